@@ -1,0 +1,21 @@
+# Two commands do everything:  make demo   and   make test.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test setup clean
+demo: setup
+	$(BIN)/rnnsearch demo --output runs/demo
+
+test: setup
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+setup: .venv/installed
+
+.venv/installed: setup.py pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf .venv runs

@@ -1,0 +1,43 @@
+"""Packaging; tool settings are in pyproject.toml."""
+
+import pathlib
+import re
+
+from setuptools import find_packages, setup
+
+HERE = pathlib.Path(__file__).parent
+VERSION = re.search(r'__version__ = "(.+)"', (HERE / "rnnsearch_tf" / "__init__.py").read_text()).group(1)
+
+# tensorflow_text's ops are built for one TensorFlow minor version: the two move together.
+CORE = [
+    "tensorflow>=2.21,<2.22",
+    "tensorflow-text>=2.21,<2.22",
+    "keras>=3.12,<4",
+    "keras-nlp>=0.21",
+    "sacrebleu>=2.4,<3",
+    "pyyaml>=6",
+    "tensorflow-serving-api>=2.21,<2.22",
+]
+EXTRAS = {
+    "subwords": ["sentencepiece>=0.2"],  # trains subword vocabularies; using them needs only tensorflow-text
+    "plots": ["matplotlib>=3.8"],
+    "tensorboard": ["tensorboard>=2.19", "matplotlib>=3.8"],
+}
+EXTRAS["dev"] = sorted(
+    {package for extra in EXTRAS.values() for package in extra}
+    | {"pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "sacremoses>=0.1.1", "nbclient>=0.10", "ipykernel>=6"}
+)
+
+setup(
+    name="rnnsearch-tf",
+    version=VERSION,
+    description="Attention-based neural machine translation in TensorFlow: RNNsearch and its family",
+    long_description=(HERE / "README.md").read_text(encoding="utf-8") if (HERE / "README.md").exists() else "",
+    long_description_content_type="text/markdown",
+    packages=find_packages(include=["rnnsearch_tf", "rnnsearch_tf.*"]),
+    package_data={"rnnsearch_tf": ["configs/*.yaml", "text/prefixes/*.txt"]},
+    python_requires=">=3.10,<3.14",
+    install_requires=CORE,
+    extras_require=EXTRAS,
+    entry_points={"console_scripts": ["rnnsearch = rnnsearch_tf.cli.main:run"]},
+)
