@@ -292,6 +292,25 @@ def load_config(path=None, overrides=(), values=None) -> Config:
     return _build(Config(), tree, where, prefix="")
 
 
+def check_value(name, value, where=None):
+    """One option's value, checked as in a file: its type and limits, not what depends on other options.
+
+    Args:
+        name: dotted name, such as ``search.beam_size``.
+        value: of the declared type.
+        where: what the error message calls it; None takes the name.
+
+    Raises:
+        UsageError: the value has the wrong type or is out of range.
+    """
+    *sections, key = name.split(".")
+    owner = Config
+    for section in sections:
+        owner = typing.get_type_hints(owner)[section]
+    field = next(field for field in dataclasses.fields(owner) if field.name == key)
+    return _check(value, typing.get_type_hints(owner)[key], field, where or name)
+
+
 def as_dictionary(config) -> dict:
     """The configuration as nested dictionaries of plain values, in declared order."""
     return dataclasses.asdict(config)
