@@ -1,0 +1,133 @@
+"""Moses detokenization of English, French and German, a whole batch at a time.
+
+Moses walks through a sentence and decides before each token whether a space
+comes. Here the same decision is taken for all tokens at once; what the walk
+remembers, whether a quotation is open, is a count of the quotes so far.
+"""
+
+import tensorflow as tf
+
+from rnnsearch_tf.text.characters import ALPHA, CURRENCY, EAST_ASIAN, SPACE
+
+_UNESCAPE = [  # text that Moses has escaped, in the order of detokenizer.perl
+    (" @-@ ", "-"),
+    ("&bar;|&#124;", "|"),
+    ("&lt;", "<"),
+    ("&gt;", ">"),
+    ("&bra;", "["),
+    ("&ket;", "]"),
+    ("&quot;", '"'),
+    ("&apos;", "'"),
+    ("&#91;", "["),
+    ("&#93;", "]"),
+    ("&amp;", "&"),
+]
+
+
+def detokenize(tokens, language):
+    """Join Moses tokens into text.
+
+    Args:
+        tokens: RaggedTensor string [B, None].
+        language: ``"en"``, ``"fr"`` or ``"de"``.
+
+    Returns:
+        string [B]; a row without tokens gives the empty string.
+
+    Example:
+        >>> detokenize(tf.ragged.constant([["It", "'s", "(", "very", ")", "good", "."]]), "en").numpy()[0]
+        b"It's (very) good."
+    """
+    tokens = _as_moses_reads(tokens)
+    words, rows = tokens.values, tokens.value_rowids()  # both [T]
+    closes, opens, spaced = _attachments(words, rows, language)
+    after_opening = tf.concat([[False], opens], 0)[: tf.size(rows)]
+    space = spaced | ~(closes | after_opening)
+    pieces = tf.strings.join([tf.where(space, " ", ""), words])
+    texts = tf.strings.reduce_join(tokens.with_values(pieces), axis=1)  # [B]
+    return tf.strings.strip(texts)
+
+
+def _as_moses_reads(tokens):
+    """Tokens with Moses' escapes undone, split at white space again; RaggedTensor string [B, None]."""
+    texts = tf.strings.reduce_join(tokens, axis=1, separator=" ")
+    texts = tf.strings.regex_replace(texts, f"[{SPACE}]+", " ")
+    texts = tf.strings.join([" ", texts, " "])
+    for escaped, plain in _UNESCAPE:
+        texts = tf.strings.regex_replace(texts, escaped, plain)
+    return tf.strings.split(texts)
+
+
+def _attachments(words, rows, language):
+    """How each token hangs together with its neighbours.
+
+    Args:
+        words: string [T], the tokens of all rows.
+        rows: int64 [T], the row of each token.
+
+    Returns:
+        (closes, opens, spaced), bool [T]: it takes no space before it; it takes none
+        after it; it takes one before it whatever precedes.
+    """
+    matches = tf.strings.regex_full_match
+    previous, following = _neighbours(words, rows)  # string [T]; "" at the ends of a row
+
+    def undecided(fits):  # the first rule that fits a token decides
+        nonlocal decided
+        fits, decided = fits & ~decided, fits | decided
+        return fits
+
+    decided = tf.zeros_like(rows, tf.bool)
+    east_asian = undecided(matches(words, f"[{EAST_ASIAN}].*"))
+    opens = undecided(matches(words, rf"[{CURRENCY}(\[{{¿¡]+"))
+    closes = undecided(matches(words, r"[,.?!:;\\%}\])]+"))
+    spaced = closes & matches(words, r"[?!:;\\%]") & (language == "fr")  # quel chien ?
+    closes |= east_asian & matches(previous, f".*[{EAST_ASIAN}]")
+    if language == "en":
+        closes |= undecided(matches(words, f"'[{ALPHA}].*") & (previous != ""))  # it 's
+    if language == "fr":
+        opens |= undecided(matches(words, f".*[{ALPHA}]'") & matches(following, f"[{ALPHA}].*"))  # l' homme
+    quotes = undecided(matches(words, "['\"„“`]+"))
+    possessive = quotes & (words == "'") & matches(previous, ".*s") & (language == "en")  # the Jones ' house
+    closing = _closing_quotes(words, rows, quotes, possessive)
+    return closes | closing, opens | (quotes & ~closing), spaced
+
+
+def _neighbours(words, rows):
+    """The token before and the token after each, within its row; string [T] each, "" where there is none."""
+    size = tf.size(rows)
+    before = tf.equal(tf.concat([[-1], rows], 0)[:size], rows)
+    after = tf.equal(tf.concat([rows, [-1]], 0)[1:], rows)
+    previous = tf.where(before, tf.concat([[""], words], 0)[:size], "")
+    following = tf.where(after, tf.concat([words, [""]], 0)[1:], "")
+    return previous, following
+
+
+def _closing_quotes(words, rows, quotes, possessive):
+    """Which quotes close: every second one of its kind in the row, and possessive apostrophes.
+
+    Moses counts the quotes of each kind: an even count so far opens, an odd one
+    closes. A possessive apostrophe at an even count closes and is not counted, so
+    that after it the count is even in either case, as at the start of a row.
+
+    Args:
+        words, rows: string [T] and int64 [T].
+        quotes, possessive: bool [T].
+
+    Returns:
+        bool [T].
+    """
+    places = tf.where(quotes)[:, 0]  # [Q] of T
+    kinds = tf.unique(tf.strings.regex_replace(tf.gather(words, places), "^[„“]+$", '"'), tf.int64)
+    group = tf.gather(rows, places) * tf.size(kinds.y, tf.int64) + kinds.idx  # [Q], one number a row and kind
+    order = tf.argsort(group, stable=True)
+    places, group = tf.gather(places, order), tf.gather(group, order)
+    possessive = tf.gather(possessive, places)
+
+    starts = tf.concat([[-1], group], 0)[:-1] != group  # counts from 0 here: a new group ...
+    starts |= tf.concat([[False], possessive], 0)[:-1]  # ... or just after a possessive
+    stretch = tf.cumsum(tf.cast(starts, tf.int32)) - 1  # [Q], 0 0 0 1 1 2 ...
+    count = tf.cumsum(tf.cast(~possessive, tf.int32), exclusive=True)
+    count -= tf.gather(tf.math.segment_min(count, stretch), stretch)
+    closing = (count % 2 == 1) | possessive
+    return tf.scatter_nd(places[:, None], tf.cast(closing, tf.int32), tf.shape(words, tf.int64)) > 0
