@@ -1,0 +1,9 @@
+"""Layers of RNNsearch, one idea a file; weights keep the letters of the paper."""
+
+from rnnsearch_tf.layers.attention import AttentionMemory, BahdanauAttention
+from rnnsearch_tf.layers.decoder import Decoder
+from rnnsearch_tf.layers.deep_output import DeepOutput
+from rnnsearch_tf.layers.embedding import WordEmbedding
+from rnnsearch_tf.layers.encoder import BiGRUEncoder
+
+__all__ = ["AttentionMemory", "BahdanauAttention", "BiGRUEncoder", "Decoder", "DeepOutput", "WordEmbedding"]

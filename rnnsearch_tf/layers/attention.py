@@ -1,0 +1,117 @@
+"""The alignment model (Bahdanau et al. 2015, §3.1 and Appendix A.1.2).
+
+    e_ij = v_aᵀ tanh(W_a s_{i−1} + U_a h_j)
+    α_i = softmax of e_i over the real source positions, the end symbol included
+    c_i = Σ_j α_ij h_j
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.product import batched_product, product
+
+
+class AttentionMemory(NamedTuple):
+    """What attention reads of a source sentence, computed once.
+
+    Attributes:
+        annotations: float [B, J, 2n]: h_j.
+        projected_annotations: float [B, J, n']: U_a h_j.
+        mask: bool [B, J], True at real positions.
+    """
+
+    annotations: tf.Tensor
+    projected_annotations: tf.Tensor
+    mask: tf.Tensor
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class BahdanauAttention(PaperLayer):
+    """Additive attention with the paper's W_a, U_a and v_a.
+
+    (Keras's ``AdditiveAttention`` has neither W_a nor U_a and is another model.)
+
+    Args:
+        alignment_size: n', hidden units of the alignment model.
+        biases: with ``all``, a bias inside the tanh; else none.
+        initialization: ``paper`` or ``glorot``.
+        seed: int.
+
+    Call arguments:
+        state: float [B, K, n]: s_{i−1} of K hypotheses a sentence (K = 1 in training).
+        memory: AttentionMemory, from :meth:`memory`; shared by the K hypotheses.
+
+    Returns:
+        (context [B, K, 2n], alignment [B, K, J]). Padded positions have weight 0; a
+        sentence of padding only has the context 0.
+    """
+
+    def __init__(self, alignment_size, biases="groundhog", initialization="paper", seed=0, **keywords):
+        super().__init__(**keywords)
+        self.alignment_size = alignment_size
+        self.biases = biases
+        self.initialization = initialization
+        self.seed = seed
+
+    def build(self, state_size, annotation_size):
+        seeds = Seeds(self.seed)
+        alignment = lambda: initializer(self.initialization, "alignment", seeds.next())  # noqa: E731
+        self.W_a = self.matrix("W_a", (state_size, self.alignment_size), alignment())
+        self.U_a = self.matrix("U_a", (annotation_size, self.alignment_size), alignment())
+        self.v_a = self.matrix("v_a", (self.alignment_size, 1), initializer(self.initialization, "energy", seeds.next()))
+        self.b_a = self.vector("b_a", self.alignment_size) if self.biases == "all" else None
+        self.built = True
+
+    def memory(self, annotations, mask):
+        """U_a h_j once for a sentence: AttentionMemory of annotations [B, J, 2n] and mask [B, J]."""
+        projected = add_bias(product(annotations, tensor(self.U_a), self.product_dtype), self.b_a)
+        return AttentionMemory(annotations, projected, mask)
+
+    def call(self, state, memory):
+        return attend(state, memory, tensor(self.W_a), tensor(self.v_a), self.product_dtype)
+
+    def paper_weights(self):
+        weights = {"W_a": self.W_a, "U_a": self.U_a, "v_a": self.v_a, "b_a": self.b_a}
+        arrays = {letter: keras.ops.convert_to_numpy(value) for letter, value in weights.items() if value is not None}
+        return arrays | {"v_a": arrays["v_a"][:, 0]}
+
+    def get_config(self):
+        own = {name: getattr(self, name) for name in ("alignment_size", "biases", "initialization", "seed")}
+        return super().get_config() | own
+
+
+def attend(state, memory, W_a, v_a, dtype=None):
+    """One step of attention; the layer's ``call``, with the weights as tensors.
+
+    Args:
+        state: float [B, K, n].
+        memory: AttentionMemory.
+        W_a: float [n, n'].
+        v_a: float [n', 1].
+        dtype: operand dtype of the products.
+
+    Returns:
+        (context [B, K, 2n], alignment [B, K, J]).
+    """
+    hidden = alignment_hidden(product(state, W_a, dtype), memory.projected_annotations)  # [B, K, J, n']
+    energies = tf.squeeze(product(hidden, v_a), axis=-1)  # [B, K, J]
+    alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
+    return batched_product(alignment, memory.annotations, dtype), alignment
+
+
+def alignment_hidden(query, projected_annotations):
+    """tanh(W_a s_{i−1} + U_a h_j): query [B, K, n'], projected [B, J, n'] → [B, K, J, n']."""
+    return tf.tanh(query[:, :, tf.newaxis] + projected_annotations[:, tf.newaxis])
+
+
+def masked_softmax(energies, mask):
+    """Softmax over the last axis where mask is True; 0 elsewhere, and everywhere if nothing is.
+
+    A finite minimum stands in for −∞, which gives NaN on a row of padding only.
+    """
+    lowest = tf.constant(energies.dtype.min / 2, energies.dtype)
+    return tf.nn.softmax(tf.where(mask, energies, lowest)) * tf.cast(mask, energies.dtype)

@@ -1,0 +1,41 @@
+"""What all layers here share: precision, and weights named by the paper's letters."""
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+
+
+class PaperLayer(keras.layers.Layer):
+    """A Keras layer that keeps its numbers in the variables' dtype.
+
+    Keras would cast inputs and weights to the compute dtype of a mixed policy; here
+    only products are (see ``product.py``), so autocasting is off and the policy's
+    compute dtype is handed to the products.
+    """
+
+    def __init__(self, **keywords):
+        keywords.setdefault("autocast", False)
+        super().__init__(**keywords)
+
+    @property
+    def product_dtype(self):
+        """Operand dtype of products under a mixed policy, else None."""
+        return None if self.compute_dtype == self.variable_dtype else self.compute_dtype
+
+    def matrix(self, name, shape, initializer):
+        """Add a weight named by its letter in the paper."""
+        return self.add_weight(name=name, shape=shape, initializer=initializer, dtype=self.variable_dtype)
+
+    def vector(self, name, size):
+        """Add a bias, zero at the start (Appendix B.1)."""
+        return self.add_weight(name=name, shape=(size,), initializer="zeros", dtype=self.variable_dtype)
+
+
+def tensor(variable):
+    """The value of a Keras variable, None for None."""
+    return None if variable is None else tf.convert_to_tensor(variable)
+
+
+def add_bias(values, bias):
+    """values + bias, or values where the option leaves the bias out."""
+    return values if bias is None else values + tensor(bias)

@@ -1,0 +1,108 @@
+"""Deep output with maxout (Bahdanau et al. 2015, Appendix A.2.2).
+
+    t̃_i = U_o s + V_o E y_{i−1} + C_o c_i          2l values
+    t_i = max(t̃_{i,2k}, t̃_{i,2k+1})               l values
+    p(y_i) ∝ exp(y_iᵀ W_o t_i)
+
+The authors' program factors W_o through a smaller space, l → rank → V: option ``output_rank``.
+"""
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.product import product
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class DeepOutput(PaperLayer):
+    """From decoder state, previous word and context to the logits of the next word.
+
+    Args:
+        vocabulary_size: V.
+        maxout_size: l.
+        output_rank: rank of the factored output matrix; None: one matrix l → V.
+        biases: ``none`` leaves out b_o (on the hidden term) and b_softmax.
+        initialization: ``paper`` or ``glorot``.
+        dropout: share of maxout outputs dropped in training; the paper has none.
+        seed: int.
+        tied: the output matrix is not a weight of this layer but is given with each call.
+    """
+
+    def __init__(
+        self, vocabulary_size, maxout_size, output_rank=None, biases="groundhog", initialization="paper",
+        dropout=0.0, seed=0, tied=False, **keywords,
+    ):
+        super().__init__(**keywords)
+        self.vocabulary_size = vocabulary_size
+        self.maxout_size = maxout_size
+        self.output_rank = output_rank
+        self.biases = biases
+        self.initialization = initialization
+        self.dropout = dropout
+        self.seed = seed
+        self.tied = tied
+        self.drop = keras.layers.Dropout(dropout, seed=seed, dtype=self.variable_dtype)
+
+    def build(self, state_size, embedding_size, annotation_size):
+        l, seeds = self.maxout_size, Seeds(self.seed)
+        other = lambda: initializer(self.initialization, "other", seeds.next())  # noqa: E731
+        self.U_o = self.matrix("U_o", (state_size, 2 * l), other())
+        self.V_o = self.matrix("V_o", (embedding_size, 2 * l), other())
+        self.C_o = self.matrix("C_o", (annotation_size, 2 * l), other())
+        biased = self.biases != "none"
+        self.b_o = self.vector("b_o", 2 * l) if biased else None
+        rank = self.output_rank
+        self.W_o1 = self.matrix("W_o1", (l, rank), other()) if rank else None
+        self.W_o = None if self.tied else self.matrix("W_o2" if rank else "W_o", (rank or l, self.vocabulary_size), other())
+        self.b_softmax = self.vector("b_softmax", self.vocabulary_size) if biased else None
+        self.built = True
+
+    def features(self, state, embeddings, context, training=False):
+        """What meets the output matrix: t_i, or W_o1ᵀ t_i where it is factored.
+
+        Args:
+            state: float [..., n].
+            embeddings: float [..., m]: E y_{i−1}.
+            context: float [..., 2n].
+            training: dropout is active.
+
+        Returns:
+            float [..., l], or [..., rank].
+        """
+        hidden = add_bias(product(state, tensor(self.U_o), self.product_dtype), self.b_o)
+        hidden += product(embeddings, tensor(self.V_o), self.product_dtype)
+        hidden += product(context, tensor(self.C_o), self.product_dtype)  # [..., 2l]
+        readout = self.drop(maxout(hidden), training=training)  # [..., l]
+        return readout if self.W_o1 is None else product(readout, tensor(self.W_o1), self.product_dtype)
+
+    def logits(self, features, output_matrix=None):
+        """Unnormalized log-probabilities [..., V] from :meth:`features`.
+
+        Args:
+            features: float [..., l or rank].
+            output_matrix: for a tied layer, the target embedding E [V, m].
+        """
+        matrix = tensor(self.W_o) if output_matrix is None else output_matrix
+        tied = output_matrix is not None
+        return add_bias(product(features, matrix, self.product_dtype, transpose_right=tied), self.b_softmax)
+
+    def call(self, state, embeddings, context, output_matrix=None, training=False):
+        return self.logits(self.features(state, embeddings, context, training), output_matrix)
+
+    def paper_weights(self):
+        """This layer's weights by the paper's letters; a tied W_o is the model's to add."""
+        weights = {"U_o": self.U_o, "V_o": self.V_o, "C_o": self.C_o, "b_o": self.b_o, "W_o1": self.W_o1}
+        weights |= {"W_o2" if self.output_rank else "W_o": self.W_o, "b_softmax": self.b_softmax}
+        return {key: keras.ops.convert_to_numpy(value) for key, value in weights.items() if value is not None}
+
+    def get_config(self):
+        own = ("vocabulary_size", "maxout_size", "output_rank", "biases", "initialization", "dropout", "seed", "tied")
+        return super().get_config() | {name: getattr(self, name) for name in own}
+
+
+def maxout(hidden):
+    """Maximum of each adjacent pair: [..., 2l] → [..., l]."""
+    pairs = tf.reshape(hidden, tf.concat([tf.shape(hidden)[:-1], [hidden.shape[-1] // 2, 2]], axis=0))
+    return tf.maximum(pairs[..., 0], pairs[..., 1])

@@ -1,0 +1,55 @@
+"""Word embeddings E (Bahdanau et al. 2015, Appendix A.2): one row of m numbers a word.
+
+The authors' program adds one bias vector to every embedding; the paper writes none.
+"""
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.initializers import initializer
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class WordEmbedding(PaperLayer):
+    """ids → vectors; the vector of id 0 is zero, bias included.
+
+    Id 0 is padding, and "no word" before the first target word, whose term the authors'
+    program leaves out of every sum.
+
+    Args:
+        vocabulary_size: V.
+        embedding_size: m.
+        biases: ``none`` leaves out the bias vector.
+        initialization: ``paper`` or ``glorot``.
+        seed: int.
+
+    Call arguments:
+        ids: int32 [...].
+
+    Returns:
+        float [..., m].
+    """
+
+    def __init__(self, vocabulary_size, embedding_size, biases="groundhog", initialization="paper", seed=0, **keywords):
+        super().__init__(**keywords)
+        self.vocabulary_size = vocabulary_size
+        self.embedding_size = embedding_size
+        self.biases = biases
+        self.initialization = initialization
+        self.seed = seed
+
+    def build(self, ids_shape=None):
+        normal = initializer(self.initialization, "embedding", self.seed, self.embedding_size)
+        self.E = self.matrix("E", (self.vocabulary_size, self.embedding_size), normal)
+        self.b_E = self.vector("b_E", self.embedding_size) if self.biases != "none" else None
+        self.built = True
+
+    def call(self, ids):
+        vectors = add_bias(tf.gather(tensor(self.E), ids), self.b_E)
+        return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]
+
+    def get_config(self):
+        own = ("vocabulary_size", "embedding_size", "biases", "initialization", "seed")
+        return super().get_config() | {name: getattr(self, name) for name in own}

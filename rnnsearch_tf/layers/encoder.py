@@ -1,0 +1,173 @@
+"""The bidirectional encoder (Bahdanau et al. 2015, §3.2 and Appendix A.2.1).
+
+    →h_j = gated unit(E x_j, →h_{j−1}),   ←h_j = gated unit(E x_j, ←h_{j+1}),   h_j = [→h_j ; ←h_j]
+
+Both directions share one word embedding, start from zero, and run in one loop.
+"""
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.gated_unit import gated_unit, gated_unit_gradient
+from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.product import batched_product, product
+
+DIRECTIONS = ("forward", "backward")
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class BiGRUEncoder(PaperLayer):
+    """Annotations of a source sentence by two gated recurrent networks.
+
+    Args:
+        hidden_size: n, units of each direction.
+        biases: ``groundhog`` (candidate state only), ``none`` or ``all``.
+        initialization: ``paper`` or ``glorot``, see ``initializers.py``.
+        seed: int.
+
+    Call arguments:
+        embeddings: float [B, J, m]: source words.
+        mask: bool [B, J], True at real positions. A padded position keeps the state as it
+            was, so padding changes nothing.
+
+    Returns:
+        annotations float [B, J, 2n], forward half first. ←h_1 is ``annotations[:, 0, n:]``.
+    """
+
+    def __init__(self, hidden_size, biases="groundhog", initialization="paper", seed=0, **keywords):
+        super().__init__(**keywords)
+        self.hidden_size = hidden_size
+        self.biases = biases
+        self.initialization = initialization
+        self.seed = seed
+
+    def build(self, embeddings_shape, mask_shape=None):
+        m, n = embeddings_shape[-1], self.hidden_size
+        seeds = Seeds(self.seed)
+        other = initializer(self.initialization, "other", seeds.next())
+        self.W = self.matrix("W", (len(DIRECTIONS), m, 3 * n), other)  # [W | W_z | W_r] of each direction
+        self.U = self.matrix("U", (len(DIRECTIONS), n, n), initializer(self.initialization, "recurrent", seeds.next()))
+        self.U_gates = self.matrix(
+            "U_gates", (len(DIRECTIONS), n, 2 * n), initializer(self.initialization, "recurrent", seeds.next())
+        )
+        width = {"none": 0, "groundhog": n, "all": 3 * n}[self.biases]
+        self.b = self.matrix("b", (len(DIRECTIONS), 1, width), "zeros") if width else None
+
+    def call(self, embeddings, mask):
+        W = tensor(self.W)
+        rows = tf.transpose(embeddings, [1, 0, 2])  # time first: [J, B, m]
+        inputs = []
+        for direction in range(len(DIRECTIONS)):
+            projected = product(rows, W[direction], self.product_dtype)  # [J, B, 3n]
+            inputs.append(tf.reverse(projected, [0]) if direction else projected)
+        inputs = tf.stack(inputs, axis=1)  # [J, 2, B, 3n]; the backward one runs from the last position
+        if self.b is not None:
+            inputs += tf.pad(tensor(self.b), [[0, 0], [0, 0], [0, 3 * self.hidden_size - self.b.shape[-1]]])
+        real = tf.cast(tf.transpose(mask), inputs.dtype)[:, :, tf.newaxis]  # [J, B, 1]
+        real = tf.stack([real, tf.reverse(real, [0])], axis=1)  # [J, 2, B, 1]
+        states = recurrence(inputs, real, tensor(self.U), tensor(self.U_gates), self.product_dtype)  # [J, 2, B, n]
+        annotations = tf.concat([states[:, 0], tf.reverse(states[:, 1], [0])], axis=-1)  # [J, B, 2n]
+        return tf.transpose(annotations, [1, 0, 2])
+
+    def paper_weights(self):
+        """This layer's weights by the paper's letters, see ``RNNSearch.paper_weights``."""
+        n, weights = self.hidden_size, {}
+        for index, direction in enumerate(DIRECTIONS):
+            blocks = {"W": self.W, "U": self.U, "U_gates": self.U_gates}
+            blocks = {letter: keras.ops.convert_to_numpy(value)[index] for letter, value in blocks.items()}
+            W, U_gates = blocks["W"], blocks["U_gates"]
+            named = {"W": W[:, :n], "W_z": W[:, n : 2 * n], "W_r": W[:, 2 * n :]}
+            named |= {"U": blocks["U"], "U_z": U_gates[:, :n], "U_r": U_gates[:, n:]}
+            if self.b is not None:
+                b = keras.ops.convert_to_numpy(self.b)[index, 0]
+                named |= {key: b[k * n : (k + 1) * n] for k, key in enumerate(("b", "b_z", "b_r")) if k * n < len(b)}
+            weights |= {f"encoder.{direction}.{letter}": value for letter, value in named.items()}
+        return weights
+
+    def get_config(self):
+        own = {name: getattr(self, name) for name in ("hidden_size", "biases", "initialization", "seed")}
+        return super().get_config() | own
+
+
+def recurrence(inputs, real, U, U_gates, dtype=None):
+    """Run the gated unit over time from a zero state, with a gradient that runs it back.
+
+    The gradient is written by hand: its loop carries the state's gradient only, and each
+    weight's gradient is one product over all positions after the loop, in place of one
+    small product and one sum a step.
+
+    Args:
+        inputs: float [J, D, B, 3n], time first; D networks side by side.
+        real: float [J, D, B, 1]: 1 at real positions, 0 where the state is kept as it was.
+        U: float [D, n, n].
+        U_gates: float [D, n, 2n].
+        dtype: operand dtype of the products.
+
+    Returns:
+        states float [J, D, B, n].
+    """
+    size = U.shape[-1]
+
+    @tf.custom_gradient
+    def run(inputs, U, U_gates):
+        states, *gates = _run_forward(inputs, real, U, U_gates, dtype)
+
+        def gradient(states_gradient):
+            before = tf.concat([tf.zeros_like(states[:1]), states[:-1]], axis=0)  # h' of every step
+            deltas = _run_backward(states_gradient, before, gates, real, U, U_gates, dtype)
+            reset_state = gates[1] * before
+            U_gradient = _per_network_gradient(reset_state, deltas[..., :size], dtype)
+            U_gates_gradient = _per_network_gradient(before, deltas[..., size:], dtype)
+            return deltas, U_gradient, U_gates_gradient
+
+        return states, gradient
+
+    return run(inputs, U, U_gates)
+
+
+def _run_forward(inputs, real, U, U_gates, dtype):
+    """states, z, r and h̃ of all steps, each [J, D, B, n]."""
+    steps = tf.shape(inputs)[0]
+    sources = [_unstack(values) for values in (inputs, real)]
+    results = [tf.TensorArray(inputs.dtype, steps) for _ in range(4)]
+    state = tf.zeros_like(inputs[0, ..., : U.shape[-1]])
+
+    def step(j, state, *results):
+        new_state, gates = gated_unit(sources[0].read(j), state, U, U_gates, dtype)
+        state = state + sources[1].read(j) * (new_state - state)
+        state = tf.ensure_shape(state, inputs.shape[1:3].concatenate(U.shape[-1]))
+        return (j + 1, state, *(array.write(j, value) for array, value in zip(results, (state, *gates))))
+
+    _, _, *results = tf.while_loop(lambda j, *_: j < steps, step, (0, state, *results), parallel_iterations=1)
+    return [array.stack() for array in results]
+
+
+def _run_backward(states_gradient, before, gates, real, U, U_gates, dtype):
+    """∂L/∂inputs of all steps, [J, D, B, 3n]."""
+    steps = tf.shape(before)[0]
+    arrays = [_unstack(values) for values in (states_gradient, before, *gates, real)]
+    gates_size = U_gates.shape[-1]
+
+    def step(j, carried, deltas):
+        outer, state, z, r, candidate, kept = (array.read(j) for array in arrays)
+        total = carried + outer
+        delta, state_gradient = gated_unit_gradient(total * kept, state, (z, r, candidate), U, dtype)
+        state_gradient += batched_product(delta[..., -gates_size:], U_gates, dtype, transpose_right=True)
+        return j - 1, state_gradient + total * (1 - kept), deltas.write(j, delta)
+
+    first = (steps - 1, tf.zeros_like(before[0]), tf.TensorArray(before.dtype, steps))
+    _, _, deltas = tf.while_loop(lambda j, *_: j >= 0, step, first, parallel_iterations=1)
+    return deltas.stack()
+
+
+def _per_network_gradient(inputs, deltas, dtype):
+    """[J, D, B, a] and [J, D, B, b] → [D, a, b], summed over time and sentences."""
+    inputs, deltas = (
+        tf.reshape(tf.transpose(x, [1, 0, 2, 3]), [x.shape[1], -1, x.shape[-1]]) for x in (inputs, deltas)
+    )
+    return batched_product(inputs, deltas, dtype, transpose_left=True)
+
+
+def _unstack(values):
+    return tf.TensorArray(values.dtype, tf.shape(values)[0]).unstack(values)

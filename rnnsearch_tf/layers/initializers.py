@@ -1,0 +1,85 @@
+"""Initial distributions of the paper's Appendix B.1, by the role a weight plays.
+
+Every matrix asks for its initializer by role:
+
+    role        ``paper``                                        ``glorot``
+    recurrent   orthogonal: left singular vectors of a Gaussian  same
+    alignment   N(0, 0.001²)   (W_a, U_a)                        Glorot uniform
+    energy      0              (v_a)                             Glorot uniform
+    other       N(0, 0.01²)                                      Glorot uniform; embeddings N(0, 1/m)
+"""
+
+import numpy as np
+
+from rnnsearch_tf.backend import keras
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class Orthogonal(keras.initializers.Initializer):
+    """Square blocks of left singular vectors of a Gaussian matrix (Appendix B.1; Saxe et al. 2014).
+
+    A shape [n, k·n] gives k independent orthogonal n × n blocks side by side, and
+    [d, n, k·n] the same for each of d directions.
+
+    Args:
+        seed: int or None; with a seed the same matrices every time.
+    """
+
+    def __init__(self, seed=None):
+        self.seed = seed
+
+    def __call__(self, shape, dtype=None):
+        generator = np.random.default_rng(self.seed)
+        *leading, size, width = shape
+        if width % size:
+            raise ValueError(f"Orthogonal: expected a last axis that is a multiple of {size}, got shape {shape}")
+        count = int(np.prod(leading, initial=1))
+        blocks = [
+            np.concatenate([_left_singular_vectors(generator, size) for _ in range(width // size)], axis=1)
+            for _ in range(count)
+        ]
+        return keras.ops.convert_to_tensor(np.reshape(blocks, shape), dtype=dtype)
+
+    def get_config(self):
+        return {"seed": self.seed}
+
+
+def _left_singular_vectors(generator, size):
+    return np.linalg.svd(generator.normal(size=(size, size)))[0]
+
+
+def initializer(kind, role, seed, size=None):
+    """The initializer of one weight.
+
+    Args:
+        kind: ``paper`` or ``glorot`` (option model.initialization).
+        role: recurrent, alignment, energy, embedding or other, as in the table above.
+        seed: int; give each weight its own.
+        size: embedding size m, for role embedding.
+
+    Returns:
+        keras.initializers.Initializer.
+    """
+    if role == "recurrent":
+        return Orthogonal(seed)
+    if kind == "glorot":
+        if role == "embedding":
+            return keras.initializers.RandomNormal(stddev=size**-0.5, seed=seed)
+        return keras.initializers.GlorotUniform(seed=seed)
+    if role == "energy":
+        return keras.initializers.Zeros()
+    return keras.initializers.RandomNormal(stddev=0.001 if role == "alignment" else 0.01, seed=seed)
+
+
+class Seeds:
+    """A stream of seeds, a different one for each weight, the same each time for one start.
+
+    Args:
+        seed: int, where the stream starts.
+    """
+
+    def __init__(self, seed):
+        self._generator = np.random.default_rng(seed)
+
+    def next(self) -> int:
+        return int(self._generator.integers(2**31 - 1))

@@ -1,0 +1,66 @@
+"""Matrix products, the one place where reduced precision happens.
+
+Under ``mixed_bfloat16`` only the operands of products are cast to bfloat16; sums,
+gates and softmaxes stay in float32. (bfloat16 element by element is slow on a CPU,
+and loses digits where nothing is gained.)
+"""
+
+import tensorflow as tf
+
+
+def product(left, right, dtype=None, transpose_right=False):
+    """left @ right, computed in ``dtype`` and returned in the dtype of ``left``.
+
+    Args:
+        left: float [..., a]; all leading axes are rows.
+        right: float [a, b], or [b, a] with ``transpose_right``.
+        dtype: what the operands are cast to, for example "bfloat16"; None: as they are.
+        transpose_right: multiply by the transpose of ``right``.
+
+    Returns:
+        float [..., b].
+    """
+    rows = tf.reshape(left, [-1, left.shape[-1]])
+    result = _matmul(rows, right, dtype, transpose_right=transpose_right)
+    shape = tf.concat([tf.shape(left)[:-1], tf.shape(result)[-1:]], axis=0)
+    result = tf.reshape(result, shape)
+    result.set_shape(left.shape[:-1].concatenate(right.shape[0 if transpose_right else 1]))
+    return result
+
+
+def batched_product(left, right, dtype=None, transpose_left=False, transpose_right=False):
+    """A product for each entry of the leading axes, which both sides share.
+
+    Args:
+        left: float [..., a, b].
+        right: float [..., b, c].
+        dtype, transpose_left, transpose_right: as in :func:`product`.
+
+    Returns:
+        float [..., a, c], in the dtype of ``left``.
+    """
+    return _matmul(left, right, dtype, transpose_left, transpose_right)
+
+
+def weight_gradient(inputs, deltas, dtype=None):
+    """Gradient of a weight matrix, all positions and sentences in one product.
+
+    Args:
+        inputs: float [..., a]: what the matrix was multiplied with.
+        deltas: float [..., b]: gradients of the results, same leading axes.
+        dtype: as in :func:`product`.
+
+    Returns:
+        float [a, b]: the sum over all leading axes of inputsᵀ deltas.
+    """
+    inputs = tf.reshape(inputs, [-1, inputs.shape[-1]])
+    deltas = tf.reshape(deltas, [-1, deltas.shape[-1]])
+    return _matmul(inputs, deltas, dtype, transpose_left=True)
+
+
+def _matmul(left, right, dtype, transpose_left=False, transpose_right=False):
+    result_dtype = left.dtype
+    if dtype is not None and tf.as_dtype(dtype) != result_dtype:
+        left, right = tf.cast(left, dtype), tf.cast(right, dtype)
+    result = tf.matmul(left, right, transpose_a=transpose_left, transpose_b=transpose_right)
+    return tf.cast(result, result_dtype)

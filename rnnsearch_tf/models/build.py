@@ -1,0 +1,53 @@
+"""From a configuration to a model, and from a RUN folder to a trained one."""
+
+import pathlib
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.models.rnnsearch import RNNSearch
+
+BEST_WEIGHTS = pathlib.Path("best") / "model.weights.h5"
+"""Where a RUN keeps the weights with the best development BLEU."""
+
+
+def build_model(config, source_vocabulary_size, target_vocabulary_size):
+    """The model a configuration names, with fresh weights.
+
+    Args:
+        config: Config.
+        source_vocabulary_size, target_vocabulary_size: entries, special tokens included.
+
+    Returns:
+        TranslationModel, not compiled.
+    """
+    return RNNSearch(
+        config.model,
+        source_vocabulary_size,
+        target_vocabulary_size,
+        seed=config.training.seed,
+        dtype=config.training.precision,
+    )
+
+
+def load_model(run, config, source_vocabulary_size, target_vocabulary_size):
+    """The best model of a RUN folder.
+
+    Args:
+        run: path of the RUN folder.
+        config: its Config.
+        source_vocabulary_size, target_vocabulary_size: as at training.
+
+    Raises:
+        UserError: the weights are missing, or belong to another architecture.
+    """
+    path = pathlib.Path(run) / BEST_WEIGHTS
+    if not path.exists():
+        raise UserError(f"{path}: expected the best weights of a training run, found none; train first, or check --model")
+    model = build_model(config, source_vocabulary_size, target_vocabulary_size)
+    try:
+        model.load_weights(path)
+    except (ValueError, OSError, KeyError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(
+            f"{path}: expected the weights of the model in {run}/config.yaml, got others or a damaged file ({reason})"
+        ) from None
+    return model

@@ -1,0 +1,152 @@
+"""What every model of the family shares: the training step under ``model.fit``, and its metrics.
+
+A model brings ``token_losses``; ``compile`` brings the optimizer and a
+:class:`TranslationLoss`; ``fit`` takes batches {"source_ids", "target_ids"}.
+"""
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.errors import UsageError
+
+REDUCTIONS = ("sum", "batch_mean", "token_mean")
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class TranslationLoss(keras.losses.Loss):
+    """What the gradient is taken of: cross-entropy of the target words, padding left out.
+
+    The models compute it fused with the softmax (``layers/softmax_loss.py``); called by
+    itself, on logits, it is the plain definition.
+
+    Args:
+        over: ``sum`` of all words' losses of the batch, as the authors' program has it;
+            ``batch_mean``: divided by the sentences; ``token_mean``: divided by the words.
+        label_smoothing: ε, share of probability spread evenly over the vocabulary.
+
+    Call arguments:
+        target_ids: int32 [B, I], 0 is padding.
+        logits: float [B, I, V].
+
+    Returns:
+        float scalar, in nats.
+    """
+
+    def __init__(self, over="sum", label_smoothing=0.0, name="translation_loss"):
+        super().__init__(name=name, reduction="sum")
+        if over not in REDUCTIONS:
+            raise UsageError(f"TranslationLoss: expected over to be one of {', '.join(REDUCTIONS)}, got {over!r}")
+        self.over = over
+        self.label_smoothing = label_smoothing
+
+    def reduce(self, losses, sentences):
+        """Scalar from the losses [N] of all words of a batch of ``sentences`` sentences."""
+        total = tf.reduce_sum(losses)
+        if self.over == "sum":
+            return total
+        count = sentences if self.over == "batch_mean" else tf.size(losses)
+        return total / tf.cast(tf.maximum(count, 1), losses.dtype)
+
+    def __call__(self, target_ids, logits, sample_weight=None):
+        real = target_ids != PAD_ID
+        log_probabilities = tf.nn.log_softmax(logits)
+        nll = -tf.gather(log_probabilities, target_ids, batch_dims=2)
+        smooth = -tf.reduce_mean(log_probabilities, axis=-1)
+        losses = (1 - self.label_smoothing) * nll + self.label_smoothing * smooth
+        return self.reduce(tf.boolean_mask(losses, real), tf.shape(target_ids)[0])
+
+    def get_config(self):
+        return {"over": self.over, "label_smoothing": self.label_smoothing, "name": self.name}
+
+
+class LossPerToken(keras.metrics.Mean):
+    """Mean negative log-likelihood of a target word, in nats, end symbols included; no smoothing."""
+
+
+class Perplexity(keras.metrics.Mean):
+    """exp of the mean negative log-likelihood of a target word."""
+
+    def result(self):
+        return tf.exp(super().result())
+
+
+class TokensPerSecond(keras.metrics.Metric):
+    """Target words (end symbols counted, padding not) a second of wall time, the first batch left out."""
+
+    def __init__(self, name):
+        super().__init__(name=name, dtype="float64")
+        self.tokens = self.add_weight(name="tokens", initializer="zeros", dtype="float64")
+        self.since = self.add_weight(name="since", initializer="zeros", dtype="float64")
+        self.now = self.add_weight(name="now", initializer="zeros", dtype="float64")
+
+    def update_state(self, tokens):
+        now, started = tf.timestamp(), self.since > 0
+        self.tokens.assign_add(tf.where(started, tf.cast(tokens, tf.float64), 0.0))
+        self.since.assign(tf.where(started, self.since, now))
+        self.now.assign(now)
+
+    def result(self):
+        return tf.math.divide_no_nan(tf.convert_to_tensor(self.tokens), self.now - self.since)
+
+
+class TranslationModel(keras.Model):
+    """Base of the family's models: how one batch is learned from.
+
+    A subclass provides::
+
+        token_losses(inputs, label_smoothing, training) -> (losses [N], nll [N])
+        start(source_ids) -> (state, memory)
+        step(previous_ids, state, memory) -> (log_probabilities, alignment, state)
+    """
+
+    def __init__(self, **keywords):
+        super().__init__(**keywords)
+        self.autocast = False  # see layers/base.py
+        self.supports_jit = False  # XLA gains nothing here on a CPU and would compile every batch shape anew
+        self.loss_metric = LossPerToken(name="loss", dtype="float64")
+        self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
+        self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
+        self.norm_metric = keras.metrics.Mean(name="gradient_norm", dtype="float64")
+
+    @property
+    def metrics(self):
+        return [self.loss_metric, self.perplexity_metric, self.speed_metric, self.norm_metric]
+
+    def train_step(self, data):
+        """One update from one batch (Keras calls it inside its ``tf.function``)."""
+        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        loss = self._loss_object()
+        with tf.GradientTape() as tape:
+            losses, nll = self.token_losses(inputs, loss.label_smoothing, training=True)
+            objective = self.optimizer.scale_loss(loss.reduce(losses, tf.shape(inputs["source_ids"])[0]))
+        weights = self.trainable_variables
+        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(objective, weights)]
+        self.optimizer.apply(gradients, weights)
+        if hasattr(self.optimizer, "gradient_norm"):
+            self.norm_metric.update_state(self.optimizer.gradient_norm)
+        else:
+            self.norm_metric.update_state(tf.linalg.global_norm(gradients))
+        self._count(nll)
+        self.speed_metric.update_state(tf.size(nll))
+        return self.get_metrics_result()
+
+    def test_step(self, data):
+        """Loss per token and perplexity of one batch."""
+        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        _, nll = self.token_losses(inputs)
+        self._count(nll)
+        return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
+
+    def _count(self, nll):
+        mean = tf.math.divide_no_nan(tf.reduce_sum(nll), tf.cast(tf.size(nll), nll.dtype))
+        for metric in (self.loss_metric, self.perplexity_metric):
+            metric.update_state(mean, sample_weight=tf.size(nll))
+
+    def _loss_object(self):
+        if isinstance(self.loss, TranslationLoss):
+            return self.loss
+        raise UsageError(
+            f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got {self.loss!r}; "
+            "use rnnsearch_tf.models.TranslationLoss(over='sum')"
+        )

@@ -1,0 +1,136 @@
+"""The update rules, as TensorFlow's fused operations: one pass over each weight.
+
+Keras's own rules give the same numbers in many passes, and 80 million weights are bound by
+memory. What is added: the norm of the gradient is kept for the log, and a gradient that is
+not finite is handled as ``training.non_finite_gradient`` says.
+"""
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.errors import UsageError
+
+POLICIES = ("error", "skip", "shrink")
+
+
+class _Watched:
+    """Mixed into an optimizer: watches the gradient's norm before it is applied.
+
+    Attributes:
+        gradient_norm: L2 norm of the last gradient, over all weights, before cutting.
+    """
+
+    def __init__(self, *arguments, non_finite_gradient="error", **keywords):
+        super().__init__(*arguments, **keywords)
+        if non_finite_gradient not in POLICIES:
+            raise UsageError(
+                f"non_finite_gradient: expected one of {', '.join(POLICIES)}, got {non_finite_gradient!r}"
+            )
+        self.non_finite_gradient = non_finite_gradient
+
+    def build(self, variables):
+        super().build(variables)
+        if not hasattr(self, "gradient_norm"):
+            self.gradient_norm = tf.Variable(0.0, trainable=False, name="gradient_norm")
+
+    def apply(self, grads, trainable_variables=None):
+        """Update the weights, unless the gradient has NaN or Inf.
+
+        ``error`` and ``skip`` leave weights and optimizer state as they are (the training
+        driver then stops, or goes on); ``shrink`` takes 0.1·θ as the gradient of every
+        weight θ, not cut, as the authors' program did.
+        """
+        if not self.built:
+            self.build(trainable_variables)
+        weights = trainable_variables if trainable_variables is not None else self._trainable_variables
+        norm = tf.cast(tf.linalg.global_norm(grads), tf.float32)
+        self.gradient_norm.assign(norm)
+        finite = tf.math.is_finite(norm)
+        update = super().apply
+        if self.non_finite_gradient == "shrink":
+            self._finite = finite
+            grads = [tf.where(finite, g, 0.1 * tf.convert_to_tensor(w)) for g, w in zip(grads, weights)]
+            update(grads, trainable_variables)
+        else:
+            tf.cond(finite, lambda: (update(grads, trainable_variables), tf.constant(0))[1], lambda: tf.constant(0))
+
+    def _clip_gradients(self, grads):
+        cut = super()._clip_gradients(grads)
+        if self.non_finite_gradient != "shrink":
+            return cut
+        return [tf.where(self._finite, c, g) for c, g in zip(cut, grads)]
+
+    def get_config(self):
+        return super().get_config() | {"non_finite_gradient": self.non_finite_gradient}
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class Adadelta(_Watched, keras.optimizers.Adadelta):
+    """Adadelta (Zeiler 2012; Bahdanau et al. 2015, B.2: ρ = 0.95, ε = 1e−6, no learning rate).
+
+        E[g²] ← ρ E[g²] + (1−ρ) g²,   Δ = √(E[Δ²] + ε) / √(E[g²] + ε) · g
+        θ ← θ − learning_rate · Δ,   E[Δ²] ← ρ E[Δ²] + (1−ρ) Δ²
+    """
+
+    def update_step(self, grad, variable, learning_rate):
+        index = self._get_variable_index(variable)
+        tf.raw_ops.ResourceApplyAdadelta(
+            var=variable.value.handle,
+            accum=self._accumulated_grads[index].value.handle,
+            accum_update=self._accumulated_delta_vars[index].value.handle,
+            lr=tf.cast(learning_rate, grad.dtype),
+            rho=tf.cast(self.rho, grad.dtype),
+            epsilon=tf.cast(self.epsilon, grad.dtype),
+            grad=grad,
+        )
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class Adam(_Watched, keras.optimizers.Adam):
+    """Adam (Kingma and Ba 2015); not in the papers, what small corpora are trained with."""
+
+    def update_step(self, gradient, variable, learning_rate):
+        index, dtype = self._get_variable_index(variable), gradient.dtype
+        steps = tf.cast(self.iterations + 1, dtype)
+        beta_1, beta_2 = tf.cast(self.beta_1, dtype), tf.cast(self.beta_2, dtype)
+        tf.raw_ops.ResourceApplyAdam(
+            var=variable.value.handle,
+            m=self._momentums[index].value.handle,
+            v=self._velocities[index].value.handle,
+            beta1_power=tf.pow(beta_1, steps),
+            beta2_power=tf.pow(beta_2, steps),
+            lr=tf.cast(learning_rate, dtype),
+            beta1=beta_1,
+            beta2=beta_2,
+            epsilon=tf.cast(self.epsilon, dtype),
+            grad=gradient,
+        )
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class SGD(_Watched, keras.optimizers.SGD):
+    """Stochastic gradient descent, as Keras has it."""
+
+
+def build_optimizer(config):
+    """The optimizer of a TrainingConfig, every number of it explicit.
+
+    Args:
+        config: TrainingConfig.
+
+    Returns:
+        keras.optimizers.Optimizer.
+    """
+    common = dict(
+        learning_rate=config.learning_rate,
+        global_clipnorm=config.global_clipnorm,
+        gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
+        use_ema=config.weight_average > 0,
+        ema_momentum=config.weight_average or 0.99,
+        non_finite_gradient=config.non_finite_gradient,
+    )
+    if config.optimizer == "adadelta":
+        return Adadelta(rho=config.rho, epsilon=config.epsilon, **common)
+    if config.optimizer == "adam":
+        return Adam(beta_1=config.beta_1, beta_2=config.beta_2, epsilon=config.epsilon, **common)
+    return SGD(momentum=config.momentum, **common)
