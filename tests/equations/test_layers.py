@@ -1,0 +1,152 @@
+"""Each layer against the NumPy reference, 1e-10 in float64, on padded batches."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from reference import rnnsearch
+from rnnsearch_tf.layers import BahdanauAttention, BiGRUEncoder, Decoder, DeepOutput, WordEmbedding
+from rnnsearch_tf.layers.deep_output import maxout
+from rnnsearch_tf.layers.gated_unit import gated_unit
+from rnnsearch_tf.layers.softmax_loss import softmax_loss
+from tiny_rnnsearch import randomize
+
+M, N, ALIGNMENT, L, V = 3, 4, 5, 3, 7
+LENGTHS = (4, 1, 3)
+BIASES = ("none", "groundhog", "all")
+NEAR = dict(rtol=0, atol=1e-10)
+
+
+def normal(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def mask_of(lengths):
+    return tf.sequence_mask(lengths)
+
+
+@pytest.mark.parametrize("biases", BIASES)
+def test_word_embedding(biases):
+    layer = WordEmbedding(V, M, biases=biases, dtype="float64")
+    layer.build()
+    randomize(layer)
+    weights = {"E_source": layer.E.numpy()} | ({} if biases == "none" else {"b_E_source": layer.b_E.numpy()})
+    ids = [[3, 1, 0], [6, 2, 1]]
+    expected = [[rnnsearch.embed(weights, "source", word) for word in row] for row in ids]
+    np.testing.assert_allclose(layer(tf.constant(ids)), expected, **NEAR)
+
+
+def test_gated_unit_with_context():
+    weights = {f"{k}{g}": normal(size, N, seed=s) for s, (k, size) in enumerate({"W": M, "U": N, "C": 2 * N}.items())
+               for g in ("", "_z", "_r")}
+    for s, key in enumerate(sorted(weights)):
+        weights[key] = normal(*weights[key].shape, seed=10 + s)
+    word, state, context = normal(M), normal(N, seed=1), normal(2 * N, seed=2)
+    blocks = [word @ weights["W" + g] + context @ weights["C" + g] for g in ("", "_z", "_r")]
+    gates = np.concatenate([weights["U_z"], weights["U_r"]], axis=1)
+    new_state, _ = gated_unit(tf.constant(np.concatenate(blocks)[None]), tf.constant(state[None]), weights["U"], gates)
+    np.testing.assert_allclose(new_state[0], rnnsearch.gated_unit(word, state, weights, context=context), **NEAR)
+
+
+@pytest.mark.parametrize("biases", BIASES)
+def test_encoder(biases):
+    layer = BiGRUEncoder(N, biases=biases, dtype="float64")
+    layer.build((None, None, M))
+    randomize(layer)
+    ids = [[2, 5, 6, 1], [1, 0, 0, 0], [4, 4, 1, 0]]
+    table = normal(V, M)
+    annotations = layer(tf.constant(table[ids]), mask_of(LENGTHS)).numpy()
+    weights = layer.paper_weights() | {"E_source": table}
+    assert ("encoder.forward.b" in weights) == (biases != "none")
+    assert ("encoder.backward.b_z" in weights) == (biases == "all")
+    for row, length in enumerate(LENGTHS):
+        expected = rnnsearch.encode(weights, ids[row][:length])
+        np.testing.assert_allclose(annotations[row, :length], expected, **NEAR)
+
+
+def attention_layer(biases="all"):
+    layer = BahdanauAttention(ALIGNMENT, biases=biases, dtype="float64")
+    layer.build(N, 2 * N)
+    return randomize(layer)
+
+
+@pytest.mark.parametrize("biases", BIASES)
+def test_attention(biases):
+    layer = attention_layer(biases)
+    assert ("b_a" in layer.paper_weights()) == (biases == "all")
+    annotations, states = normal(3, 4, 2 * N), normal(3, 2, N, seed=1)  # K = 2 hypotheses a sentence
+    context, alignment = layer(tf.constant(states), layer.memory(tf.constant(annotations), mask_of(LENGTHS)))
+    for row, length in enumerate(LENGTHS):
+        own = annotations[row, :length]
+        for k in range(2):
+            expected = rnnsearch.align(layer.paper_weights(), states[row, k], own)
+            np.testing.assert_allclose(alignment[row, k, :length], expected, **NEAR)
+            np.testing.assert_array_equal(alignment[row, k, length:], 0.0)
+            np.testing.assert_allclose(context[row, k], rnnsearch.attend(expected, own), **NEAR)
+
+
+def test_attention_at_large_energies():
+    """Energies of a few hundred overflow a softmax that is not shifted by its maximum."""
+    layer = attention_layer()
+    layer.v_a.assign(1000.0 * np.sign(layer.v_a.numpy()))
+    annotations, states = normal(1, 4, 2 * N), normal(1, 1, N, seed=1)
+    _, alignment = layer(tf.constant(states), layer.memory(tf.constant(annotations), mask_of([4])))
+    expected = rnnsearch.align(layer.paper_weights(), states[0, 0], annotations[0])
+    np.testing.assert_allclose(alignment[0, 0], expected, **NEAR)
+
+
+@pytest.mark.parametrize("biases", BIASES)
+def test_decoder_recurrence(biases):
+    """s_0, then s_i, c_i, alpha_i for given words, all positions at once."""
+    layer = Decoder(N, ALIGNMENT, biases=biases, dtype="float64")
+    layer.build(M, 2 * N)
+    randomize(layer)
+    weights = layer.paper_weights()
+    assert ("b_s" in weights) == (biases != "none") and ("b_r" in weights) == (biases == "all")
+    annotations, words = normal(3, 4, 2 * N), normal(3, 5, M, seed=1)
+    memory = layer.attention.memory(tf.constant(annotations), mask_of(LENGTHS))
+    initial = layer.initial_state(tf.constant(annotations))
+    states, contexts, alignments = layer(layer.inputs(tf.constant(words)), initial, memory)
+    for row, length in enumerate(LENGTHS):
+        own = annotations[row, :length]
+        state = rnnsearch.initial_state(weights, own)
+        np.testing.assert_allclose(initial[row], state, **NEAR)
+        for i in range(5):
+            alignment = rnnsearch.align(weights, state, own)
+            context = rnnsearch.attend(alignment, own)
+            state = rnnsearch.gated_unit(words[row, i], state, weights, context=context)
+            np.testing.assert_allclose(alignments[row, i, :length], alignment, **NEAR)
+            np.testing.assert_allclose(contexts[row, i], context, **NEAR)
+            np.testing.assert_allclose(states[row, i], state, **NEAR)
+
+
+def test_maxout_takes_adjacent_pairs():
+    np.testing.assert_array_equal(maxout(tf.constant([[1.0, 5.0, 4.0, 2.0, -3.0, -6.0]])), [[5.0, 4.0, -3.0]])
+
+
+@pytest.mark.parametrize("biases", BIASES)
+@pytest.mark.parametrize("rank", (None, 2))
+def test_deep_output(biases, rank):
+    layer = DeepOutput(V, L, output_rank=rank, biases=biases, dtype="float64")
+    layer.build(N, M, 2 * N)
+    randomize(layer)
+    state, word, context = normal(3, 2, N), normal(3, 2, M, seed=1), normal(3, 2, 2 * N, seed=2)
+    logits = layer(*map(tf.constant, (state, word, context)))
+    weights = layer.paper_weights()
+    assert ("W_o1" in weights) == (rank is not None)
+    assert [key for key in weights if key.startswith("b")] == ([] if biases == "none" else ["b_o", "b_softmax"])
+    for row in np.ndindex(3, 2):
+        np.testing.assert_allclose(logits[row], rnnsearch.deep_output(weights, state[row], word[row], context[row]), **NEAR)
+
+
+@pytest.mark.parametrize("smoothing", (0.0, 0.1))
+@pytest.mark.parametrize("transpose", (False, True))
+def test_softmax_loss(smoothing, transpose):
+    features, matrix, bias, ids = normal(5, L), normal(L, V, seed=1), normal(V, seed=2), [3, 1, 6, 2, 3]
+    given = matrix.T if transpose else matrix
+    losses, nll = softmax_loss(
+        tf.constant(features), tf.constant(given), tf.constant(bias), tf.constant(ids), smoothing, transpose=transpose
+    )
+    for row, word in enumerate(ids):
+        log_p = rnnsearch.log_softmax(features[row] @ matrix + bias)
+        assert nll[row].numpy() == pytest.approx(-log_p[word], abs=1e-12)
+        assert losses[row].numpy() == pytest.approx(-(1 - smoothing) * log_p[word] - smoothing * log_p.mean(), abs=1e-12)
