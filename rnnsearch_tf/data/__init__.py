@@ -1,0 +1,1 @@
+"""Files and the built-in corpus → checked pairs → ids → padded batches."""
