@@ -171,10 +171,6 @@ class TrainingConfig:
         "shrink takes 0.1·θ for gradient, as the authors' program did",
         choices=("error", "skip", "shrink"),
     )
-    weight_average: float = option(
-        0.0, "decay of an exponential moving average of the weights, which evaluation and the best checkpoint use; 0: none",
-        minimum=0.0, maximum=0.99999,
-    )
     precision: str = option(
         "float32", "numbers computed with; mixed_bfloat16: matrix products in bfloat16, the rest in float32",
         choices=("float32", "mixed_bfloat16", "float64"),
@@ -250,7 +246,7 @@ _FAITHFUL = {
     ),
     "training": dict(
         optimizer="adadelta", learning_rate=1.0, rho=0.95, epsilon=1e-6, global_clipnorm=1.0, loss_reduction="sum",
-        schedule="constant", warmup_updates=0, label_smoothing=0.0, accumulate=1, weight_average=0.0,
+        schedule="constant", warmup_updates=0, label_smoothing=0.0, accumulate=1,
     ),
     "search": dict(shrinking_beam=True, length_penalty=0.0, minimum_length_ratio=0.5, maximum_length_ratio=3.0),
 }

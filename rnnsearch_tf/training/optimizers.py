@@ -125,8 +125,6 @@ def build_optimizer(config):
         learning_rate=config.learning_rate,
         global_clipnorm=config.global_clipnorm,
         gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
-        use_ema=config.weight_average > 0,
-        ema_momentum=config.weight_average or 0.99,
         non_finite_gradient=config.non_finite_gradient,
     )
     if config.optimizer == "adadelta":

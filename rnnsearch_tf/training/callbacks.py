@@ -1,0 +1,139 @@
+"""Keras callbacks of the fit driver: clock, schedule, limits, log, progress line.
+
+They share one :class:`~rnnsearch_tf.training.state.TrainingState`; the first of the list,
+:class:`Clock`, keeps it up to date.
+"""
+
+import json
+import math
+import sys
+import time
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.errors import UserError
+
+
+class Clock(keras.callbacks.Callback):
+    """Counts batches, epochs and seconds into the state."""
+
+    def __init__(self, state):
+        super().__init__()
+        self.state = state
+        self._last = time.monotonic()
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.state.batches += 1
+        self.state.batches_of_epoch += 1
+        self.tick()
+
+    def on_epoch_end(self, epoch, logs=None):
+        if not self.model.stop_training:
+            self.state.epoch += 1
+            self.state.batches_of_epoch = 0
+
+    def tick(self):
+        """Add the time since the last call."""
+        now = time.monotonic()
+        self.state.seconds += now - self._last
+        self._last = now
+
+
+def progress(state, config):
+    """Share of the training that is over, in [0, 1], by updates or minutes, whichever is further."""
+    updates = state.batches / config.accumulate
+    shares = [updates / config.maximum_updates] if config.maximum_updates else []
+    shares += [state.seconds / 60 / config.maximum_minutes] if config.maximum_minutes else []
+    return min(1.0, max(shares, default=0.0))
+
+
+def learning_rate(state, config):
+    """The learning rate of the next update: warm-up from 0, then constant or a half cosine down to 0."""
+    updates = state.batches / config.accumulate
+    rate = config.learning_rate * min(1.0, (updates + 1) / max(1, config.warmup_updates))
+    if config.schedule == "cosine":
+        rate *= 0.5 * (1 + math.cos(math.pi * progress(state, config)))
+    return rate
+
+
+class Schedule(keras.callbacks.Callback):
+    """Sets the learning rate before every batch."""
+
+    def __init__(self, state, config):
+        super().__init__()
+        self.state, self.config = state, config
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self.model.optimizer.learning_rate = learning_rate(self.state, self.config)
+
+
+class Limits(keras.callbacks.Callback):
+    """Stops at the maximum of updates or minutes, or at a gradient that is not finite."""
+
+    def __init__(self, state, config):
+        super().__init__()
+        self.state, self.config = state, config
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self.config.non_finite_gradient == "error" and not math.isfinite(logs["gradient_norm"]):
+            raise UserError(
+                f"training: expected a finite gradient, got {logs['gradient_norm']} in batch {self.state.batches}; "
+                "the weights are as before that batch; lower training.learning_rate, or set "
+                "training.non_finite_gradient=skip"
+            )
+        if progress(self.state, self.config) >= 1.0:
+            self.model.stop_training = True
+
+
+class MetricsLog(keras.callbacks.Callback):
+    """Appends one JSON line to metrics.jsonl every ``every`` batches and at the end of an epoch."""
+
+    def __init__(self, path, state, every=100):
+        super().__init__()
+        self.path, self.state, self.every = path, state, every
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self.state.batches % self.every == 0:
+            self.write("batches", logs)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.write("epoch", logs)
+
+    def write(self, kind, values):
+        """One record: what it is about, where training stands, the values."""
+        state = self.state
+        record = {"kind": kind, "batches": state.batches, "epoch": state.epoch, "minutes": round(state.seconds / 60, 3)}
+        record |= {key: round(float(value), 6) for key, value in (values or {}).items()}
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+
+
+class ProgressLine(keras.callbacks.Callback):
+    """One line on standard error: where training stands, loss, perplexity, speed, gradient norm.
+
+    On a terminal the line is drawn again every half second; in a log it is written every minute.
+    """
+
+    def __init__(self, state, stream=None):
+        super().__init__()
+        self.state = state
+        self.stream = stream or sys.stderr
+        self.terminal = self.stream.isatty()
+        self._next = time.monotonic()
+
+    def on_train_batch_end(self, batch, logs=None):
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + (0.5 if self.terminal else 60)
+            self._write(logs, end="")
+
+    def on_epoch_end(self, epoch, logs=None):
+        self._write(logs, end="\n")
+
+    def _write(self, logs, end):
+        state = self.state
+        text = (
+            f"epoch {state.epoch + 1:>3}  batch {state.batches:>7}  {state.seconds / 60:6.1f} min  "
+            f"loss {logs['loss']:.3f}  perplexity {logs['perplexity']:.2f}  "
+            f"{logs['target_tokens_per_second']:.0f} tokens/s  gradient {logs['gradient_norm']:.2f}"
+        )
+        self.stream.write(f"\r\x1b[K{text}{end}" if self.terminal else f"{text}\n")
+        self.stream.flush()

@@ -1,0 +1,83 @@
+"""Development BLEU by beam search while training, the best weights, early stopping."""
+
+import os
+import pathlib
+import sys
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.evaluation.bleu import bleu
+from rnnsearch_tf.models.build import BEST_WEIGHTS
+from rnnsearch_tf.translation import Translator
+
+
+class DevelopmentBleu(keras.callbacks.Callback):
+    """Translates the development set every epoch, or every ``evaluate_every`` updates.
+
+    The weights of the best BLEU so far are kept in RUN/best; ``patience`` evaluations
+    without a better one stop the training.
+
+    Args:
+        run: path of the RUN folder.
+        state: TrainingState.
+        clock: Clock, told to count the time this takes.
+        config: Config.
+        texts: (source Text, target Text).
+        sentences: (source list, reference list), or None: then the last weights are the best.
+        metrics_log: MetricsLog, told every result.
+    """
+
+    def __init__(self, run, state, clock, config, texts, sentences, metrics_log):
+        super().__init__()
+        self.run, self.state, self.clock, self.config = pathlib.Path(run), state, clock, config
+        self.texts, self.metrics_log = texts, metrics_log
+        limit = config.training.evaluate_sentences
+        self.sentences = sentences and tuple(side[:limit] for side in sentences)
+        self._translator = None
+
+    def on_train_batch_end(self, batch, logs=None):
+        every = self.config.training.evaluate_every
+        if every and self.state.batches % (every * self.config.training.accumulate) == 0:
+            self.evaluate()
+
+    def on_epoch_end(self, epoch, logs=None):
+        if not self.config.training.evaluate_every:
+            self.evaluate()
+
+    def evaluate(self):
+        """Translate, score, keep the weights if they are the best so far."""
+        state, settings = self.state, self.config.training
+        if self.sentences is None:
+            self.keep()
+            return
+        if state.batches / settings.accumulate < settings.evaluate_after:
+            return
+        if self._translator is None:
+            self._translator = Translator.from_model(self.model, *self.texts, self.config)
+        sources, references = self.sentences
+        options = dict(beam_size=settings.evaluate_beam_size, nbest=1)
+        translations = self._translator.translate(list(sources), **options)
+        score = bleu([t.text for t in translations], list(references)).score
+        better = state.best_bleu is None or score > state.best_bleu
+        if better:
+            state.best_bleu, state.best_batches, state.evaluations_since_best = score, state.batches, 0
+            self.keep()
+        else:
+            state.evaluations_since_best += 1
+        self.clock.tick()
+        self.metrics_log.write("development", {"bleu": score, "best_bleu": state.best_bleu})
+        print(
+            f"\ndevelopment BLEU {score:.2f} after {state.batches} batches, {state.seconds / 60:.1f} min"
+            + (" (best so far)" if better else f" (best {state.best_bleu:.2f})"),
+            file=sys.stderr,
+        )
+        if settings.patience and state.evaluations_since_best >= settings.patience:
+            print(f"stopping: {settings.patience} evaluations without a better BLEU", file=sys.stderr)
+            self.model.stop_training = True
+
+    def keep(self):
+        """Write the present weights to RUN/best, in one move."""
+        path = self.run / BEST_WEIGHTS
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name("partial.weights.h5")
+        self.model.save_weights(partial)
+        os.replace(partial, path)

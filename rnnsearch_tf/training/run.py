@@ -1,0 +1,154 @@
+"""The fit driver: a configuration in, a RUN folder out.
+
+    texts → vocabularies → model.compile → model.fit → best weights by development BLEU
+
+Everything it does can be done by hand in a notebook with the same pieces.
+"""
+
+import pathlib
+import sys
+import time
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.config import load_config, save_config
+from rnnsearch_tf.data.dataset import Pairs, training_dataset
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.models import TranslationLoss, build_model
+from rnnsearch_tf.text.pipeline import build_text, load_text
+from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule
+from rnnsearch_tf.training.development import DevelopmentBleu
+from rnnsearch_tf.training.optimizers import build_optimizer
+from rnnsearch_tf.training.state import TrainingState, load_state, save_state
+
+
+def train(config, output, resume=False):
+    """Train a model, or go on training it.
+
+    Args:
+        config: Config.
+        output: path of the RUN folder, made if it is not there.
+        resume: go on from RUN/checkpoints.
+
+    Returns:
+        dict: ``best_bleu`` (float or None), ``batches``, ``minutes``, ``run`` (str).
+
+    Raises:
+        UsageError: the folder holds a training already and ``resume`` is not set, or
+            another model or text than the one to resume.
+        KeyboardInterrupt: after saving the state, so that ``resume`` loses nothing.
+    """
+    run = pathlib.Path(output)
+    _prepare(run, config, resume)
+    keras.utils.set_random_seed(config.training.seed)
+    pairs = Pairs.from_config(config.data, "train")
+    texts = _texts(run, config, pairs)
+    if resume:
+        model, state = load_state(run / "checkpoints")
+    else:
+        model, state = build_model(config, *(text.vocabulary.size for text in texts)), TrainingState()
+        compile_model(model, config)
+    report_parameters(model)
+    callbacks, saver = _callbacks(run, config, state, texts)
+    try:
+        _fit(model, config, texts, pairs, state, callbacks)
+    except KeyboardInterrupt:
+        save_state(run / "checkpoints", model, state)
+        print(f"\ninterrupted; everything is saved. Go on with: rnnsearch train --output {run} --resume", file=sys.stderr)
+        raise
+    save_state(run / "checkpoints", model, state)
+    if saver.sentences is None or state.best_bleu is None:
+        saver.keep()
+    return {"best_bleu": state.best_bleu, "batches": state.batches, "minutes": state.seconds / 60, "run": str(run)}
+
+
+def compile_model(model, config):
+    """``model.compile`` with what the configuration says."""
+    training = config.training
+    model.compile(
+        optimizer=build_optimizer(training),
+        loss=TranslationLoss(over=training.loss_reduction, label_smoothing=training.label_smoothing),
+    )
+
+
+def report_parameters(model):
+    print(f"{type(model).__name__}: {model.count_params():,} parameters", file=sys.stderr)
+
+
+def _fit(model, config, texts, pairs, state, callbacks):
+    """``model.fit``; a resumed training first finishes the epoch it was in."""
+    settings = config.training
+    if state.epoch >= settings.epochs:
+        return
+    epochs = lambda first: training_dataset(*texts, pairs, config.data, settings.seed, epoch=first)  # noqa: E731
+    fit = dict(callbacks=callbacks, verbose=0)
+    model.stop_training = False
+    if state.batches_of_epoch:
+        rest = epochs(state.epoch).skip(state.batches_of_epoch)
+        model.fit(rest, initial_epoch=state.epoch, epochs=state.epoch + 1, **fit)
+    if state.epoch < settings.epochs and not model.stop_training:
+        model.fit(epochs(state.epoch), initial_epoch=state.epoch, epochs=settings.epochs, **fit)
+
+
+def _callbacks(run, config, state, texts):
+    clock, log = Clock(state), MetricsLog(run / "metrics.jsonl", state)
+    sentences = None
+    if config.data.corpus == "phrasebook" or config.data.development_source:
+        sentences = Pairs.from_config(config.data, "development").sentences(config.training.evaluate_sentences)
+    evaluation = DevelopmentBleu(run, state, clock, config, texts, sentences, log)
+    saving = SaveState(run / "checkpoints", state, config.training.checkpoint_every_minutes)
+    callbacks = [clock, Schedule(state, config.training), Limits(state, config.training), log, ProgressLine(state)]
+    if config.training.tensorboard:
+        from rnnsearch_tf.training.tensorboard import TensorBoard  # an extra
+
+        callbacks.append(TensorBoard(run / "tensorboard", state, config, texts, sentences))
+    return [*callbacks, evaluation, saving], evaluation
+
+
+class SaveState(keras.callbacks.Callback):
+    """Saves the training every so many minutes."""
+
+    def __init__(self, folder, state, minutes):
+        super().__init__()
+        self.folder, self.state, self.seconds = folder, state, 60 * minutes
+        self._last = time.monotonic()
+
+    def on_train_batch_end(self, batch, logs=None):
+        if time.monotonic() - self._last >= self.seconds:
+            save_state(self.folder, self.model, self.state)
+            self._last = time.monotonic()
+
+
+def _prepare(run, config, resume):
+    """Make the folder and write the effective configuration, or refuse."""
+    written = run / "config.yaml"
+    trained = (run / "checkpoints" / "state.json").exists()
+    if trained and not resume:
+        raise UsageError(f"{run}: expected a folder without a training, found one; add --resume, or choose another --output")
+    if resume and written.exists():
+        before = load_config(written)
+        for section in ("source", "target", "model"):
+            if getattr(before, section) != getattr(config, section):
+                raise UsageError(
+                    f"{written}: --resume expects the {section} section the training began with, got another; "
+                    "take the values from that file, or start anew with another --output"
+                )
+    try:
+        run.mkdir(parents=True, exist_ok=True)
+        save_config(config, written)
+    except OSError as error:
+        raise UsageError(f"{run}: expected a folder that can be written to, got: {error.strerror}") from None
+
+
+def _texts(run, config, pairs):
+    """(source Text, target Text): those of RUN, or built from the training text and saved there."""
+    texts = []
+    for side in ("source", "target"):
+        settings = getattr(config, side)
+        if (run / f"vocabulary.{side}.txt").exists():
+            texts.append(load_text(run, side, settings))
+            continue
+        print(f"building the {side} vocabulary", file=sys.stderr)
+        text = build_text(settings, getattr(pairs, side))
+        text.save(run, side)
+        texts.append(text)
+    return tuple(texts)

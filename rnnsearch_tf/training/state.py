@@ -1,0 +1,71 @@
+"""Where a training stands, and how it is written down so that it can go on from there.
+
+``checkpoints/`` of a RUN holds one complete model (weights, optimizer, random states) as a
+``.keras`` file, and ``state.json``, which names that file and says where in the data it stands.
+The JSON file is replaced last and in one move: a kill at any moment leaves the older pair whole.
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.errors import UserError
+
+
+@dataclasses.dataclass
+class TrainingState:
+    """Counters of one training, kept over interruptions.
+
+    Attributes:
+        batches: batches learned from, over all epochs.
+        epoch: epoch in progress, from 0.
+        batches_of_epoch: batches of that epoch already learned from.
+        seconds: training time so far, evaluations included.
+        best_bleu: best development BLEU so far, or None.
+        best_batches: ``batches`` when it was reached.
+        evaluations_since_best: evaluations since then.
+    """
+
+    batches: int = 0
+    epoch: int = 0
+    batches_of_epoch: int = 0
+    seconds: float = 0.0
+    best_bleu: float | None = None
+    best_batches: int = 0
+    evaluations_since_best: int = 0
+
+
+def save_state(folder, model, state: TrainingState) -> None:
+    """Write model and state to ``folder``; the older pair goes once the new one is complete."""
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"batch-{state.batches}.keras"
+    partial = folder / f"partial-{name}"
+    model.save(partial)
+    os.replace(partial, folder / name)
+    partial_json = folder / "state.json.partial"
+    partial_json.write_text(json.dumps({"model": name} | dataclasses.asdict(state), indent=1), encoding="utf-8")
+    os.replace(partial_json, folder / "state.json")
+    for old in folder.glob("*.keras"):
+        if old.name != name:
+            old.unlink()
+
+
+def load_state(folder):
+    """(model, TrainingState) as saved last; the model is compiled.
+
+    Raises:
+        UserError: nothing is saved there, or it is damaged.
+    """
+    path = pathlib.Path(folder) / "state.json"
+    if not path.exists():
+        raise UserError(f"{path}: expected a saved training to resume, found none; start it without --resume")
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        model_path = path.parent / values.pop("model")
+        return keras.models.load_model(model_path), TrainingState(**values)
+    except (ValueError, TypeError, KeyError, OSError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(f"{path}: expected a saved training, got a damaged one ({reason})") from None
