@@ -1,0 +1,1 @@
+"""The command line: one file a verb, arguments parsed before TensorFlow is imported."""

@@ -1,0 +1,107 @@
+"""Translate the source and compare with the reference: BLEU and chrF by sacreBLEU.
+
+Every score stands beside its sacreBLEU signature. Two rows of scores: all
+sentences, and those without unknown words (pairs whose source and reference
+both consist of words in the model's vocabularies; Table 1 of the paper).
+Translations are detokenized and compared with the reference as it stands.
+
+--tokenized adds BLEU as the papers have it: of tokens, the reference tokenized
+by the model's own rules (Moses rules if the model uses subwords). A lower-cased
+model's tokens are lower-cased, and the signature then says case:lc.
+"""
+
+import json
+import logging
+
+from rnnsearch_tf.cli.lines import Output, read_lines
+from rnnsearch_tf.cli.shared import add_model, add_search, load_translator, search_changes
+from rnnsearch_tf.errors import UserError
+
+log = logging.getLogger("rnnsearch_tf")
+
+
+def arguments(parser):
+    add_model(parser)
+    parser.add_argument("--source", required=True, metavar="F", help="source sentences, plain or .gz")
+    parser.add_argument("--reference", required=True, metavar="F", help="reference translations, as many lines")
+    parser.add_argument("--by-length", action="store_true", help="a table by source length too (Figure 2)")
+    parser.add_argument("--tokenized", action="store_true", help="BLEU of tokens (tokenize=none) too")
+    parser.add_argument("--lowercase", action="store_true", help="compare without case; the signature says so")
+    parser.add_argument("--json", action="store_true", help="one JSON object in place of the table")
+    parser.add_argument("--translations", metavar="F", help="write the translations to this file too")
+    add_search(parser)
+
+
+def run(arguments):
+    changes = search_changes(arguments)
+    sources, references = read_lines(arguments.source), read_lines(arguments.reference)
+    if len(sources) != len(references):
+        raise UserError(
+            f"expected as many lines in both files, got {len(sources)} in {arguments.source} "
+            f"and {len(references)} in {arguments.reference}"
+        )
+    if not sources:
+        raise UserError(f"{arguments.source}: expected sentences to evaluate, got an empty file")
+    translator = load_translator(arguments)
+    if translator.config.target.lowercase and not arguments.lowercase:
+        log.warning("warning: the model writes lower case and the scores count case; --lowercase compares without it")
+    translations = translator.translate(sources, **changes)
+    if arguments.translations:
+        with Output(arguments.translations) as output:
+            output.write(translation.text for translation in translations)
+    report = evaluation_report(translator, translations, references, arguments)
+    with Output() as output:
+        output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else table(report))
+
+
+def evaluation_report(translator, translations, references, arguments) -> dict:
+    """All the numbers asked for, ready for JSON."""
+    from rnnsearch_tf.evaluation.bleu import by_length
+
+    lowercase = arguments.lowercase
+    everyone = range(len(references))
+    known = translator.without_unknown([t.source_tokens for t in translations], references)
+    report = {
+        "all": _scores(translator, translations, references, everyone, arguments),
+        "without_unknown_words": _scores(translator, translations, references, known, arguments),
+    }
+    if arguments.by_length:
+        texts = [translation.text for translation in translations]
+        lengths = [len(translation.source_tokens) for translation in translations]
+        report["by_length"] = [vars(bucket) for bucket in by_length(texts, references, lengths, lowercase=lowercase)]
+    return report
+
+
+def _scores(translator, translations, references, chosen, arguments) -> dict:
+    """The corpus scores over the chosen sentences."""
+    from rnnsearch_tf.evaluation.bleu import corpus_bleu, corpus_chrf
+
+    if not chosen:
+        return {"sentences": 0}
+    hypotheses = [translations[i] for i in chosen]
+    texts, references = [h.text for h in hypotheses], [references[i] for i in chosen]
+    scores = [
+        corpus_bleu(texts, references, lowercase=arguments.lowercase),
+        corpus_chrf(texts, references, lowercase=arguments.lowercase),
+    ]
+    fields = {"sentences": len(chosen), "bleu": vars(scores[0]), "chrf": vars(scores[1])}
+    if arguments.tokenized:
+        lowercase = arguments.lowercase or translator.config.target.lowercase
+        tokens = translator.reference_tokens(texts), translator.reference_tokens(references)
+        fields["tokenized_bleu"] = vars(corpus_bleu(*tokens, tokenize="none", lowercase=lowercase))
+    return fields
+
+
+def table(report):
+    """The lines a person reads."""
+    for name, title in (("all", "all sentences"), ("without_unknown_words", "sentences without unknown words")):
+        scores = report[name]
+        yield f"{title}: {scores['sentences']}"
+        for key, label in (("bleu", "BLEU"), ("chrf", "chrF2"), ("tokenized_bleu", "BLEU, tokenized")):
+            if key in scores:
+                yield f"  {label:<16}{scores[key]['value']:6.2f}  {scores[key]['signature']}"
+    if "by_length" in report:
+        yield "source tokens  sentences    BLEU   chrF2"
+        for bucket in report["by_length"]:
+            span = f"{bucket['shortest']}-{bucket['longest']}"
+            yield f"{span:>13}  {bucket['sentences']:>9}  {bucket['bleu']:6.2f}  {bucket['chrf']:6.2f}"

@@ -1,0 +1,168 @@
+"""``rnnsearch VERB …``: finds the verb, parses its arguments, turns errors into one line and an exit code.
+
+A verb is a module beside this one with two functions: ``arguments(parser)``
+declares what it takes, ``run(arguments)`` does the work. A module imports what
+needs TensorFlow inside ``run``, so that ``--help`` and wrong usage answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+import logging
+import os
+import sys
+
+from rnnsearch_tf import __version__
+from rnnsearch_tf.errors import UsageError, UserError
+
+VERBS = {
+    "train": "train a model and keep its best checkpoint",
+    "translate": "translate text, one sentence a line",
+    "score": "log-probability of sentence pairs",
+    "evaluate": "BLEU and chrF against a reference translation",
+    "align": "word alignments of sentence pairs",
+    "plot-attention": "pictures of the alignments (Figure 3)",
+    "sample": "draw translations at random from the model",
+    "demo": "the whole way on the built-in corpus",
+    "doctor": "what is wrong with the data, before an hour is lost",
+    "fidelity": "the effective settings beside the paper's and the authors' program's",
+}
+
+EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
+
+
+def run(argv=None) -> int:
+    """Run one command and return its exit code; the entry point of ``rnnsearch``.
+
+    Args:
+        argv: the words after the program's name; None takes ``sys.argv``.
+
+    Returns:
+        0 done, 1 failed, 2 wrong usage, 130 interrupted.
+
+    Example:
+        >>> run(["--version"])
+        rnnsearch 0.1.0
+        0
+    """
+    argv = sys.argv[1:] if argv is None else list(argv)
+    logging.basicConfig(format="rnnsearch: %(message)s", level=logging.WARNING, stream=sys.stderr, force=True)
+    try:
+        _use_utf8()
+        code = _dispatch(argv)
+        sys.stdout.flush()
+        return code
+    except SystemExit as stop:  # argparse, after --help
+        return stop.code or EXIT_DONE
+    except BrokenPipeError:
+        return _output_closed()
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return EXIT_INTERRUPTED
+    except Exception as error:  # the last line of defence: a user sees one line, a developer asks for more
+        if os.environ.get("RNNSEARCH_DEBUG"):
+            raise
+        return _explain(error)
+
+
+def _dispatch(argv) -> int:
+    if not argv:
+        raise UsageError(f"expected a verb, got none; one of {', '.join(VERBS)}; see rnnsearch --help")
+    name, *rest = argv
+    if name in ("-h", "--help"):
+        print(_overview())
+        return EXIT_DONE
+    if name == "--version":
+        print(f"rnnsearch {__version__}")
+        return EXIT_DONE
+    if name not in VERBS:
+        kind = "option" if name.startswith("-") else "verb"
+        raise UsageError(f"unknown {kind} {name!r}{_nearest(name, VERBS)}; see rnnsearch --help")
+    verb = importlib.import_module(f"rnnsearch_tf.cli.{name.replace('-', '_')}")
+    parser = Parser(
+        prog=f"rnnsearch {name}",
+        description=verb.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    verb.arguments(parser)
+    return verb.run(parser.parse(rest)) or EXIT_DONE
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are UsageErrors and name the nearest option."""
+
+    def __init__(self, *args, **kwargs):
+        self.option_names = set()
+        super().__init__(*args, **kwargs)
+
+    def add_argument(self, *args, **kwargs):
+        action = super().add_argument(*args, **kwargs)
+        self.option_names.update(action.option_strings)
+        return action
+
+    def parse(self, argv):
+        """The arguments, or a UsageError; unknown options are looked for before missing ones."""
+        for word in argv:
+            if word == "--":
+                break
+            name = word.partition("=")[0]
+            if name.startswith("--") and name not in self.option_names:
+                raise UsageError(f"unknown option {name}{_nearest(name, self.option_names)}; see {self.prog} --help")
+        return self.parse_args(argv)
+
+    def error(self, message):
+        raise UsageError(f"{' '.join(message.split())}; see {self.prog} --help")
+
+
+def _overview() -> str:
+    width = max(map(len, VERBS))
+    verbs = "\n".join(f"  {name:<{width}}  {meaning}" for name, meaning in VERBS.items())
+    return (
+        "usage: rnnsearch VERB …\n\n"
+        "Attention-based neural machine translation (Bahdanau, Cho and Bengio 2015) in TensorFlow.\n\n"
+        f"verbs:\n{verbs}\n\n"
+        "rnnsearch VERB --help explains a verb; rnnsearch --version prints the version.\n"
+        "Results go to standard output, logs and progress to standard error.\n"
+        "Exit code: 0 done, 1 failed, 2 wrong usage. RNNSEARCH_DEBUG=1 shows tracebacks."
+    )
+
+
+def _nearest(name, names) -> str:
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"; did you mean {close[0]}?" if close else f"; expected one of {', '.join(sorted(names))}"
+
+
+def _use_utf8():
+    """Text goes in and out as UTF-8 whatever the locale; a lone surrogate (odd file name) does not stop it."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _explain(error: Exception) -> int:
+    """One line about the error, and the exit code."""
+    if isinstance(error, UserError):
+        _say(f"error: {error}")
+        return error.exit_code
+    if isinstance(error, OSError) and error.filename is not None:
+        _say(f"error: {error.filename}: {error.strerror or error}")
+        return EXIT_FAILED
+    first_line = next(iter(str(error).strip().splitlines()), "")
+    _say(f"unexpected error: {type(error).__name__}: {first_line} (RNNSEARCH_DEBUG=1 shows where)")
+    return EXIT_FAILED
+
+
+def _say(message):
+    print("rnnsearch: " + " ".join(str(message).split()), file=sys.stderr, flush=True)
+
+
+def _output_closed() -> int:
+    """The reader of standard output has gone (``| head``): stop quietly, also at the flush when Python exits."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # standard output is not a file, or closed already
+        pass
+    return EXIT_FAILED

@@ -1,0 +1,26 @@
+"""Score sentence pairs: the log-probability of each target sentence given its source, one a line.
+
+Natural logarithm of p(target | source), the end symbol included; higher is
+better; not length-normalized, unless --normalize divides it by the number of
+target tokens, the end symbol counted.
+"""
+
+from rnnsearch_tf.cli.lines import Output, read_pairs
+from rnnsearch_tf.cli.shared import add_model, add_output, load_translator
+
+
+def arguments(parser):
+    add_model(parser)
+    parser.add_argument("--normalize", action="store_true", help="divide by the target's length, end symbol counted")
+    add_output(parser)
+    parser.add_argument("source", metavar="SOURCE", help="source sentences, plain or .gz")
+    parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
+
+
+def run(arguments):
+    translator = load_translator(arguments)
+    with Output(arguments.output) as output:
+        for sources, targets in read_pairs(arguments.source, arguments.target, translator.config.search.batch_size):
+            for forced in translator.force(sources, targets):
+                length = len(forced.target_tokens) + 1 if arguments.normalize else 1
+                output.write([f"{forced.log_probability / length:.6f}"])

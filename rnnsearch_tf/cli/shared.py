@@ -1,0 +1,91 @@
+"""What several verbs have in common: naming the run, search options, the output file."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import yaml
+
+from rnnsearch_tf.config import SearchConfig, check_value
+from rnnsearch_tf.errors import UsageError
+
+MEANINGS = {field.name: field.metadata["meaning"] for field in dataclasses.fields(SearchConfig)}
+
+SEARCH_FLAGS = {
+    "--beam-size": "beam_size",
+    "--length-penalty": "length_penalty",
+    "--lexicon": "lexicon",
+    "--batch-size": "batch_size",
+}
+"""Flags that take a value, and the search option each of them sets."""
+
+
+def add_model(parser):
+    parser.add_argument(
+        "--model", action="append", required=True, metavar="RUN", help="folder that `rnnsearch train` wrote"
+    )
+
+
+def add_output(parser):
+    parser.add_argument("--output", metavar="F", help="write the results to this file (.gz: compressed), not to standard output")
+
+
+def add_search(parser):
+    """The options of beam search that differ for one call; what each means is said in config.py only."""
+    for flag, name in SEARCH_FLAGS.items():
+        metavar = {"length_penalty": "A", "lexicon": "F"}.get(name, "N")
+        parser.add_argument(flag, metavar=metavar, help=f"{MEANINGS[name]} (default: the run's search.{name})".replace("%", "%%"))
+    parser.add_argument("--no-unknown", action="store_true", help="never produce the unknown word")
+    parser.add_argument("--replace-unknown", action="store_true", help=MEANINGS["replace_unknown"])
+
+
+def search_changes(arguments) -> dict:
+    """The search options that the command line sets, checked; for `Translator.translate`."""
+    changes = {}
+    for flag, name in SEARCH_FLAGS.items():
+        text = getattr(arguments, name)
+        if text is not None:
+            changes[name] = option_value(f"search.{name}", text, flag)
+    if arguments.no_unknown:
+        changes["allow_unknown"] = False
+    if arguments.replace_unknown:
+        changes["replace_unknown"] = True
+    if arguments.lexicon is not None and not arguments.replace_unknown:
+        raise UsageError("--lexicon: expected --replace-unknown beside it, got neither effect nor use; add --replace-unknown")
+    return changes
+
+
+def option_value(name, text, flag):
+    """The text of a flag as the value of a configuration option, checked as there."""
+    if name == "search.lexicon":
+        return text
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        value = text
+    return check_value(name, value, flag)
+
+
+def whole_number(text, flag, minimum=0) -> int:
+    """The text of a flag that is no configuration option as a whole number."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = None
+    if value is None or value < minimum:
+        raise UsageError(f"{flag}: expected a whole number, at least {minimum}, got {text!r}")
+    return value
+
+
+def load_translator(arguments):
+    """The model that --model names; imports TensorFlow."""
+    from rnnsearch_tf.run_folder import check_run
+
+    if len(arguments.model) > 1:
+        raise UsageError(
+            f"--model: expected one RUN, got {len(arguments.model)}; ensembles of several models are not available yet"
+        )
+    check_run(arguments.model[0])  # before TensorFlow takes its seconds
+    from rnnsearch_tf.translation import Translator
+
+    return Translator.load(arguments.model[0])

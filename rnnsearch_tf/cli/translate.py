@@ -1,0 +1,101 @@
+"""Translate text: standard input or the named files, one sentence a line.
+
+Exactly one line of output for each line of input, the empty line included;
+with --output-type nbest, the N lines of its n-best list. Results stream: what
+has arrived is translated at once.
+
+Output types:
+  text   the translation
+  json   one object a line: text, score, log_probability, tokens, source_tokens,
+         alignment if asked for, and nbest if --n-best is above 1
+  nbest  Moses n-best list: id ||| text ||| LogProbability= … Length= … ||| score
+
+Scores are natural logarithms, higher is better. log_probability is that of the
+whole translation, the end symbol included, not length-normalized. score is what
+hypotheses are ranked by: log_probability / length^A, A being --length-penalty:
+length-normalized unless A is 0.
+
+Alignments:
+  hard   Pharaoh links source-target from 0, the end symbols left out, every target
+         word linked to its most attended source word. text: after a tab; nbest: a
+         fifth field; json: as `alignment`
+  soft   the matrix, one row a target token, one column a source token, the end
+         symbols last. text: after a tab, as JSON; json: as `alignment`
+"""
+
+import json
+
+from rnnsearch_tf.cli.lines import Output, read_batches
+from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_translator, option_value, search_changes
+from rnnsearch_tf.errors import UsageError
+
+
+def arguments(parser):
+    add_model(parser)
+    add_search(parser)
+    parser.add_argument("--n-best", metavar="N", help="hypotheses for each sentence, at most the beam size")
+    parser.add_argument(
+        "--output-type", choices=("text", "json", "nbest"), help="default: text, or nbest if --n-best is above 1"
+    )
+    parser.add_argument("--alignment", choices=("hard", "soft"), help="give alignments too")
+    add_output(parser)
+    parser.add_argument("files", nargs="*", metavar="FILE", help="text to translate, plain or .gz; none or -: standard input")
+
+
+def run(arguments):
+    changes = search_changes(arguments)
+    if arguments.n_best is not None:
+        changes["nbest"] = option_value("search.nbest", arguments.n_best, "--n-best")
+    form = arguments.output_type or ("nbest" if changes.get("nbest", 1) > 1 else "text")
+    if form == "text" and changes.get("nbest", 1) > 1:
+        raise UsageError(f"--n-best {changes['nbest']}: expected --output-type json or nbest with it, got text")
+    if form == "nbest" and arguments.alignment == "soft":
+        raise UsageError("--alignment soft: expected --output-type text or json with it, got nbest")
+    translator = load_translator(arguments)
+    config = translator.search_config(**changes)
+    number = 0
+    with Output(arguments.output) as output:
+        for name in arguments.files or ["-"]:
+            for texts in read_batches(name, config.batch_size):
+                for translation in translator.translate(texts, **changes):
+                    output.write(formatted(translation, number, form, arguments.alignment, config.nbest), flush=False)
+                    number += 1
+                output.flush()
+
+
+def formatted(translation, number, form, alignment, nbest) -> list:
+    """The output lines of one sentence."""
+    if form == "nbest":
+        return [_moses_line(number, hypothesis, alignment) for hypothesis in translation.nbest]
+    if form == "json":
+        fields = _fields(translation, alignment) | {"source_tokens": translation.source_tokens}
+        if nbest > 1:
+            fields["nbest"] = [_fields(hypothesis, alignment) for hypothesis in translation.nbest]
+        return [json.dumps(fields, ensure_ascii=False)]
+    if alignment:
+        value = _alignment(translation, alignment)
+        return [f"{translation.text}\t{value if alignment == 'hard' else json.dumps(value)}"]
+    return [translation.text]
+
+
+def _fields(hypothesis, alignment) -> dict:
+    fields = {
+        "text": hypothesis.text,
+        "score": hypothesis.score,
+        "log_probability": hypothesis.log_probability,
+        "tokens": hypothesis.tokens,
+    }
+    return fields | ({"alignment": _alignment(hypothesis, alignment)} if alignment else {})
+
+
+def _alignment(hypothesis, kind):
+    from rnnsearch_tf.evaluation.alignment import as_numbers, pharaoh
+
+    return pharaoh(hypothesis.alignment) if kind == "hard" else as_numbers(hypothesis.alignment)
+
+
+def _moses_line(number, hypothesis, alignment) -> str:
+    text = hypothesis.text.replace("|||", "| | |")  # the separator may not occur in a field
+    features = f"LogProbability= {hypothesis.log_probability:.6f} Length= {len(hypothesis.tokens)}"
+    line = f"{number} ||| {text} ||| {features} ||| {hypothesis.score:.6f}"
+    return f"{line} ||| {_alignment(hypothesis, 'hard')}" if alignment else line

@@ -1,0 +1,1 @@
+"""Evaluation: BLEU and chrF by sacreBLEU, alignments, pictures of them."""

@@ -1,0 +1,105 @@
+"""BLEU and chrF, computed by sacreBLEU and reported with its signatures.
+
+The papers report multi-bleu.perl on tokenized text; that is `corpus_bleu(...,
+tokenize="none")` on tokens joined by spaces. Everything else here is on
+detokenized text with sacreBLEU's own tokenization (13a).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import sacrebleu
+
+from rnnsearch_tf.errors import UserError
+
+
+@dataclasses.dataclass(frozen=True)
+class Score:
+    """A corpus score: its name, its value in percent, sacreBLEU's signature of how it was computed."""
+
+    name: str
+    value: float
+    signature: str
+    details: str
+
+    def __str__(self):
+        return f"{self.name} {self.value:.2f}"
+
+
+def corpus_bleu(hypotheses, references, tokenize="13a", lowercase=False) -> Score:
+    """BLEU of a corpus, in percent.
+
+    Args:
+        hypotheses: list[str], one translation each.
+        references: list[str], as many.
+        tokenize: sacreBLEU tokenizer: ``13a`` for detokenized text, ``none`` for tokens joined by spaces.
+        lowercase: compare without case; the signature says so.
+
+    Returns:
+        Score; `details` holds the n-gram precisions and the brevity penalty.
+
+    Raises:
+        UserError: the lists differ in length or are empty.
+
+    Example:
+        >>> corpus_bleu(["the cat sat on the mat"], ["the cat sat on the mat"]).value > 99.9
+        True
+    """
+    _check(hypotheses, references)
+    # tokenize="none" is meant to be run on tokens: `force` keeps sacreBLEU from warning about it.
+    metric = sacrebleu.BLEU(tokenize=tokenize, lowercase=lowercase, force=tokenize == "none")
+    return _score(metric, "BLEU", hypotheses, references)
+
+
+def corpus_chrf(hypotheses, references, lowercase=False) -> Score:
+    """chrF2 of a corpus, in percent; arguments and errors as for `corpus_bleu`."""
+    _check(hypotheses, references)
+    return _score(sacrebleu.CHRF(lowercase=lowercase), "chrF2", hypotheses, references)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bucket:
+    """The scores of the sentences whose source has `shortest` to `longest` tokens."""
+
+    shortest: int
+    longest: int
+    sentences: int
+    bleu: float
+    chrf: float
+
+
+def by_length(hypotheses, references, source_lengths, width=10, lowercase=False) -> list:
+    """BLEU and chrF by source length, as in Figure 2 of the paper.
+
+    Args:
+        hypotheses, references: list[str].
+        source_lengths: list[int], tokens of each source sentence, the end symbol not counted.
+        width: lengths that share a bucket: 1 to `width`, `width` + 1 to 2 `width`, …
+
+    Returns:
+        list[Bucket], shortest first; a length of 0 counts in the first bucket.
+    """
+    _check(hypotheses, references)
+    members = {}
+    for index, length in enumerate(source_lengths):
+        members.setdefault(max(length - 1, 0) // width, []).append(index)
+    buckets = []
+    for number in sorted(members):
+        chosen = [hypotheses[i] for i in members[number]], [references[i] for i in members[number]]
+        bleu = corpus_bleu(*chosen, lowercase=lowercase)
+        chrf = corpus_chrf(*chosen, lowercase=lowercase)
+        buckets.append(Bucket(number * width + 1, (number + 1) * width, len(chosen[0]), bleu.value, chrf.value))
+    return buckets
+
+
+def _check(hypotheses, references):
+    if len(hypotheses) != len(references):
+        raise UserError(f"expected as many references as translations, got {len(references)} and {len(hypotheses)}")
+    if not hypotheses:
+        raise UserError("expected at least one sentence to evaluate, got none")
+
+
+def _score(metric, name, hypotheses, references) -> Score:
+    result = metric.corpus_score(hypotheses, [references])
+    return Score(name, result.score, str(metric.get_signature()), getattr(result, "verbose", "") or "")

@@ -1,0 +1,72 @@
+"""Pictures of alignments, as Figure 3 of the paper shows them."""
+
+from __future__ import annotations
+
+from rnnsearch_tf.errors import UserError
+
+
+def alignment_figure(alignment, source_tokens, target_tokens):
+    """A heatmap of one sentence pair's alignment (Figure 3).
+
+    Source words run along the top, target words down the left side; a pixel is
+    the weight α_ij, in grayscale: 0 black, 1 white.
+
+    Args:
+        alignment: float [I, J], rows sum to 1.
+        source_tokens: list[str] of length J.
+        target_tokens: list[str] of length I.
+
+    Returns:
+        matplotlib Figure, made without a display.
+
+    Raises:
+        UserError: matplotlib is missing, or the sizes do not fit.
+    """
+    figure_class = _figure_class()
+    height, width = len(target_tokens), len(source_tokens)
+    if tuple(getattr(alignment, "shape", (len(alignment), len(alignment[0]) if len(alignment) else 0))) != (height, width):
+        raise UserError(
+            f"expected an alignment of {height} target by {width} source tokens, got {getattr(alignment, 'shape', alignment)}"
+        )
+    cell, room = 0.32, 1.6  # inches: a cell of the matrix, the words beside it
+    figure = figure_class(figsize=(width * cell + room, height * cell + room), layout="constrained")
+    axes = figure.add_subplot()
+    axes.imshow(alignment, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest", aspect="equal")
+    axes.xaxis.tick_top()
+    axes.set_xticks(range(width), [_plain(token) for token in source_tokens], rotation=90)
+    axes.set_yticks(range(height), [_plain(token) for token in target_tokens])
+    axes.tick_params(length=0)
+    return figure
+
+
+def save_alignment(path, alignment, source_tokens, target_tokens) -> None:
+    """Write `alignment_figure` to a PNG file.
+
+    Raises:
+        UserError: as `alignment_figure`, or the file cannot be written.
+    """
+    figure = alignment_figure(alignment, source_tokens, target_tokens)
+    try:
+        figure.savefig(path, format="png", dpi=120)
+    except OSError as error:
+        raise UserError(f"{path}: expected a file that can be written, got: {error.strerror or error}") from None
+
+
+def require_plots() -> None:
+    """Raise the error of a missing matplotlib now, before work is done in vain."""
+    _figure_class()
+
+
+def _figure_class():
+    try:
+        from matplotlib.figure import Figure  # no pyplot: it would keep every figure and look for a display
+    except ImportError:
+        raise UserError(
+            'pictures need matplotlib, which is not installed; install the extra: pip install "rnnsearch-tf[plots]"'
+        ) from None
+    return Figure
+
+
+def _plain(token) -> str:
+    """The token as it stands: matplotlib reads a pair of dollar signs as a formula."""
+    return token.replace("$", r"\$")

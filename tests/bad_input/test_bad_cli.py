@@ -1,0 +1,101 @@
+"""Bad files and folders on the command line: one clear line, exit code 1, nothing on standard output."""
+
+import errno
+
+import pytest
+
+from rnnsearch_tf.cli import main
+
+
+def fails(capsys, words, code=1):
+    """Run, expect the exit code, and return the one line on standard error."""
+    assert main.run([str(word) for word in words]) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Traceback" not in captured.err and captured.err.count("\n") == 1
+    return captured.err
+
+
+@pytest.fixture
+def hollow_run(tmp_path):
+    """A folder that looks like a RUN but for the weights."""
+    run = tmp_path / "run"
+    run.mkdir()
+    for name in ("config.yaml", "vocabulary.source.txt", "vocabulary.target.txt"):
+        (run / name).write_text("")
+    return run
+
+
+def test_a_model_that_is_not_there(capsys, tmp_path):
+    assert "no-run: expected a RUN folder" in fails(capsys, ["translate", "--model", tmp_path / "no-run"])
+
+
+def test_a_model_that_is_a_file(capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "got a file" in fails(capsys, ["translate", "--model", tmp_path / "file"])
+
+
+def test_a_folder_that_is_no_run(capsys, tmp_path):
+    line = fails(capsys, ["translate", "--model", tmp_path])
+    assert "without config.yaml, vocabulary.source.txt, vocabulary.target.txt, best" in line
+
+
+def test_a_run_that_was_never_evaluated(capsys, hollow_run):
+    assert "training has not evaluated the model yet" in fails(capsys, ["translate", "--model", hollow_run])
+
+
+def test_an_exported_model(capsys, tmp_path):
+    (tmp_path / "saved_model.pb").write_bytes(b"")
+    assert "SavedModel" in fails(capsys, ["translate", "--model", tmp_path])
+
+
+def test_output_is_a_file_where_a_folder_is_meant(capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "c.yaml").write_text("")
+    line = fails(capsys, ["train", "--config", tmp_path / "c.yaml", "--output", tmp_path / "file"])
+    assert "expected a folder, got a file" in line
+
+
+def test_nothing_to_resume(capsys, tmp_path):
+    line = fails(capsys, ["train", "--resume", "--output", tmp_path / "run"])
+    assert "found no" in line and "config.yaml" in line
+
+
+def test_evaluate_before_the_model_is_loaded(capsys, hollow_run, tmp_path):
+    (tmp_path / "s").write_text("a\nb\n")
+    (tmp_path / "r").write_text("a\n")
+    (tmp_path / "e").write_text("")
+    words = ["evaluate", "--model", hollow_run, "--source", tmp_path / "s", "--reference"]
+    line = fails(capsys, words + [tmp_path / "r"])
+    assert "got 2 in " in line and "and 1 in " in line
+    assert "No such file" in fails(capsys, words + [tmp_path / "missing"])
+    line = fails(capsys, ["evaluate", "--model", hollow_run, "--source", tmp_path / "e", "--reference", tmp_path / "e"])
+    assert "got an empty file" in line
+
+
+@pytest.mark.parametrize(
+    "error, code, text",
+    [
+        (ZeroDivisionError("division\nby zero"), 1, "unexpected error: ZeroDivisionError: division (RNNSEARCH_DEBUG=1"),
+        (MemoryError(), 1, "unexpected error: MemoryError"),
+        (PermissionError(errno.EACCES, "Permission denied", "/x/y"), 1, "/x/y: Permission denied"),
+        (OSError(errno.ENOSPC, "No space left on device"), 1, "No space left on device"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_whatever_happens_is_one_line(capsys, monkeypatch, error, code, text):
+    def explode(argv):
+        raise error
+
+    monkeypatch.setattr(main, "_dispatch", explode)
+    assert text in fails(capsys, ["translate"], code)
+
+
+def test_a_developer_sees_the_traceback(monkeypatch):
+    def explode(argv):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(main, "_dispatch", explode)
+    monkeypatch.setenv("RNNSEARCH_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        main.run(["translate"])

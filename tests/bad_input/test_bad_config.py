@@ -1,0 +1,112 @@
+"""Every wrong configuration ends in an error that says what was expected, what came, and where."""
+
+import pytest
+
+from rnnsearch_tf.config import Config, as_dictionary, check_value, load_config, options, save_config
+from rnnsearch_tf.errors import UsageError
+
+
+def message(tmp_path, text, overrides=()):
+    path = tmp_path / "bad.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as error:
+        load_config(path, overrides=overrides)
+    assert error.value.exit_code == 2
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text, parts",
+    [
+        ("model:\n  hiden_size: 3\n", ["unknown option model.hiden_size", "did you mean model.hidden_size?"]),
+        ("modle: {}\n", ["unknown option modle", "did you mean model?"]),
+        ("hidden_size: 3\n", ["unknown option hidden_size", "did you mean model.hidden_size?"]),
+        ("model:\n  zzz: 3\n", ["unknown option model.zzz", "expected one of embedding_size"]),
+        ("model:\n  hidden_size: big\n", ["model.hidden_size", "expected a whole number", "'big'"]),
+        ("model:\n  hidden_size: 1.5\n", ["model.hidden_size", "expected a whole number", "1.5"]),
+        ("model:\n  hidden_size: true\n", ["model.hidden_size", "expected a whole number", "True"]),
+        ("model:\n  hidden_size: null\n", ["model.hidden_size", "expected a whole number", "None"]),
+        ("model:\n  hidden_size: 0\n", ["model.hidden_size", "at least 1", "got 0"]),
+        ("model:\n  embedding_dropout: 0.99\n", ["model.embedding_dropout", "at most 0.95", "0.99"]),
+        ("training:\n  learning_rate: 0\n", ["training.learning_rate", "more than 0.0", "got 0.0"]),
+        ("training:\n  learning_rate: .nan\n", ["training.learning_rate", "expected a number", "nan"]),
+        ("training:\n  optimizer: adam2\n", ["training.optimizer", "adadelta, adam, sgd", "'adam2'", "did you mean adam?"]),
+        ("source:\n  lowercase: 1\n", ["source.lowercase", "expected true or false", "got 1"]),
+        ("data:\n  train_source: 3\n", ["data.train_source", "expected text", "got 3"]),
+        ("preset: groundhogg\n", ["preset", "groundhog, paper", "did you mean groundhog?"]),
+        ("model: 3\n", ["model", "expected a section", "got 3"]),
+        ("- a\n- b\n", ["expected sections", "got a list"]),
+        ("model: [1\n", ["expected YAML", "does not parse"]),
+        ("search:\n  nbest: 20\n  beam_size: 5\n", ["search.nbest", "beam_size = 5", "got 20"]),
+        ("model:\n  tie_target_embeddings: true\n  output_rank: 10\n", ["model.tie_target_embeddings", "620", "got 10"]),
+        ("training:\n  schedule: cosine\n", ["training.schedule", "maximum_updates", "got neither"]),
+    ],
+)
+def test_a_wrong_file_is_named_with_what_was_expected_and_what_came(tmp_path, text, parts):
+    found = message(tmp_path, text)
+    assert found.startswith(str(tmp_path / "bad.yaml"))
+    for part in parts:
+        assert part in found
+
+
+@pytest.mark.parametrize(
+    "override, parts",
+    [
+        ("model.hiden_size=3", ["model.hiden_size", "did you mean model.hidden_size?"]),
+        ("model.hidden_size=-3", ["model.hidden_size", "at least 1", "-3"]),
+        ("model.hidden_size", ["--set model.hidden_size", "expected section.key=value"]),
+        ("=3", ["--set =3", "expected section.key=value"]),
+        ("model.hidden_size=[", ["--set model.hidden_size=[", "expected a YAML value"]),
+        ("model=3", ["model", "expected a section", "got 3"]),
+        ("model.hidden_size.x=3", ["model.hidden_size", "expected a whole number"]),
+    ],
+)
+def test_a_wrong_override(tmp_path, override, parts):
+    found = message(tmp_path, "", [override])
+    for part in parts:
+        assert part in found
+
+
+def test_files_that_are_no_configuration(tmp_path):
+    for path, part in (
+        (tmp_path / "missing.yaml", "found none"),
+        (tmp_path, "expected a readable UTF-8 YAML file"),
+    ):
+        with pytest.raises(UsageError) as error:
+            load_config(path)
+        assert str(path) in str(error.value) and part in str(error.value)
+    (tmp_path / "latin.yaml").write_bytes(b"preset: \xe9\n")
+    with pytest.raises(UsageError, match="expected a readable UTF-8 YAML file"):
+        load_config(tmp_path / "latin.yaml")
+
+
+def test_an_empty_file_is_the_defaults_and_a_saved_one_loads_equal(tmp_path):
+    (tmp_path / "empty.yaml").write_text("")
+    assert load_config(tmp_path / "empty.yaml") == Config()
+    config = load_config(overrides=["preset=groundhog", "training.learning_rate=1e-3"])
+    assert config.training.learning_rate == 0.001  # YAML itself reads 1e-3 as text
+    save_config(config, tmp_path / "saved.yaml")
+    assert load_config(tmp_path / "saved.yaml") == config
+
+
+def test_later_wins_preset_file_set(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("preset: groundhog\nmodel:\n  hidden_size: 7\n  maxout_size: 3\n")
+    config = load_config(path, overrides=["model.maxout_size=4"])
+    assert (config.model.hidden_size, config.model.maxout_size, config.model.output_rank) == (7, 4, 620)
+    assert config.training.non_finite_gradient == "shrink"
+
+
+def test_every_default_is_within_its_own_limits():
+    tree = as_dictionary(Config())
+    for name, _ in options():
+        value = tree
+        for key in name.split("."):
+            value = value[key]
+        assert check_value(name, value) == value
+
+
+def test_a_single_value_is_checked_under_the_name_it_was_given():
+    with pytest.raises(UsageError, match="^--beam-size: expected at least 1, got 0$"):
+        check_value("search.beam_size", 0, "--beam-size")

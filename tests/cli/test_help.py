@@ -1,0 +1,120 @@
+"""Real processes that need no model: help at once, wrong usage, exit codes, nothing on the wrong stream."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from rnnsearch_tf.cli.main import VERBS, run
+
+HEAVY = ("tensorflow", "keras", "numpy", "sacrebleu", "matplotlib")
+
+WITHOUT_TENSORFLOW = f"""
+import sys
+from rnnsearch_tf.cli.main import VERBS, run
+for verb in VERBS:
+    assert run([verb, "--help"]) == 0, verb
+assert run(["--help"]) == 0
+assert run(["translate", "--model", "no-such-folder"]) == 1
+assert run(["translate", "--model", "a", "--beam-size", "0"]) == 2
+loaded = [name for name in {HEAVY} if name in sys.modules]
+assert not loaded, loaded
+"""
+
+
+def process(*words, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "rnnsearch_tf", *words], capture_output=True, text=True, encoding="utf-8", timeout=60, **options
+    )
+
+
+def test_no_verb_imports_tensorflow_for_help_or_for_wrong_usage():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_TENSORFLOW], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("usage: rnnsearch") == len(VERBS) + 1
+
+
+def test_help_answers_at_once_on_standard_output():
+    started = time.monotonic()
+    done = process("translate", "--help")
+    assert time.monotonic() - started < 2  # importing TensorFlow alone takes longer
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "end symbol included, not length-normalized" in " ".join(done.stdout.split())
+
+
+def test_the_installed_program_is_the_same():
+    program = os.path.join(os.path.dirname(sys.executable), "rnnsearch")
+    if not os.path.exists(program):
+        pytest.skip("rnnsearch is not installed beside this Python")
+    done = subprocess.run([program, "--help"], capture_output=True, text=True, encoding="utf-8", timeout=60)
+    assert (done.returncode, done.stdout) == (0, process("--help").stdout)
+
+
+def test_help_in_a_plain_c_locale_is_still_utf8():
+    done = process("--help", env={"PATH": os.environ["PATH"], "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"})
+    assert done.returncode == 0 and "VERB …" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words, parts",
+    [
+        ([], ["expected a verb, got none", "translate"]),
+        (["tranlate"], ["unknown verb 'tranlate'", "did you mean translate?"]),
+        (["plot_attention"], ["unknown verb", "did you mean plot-attention?"]),
+        (["--modle", "x"], ["unknown option '--modle'"]),
+        (["zzzzzz"], ["unknown verb", "expected one of align, demo"]),
+        (["translate", "--modl", "x"], ["unknown option --modl", "did you mean --model?"]),
+        (["translate", "--model", "x", "--beamsize=3"], ["unknown option --beamsize", "did you mean --beam-size?"]),
+        (["translate", "--model", "x", "--beam", "3"], ["unknown option --beam", "--beam-size"]),
+        (["translate"], ["required: --model"]),
+        (["translate", "--model"], ["--model", "expected one argument"]),
+        (["translate", "--model", "x", "--beam-size", "0"], ["--beam-size", "at least 1", "got 0"]),
+        (["translate", "--model", "x", "--beam-size", "many"], ["--beam-size", "expected a whole number", "'many'"]),
+        (["translate", "--model", "x", "--length-penalty", "-1"], ["--length-penalty", "at least 0", "-1"]),
+        (["translate", "--model", "x", "--output-type", "jsn"], ["--output-type", "invalid choice: 'jsn'", "json"]),
+        (["translate", "--model", "x", "--n-best", "3", "--output-type", "text"], ["--n-best 3", "json or nbest"]),
+        (["translate", "--model", "x", "--n-best", "3", "--alignment", "soft"], ["--alignment soft", "text or json"]),
+        (["translate", "--model", "x", "--lexicon", "f"], ["--lexicon", "--replace-unknown"]),
+        (["translate", "--model", "x", "--model", "y"], ["expected one RUN, got 2", "not available yet"]),
+        (["score", "--model", "x", "source"], ["required: TARGET"]),
+        (["align", "--model", "x", "a", "b", "c"], ["unrecognized arguments: c"]),
+        (["sample", "--model", "x", "-n", "0"], ["-n", "at least 1", "'0'"]),
+        (["sample", "--model", "x", "--temperature", "0"], ["--temperature", "above 0", "'0'"]),
+        (["sample", "--model", "x", "--temperature", "inf"], ["--temperature", "above 0"]),
+        (["sample", "--model", "x", "--source", "f", "words"], ["got both"]),
+        (["train", "--output", "x"], ["expected --config"]),
+        (["train", "--config", "no.yaml", "--output", "x"], ["no.yaml", "found none"]),
+        (["fidelity", "--config", "no.yaml"], ["no.yaml", "found none"]),
+        (["rescore"], ["unknown verb 'rescore'"]),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_2(capsys, words, parts):
+    assert run(words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("rnnsearch: error: ") and captured.err.count("\n") == 1
+    for part in parts:
+        assert part in captured.err
+
+
+def test_a_real_process_exits_2_too():
+    done = process("tranlate")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "rnnsearch: error: unknown verb 'tranlate'; did you mean translate?; see rnnsearch --help\n"
+
+
+def test_fidelity_marks_what_departs(capsys, tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("preset: groundhog\nmodel:\n  hidden_size: 64\n")
+    assert run(["fidelity", "--config", str(path), "--set", "model.biases=none"]) == 0
+    captured = capsys.readouterr()
+    rows = {line.split()[0]: line.split()[1:] for line in captured.out.splitlines() if "." in line.split(" ")[0]}
+    assert captured.err == ""
+    assert rows["model.hidden_size"] == ["64", "1000", "1000", "neither"]
+    assert rows["model.biases"] == ["none", "none", "groundhog", "paper"]
+    assert rows["model.output_rank"] == ["620", "none", "620", "authors"]
+    assert rows["training.rho"] == ["0.95", "0.95", "0.95", "both"]
+    assert rows["training.loss_reduction"] == ["sum", "-", "sum", "authors"]
+    assert "1 of " in captured.out

@@ -1,0 +1,117 @@
+"""Lines in and out: whole, in order, streamed, compressed by name."""
+
+import gzip
+import io
+import os
+import threading
+
+import pytest
+
+from rnnsearch_tf.cli.lines import Output, read_batches, read_lines, read_pairs
+from rnnsearch_tf.errors import UserError
+
+
+def write(path, data):
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+@pytest.mark.parametrize(
+    "data, lines",
+    [
+        (b"", []),
+        (b"\n", [""]),
+        (b"a\n\nb\n", ["a", "", "b"]),
+        (b"a\nb", ["a", "b"]),
+        (b"a\r\nb\r\n", ["a", "b"]),
+        ("\ufeffé\u2028x\x0by\n".encode(), ["é\u2028x\x0by"]),  # only a newline ends a line; no byte order mark
+    ],
+)
+def test_every_line_comes_once(tmp_path, name, size, data, lines):
+    batches = list(read_batches(write(tmp_path / name, data), size))
+    assert [line for batch in batches for line in batch] == lines
+    assert all(1 <= len(batch) <= size for batch in batches)
+
+
+def test_a_long_file_arrives_in_full_batches(tmp_path):
+    lines = [f"line {n} " + "x" * (n % 97) for n in range(5000)]  # several reads
+    batches = list(read_batches(write(tmp_path / "long", "\n".join(lines).encode()), 64))
+    assert [line for batch in batches for line in batch] == lines
+    assert {len(batch) for batch in batches[:-1]} == {64}
+
+
+def test_bytes_that_are_not_utf8_are_replaced_and_counted(tmp_path, caplog):
+    name = write(tmp_path / "bad", b"ok\ncaf\xe9\n\xff\xfe\n")
+    assert read_lines(name) == ["ok", "caf\ufffd", "\ufffd\ufffd"]
+    assert f"{name}: bytes that are not UTF-8 were replaced by U+FFFD in 2 line(s)" in caplog.text
+
+
+@pytest.mark.parametrize("data", [b"not gzip\n", gzip.compress(b"text\n" * 99)[:-9]])
+def test_a_gz_that_is_not_one_or_is_cut_off(tmp_path, data):
+    path = tmp_path / "a.gz"
+    path.write_bytes(data)
+    with pytest.raises(UserError, match="a.gz: expected a whole gzip file"):
+        read_lines(str(path))
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(UserError, match="missing: expected a readable text file, got: No such file"):
+        read_lines(str(tmp_path / "missing"))
+
+
+def test_what_has_arrived_on_a_pipe_is_handed_on(monkeypatch):
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as stdin:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stdin))
+        batches = read_batches("-", 10)
+        os.write(writing, b"one\ntwo\nthr")
+        assert next(batches) == ["one", "two"]  # would hang if it waited for ten lines
+        os.write(writing, b"ee\n" + b"x\n" * 12)
+        assert next(batches) == ["three"] + ["x"] * 9
+        assert next(batches) == ["x"] * 3
+        threading.Timer(0.1, os.close, [writing]).start()
+        assert list(batches) == []
+
+
+def test_pairs_go_together(tmp_path):
+    source = write(tmp_path / "s.gz", b"a\nb\nc\n")
+    target = write(tmp_path / "t", b"A\n\nC\n")
+    pairs = [pair for sources, targets in read_pairs(source, target, 2) for pair in zip(sources, targets)]
+    assert pairs == [("a", "A"), ("b", ""), ("c", "C")]
+
+
+@pytest.mark.parametrize("lines", [(3, 5), (5, 3), (0, 1)])
+def test_unequal_files_are_an_error_with_both_counts_before_anything_is_read(tmp_path, lines):
+    names = [write(tmp_path / side, b"x\n" * count) for side, count in zip("st", lines)]
+    with pytest.raises(UserError, match=f"got {lines[0]} in .*s and {lines[1]} in .*t$"):
+        next(read_pairs(*names, 2))
+
+
+@pytest.mark.parametrize("lines", [(3, 500), (500, 3)])
+def test_unequal_pipes_too(tmp_path, lines):
+    names = []
+    for side, count in zip("st", lines):
+        names.append(str(tmp_path / side))
+        os.mkfifo(names[-1])
+        threading.Thread(target=write, args=(tmp_path / side, b"x\n" * count), daemon=True).start()
+    with pytest.raises(UserError, match=f"got {lines[0]} in .*s and {lines[1]} in .*t$"):
+        list(read_pairs(*names, 2))
+
+
+def test_results_are_one_line_each(tmp_path, capsys):
+    for name in ("out.txt", "out.txt.gz"):
+        with Output(tmp_path / name) as output:
+            output.write(["é", "", "two\nlines\r\nhere"])
+        data = (tmp_path / name).read_bytes()
+        data = gzip.decompress(data) if name.endswith("gz") else data
+        assert data.decode() == "é\n\ntwo lines here\n"
+    with Output() as output:
+        output.write(["x"])
+    assert capsys.readouterr().out == "x\n"
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    with pytest.raises(UserError, match="expected a file that can be written"):
+        Output(tmp_path / "no" / "out")

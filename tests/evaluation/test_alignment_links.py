@@ -1,0 +1,35 @@
+"""Pharaoh links against a plain loop."""
+
+import numpy as np
+
+from rnnsearch_tf.evaluation.alignment import as_numbers, links, pharaoh
+
+
+def test_each_target_word_is_linked_to_its_largest_weight():
+    alignment = np.random.default_rng(1).dirichlet(np.ones(6), size=5)  # [I, J], ends last
+    expected = []
+    for i in range(4):
+        weights = [alignment[i, j] for j in range(5)]
+        expected.append((weights.index(max(weights)), i))
+    assert links(alignment) == sorted(expected)
+    assert pharaoh(alignment) == " ".join(f"{j}-{i}" for j, i in sorted(expected))
+
+
+def test_the_end_symbols_are_left_out_even_where_they_have_the_most_attention():
+    alignment = np.array([[0.1, 0.2, 0.7], [0.3, 0.1, 0.6], [0.0, 0.1, 0.9]])
+    assert pharaoh(alignment) == "0-1 1-0"
+
+
+def test_a_threshold_links_all_that_reach_it():
+    alignment = np.array([[0.5, 0.5, 0.0], [0.2, 0.7, 0.1], [0.0, 0.0, 1.0]])
+    assert links(alignment, threshold=0.5) == [(0, 0), (1, 0), (1, 1)]
+
+
+def test_a_side_without_words_has_no_links():
+    assert pharaoh(np.ones((1, 4)) / 4) == ""
+    assert pharaoh(np.ones((3, 1))) == ""
+    assert pharaoh(np.zeros((0, 0))) == ""
+
+
+def test_numbers_are_plain_and_rounded():
+    assert as_numbers(np.array([[1 / 3, 2 / 3]], np.float32)) == [[0.3333, 0.6667]]

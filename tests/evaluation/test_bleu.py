@@ -1,0 +1,71 @@
+"""Scores against sacreBLEU itself, called on its own."""
+
+import random
+
+import pytest
+import sacrebleu
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.evaluation.bleu import by_length, corpus_bleu, corpus_chrf
+
+WORDS = "the a red blue Car house , of man dog sits Runs near".split()
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    """References, and hypotheses that differ from them in a few words."""
+    generator = random.Random(3)
+    references = [" ".join(generator.choices(WORDS, k=generator.randint(1, 25))) + "." for _ in range(60)]
+    noisy = [" ".join(w if generator.random() < 0.8 else "cat" for w in line.split()) for line in references]
+    return noisy, references
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+@pytest.mark.parametrize("tokenize", ["13a", "none"])
+def test_bleu_is_sacrebleus(corpus, tokenize, lowercase):
+    hypotheses, references = corpus
+    expected = sacrebleu.corpus_bleu(hypotheses, [references], tokenize=tokenize, lowercase=lowercase, force=True)
+    score = corpus_bleu(hypotheses, references, tokenize=tokenize, lowercase=lowercase)
+    assert score.value == expected.score
+    assert 20 < score.value < 100
+    assert f"tok:{tokenize}" in score.signature
+    assert ("case:lc" if lowercase else "case:mixed") in score.signature
+    assert f"version:{sacrebleu.__version__}" in score.signature
+
+
+def test_case_counts_unless_asked_otherwise():
+    pair = ["THE CAT SAT ON THE MAT"], ["the cat sat on the mat"]
+    assert corpus_bleu(*pair).value < 5
+    assert corpus_bleu(*pair, lowercase=True).value == pytest.approx(100)
+    assert corpus_chrf(*pair).value < corpus_chrf(*pair, lowercase=True).value == pytest.approx(100)
+
+
+def test_chrf_is_sacrebleus(corpus):
+    hypotheses, references = corpus
+    score = corpus_chrf(hypotheses, references)
+    assert score.value == sacrebleu.corpus_chrf(hypotheses, [references]).score
+    assert "nc:6" in score.signature and "nw:0" in score.signature
+
+
+def test_buckets_by_length(corpus):
+    hypotheses, references = corpus
+    lengths = [len(line.split()) for line in references]
+    buckets = by_length(hypotheses, references, lengths)
+    assert [(b.shortest, b.longest) for b in buckets] == [(1, 10), (11, 20), (21, 30)]
+    assert sum(bucket.sentences for bucket in buckets) == len(references)
+    for bucket in buckets:
+        inside = [i for i, n in enumerate(lengths) if bucket.shortest <= n <= bucket.longest]
+        expected = sacrebleu.corpus_bleu([hypotheses[i] for i in inside], [[references[i] for i in inside]])
+        assert bucket.sentences == len(inside)
+        assert bucket.bleu == expected.score
+
+
+def test_an_empty_sentence_counts_in_the_first_bucket():
+    assert by_length(["", "a"], ["", "a"], [0, 10])[0].sentences == 2
+
+
+def test_corpora_that_cannot_be_compared():
+    with pytest.raises(UserError, match="got 1 and 2"):
+        corpus_bleu(["a", "b"], ["a"])
+    with pytest.raises(UserError, match="at least one sentence"):
+        corpus_chrf([], [])

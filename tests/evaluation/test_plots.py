@@ -1,0 +1,47 @@
+"""The picture: read back pixel by pixel, and by its labels."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.evaluation import plots
+
+SOURCE = ["the", "red", "car", "$5", "</s>"]
+TARGET = ["la", "voiture", "rouge", "</s>"]
+ALIGNMENT = np.random.default_rng(0).dirichlet(np.ones(5), size=4)
+
+
+def test_source_on_top_target_at_the_side_black_is_zero():
+    axes = plots.alignment_figure(ALIGNMENT, SOURCE, TARGET).axes[0]
+    assert [label.get_text().replace("\\", "") for label in axes.get_xticklabels()] == SOURCE
+    assert [label.get_text() for label in axes.get_yticklabels()] == TARGET
+    assert axes.xaxis.get_ticks_position() == "top"
+    image = axes.images[0]
+    np.testing.assert_array_equal(image.get_array(), ALIGNMENT)
+    assert image.cmap(image.norm(0.0))[:3] == (0.0, 0.0, 0.0)
+    assert image.cmap(image.norm(1.0))[:3] == (1.0, 1.0, 1.0)
+    top, bottom = axes.transData.transform([(0, 0), (0, 3)])
+    assert top[1] > bottom[1]  # the first target word is the upper one
+
+
+def test_the_file_is_a_png(tmp_path):
+    plots.save_alignment(tmp_path / "a.png", ALIGNMENT, SOURCE, TARGET)
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_sizes_that_do_not_fit():
+    with pytest.raises(UserError, match=r"4 target by 4 source tokens, got \(4, 5\)"):
+        plots.alignment_figure(ALIGNMENT, SOURCE[1:], TARGET)
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(UserError, match="expected a file that can be written"):
+        plots.save_alignment(tmp_path / "no" / "a.png", ALIGNMENT, SOURCE, TARGET)
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(UserError, match=r"rnnsearch-tf\[plots\]"):
+        plots.require_plots()
