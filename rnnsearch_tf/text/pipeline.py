@@ -1,0 +1,192 @@
+"""One side of the model, both ways: text -> tokens -> ids, and ids -> tokens -> text."""
+
+import os
+import pathlib
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import END_ID, PAD_ID, TextConfig
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.text import subwords
+from rnnsearch_tf.text.detokenize import detokenize
+from rnnsearch_tf.text.lines import read_lines
+from rnnsearch_tf.text.normalize import clean, lowercase, normalize
+from rnnsearch_tf.text.tokenize import tokenize
+from rnnsearch_tf.text.vocabulary import Vocabulary, batches
+
+
+class Text(tf.Module):
+    """Text handling of one language, the same in training, translation and serving.
+
+    All methods are TensorFlow ops on a whole batch: they run eagerly, in a
+    ``tf.function``, in ``tf.data``, and in a SavedModel that tracks this module.
+
+    Args:
+        config: TextConfig.
+        vocabulary: Vocabulary.
+        subword_model: bytes of the SentencePiece model; only for ``tokenization: sentencepiece``.
+
+    Raises:
+        UserError: the SentencePiece model is no model or does not fit the vocabulary.
+
+    Example:
+        >>> text = build_text(TextConfig(language="fr"), ["L'homme dort.", "L'homme rit."])
+        >>> text.encode(tf.constant(["L'homme chante."])).to_list()
+        [[4, 5, 2, 3, 1]]
+        >>> text.decode(tf.constant([[4, 5, 3, 1, 0]])).numpy()[0]
+        b"L'homme."
+    """
+
+    def __init__(self, config: TextConfig, vocabulary: Vocabulary, subword_model: bytes | None = None):
+        super().__init__(name="text")
+        self.config = config
+        self.vocabulary = vocabulary
+        self._subwords = None
+        if config.tokenization == "sentencepiece":
+            self._subwords = subwords.Subwords(subword_model)
+            _check_pieces(self._subwords.pieces, vocabulary.tokens)
+
+    def tokenize(self, texts):
+        """Normalize, lower-case if so configured, and split.
+
+        Args:
+            texts: string [B]; invalid UTF-8 becomes U+FFFD.
+
+        Returns:
+            RaggedTensor string [B, None]; an empty line has no tokens.
+        """
+        return _tokenize(texts, self.config, self._subwords)
+
+    def detokenize(self, tokens):
+        """Join tokens into text: RaggedTensor string [B, None] -> string [B].
+
+        Tokens of ``tokenization: space`` are joined by spaces.
+        """
+        if self.config.tokenization == "sentencepiece":
+            return subwords.join(tokens)
+        if self.config.tokenization == "space":
+            return tf.strings.reduce_join(tokens, axis=1, separator=" ")
+        return detokenize(tokens, self.config.language)
+
+    def ids(self, tokens):
+        """Ids with the end symbol after each row: RaggedTensor string [B, None] -> RaggedTensor int32 [B, None]."""
+        ids = self.vocabulary.ids(tokens)
+        end = tf.fill([ids.nrows(), 1], END_ID)
+        return tf.concat([ids, end], axis=1)
+
+    def tokens(self, ids):
+        """Tokens of ids, up to the end symbol and without padding.
+
+        Args:
+            ids: int32 [B, I], or RaggedTensor int32 [B, None].
+
+        Returns:
+            RaggedTensor string [B, None].
+        """
+        if isinstance(ids, tf.RaggedTensor):
+            ids = ids.to_tensor(PAD_ID)
+        ended = tf.cumsum(tf.cast(tf.equal(ids, END_ID), tf.int32), axis=1) > 0  # [B, I], from the end symbol on
+        keep = ~ended & tf.not_equal(ids, PAD_ID)
+        return tf.ragged.boolean_mask(self.vocabulary.words(ids), keep)
+
+    def encode(self, texts):
+        """Ids of texts: string [B] -> RaggedTensor int32 [B, None], each row ended by the end symbol."""
+        return self.ids(self.tokenize(texts))
+
+    def decode(self, ids):
+        """Texts of ids: int32 [B, I] or ragged -> string [B]."""
+        return self.detokenize(self.tokens(ids))
+
+    def save(self, folder, side):
+        """Write ``vocabulary.SIDE.txt``, and ``SIDE.spm.model`` with subwords; `side` is "source" or "target"."""
+        vocabulary, model = _paths(folder, side)
+        self.vocabulary.save(vocabulary)
+        if self._subwords is not None:
+            model.write_bytes(self._subwords.model)
+
+
+def build_text(config: TextConfig, training) -> Text:
+    """Make the text handling of one side from its training text.
+
+    With ``config.vocabulary`` the training text is not read: the option names a
+    vocabulary file, or a SentencePiece model where the tokenization is sentencepiece.
+
+    Args:
+        config: TextConfig of the side.
+        training: path of a line file (plain or .gz, streamed), or an iterable of str.
+
+    Raises:
+        UserError: a file is missing, malformed or empty, or the sentencepiece package is.
+    """
+    if config.vocabulary is not None and config.tokenization == "sentencepiece":
+        return _with_model(config, _read_model(config.vocabulary), config.vocabulary)
+    if config.vocabulary is not None:
+        return Text(config, Vocabulary.load(config.vocabulary))
+    is_file = isinstance(training, (str, os.PathLike))
+    lines, where = (read_lines(training), str(training)) if is_file else (training, "training text")
+    if config.tokenization == "sentencepiece":
+        return _with_model(config, subwords.train(_prepared(lines, config), config.vocabulary_size, where), where)
+    split = lambda texts: _tokenize(texts, config, None)  # noqa: E731
+    return Text(config, Vocabulary.build(lines, split, config.vocabulary_size, config.minimum_count, where))
+
+
+def load_text(folder, side, config: TextConfig) -> Text:
+    """Read what ``Text.save`` wrote.
+
+    Raises:
+        UserError: a file is missing or malformed, or the two do not belong together.
+    """
+    vocabulary, model = _paths(folder, side)
+    subword_model = _read_model(model) if config.tokenization == "sentencepiece" else None
+    return Text(config, Vocabulary.load(vocabulary), subword_model)
+
+
+def _tokenize(texts, config, pieces):
+    texts = tf.convert_to_tensor(texts, tf.string)
+    texts.shape.assert_has_rank(1)
+    texts = normalize(texts, config.unicode_form)
+    if config.tokenization == "moses":
+        tokens = tokenize(texts, config.language)  # case decides about periods, so it goes after
+        return lowercase(tokens) if config.lowercase else tokens
+    texts = clean(texts)
+    texts = lowercase(texts) if config.lowercase else texts
+    return pieces.tokenize(texts) if pieces else tf.strings.split(texts)
+
+
+def _prepared(lines, config):
+    """Lines as SentencePiece will meet them: normalized, cleaned, lower-cased."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def prepare(texts):
+        texts = clean(normalize(texts, config.unicode_form))
+        return lowercase(texts) if config.lowercase else texts
+
+    for batch in batches(lines):
+        for line in prepare(tf.constant(batch, tf.string)).numpy():
+            yield line.decode("utf-8")
+
+
+def _with_model(config, model, where):
+    return Text(config, Vocabulary(subwords.Subwords(model, where).pieces), model)
+
+
+def _read_model(path):
+    try:
+        return pathlib.Path(path).read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: expected a SentencePiece model, got: {error.strerror}; check the path") from None
+
+
+def _check_pieces(pieces, tokens):
+    """The vocabulary file of a subword model is the list of its pieces."""
+    if pieces != tokens:
+        line = next((k for k, (piece, token) in enumerate(zip(pieces, tokens)) if piece != token), min(len(pieces), len(tokens)))
+        raise UserError(
+            f"vocabulary line {line + 1}: expected piece {line} of the SentencePiece model, which has {len(pieces)} pieces, "
+            f"got another in a vocabulary of {len(tokens)}; the two files belong to different models"
+        )
+
+
+def _paths(folder, side):
+    folder = pathlib.Path(folder)
+    return folder / f"vocabulary.{side}.txt", folder / f"{side}.spm.model"

@@ -1,0 +1,148 @@
+"""SentencePiece subwords: trained with the sentencepiece package, run with tensorflow_text's op."""
+
+import io
+import pathlib
+import tempfile
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID
+from rnnsearch_tf.errors import UserError
+
+_SPACE = "▁"  # U+2581, how SentencePiece writes the space before a word
+_MOST_LINES = 5_000_000  # the trainer holds its text in memory; more than this teaches it nothing
+
+
+class Subwords(tf.Module):
+    """A SentencePiece model in the graph.
+
+    Args:
+        model: bytes of a SentencePiece model whose first pieces are the special tokens.
+        where: its name in errors.
+
+    Raises:
+        UserError: the bytes are no model, or the special tokens are elsewhere.
+    """
+
+    def __init__(self, model, where="SentencePiece model"):
+        super().__init__(name="subwords")
+        import tensorflow_text  # its op library takes a second to load, and words do without
+
+        self.model = model
+        try:
+            self._op = tensorflow_text.SentencepieceTokenizer(model=model, out_type=tf.string)
+            size = int(self._op.vocab_size())
+        except tf.errors.OpError:
+            raise UserError(f"{where}: expected a SentencePiece model, got {len(model)} bytes that are none") from None
+        self._text = "\n".join(piece.decode("utf-8") for piece in self._op.id_to_string(tf.range(size)).numpy())
+        if tuple(self.pieces[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS:
+            raise UserError(
+                f"{where}: expected the pieces {', '.join(SPECIAL_TOKENS)} first, got {', '.join(self.pieces[:3])}; "
+                "train it with pad_id=0, eos_id=1, unk_id=2, bos_id=-1"
+            )
+
+    @property
+    def pieces(self):
+        """All pieces, list of str in the order of their ids."""
+        return self._text.split("\n")
+
+    def tokenize(self, texts):
+        """Most probable pieces: string [B] -> RaggedTensor string [B, None]."""
+        return self._op.tokenize(texts)
+
+
+def join(pieces):
+    """Text of pieces: RaggedTensor string [B, None] -> string [B]."""
+    texts = tf.strings.reduce_join(pieces, axis=1)
+    return tf.strings.strip(tf.strings.regex_replace(texts, _SPACE, " "))
+
+
+def train(lines, size, where="training text"):
+    """Train a unigram model (Kudo 2018).
+
+    Every character of the text is kept (coverage 1: Latin alphabets are small) and
+    there is no byte fallback, so that a piece is always text. Where the text cannot
+    support so many pieces, there are fewer. One thread: with more, the sums, and so
+    the model, would depend on their number.
+
+    Args:
+        lines: iterable of str, normalized.
+        size: pieces, the special tokens included.
+        where: name of the text in errors.
+
+    Returns:
+        bytes, the same for the same lines.
+
+    Raises:
+        UserError: the package is missing, the text is empty, or `size` is smaller
+            than the text's alphabet.
+    """
+    try:
+        import sentencepiece
+    except ImportError:
+        raise UserError(
+            "tokenization: sentencepiece: expected the package sentencepiece for training subwords, found none; "
+            'pip install "rnnsearch-tf[subwords]"'
+        ) from None
+    lines = _Watched(lines)
+    model = io.BytesIO()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(lines),
+                model_writer=model,
+                model_type="unigram",
+                vocab_size=size,
+                hard_vocab_limit=False,
+                pad_id=PAD_ID,
+                eos_id=END_ID,
+                unk_id=UNKNOWN_ID,
+                bos_id=-1,
+                pad_piece=SPECIAL_TOKENS[PAD_ID],
+                eos_piece=SPECIAL_TOKENS[END_ID],
+                unk_piece=SPECIAL_TOKENS[UNKNOWN_ID],
+                character_coverage=1.0,
+                byte_fallback=False,
+                add_dummy_prefix=True,
+                normalization_rule_tsv=_rules(folder),
+                num_threads=1,
+                input_sentence_size=_MOST_LINES,
+                shuffle_input_sentence=False,
+                max_sentence_length=1 << 20,
+                minloglevel=2,
+            )
+    except Exception as error:  # the package wraps what the iterator raises, and raises RuntimeError itself
+        if lines.error is not None:
+            raise lines.error from None
+        if not lines.texts:
+            raise UserError(f"{where}: expected text, got no words at all; check the file") from None
+        if isinstance(error, (RuntimeError, OSError)):
+            problem = " ".join(str(error).split())
+            raise UserError(
+                f"{where}: expected text for {size} subwords, SentencePiece says: {problem}; change vocabulary_size"
+            ) from None
+        raise
+    return model.getvalue()
+
+
+class _Watched:
+    """An iterable that remembers whether it gave text, and what it raised."""
+
+    def __init__(self, lines):
+        self._lines, self.texts, self.error = lines, 0, None
+
+    def __iter__(self):
+        try:
+            for line in self._lines:
+                self.texts += bool(line.strip())
+                yield line
+        except Exception as error:
+            self.error = error
+            raise
+
+
+def _rules(folder):
+    """SentencePiece's own normalization: none but that a U+2581 of the text, which would come back as a space, is "_"."""
+    path = pathlib.Path(folder) / "rules.tsv"
+    path.write_text("2581\t5F\n", encoding="utf-8")
+    return str(path)

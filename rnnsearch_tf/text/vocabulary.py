@@ -1,0 +1,156 @@
+"""The words a model knows: token to id and back.
+
+File format: UTF-8, one token a line, the line number counted from 0 is the id;
+the first three lines are the special tokens ``<pad>``, ``</s>`` and ``<unk>``.
+"""
+
+import collections
+import itertools
+import pathlib
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.text.lines import read_lines
+
+_LINES_AT_ONCE = 2048
+
+
+class Vocabulary(tf.Module):
+    """A list of tokens as two lookup tables, which an export tracks.
+
+    A word of the text that is spelled like a special token is an unknown word: no
+    text can produce padding or an early end. ``<unk>`` in tokenized text thus stays
+    ``<unk>``.
+
+    Attributes:
+        size: number of tokens, the special ones included.
+
+    Example:
+        >>> vocabulary = Vocabulary(["<pad>", "</s>", "<unk>", "chat"])
+        >>> vocabulary.ids(tf.constant(["chat", "chien", "</s>"])).numpy().tolist()
+        [3, 2, 2]
+    """
+
+    def __init__(self, tokens):
+        """Take the tokens in the order of their ids; UserError when the list is not a vocabulary."""
+        super().__init__(name="vocabulary")
+        tokens = list(tokens)
+        _check(tokens, "vocabulary")
+        self.size = len(tokens)
+        self._text = "\n".join(tokens)  # a list attribute would be wrapped and tracked item by item
+        ids = tf.range(self.size, dtype=tf.int64)
+        words = tf.constant(tokens)
+        specials = len(SPECIAL_TOKENS)
+        self._id_of = _table(words[specials:], ids[specials:], UNKNOWN_ID)
+        self._token_of = _table(ids, words, SPECIAL_TOKENS[UNKNOWN_ID])
+
+    @property
+    def tokens(self):
+        """All tokens, list of str in the order of their ids."""
+        return self._text.split("\n")
+
+    def ids(self, tokens):
+        """Ids of tokens: string of any shape, or ragged -> int32 of the same shape."""
+        return tf.cast(self._id_of.lookup(tokens), tf.int32)
+
+    def words(self, ids):
+        """Tokens of ids: int32 of any shape, or ragged -> string of the same shape; an id out of range is ``<unk>``."""
+        return self._token_of.lookup(tf.cast(ids, tf.int64))
+
+    def save(self, path):
+        """Write the vocabulary file."""
+        pathlib.Path(path).write_text(self._text + "\n", encoding="utf-8", newline="\n")
+
+    @classmethod
+    def load(cls, path):
+        """Read a vocabulary file.
+
+        Raises:
+            UserError: no file, invalid UTF-8, a missing special token, an empty line,
+                a token with a space, a duplicate; names file and line.
+        """
+        tokens = list(read_lines(path))
+        _check(tokens, path)
+        return cls(tokens)
+
+    @classmethod
+    def build(cls, lines, tokenize, size, minimum_count=1, where="training text"):
+        """Count the tokens of a text and keep the most frequent.
+
+        Order: the special tokens, then falling frequency, then code points.
+
+        Args:
+            lines: iterable of str, read once, in batches.
+            tokenize: function string [B] -> RaggedTensor string [B, None].
+            size: most entries, the special tokens included.
+            minimum_count: rarer tokens stay out.
+            where: name of the text in errors.
+
+        Raises:
+            UserError: no token is frequent enough.
+        """
+        counts = _count(lines, tokenize)
+        words = sorted((word for word in counts if counts[word] >= minimum_count), key=lambda word: (-counts[word], word))
+        if not words:
+            raise UserError(
+                f"{where}: expected at least one word seen {minimum_count} times or more, got {len(counts)} words, "
+                "all of them rarer; give more text or a smaller minimum_count"
+                if counts
+                else f"{where}: expected text, got no words at all; check the file"
+            )
+        return cls([*SPECIAL_TOKENS, *words[: size - len(SPECIAL_TOKENS)]])
+
+
+def batches(lines, size=_LINES_AT_ONCE):
+    """Cut an iterable of lines into lists of `size`."""
+    lines = iter(lines)
+    while batch := list(itertools.islice(lines, size)):
+        yield batch
+
+
+def _count(lines, tokenize):
+    """How often each token occurs, special tokens left out; Counter of str."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def distinct(texts):
+        words, _, counts = tf.unique_with_counts(tokenize(texts).flat_values, tf.int64)
+        return words, counts
+
+    total = collections.Counter()
+    for batch in batches(lines):
+        words, counts = distinct(tf.constant(batch, tf.string))
+        total.update(dict(zip(words.numpy().tolist(), counts.numpy().tolist())))
+    total = collections.Counter({word.decode("utf-8"): count for word, count in total.items()})
+    for special in SPECIAL_TOKENS:
+        total.pop(special, None)
+    return total
+
+
+def _table(keys, values, default):
+    return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), default)
+
+
+def _check(tokens, where):
+    """Raise UserError unless the tokens are the lines of a vocabulary file."""
+    for number, special in enumerate(SPECIAL_TOKENS, start=1):
+        if tokens[number - 1 : number] != [special]:
+            found = repr(tokens[number - 1]) if number <= len(tokens) else "the end of the file"
+            raise UserError(
+                f"{where}:{number}: expected the special token {special}, got {found}; "
+                f"the first three lines of a vocabulary are {', '.join(SPECIAL_TOKENS)}"
+            )
+    seen = {}
+    for number, token in enumerate(tokens, start=1):
+        if not token:
+            raise UserError(f"{where}:{number}: expected a token, got an empty line; take the line out")
+        if len(token.split()) != 1 or token != token.strip():
+            raise UserError(f"{where}:{number}: expected one token without spaces, got {token!r}; keep only the token")
+        if token in seen:
+            raise UserError(
+                f"{where}:{number}: expected each token once, got {token!r} again after line {seen[token]}; take one out"
+            )
+        seen[token] = number
+    if len(tokens) == len(SPECIAL_TOKENS):
+        raise UserError(f"{where}: expected words after the special tokens, got none; check the file")
