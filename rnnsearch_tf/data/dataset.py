@@ -1,0 +1,151 @@
+"""Checked pairs → ids → batches, as the tf.data.Datasets that training reads.
+
+Lines are tokenized and numbered inside tf.data, 512 at a time. What fits the
+shuffle buffer is numbered once and kept as ids; a larger corpus is streamed
+from its files in every epoch. Either way the order of epoch k depends on the
+seed and on k alone.
+"""
+
+import itertools
+
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf.data import batching
+from rnnsearch_tf.errors import UserError
+
+_LINES = 512  # lines tokenized at once
+_SIGNATURE = {name: tf.TensorSpec([None, None], tf.int32) for name in ("source_ids", "target_ids")}
+
+
+def training_dataset(source_text, target_text, pairs, data, seed, epoch=0) -> tf.data.Dataset:
+    """One epoch of training batches per iteration, in a new order each time.
+
+    Pairs beyond data.maximum_source_length or data.maximum_target_length are
+    left out, and counted in ``pairs.report.too_long`` once a whole epoch has been
+    read. Memory holds data.shuffle_buffer pairs, however long the files are.
+
+    Args:
+        source_text, target_text: Text of each side.
+        pairs: Pairs; read and checked once before this returns.
+        data: DataConfig.
+        seed: int.
+        epoch: number of the epoch that the first iteration gives, later ones
+            counting on; or a callable that is asked for it at the start of each.
+
+    Returns:
+        tf.data.Dataset, finite, of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]},
+        right-padded with PAD_ID, every row ending with END_ID.
+
+    Raises:
+        UserError: bad lines under on_bad_line "error", unreadable files, or no pair within the length limits.
+    """
+    pairs.check()
+    encoded = EncodedPairs(source_text, target_text, pairs, data)
+    encoded.require_one()
+    number = epoch if callable(epoch) else itertools.count(epoch).__next__
+
+    def batches():
+        this_epoch = number()
+        ordered = batching.shuffled(encoded, data.shuffle_buffer, _generator(seed, this_epoch, 0))
+        return batching.shuffled(_batches(ordered, data), data.shuffle_batches, _generator(seed, this_epoch, 1))
+
+    return batching.sparing(tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE).prefetch(2))
+
+
+def development_dataset(source_text, target_text, pairs, data, batch_size=None, by_length=False) -> tf.data.Dataset:
+    """All good pairs once, whatever their length, in the order of the files.
+
+    Args:
+        source_text, target_text, pairs, data: as for :func:`training_dataset`.
+        batch_size: pairs of a batch; None: data.batch_size.
+        by_length: sort all pairs by length first, which holds them in memory and saves padding.
+
+    Returns:
+        tf.data.Dataset as :func:`training_dataset` gives, the same in every iteration.
+    """
+    pairs.check()
+    encoded = EncodedPairs(source_text, target_text, pairs, data, limited=False)
+
+    def batches():
+        ordered = sorted(encoded, key=batching.length) if by_length else encoded
+        return batching.unsorted_batches(ordered, batch_size or data.batch_size)
+
+    return batching.sparing(tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE).prefetch(2))
+
+
+class EncodedPairs:
+    """Pairs as ids: iterating yields (source ids, target ids), int32 arrays ending with END_ID.
+
+    Once they have all been read, and are no more than data.shuffle_buffer, they
+    stay in memory and are not encoded again.
+    """
+
+    def __init__(self, source_text, target_text, pairs, data, limited=True):
+        self.source_text, self.target_text, self.pairs = source_text, target_text, pairs
+        self.may_keep = data.shuffle_buffer
+        limits = (data.maximum_source_length, data.maximum_target_length)
+        self.limits = tf.constant(limits if limited else (2**31 - 2,) * 2, tf.int32)
+        self.kept = None
+        lines = tf.TensorSpec([None], tf.string)
+        self.dataset = batching.sparing(
+            tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines)).map(self._encode).prefetch(1)
+        )
+
+    def __iter__(self):
+        return iter(self.kept) if self.kept is not None else self._stream()
+
+    def require_one(self):
+        """Raise UserError unless some pair is within the length limits."""
+        if next(iter(self), None) is None:
+            source, target = self.limits.numpy()
+            raise UserError(
+                f"{self.pairs.name('source')}, {self.pairs.name('target')}: expected pairs of at most {source} source and {target} target "
+                "tokens, got none; raise data.maximum_source_length or data.maximum_target_length"
+            )
+
+    def _stream(self):
+        kept, too_long = [], 0
+        for chunk in self.dataset.as_numpy_iterator():
+            source_ids, source_lengths, target_ids, target_lengths, dropped = chunk
+            too_long += int(dropped)
+            rows = zip(_rows(source_ids, source_lengths), _rows(target_ids, target_lengths))
+            for pair in rows:
+                if kept is not None:
+                    kept.append(pair)
+                    kept = None if len(kept) > self.may_keep else kept
+                yield pair
+        self.kept = kept
+        if self.pairs.report is not None:
+            self.pairs.report.too_long = too_long
+
+    def _lines(self):
+        pairs = iter(self.pairs)
+        while group := list(itertools.islice(pairs, _LINES)):
+            yield tuple(np.array([text.encode("utf-8") for text in side], dtype=object) for side in zip(*group))
+
+    def _encode(self, source_lines, target_lines):
+        """string [L], string [L] -> flat ids and row lengths of each side, and how many pairs were too long."""
+        source, target = self.source_text.encode(source_lines), self.target_text.encode(target_lines)
+        lengths = tf.cast(tf.stack([source.row_lengths(), target.row_lengths()], axis=1), tf.int32)  # [L, 2]
+        fits = tf.reduce_all(lengths - 1 <= self.limits, axis=1)  # END_ID is not counted
+        source, target = tf.ragged.boolean_mask(source, fits), tf.ragged.boolean_mask(target, fits)
+        dropped = tf.reduce_sum(tf.cast(~fits, tf.int32))
+        return source.flat_values, source.row_lengths(), target.flat_values, target.row_lengths(), dropped
+
+
+def _rows(ids, lengths):
+    return np.split(ids, np.cumsum(lengths)[:-1]) if len(lengths) else []
+
+
+def _batches(pairs, data):
+    if data.batching == "paper":
+        return batching.paper_batches(pairs, data.batch_size, data.batches_read_ahead)
+    if data.batching == "bucketed":
+        longest = max(data.maximum_source_length, data.maximum_target_length) + 1
+        return batching.bucketed_batches(pairs, data.batch_size, data.bucket_width, longest)
+    return batching.unsorted_batches(pairs, data.batch_size)
+
+
+def _generator(seed, epoch, purpose):
+    return np.random.default_rng([seed, epoch, purpose])

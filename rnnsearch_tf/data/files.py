@@ -1,0 +1,243 @@
+"""Parallel text, line by line: plain or .gz files, or lists, checked while they stream.
+
+A line ends at a line feed, with or without a carriage return before it, and
+nowhere else: U+2028, U+0085 and form feeds stay inside their line. A byte-order
+mark at the start of a file is not part of its text.
+"""
+
+import codecs
+import dataclasses
+import gzip
+import itertools
+import os
+import zlib
+
+from rnnsearch_tf.data.phrasebook import phrasebook
+from rnnsearch_tf.errors import UsageError, UserError
+
+HELD_OUT_SIZE = 500
+"""Pairs in the development and in the test part of the built-in corpus."""
+
+_REMEMBERED = 5  # bad lines named in a report; the rest are counted
+
+
+def read_lines(path):
+    """Yield the lines of a plain or .gz text file as bytes, without their ends; one line in memory at a time.
+
+    Raises:
+        UserError: the file is missing, is a folder, cannot be read, or is not whole gzip.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "text")
+        >>> _ = path.write_bytes(b"one\\r\\ntwo")
+        >>> list(read_lines(path))
+        [b'one', b'two']
+    """
+    number = 0
+    try:
+        with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
+            for number, line in enumerate(file, start=1):
+                if number == 1 and line.startswith(codecs.BOM_UTF8):
+                    line = line[len(codecs.BOM_UTF8):]
+                    if not line:  # a file of nothing but the mark
+                        return
+                yield line[:-2] if line.endswith(b"\r\n") else line[:-1] if line.endswith(b"\n") else line
+    except FileNotFoundError:
+        raise UserError(f"{path}: expected a text file, found none; check the path") from None
+    except IsADirectoryError:
+        raise UserError(f"{path}: expected a text file, found a folder; name the file in it") from None
+    except EOFError:
+        raise UserError(f"{path}:{number + 1}: expected more gzip data, the file ends early; copy or download it again") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise UserError(f"{path}:{number + 1}: expected gzip data, got {error}; decompress it or name it without .gz") from None
+    except OSError as error:
+        raise UserError(f"{path}: expected a readable file, got {error.strerror or error}") from None
+
+
+@dataclasses.dataclass
+class Report:
+    """What one pass over the pairs met.
+
+    Attributes:
+        kept: pairs that can be used.
+        invalid, empty: pairs left out because a side is not UTF-8, or has no text.
+        unpaired: lines at the end of the longer side, which have no partner.
+        too_long: pairs left out of training by the length limits (filled by the dataset's first epoch).
+        examples: the first few bad lines, as ``file:line: problem``.
+    """
+
+    kept: int = 0
+    invalid: int = 0
+    empty: int = 0
+    unpaired: int = 0
+    too_long: int = 0
+    examples: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def skipped(self):
+        """Pairs and lines left out because they are bad."""
+        return self.invalid + self.empty + self.unpaired
+
+    def __str__(self):
+        counts = [
+            (self.invalid, "with invalid UTF-8"), (self.empty, "with an empty line"),
+            (self.unpaired, "lines without a partner"), (self.too_long, "too long"),
+        ]
+        left_out = ", ".join(f"{count:,} {what}" for count, what in counts if count)
+        first = f" (first: {self.examples[0]})" if self.examples else ""
+        return f"{self.kept:,} pairs kept" + (f"; left out: {left_out}{first}" if left_out else "")
+
+
+@dataclasses.dataclass(frozen=True)
+class Scanned:
+    """One line of both sides: its number from 1, the bytes of each side (None: that side has ended), and what is wrong.
+
+    At the end of the shorter side, one of these stands for all remaining `lines`.
+
+    `kind` is None for a good pair, else "invalid", "empty" or "unpaired";
+    `problem` says where and what, for a person.
+    """
+
+    number: int
+    source: bytes | None
+    target: bytes | None
+    kind: str | None = None
+    problem: str | None = None
+    lines: int = 1
+
+
+class Pairs:
+    """Sentence pairs in two files or two lists, read as a stream, as often as asked.
+
+    Iterating yields (source, target) texts, str, of the good pairs in order.
+    A bad pair (invalid UTF-8, an empty line, a line without partner) raises
+    UserError naming file and line, or, under ``on_bad_line="skip"``, is left out and
+    counted in :attr:`report`.
+
+    Args:
+        source, target: path of a plain or .gz file, or a list of str.
+        on_bad_line: "error" or "skip".
+
+    Example:
+        >>> pairs = Pairs(["a house", " "], ["une maison", "un"], on_bad_line="skip")
+        >>> list(pairs), pairs.report.empty
+        ([('a house', 'une maison')], 1)
+    """
+
+    def __init__(self, source, target, on_bad_line="error"):
+        self.source, self.target, self.on_bad_line = source, target, on_bad_line
+        self.report = None
+
+    @classmethod
+    def from_config(cls, config, part="train"):
+        """The pairs a configuration names.
+
+        Args:
+            config: Config.
+            part: "train", "development", or "test" (built-in corpus only).
+
+        Returns:
+            Pairs; None where no development files are named.
+
+        Raises:
+            UsageError: a needed file is not named, or only one of two is.
+        """
+        data = config.data
+        if data.corpus == "phrasebook":
+            size = data.phrasebook_size if part == "train" else HELD_OUT_SIZE
+            return cls(*phrasebook(size, data.phrasebook_seed, part), data.on_bad_line)
+        if part not in ("train", "development"):
+            raise UsageError(f"data: expected part train or development of a corpus in files, got {part!r}")
+        names = [f"{part}_source", f"{part}_target"]
+        paths = [getattr(data, name) for name in names]
+        if part == "development" and paths == [None, None]:
+            return None
+        for name, path in zip(names, paths):
+            if path is None:
+                raise UsageError(f"data.{name}: expected a text file, got none; set it, or data.corpus=phrasebook")
+        return cls(*paths, data.on_bad_line)
+
+    def __iter__(self):
+        report = Report()
+        for scanned in self.scan():
+            if scanned.kind is None:
+                report.kept += 1
+                yield scanned.source.decode("utf-8"), scanned.target.decode("utf-8")
+                continue
+            if self.on_bad_line == "error":
+                raise UserError(f"{scanned.problem}; correct it, or set data.on_bad_line=skip")
+            setattr(report, scanned.kind, getattr(report, scanned.kind) + scanned.lines)
+            if len(report.examples) < _REMEMBERED:
+                report.examples.append(scanned.problem)
+        if self.report is not None:
+            report.too_long = self.report.too_long
+        self.report = report
+
+    def check(self) -> Report:
+        """Read everything once and report; later calls give the same report without reading.
+
+        Raises:
+            UserError: a bad line under ``on_bad_line="error"``, a file that cannot
+                be read, or no good pair at all.
+        """
+        if self.report is None:
+            for _ in self:
+                pass
+            if not self.report.kept:
+                raise UserError(self._nothing())
+        return self.report
+
+    def texts(self, side):
+        """Yield the good texts of one side, "source" or "target": what vocabularies are built from."""
+        return (pair[side == "target"] for pair in self)
+
+    def name(self, side) -> str:
+        """What messages call one side: its path, or for a list "source" or "target"."""
+        value = getattr(self, side)
+        return os.fspath(value) if isinstance(value, (str, os.PathLike)) else side
+
+    def scan(self):
+        """Yield every line of both sides as :class:`Scanned`, good or bad; raise only for files that cannot be read."""
+        sides = itertools.zip_longest(self._bytes("source"), self._bytes("target"))
+        for number, (source, target) in enumerate(sides, start=1):
+            if source is None or target is None:
+                lines = 1 + sum(1 for _ in sides)
+                yield Scanned(number, source, target, "unpaired", self._unpaired(number, lines, source is None), lines)
+                return
+            kind, problem = self._problem(number, source, target)
+            yield Scanned(number, source, target, kind, problem)
+
+    def _bytes(self, side):
+        value = getattr(self, side)
+        if isinstance(value, (str, os.PathLike)):
+            return read_lines(value)
+        return (text.encode("utf-8", "surrogatepass") for text in value)
+
+    def _nothing(self):
+        """The message for a corpus without one good pair."""
+        where = f"{self.name('source')}, {self.name('target')}"
+        bad, self.report = self.report, None
+        found = f"got {bad.skipped:,} bad lines; the first: {bad.examples[0]}" if bad.skipped else "both files are empty"
+        return f"{where}: expected at least one sentence pair, {found}; check the paths and the files"
+
+    def _unpaired(self, number, lines, source_ended):
+        shorter, longer = ("source", "target") if source_ended else ("target", "source")
+        shorter, longer = self.name(shorter), self.name(longer)
+        return (
+            f"{longer}:{number}: expected as many lines as in {shorter}, which has {number - 1:,}; "
+            f"{longer} has {number - 1 + lines:,}, this is the first without a partner"
+        )
+
+    def _problem(self, number, source, target):
+        """(kind, problem) of a pair of lines, or (None, None)."""
+        for side, line in (("source", source), ("target", target)):
+            try:
+                empty = not line.decode("utf-8").strip()
+            except UnicodeDecodeError as error:
+                byte = f"byte 0x{line[error.start]:02x} at position {error.start + 1}"
+                hint = "; the file looks like UTF-16" if number == 1 and line[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else ""
+                return "invalid", f"{self.name(side)}:{number}: expected UTF-8, got {byte}{hint}"
+            if empty:
+                return "empty", f"{self.name(side)}:{number}: expected a sentence, got an empty line"
+        return None, None
