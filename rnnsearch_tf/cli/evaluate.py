@@ -49,18 +49,19 @@ def run(arguments):
     if arguments.translations:
         with Output(arguments.translations) as output:
             output.write(translation.text for translation in translations)
-    report = evaluation_report(translator, translations, references, arguments)
+    report = evaluation_report(translator, sources, translations, references, arguments)
     with Output() as output:
         output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else table(report))
 
 
-def evaluation_report(translator, translations, references, arguments) -> dict:
+def evaluation_report(translator, sources, translations, references, arguments) -> dict:
     """All the numbers asked for, ready for JSON."""
     from rnnsearch_tf.evaluation.bleu import by_length
+    from rnnsearch_tf.evaluation.words import without_unknown
 
     lowercase = arguments.lowercase
     everyone = range(len(references))
-    known = translator.without_unknown([t.source_tokens for t in translations], references)
+    known = without_unknown(translator.source_text, translator.target_text, sources, references)
     report = {
         "all": _scores(translator, translations, references, everyone, arguments),
         "without_unknown_words": _scores(translator, translations, references, known, arguments),
@@ -74,21 +75,22 @@ def evaluation_report(translator, translations, references, arguments) -> dict:
 
 def _scores(translator, translations, references, chosen, arguments) -> dict:
     """The corpus scores over the chosen sentences."""
-    from rnnsearch_tf.evaluation.bleu import corpus_bleu, corpus_chrf
+    from rnnsearch_tf.evaluation.bleu import bleu, chrf
+    from rnnsearch_tf.evaluation.words import tokenized
 
     if not chosen:
         return {"sentences": 0}
     hypotheses = [translations[i] for i in chosen]
     texts, references = [h.text for h in hypotheses], [references[i] for i in chosen]
     scores = [
-        corpus_bleu(texts, references, lowercase=arguments.lowercase),
-        corpus_chrf(texts, references, lowercase=arguments.lowercase),
+        bleu(texts, references, lowercase=arguments.lowercase),
+        chrf(texts, references, lowercase=arguments.lowercase),
     ]
     fields = {"sentences": len(chosen), "bleu": vars(scores[0]), "chrf": vars(scores[1])}
     if arguments.tokenized:
         lowercase = arguments.lowercase or translator.config.target.lowercase
-        tokens = translator.reference_tokens(texts), translator.reference_tokens(references)
-        fields["tokenized_bleu"] = vars(corpus_bleu(*tokens, tokenize="none", lowercase=lowercase))
+        tokens = (tokenized(translator.target_text, lines) for lines in (texts, references))
+        fields["tokenized_bleu"] = vars(bleu(*tokens, tokenize="none", lowercase=lowercase))
     return fields
 
 
@@ -99,7 +101,7 @@ def table(report):
         yield f"{title}: {scores['sentences']}"
         for key, label in (("bleu", "BLEU"), ("chrf", "chrF2"), ("tokenized_bleu", "BLEU, tokenized")):
             if key in scores:
-                yield f"  {label:<16}{scores[key]['value']:6.2f}  {scores[key]['signature']}"
+                yield f"  {label:<16}{scores[key]['score']:6.2f}  {scores[key]['signature']}"
     if "by_length" in report:
         yield "source tokens  sentences    BLEU   chrF2"
         for bucket in report["by_length"]:

@@ -1,7 +1,7 @@
 """BLEU and chrF, computed by sacreBLEU and reported with its signatures.
 
-The papers report multi-bleu.perl on tokenized text; that is `corpus_bleu(...,
-tokenize="none")` on tokens joined by spaces. Everything else here is on
+The papers report multi-bleu.perl on tokenized text; that is
+`bleu(..., tokenize="none")` on tokens joined by spaces. Everything else here is on
 detokenized text with sacreBLEU's own tokenization (13a).
 """
 
@@ -16,18 +16,18 @@ from rnnsearch_tf.errors import UserError
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """A corpus score: its name, its value in percent, sacreBLEU's signature of how it was computed."""
+    """A corpus score: its name, its score in percent, sacreBLEU's signature of how it was computed."""
 
     name: str
-    value: float
+    score: float
     signature: str
     details: str
 
     def __str__(self):
-        return f"{self.name} {self.value:.2f}"
+        return f"{self.name} {self.score:.2f}"
 
 
-def corpus_bleu(hypotheses, references, tokenize="13a", lowercase=False) -> Score:
+def bleu(hypotheses, references, tokenize="13a", lowercase=False) -> Score:
     """BLEU of a corpus, in percent.
 
     Args:
@@ -43,7 +43,7 @@ def corpus_bleu(hypotheses, references, tokenize="13a", lowercase=False) -> Scor
         UserError: the lists differ in length or are empty.
 
     Example:
-        >>> corpus_bleu(["the cat sat on the mat"], ["the cat sat on the mat"]).value > 99.9
+        >>> bleu(["the cat sat on the mat"], ["the cat sat on the mat"]).score > 99.9
         True
     """
     _check(hypotheses, references)
@@ -52,8 +52,8 @@ def corpus_bleu(hypotheses, references, tokenize="13a", lowercase=False) -> Scor
     return _score(metric, "BLEU", hypotheses, references)
 
 
-def corpus_chrf(hypotheses, references, lowercase=False) -> Score:
-    """chrF2 of a corpus, in percent; arguments and errors as for `corpus_bleu`."""
+def chrf(hypotheses, references, lowercase=False) -> Score:
+    """chrF2 of a corpus, in percent; arguments and errors as for `bleu`."""
     _check(hypotheses, references)
     return _score(sacrebleu.CHRF(lowercase=lowercase), "chrF2", hypotheses, references)
 
@@ -87,9 +87,8 @@ def by_length(hypotheses, references, source_lengths, width=10, lowercase=False)
     buckets = []
     for number in sorted(members):
         chosen = [hypotheses[i] for i in members[number]], [references[i] for i in members[number]]
-        bleu = corpus_bleu(*chosen, lowercase=lowercase)
-        chrf = corpus_chrf(*chosen, lowercase=lowercase)
-        buckets.append(Bucket(number * width + 1, (number + 1) * width, len(chosen[0]), bleu.value, chrf.value))
+        scores = (metric(*chosen, lowercase=lowercase).score for metric in (bleu, chrf))
+        buckets.append(Bucket(number * width + 1, (number + 1) * width, len(chosen[0]), *scores))
     return buckets
 
 
