@@ -68,6 +68,7 @@ class DataConfig:
     """Where the pairs come from and how they are batched."""
 
     corpus: str = option("files", "files: the four paths below; phrasebook: the built-in corpus", choices=("files", "phrasebook"))
+    folder: str | None = option(None, "folder that the four paths are relative to; null: the current folder")
     train_source: str | None = option(None, "training text, source side, one sentence a line, plain or .gz")
     train_target: str | None = option(None, "training text, target side")
     development_source: str | None = option(None, "development text, source side")
