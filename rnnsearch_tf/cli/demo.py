@@ -1,0 +1,94 @@
+"""The whole way on the built-in English-French corpus, in a few minutes on two cores.
+
+Trains configs/phrasebook.yaml, translates sentences that training has not seen,
+computes BLEU on the whole held-out part, and draws the alignment of a sentence
+whose adjective changes place. A finished demo in DIR is shown again, not trained
+again; an interrupted one goes on.
+"""
+
+import contextlib
+import importlib.resources
+import pathlib
+import sys
+
+from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.errors import UserError
+
+CONFIG = "phrasebook.yaml"
+SHOWN = 6
+"""Translations on screen."""
+
+REORDERED = "Our sick sisters opened this blue door."
+"""The picture's sentence, a held-out one: nos sœurs malades, cette porte bleue."""
+
+
+def arguments(parser):
+    parser.add_argument("--output", metavar="DIR", default="runs/demo", help="folder of the trained model (default: %(default)s)")
+    parser.add_argument("--set", action="append", default=[], metavar="section.key=value", help="change one setting of the training")
+
+
+def run(arguments):
+    folder = pathlib.Path(arguments.output)
+    with importlib.resources.as_file(importlib.resources.files("rnnsearch_tf") / "configs" / CONFIG) as path:
+        config = load_config(path, overrides=arguments.set)
+    _train(config, folder)
+    from rnnsearch_tf.data.files import Pairs
+    from rnnsearch_tf.translation import Translator
+
+    translator = Translator.load(folder)
+    sources, references = (list(side) for side in zip(*Pairs.from_config(config, "test")))
+    translations = translator.translate(sources)
+    with Output() as output:
+        output.write(_examples(sources, translations, references))
+        output.write(_scores(translations, references))
+        output.write(_picture(translator, folder / "attention.png"))
+        output.write(_next_steps(folder))
+
+
+def _train(config, folder):
+    """Train, or go on, or leave a finished training as it is: the training driver knows which."""
+    started = (folder / "checkpoints").exists()
+    with contextlib.redirect_stdout(sys.stderr):
+        from rnnsearch_tf.training.run import train
+
+        print(f"{'going on with' if started else 'training'} {folder} on the built-in corpus; Ctrl-C saves")
+        train(config, folder, resume=started)
+
+
+def _examples(sources, translations, references):
+    """Some held-out sentences, those the model gets wrong told apart."""
+    yield f"{SHOWN} of {len(sources)} sentences that training has not seen:"
+    for source, translation, reference in list(zip(sources, translations, references))[:SHOWN]:
+        yield f"  {source}"
+        yield f"    {translation.text}" + ("" if translation.text == reference else f"   (reference: {reference})")
+
+
+def _scores(translations, references):
+    from rnnsearch_tf.evaluation.bleu import bleu, chrf
+
+    texts = [translation.text for translation in translations]
+    yield f"scores on all {len(texts)}:"
+    for metric in (bleu, chrf):
+        score = metric(texts, references)
+        yield f"  {score}   {score.signature}"
+
+
+def _picture(translator, path):
+    from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
+    from rnnsearch_tf.evaluation.plots import save_alignment
+
+    [translation] = translator.translate([REORDERED])
+    end = [SPECIAL_TOKENS[END_ID]]
+    try:
+        save_alignment(path, translation.alignment, translation.source_tokens + end, translation.tokens + end)
+    except UserError as error:  # the extra is not installed: everything else is worth showing
+        return [f"no attention picture: {error}"]
+    return [f"where the model looks while it writes {translation.text!r}:", f"  {path}"]
+
+
+def _next_steps(folder):
+    yield "next:"
+    yield f"  echo 'My sister reads an old book.' | rnnsearch translate --model {folder}"
+    yield f"  echo 'My sister reads an old book.' | rnnsearch plot-attention --model {folder} --output {folder}/attention"
+    yield "  rnnsearch train --config F.yaml --output RUN     with data.train_source, data.train_target, … of your own text"

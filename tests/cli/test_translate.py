@@ -1,0 +1,139 @@
+"""translate: one line for one line, every output type, every option, against the Translator's own answers."""
+
+import gzip
+import io
+import json
+
+import numpy as np
+import pytest
+
+LINES = ["The door is white.", "", "Where is the white cat?", "zebra xylophone", "   ", "She goes to the hotel."]
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "source.txt"
+    path.write_text("".join(line + "\n" for line in LINES), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def translator(run_folder):
+    from rnnsearch_tf.translation import Translator
+
+    return Translator.load(run_folder)
+
+
+def test_one_line_for_one_line_the_empty_ones_included(rnnsearch, run_folder, source, translator):
+    out, err = rnnsearch("translate", "--model", run_folder, source)
+    assert out == [translation.text for translation in translator.translate(LINES)]
+    assert [bool(line) for line in out] == [True, False, True, True, False, True]
+    assert err == ""
+
+
+def test_gz_in_and_out_standard_input_and_several_files(rnnsearch, run_folder, source, tmp_path, monkeypatch):
+    expected, _ = rnnsearch("translate", "--model", run_folder, source)
+    packed, result = tmp_path / "source.gz", tmp_path / "result.gz"
+    packed.write_bytes(gzip.compress(source.read_bytes()))
+    out, _ = rnnsearch("translate", "--model", run_folder, "--output", result, packed)
+    assert out == []
+    assert gzip.decompress(result.read_bytes()).decode().splitlines() == expected
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(source.read_bytes())))
+    out, _ = rnnsearch("translate", "--model", run_folder, "-", packed)
+    assert out == expected * 2
+
+
+def test_options_reach_the_search(rnnsearch, run_folder, source, translator):
+    out, _ = rnnsearch(
+        "translate", "--model", run_folder, "--beam-size", 2, "--length-penalty", 0, "--no-unknown", "--output-type", "json",
+        "--n-best", 2, "--batch-size", 3, source,
+    )  # fmt: skip
+    expected = translator.translate(LINES, beam_size=2, length_penalty=0.0, allow_unknown=False, nbest=2)
+    for line, translation in zip(map(json.loads, out), expected, strict=True):
+        assert line["text"] == translation.text and line["tokens"] == translation.tokens
+        assert line["source_tokens"] == translation.source_tokens
+        assert line["score"] == line["log_probability"] == pytest.approx(translation.score, abs=1e-5)
+        assert [h["text"] for h in line["nbest"]] == [h.text for h in translation.nbest]
+        assert "<unk>" not in line["tokens"]
+        assert "alignment" not in line
+
+
+def test_moses_nbest_lists(rnnsearch, run_folder, source, translator):
+    out, _ = rnnsearch("translate", "--model", run_folder, "--n-best", 3, "--alignment", "hard", source)
+    expected = translator.translate(LINES, nbest=3)
+    rows = [line.split(" ||| ") for line in out]
+    assert [int(row[0]) for row in rows] == [n for n, t in enumerate(expected) for _ in t.nbest]
+    for row, hypothesis in zip(rows, [h for t in expected for h in t.nbest], strict=True):
+        assert len(row) == 5
+        assert row[1] == hypothesis.text
+        name, value, length_name, length = row[2].split()
+        assert (name, length_name, int(length)) == ("LogProbability=", "Length=", len(hypothesis.tokens))
+        assert float(value) == pytest.approx(hypothesis.log_probability, abs=1e-4)
+        assert float(row[3]) == pytest.approx(hypothesis.score, abs=1e-4)
+        if hypothesis.tokens:
+            assert float(value) / (len(hypothesis.tokens) + 1) == pytest.approx(float(row[3]), abs=1e-4)
+    assert sorted(float(row[3]) for row in rows[:3]) == [float(row[3]) for row in rows[2::-1]]  # best first
+
+
+def test_alignments_beside_the_text(rnnsearch, run_folder, source, translator):
+    hard, _ = rnnsearch("translate", "--model", run_folder, "--alignment", "hard", source)
+    soft, _ = rnnsearch("translate", "--model", run_folder, "--alignment", "soft", source)
+    for line, numbers, translation in zip(hard, soft, translator.translate(LINES), strict=True):
+        text, links = line.split("\t")
+        assert text == numbers.split("\t")[0] == translation.text
+        links = [tuple(map(int, link.split("-"))) for link in links.split()]
+        assert sorted(i for _, i in links) == list(range(len(translation.tokens)))  # every target word once
+        matrix = np.array(json.loads(numbers.split("\t")[1]))
+        np.testing.assert_allclose(matrix, translation.alignment, atol=1e-4)
+        for j, i in links:
+            assert matrix[i, j] == matrix[i, :-1].max()
+
+
+def test_unknown_words_are_replaced(rnnsearch, run_folder, translator, tmp_path):
+    """Forbid nothing, and look for a sentence in which the random model writes an unknown word."""
+    from rnnsearch_tf.data.phrasebook import phrasebook
+
+    lines = phrasebook(60, 2, "test")[0]
+    found = [t for t in translator.translate(lines) if "<unk>" in t.tokens]
+    if not found:
+        pytest.skip("the random model writes no unknown word")
+    lines = [line for line, t in zip(lines, translator.translate(lines)) if "<unk>" in t.tokens]
+    path, lexicon = tmp_path / "s", tmp_path / "lexicon.gz"
+    path.write_text("\n".join(lines) + "\n")
+    out, _ = rnnsearch("translate", "--model", run_folder, "--replace-unknown", "--output-type", "json", path)
+    words = {}
+    for line, translation in zip(map(json.loads, out), found, strict=True):
+        for i, token in enumerate(translation.tokens):
+            expected = token
+            if token == "<unk>":
+                expected = translation.source_tokens[translation.alignment[i, :-1].argmax()]
+                words[expected] = expected.upper() + "x"
+            assert line["tokens"][i] == expected
+    lexicon.write_bytes(gzip.compress("".join(f"{s} {t}\n" for s, t in words.items()).encode()))
+    out, _ = rnnsearch("translate", "--model", run_folder, "--replace-unknown", "--lexicon", lexicon, "--output-type", "json", path)
+    for line, translation in zip(map(json.loads, out), found, strict=True):
+        for i, token in enumerate(translation.tokens):
+            if token == "<unk>":
+                assert line["tokens"][i] in words.values()
+
+
+def test_an_overlong_sentence_is_cut_with_a_warning(rnnsearch, run_folder, tmp_path):
+    path = tmp_path / "long"
+    path.write_text("cat " * 5000 + "\n")
+    out, err = rnnsearch("translate", "--model", run_folder, "--beam-size", 1, path)
+    assert len(out) == 1 and out[0]
+    assert err == "rnnsearch: warning: a source sentence of 5000 tokens was cut to 50, 10 times the longest of training\n"
+
+
+@pytest.mark.parametrize(
+    "words, part",
+    [
+        (["--n-best", 9], "--n-best 9: expected at most the beam size 3"),
+        (["--lexicon", "no-file", "--replace-unknown"], "no-file"),
+        (["no-file"], "no-file: expected a readable text file"),
+    ],
+)
+def test_wrong_options_that_only_the_run_can_tell(rnnsearch, run_folder, source, words, part):
+    code = 2 if "--n-best" in words else 1
+    out, err = rnnsearch("translate", "--model", run_folder, *words, code=code)
+    assert out == [] and err.count("\n") == 1 and part in err
