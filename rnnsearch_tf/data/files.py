@@ -156,7 +156,7 @@ class Pairs:
         for name, path in zip(names, paths):
             if path is None:
                 raise UsageError(f"data.{name}: expected a text file, got none; set it, or data.corpus=phrasebook")
-        return cls(*paths, data.on_bad_line)
+        return cls(*(os.path.join(data.folder or "", path) for path in paths), data.on_bad_line)
 
     def __iter__(self):
         report = Report()

@@ -24,11 +24,11 @@ class PaperLayer(keras.layers.Layer):
 
     def matrix(self, name, shape, initializer):
         """Add a weight named by its letter in the paper."""
-        return self.add_weight(name=name, shape=shape, initializer=initializer, dtype=self.variable_dtype)
+        return self.add_weight(name=name, shape=shape, initializer=initializer, dtype=self.variable_dtype, autocast=False)
 
     def vector(self, name, size):
         """Add a bias, zero at the start (Appendix B.1)."""
-        return self.add_weight(name=name, shape=(size,), initializer="zeros", dtype=self.variable_dtype)
+        return self.add_weight(name=name, shape=(size,), initializer="zeros", dtype=self.variable_dtype, autocast=False)
 
 
 def tensor(variable):

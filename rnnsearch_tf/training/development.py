@@ -30,8 +30,7 @@ class DevelopmentBleu(keras.callbacks.Callback):
         super().__init__()
         self.run, self.state, self.clock, self.config = pathlib.Path(run), state, clock, config
         self.texts, self.metrics_log = texts, metrics_log
-        limit = config.training.evaluate_sentences
-        self.sentences = sentences and tuple(side[:limit] for side in sentences)
+        self.sentences = sentences
         self._translator = None
 
     def on_train_batch_end(self, batch, logs=None):

@@ -75,9 +75,9 @@ class Adadelta(_Watched, keras.optimizers.Adadelta):
     def update_step(self, grad, variable, learning_rate):
         index = self._get_variable_index(variable)
         tf.raw_ops.ResourceApplyAdadelta(
-            var=variable.value.handle,
-            accum=self._accumulated_grads[index].value.handle,
-            accum_update=self._accumulated_delta_vars[index].value.handle,
+            var=_handle(variable),
+            accum=_handle(self._accumulated_grads[index]),
+            accum_update=_handle(self._accumulated_delta_vars[index]),
             lr=tf.cast(learning_rate, grad.dtype),
             rho=tf.cast(self.rho, grad.dtype),
             epsilon=tf.cast(self.epsilon, grad.dtype),
@@ -94,9 +94,9 @@ class Adam(_Watched, keras.optimizers.Adam):
         steps = tf.cast(self.iterations + 1, dtype)
         beta_1, beta_2 = tf.cast(self.beta_1, dtype), tf.cast(self.beta_2, dtype)
         tf.raw_ops.ResourceApplyAdam(
-            var=variable.value.handle,
-            m=self._momentums[index].value.handle,
-            v=self._velocities[index].value.handle,
+            var=_handle(variable),
+            m=_handle(self._momentums[index]),
+            v=_handle(self._velocities[index]),
             beta1_power=tf.pow(beta_1, steps),
             beta2_power=tf.pow(beta_2, steps),
             lr=tf.cast(learning_rate, dtype),
@@ -110,6 +110,11 @@ class Adam(_Watched, keras.optimizers.Adam):
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class SGD(_Watched, keras.optimizers.SGD):
     """Stochastic gradient descent, as Keras has it."""
+
+
+def _handle(variable):
+    """Resource of a variable; Keras hands out its own kind in places and TensorFlow's in others."""
+    return variable.handle if isinstance(variable, tf.Variable) else variable.value.handle
 
 
 def build_optimizer(config):

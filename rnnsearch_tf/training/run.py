@@ -5,13 +5,15 @@
 Everything it does can be done by hand in a notebook with the same pieces.
 """
 
+import itertools
 import pathlib
 import sys
 import time
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import load_config, save_config
-from rnnsearch_tf.data.dataset import Pairs, training_dataset
+from rnnsearch_tf.data.dataset import training_dataset
+from rnnsearch_tf.data.files import Pairs
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import TranslationLoss, build_model
 from rnnsearch_tf.text.pipeline import build_text, load_text
@@ -40,7 +42,8 @@ def train(config, output, resume=False):
     run = pathlib.Path(output)
     _prepare(run, config, resume)
     keras.utils.set_random_seed(config.training.seed)
-    pairs = Pairs.from_config(config.data, "train")
+    pairs = Pairs.from_config(config, "train")
+    report_pairs(pairs.check())
     texts = _texts(run, config, pairs)
     if resume:
         model, state = load_state(run / "checkpoints")
@@ -70,6 +73,11 @@ def compile_model(model, config):
     )
 
 
+def report_pairs(report):
+    if report.skipped:
+        print(f"training text: {report.skipped:,} bad lines left out; the first: {report.examples[0]}", file=sys.stderr)
+
+
 def report_parameters(model):
     print(f"{type(model).__name__}: {model.count_params():,} parameters", file=sys.stderr)
 
@@ -91,9 +99,9 @@ def _fit(model, config, texts, pairs, state, callbacks):
 
 def _callbacks(run, config, state, texts):
     clock, log = Clock(state), MetricsLog(run / "metrics.jsonl", state)
-    sentences = None
-    if config.data.corpus == "phrasebook" or config.data.development_source:
-        sentences = Pairs.from_config(config.data, "development").sentences(config.training.evaluate_sentences)
+    development = Pairs.from_config(config, "development")
+    limit = config.training.evaluate_sentences
+    sentences = development and tuple(zip(*itertools.islice(development, limit)))  # (sources, references)
     evaluation = DevelopmentBleu(run, state, clock, config, texts, sentences, log)
     saving = SaveState(run / "checkpoints", state, config.training.checkpoint_every_minutes)
     callbacks = [clock, Schedule(state, config.training), Limits(state, config.training), log, ProgressLine(state)]
@@ -148,7 +156,7 @@ def _texts(run, config, pairs):
             texts.append(load_text(run, side, settings))
             continue
         print(f"building the {side} vocabulary", file=sys.stderr)
-        text = build_text(settings, getattr(pairs, side))
+        text = build_text(settings, pairs.texts(side))
         text.save(run, side)
         texts.append(text)
     return tuple(texts)
