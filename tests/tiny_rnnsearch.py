@@ -61,3 +61,9 @@ def batch(pairs=PAIRS, extra_source=0, extra_target=0):
         "source_ids": padded([x for x, _ in pairs], extra_source),
         "target_ids": padded([y for _, y in pairs], extra_target),
     }
+
+
+def dataset(batches):
+    """A tf.data.Dataset of padded batches of any shape, from lists of pairs."""
+    signature = {key: tf.TensorSpec([None, None], tf.int32) for key in ("source_ids", "target_ids")}
+    return tf.data.Dataset.from_generator(lambda: map(batch, batches), output_signature=signature)

@@ -1,0 +1,104 @@
+"""Initial distributions (Appendix B.1) and sizes (groundhog.md) of fresh models."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from reference import distributions
+from rnnsearch_tf.config import ModelConfig, load_config
+from rnnsearch_tf.models import RNNSearch
+from tiny_rnnsearch import batch, tiny_config
+
+MEDIUM = dict(embedding_size=30, hidden_size=40, alignment_size=50, maxout_size=35)
+
+
+def medium(seed=3, **options):
+    return RNNSearch(ModelConfig(**{**MEDIUM, "output_rank": 20, "biases": "all", **options}), 90, 100, seed=seed)
+
+
+def test_every_weight_has_its_distribution():
+    for symbol, value in medium().paper_weights().items():
+        kind, deviation = distributions.expected(symbol)
+        if kind == "zero":
+            assert not value.any(), symbol
+        elif kind == "orthogonal":
+            assert distributions.distance_from_orthogonal(value.astype(np.float64)) < 1e-5, symbol
+        else:  # the chance of one fair sample going past 5 standard errors is 6e-7
+            assert np.abs(distributions.normal_deviations(value, deviation)).max() < 5, symbol
+
+
+def test_no_two_weights_are_alike():
+    """One seed for two matrices would start them equal."""
+    weights = [(symbol, value.ravel()) for symbol, value in medium().paper_weights().items() if value.any()]
+    for index, (symbol, value) in enumerate(weights):
+        for other, other_value in weights[:index]:
+            size = min(len(value), len(other_value))
+            one, two = value[:size] / value.std(), other_value[:size] / other_value.std()
+            assert abs((one * two).mean()) < 6 / np.sqrt(size), (symbol, other)
+
+
+def test_blocks_of_one_matrix_are_not_alike():
+    weights = medium().paper_weights()
+    for prefix in ("encoder.forward.", "encoder.backward.", ""):
+        for letters in (("U", "U_z", "U_r"), ("W", "W_z", "W_r")):
+            blocks = [weights[prefix + letter] for letter in letters]
+            assert np.abs(blocks[0] - blocks[1]).max() > 1e-3 and np.abs(blocks[1] - blocks[2]).max() > 1e-3
+
+
+def test_the_seed_decides():
+    one, same, other = (medium(seed=seed).paper_weights() for seed in (3, 3, 4))
+    for symbol, value in one.items():
+        np.testing.assert_array_equal(value, same[symbol])
+        assert not value.any() or np.abs(value - other[symbol]).max() > 0, symbol
+
+
+def test_glorot_differs_from_the_paper_only_where_said():
+    for symbol, value in medium(initialization="glorot").paper_weights().items():
+        kind, _ = distributions.expected(symbol)
+        last = symbol.rpartition(".")[2]
+        if kind == "zero" and last != "v_a":
+            assert not value.any(), symbol
+        elif kind == "orthogonal":
+            assert distributions.distance_from_orthogonal(value.astype(np.float64)) < 1e-5, symbol
+        elif symbol.startswith("E_"):
+            assert np.abs(distributions.normal_deviations(value, 30**-0.5)).max() < 5, symbol
+        else:
+            assert value.any() and value.std() > 0.02, symbol
+
+
+def test_groundhog_preset_has_84349101_parameters():
+    config = load_config(overrides=["preset=groundhog"])
+    model = RNNSearch(config.model, 30_001, 30_001)
+    assert model.count_params() == 84_349_101
+    assert sum(int(np.prod(weight.shape)) for weight in model.trainable_weights) == 84_349_101
+
+
+def formulas(K_x, K_y, m, n, alignment, l):
+    """Parameters of the paper's formulas as printed: Appendix A.2 without biases."""
+    encoder = K_x * m + 2 * (3 * m * n + 3 * n * n)
+    decoder = K_y * m + 3 * m * n + 3 * n * n + 3 * 2 * n * n + n * n
+    attention = n * alignment + 2 * n * alignment + alignment
+    output = 2 * l * (n + m + 2 * n) + l * K_y
+    return encoder + decoder + attention + output
+
+
+def test_paper_preset_has_the_parameters_of_the_formulas():
+    assert formulas(30_000, 30_000, 620, 1000, 1000, 500) == 80_401_000  # groundhog.md
+    config = load_config(overrides=["preset=paper", "model.embedding_size=6", "model.hidden_size=10",
+                                    "model.alignment_size=9", "model.maxout_size=5"])
+    model = RNNSearch(config.model, 70, 80)
+    assert model.count_params() == formulas(70, 80, 6, 10, 9, 5)
+
+
+@pytest.mark.parametrize("biases", ("none", "groundhog", "all"))
+def test_biases_by_option(biases):
+    """m=3 n=4 n'=5 l=3 V=7: b_E twice, b three times, b_s, b_o, softmax; all: gates and b_a too."""
+    groundhog = 2 * 3 + 3 * 4 + 4 + 2 * 3 + 7
+    expected = {"none": 0, "groundhog": groundhog, "all": groundhog + 3 * 2 * 4 + 5}[biases]
+    model, plain = (RNNSearch(tiny_config(biases=b), 8, 7) for b in (biases, "none"))
+    assert model.count_params() - plain.count_params() == expected
+
+
+def test_fresh_model_spreads_probability_evenly():
+    """With the paper's initial weights the first loss is near log V a word."""
+    log_p = tf.nn.log_softmax(RNNSearch(tiny_config(), 8, 7)(batch())).numpy()
+    np.testing.assert_allclose(log_p, -np.log(7), atol=2e-3)

@@ -1,0 +1,118 @@
+"""Update rules against NumPy, step by step, in float64."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from reference import optimizers
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.training.optimizers import build_optimizer
+
+SHAPES = [(2, 3), (4,), (1, 1)]
+
+
+def optimizer(**options):
+    return build_optimizer(dataclasses.replace(TrainingConfig(), **options))
+
+
+def fresh_weights(seed=0):
+    generator = np.random.default_rng(seed)
+    return [keras.Variable(generator.normal(size=shape), dtype="float64") for shape in SHAPES]
+
+
+def gradients_of_step(step):
+    """Of very different lengths: every third is small enough not to be cut."""
+    generator = np.random.default_rng(100 + step)
+    return [generator.normal(scale=(3.0, 0.02, 1e-4)[step % 3], size=shape) for shape in SHAPES]
+
+
+def follow(rule, reference, steps=8):
+    weights = fresh_weights()
+    values = [weight.numpy() for weight in weights]
+    rule.build(weights)
+    for step in range(steps):
+        gradients = gradients_of_step(step)
+        rule.apply([tf.constant(gradient) for gradient in gradients], weights)
+        values = reference.update(values, gradients)
+        for weight, value in zip(weights, values):
+            np.testing.assert_allclose(weight.numpy(), value, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("clip", (1.0, None))
+@pytest.mark.parametrize("policy", ("error", "shrink"))
+def test_adadelta(clip, policy):
+    rule = optimizer(optimizer="adadelta", global_clipnorm=clip, non_finite_gradient=policy)
+    follow(rule, optimizers.Adadelta(rho=0.95, epsilon=1e-6, clip=clip))
+
+
+def test_adadelta_with_other_numbers():
+    rule = optimizer(optimizer="adadelta", rho=0.8, epsilon=1e-3, learning_rate=0.5, global_clipnorm=None)
+    follow(rule, optimizers.Adadelta(rho=0.8, epsilon=1e-3, learning_rate=0.5))
+
+
+def test_adam():
+    rule = optimizer(optimizer="adam", learning_rate=2.0**-7, beta_1=0.8, beta_2=0.95, epsilon=1e-8, global_clipnorm=1.0)
+    follow(rule, optimizers.Adam(learning_rate=2.0**-7, beta_1=0.8, beta_2=0.95, epsilon=1e-8, clip=1.0))
+
+
+def test_the_norm_is_known_before_it_is_cut():
+    rule, weights = optimizer(), fresh_weights()
+    rule.build(weights)
+    rule.apply([tf.constant(gradient) for gradient in gradients_of_step(0)], weights)
+    _, norm = optimizers.clip_by_global_norm(gradients_of_step(0), 1.0)
+    assert norm > 1
+    assert float(rule.gradient_norm) == pytest.approx(norm, rel=1e-6)
+
+
+def state(rule, weights):
+    return [np.array(value) for value in (*rule.variables, *weights)]
+
+
+@pytest.mark.parametrize("rule_name", ("adadelta", "adam", "sgd"))
+@pytest.mark.parametrize("policy", ("error", "skip"))
+@pytest.mark.parametrize("bad", (np.nan, np.inf))
+def test_a_gradient_that_is_not_finite_changes_nothing(rule_name, policy, bad):
+    rule, weights = optimizer(optimizer=rule_name, non_finite_gradient=policy), fresh_weights()
+    rule.build(weights)
+    rule.apply([tf.constant(gradient) for gradient in gradients_of_step(0)], weights)
+    before = state(rule, weights)
+    gradients = gradients_of_step(1)
+    gradients[1][2] = bad
+    rule.apply([tf.constant(gradient) for gradient in gradients], weights)
+    for old, new in zip(before, state(rule, weights)):
+        np.testing.assert_array_equal(old, new)
+    assert not np.isfinite(float(rule.gradient_norm))
+    rule.apply([tf.constant(gradient) for gradient in gradients_of_step(2)], weights)
+    assert np.abs(weights[0].numpy() - before[-3]).max() > 0
+
+
+def test_shrink_takes_a_tenth_of_the_weights_for_gradient_uncut():
+    """GroundHog: where the gradient has NaN or Inf it becomes 0.1 theta, after cutting."""
+    rule = optimizer(optimizer="adadelta", non_finite_gradient="shrink", global_clipnorm=0.01)
+    weights = fresh_weights()
+    values = [weight.numpy() for weight in weights]
+    rule.build(weights)
+    gradients = gradients_of_step(1)
+    gradients[0][0, 0] = np.nan
+    rule.apply([tf.constant(gradient) for gradient in gradients], weights)
+    expected = optimizers.Adadelta(clip=None).update(values, [0.1 * value for value in values])
+    for weight, value in zip(weights, expected):
+        np.testing.assert_allclose(weight.numpy(), value, rtol=0, atol=1e-12)
+
+
+def test_accumulated_gradients_are_averaged_then_cut():
+    rule, weights = optimizer(optimizer="adadelta", accumulate=3, global_clipnorm=1.0), fresh_weights()
+    values, reference = [weight.numpy() for weight in weights], optimizers.Adadelta(clip=1.0)
+    rule.build(weights)
+    for update in range(2):
+        parts = [gradients_of_step(3 * update + k) for k in range(3)]
+        for k, part in enumerate(parts):
+            for weight, value in zip(weights, values):
+                np.testing.assert_array_equal(weight.numpy(), value)
+            rule.apply([tf.constant(gradient) for gradient in part], weights)
+        values = reference.update(values, [np.mean(together, axis=0) for together in zip(*parts)])
+        for weight, value in zip(weights, values):
+            np.testing.assert_allclose(weight.numpy(), value, rtol=0, atol=1e-10)
+        values = [weight.numpy() for weight in weights]

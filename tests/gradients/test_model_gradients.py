@@ -1,0 +1,113 @@
+"""Gradients of the whole model: central differences at every weight, and plain automatic differentiation."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from gradients.differences import check_gradients
+from tiny_rnnsearch import END, PAIRS, batch, padded, tiny_model
+
+ORDERS = ("look_generate_update", "paper", "look_update_generate")
+FEWER = dict(hidden_size=2, alignment_size=4, maxout_size=2)
+VARIANTS = [
+    dict(decoder_order="look_generate_update", output_rank=2, biases="all"),
+    dict(decoder_order="paper", output_rank=None, biases="none"),
+    dict(decoder_order="look_update_generate", output_rank=3, tie_target_embeddings=True),
+]
+
+
+def gradients(model, inputs, label_smoothing=0.0):
+    with tf.GradientTape() as tape:
+        losses, _ = model.token_losses(inputs, label_smoothing)
+        value = tf.reduce_sum(losses)
+    return [tf.convert_to_tensor(g).numpy() for g in tape.gradient(value, model.trainable_variables)]
+
+
+@pytest.mark.parametrize("options", VARIANTS, ids=lambda options: options["decoder_order"])
+def test_every_weight_by_central_differences(options):
+    model, inputs = tiny_model(**FEWER, **options), batch(PAIRS[:3])
+
+    @tf.function
+    def loss():
+        return tf.reduce_sum(model.token_losses(inputs, label_smoothing=0.1)[0])
+
+    check_gradients(loss, [variable.value for variable in model.trainable_variables])
+
+
+def plain_loss(model, source, target):
+    """Loss of one sentence from `start` and the one-step functions of the layers: no hand-written gradient.
+
+    (`model.step` would do, were its log-probabilities not cast to float32.)
+    """
+    decoder, order = model.decoder, model.config.decoder_order
+    words = model.source_embedding(padded([source]))[0]
+    annotations = plain_annotations(model.encoder, words)
+    memory = decoder.attention.memory(annotations, tf.ones([1, len(source)], tf.bool))
+    state, total = decoder.initial_state(annotations)[:, None], 0.0
+    for i, word in enumerate(target):
+        before = model.target_embedding(tf.constant([[target[i - 1] if i else 0]]))
+        entering = model.target_embedding(tf.constant([[word]])) if order == "look_generate_update" else before
+        context, _ = decoder.attend(state, memory)
+        next_state = decoder.update(state, decoder.inputs(entering), context)
+        seen = next_state if order == "look_update_generate" else state
+        logits = model.output_layer(seen, before, context, model._output_matrix())
+        total -= tf.nn.log_softmax(logits)[0, 0, word]
+        state = next_state
+    return total
+
+
+def plain_annotations(encoder, words):
+    """[1, J, 2n] word by word, as equations on one row, differentiated by TensorFlow."""
+    n, halves = encoder.hidden_size, []
+    for direction in range(2):
+        W, U, U_gates = (tf.convert_to_tensor(weight)[direction] for weight in (encoder.W, encoder.U, encoder.U_gates))
+        inputs = words @ W
+        if encoder.b is not None:
+            inputs += tf.pad(tf.convert_to_tensor(encoder.b)[direction, 0], [[0, 3 * n - encoder.b.shape[-1]]])
+        state, states = tf.zeros([1, n], tf.float64), []
+        for row in tf.unstack(inputs)[:: -1 if direction else 1]:
+            z, r = tf.split(tf.sigmoid(row[None, n:] + state @ U_gates), 2, axis=1)
+            candidate = tf.tanh(row[None, :n] + (r * state) @ U)
+            state = (1 - z) * state + z * candidate
+            states.append(state)
+        halves.append(tf.concat(states[:: -1 if direction else 1], axis=0))
+    return tf.concat(halves, axis=1)[None]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("biases", ("groundhog", "all"))
+def test_against_automatic_differentiation(order, biases):
+    """A padded batch through the hand-written gradients equals single sentences through TensorFlow's."""
+    model = tiny_model(decoder_order=order, biases=biases, output_rank=2, hidden_size=6)
+    with tf.GradientTape() as tape:
+        value = tf.add_n([plain_loss(model, source, target) for source, target in PAIRS])
+    expected = tape.gradient(value, model.trainable_variables)
+    for variable, ours, theirs in zip(model.trainable_variables, gradients(model, batch()), expected):
+        np.testing.assert_allclose(ours, tf.convert_to_tensor(theirs), rtol=0, atol=1e-10, err_msg=variable.path)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_words_that_do_not_occur_get_exact_zeros(order):
+    """Padding (id 0) and unused words; and y_I, which nothing is predicted from, in every order."""
+    model, pairs = tiny_model(decoder_order=order), [([3, 5, END], [4, 6, END]), ([5, END], [END])]
+    found = dict(zip((v.path for v in model.trainable_variables), gradients(model, batch(pairs, 1, 2))))
+    by_layer = {path.split("/")[-2]: g for path, g in found.items() if path.endswith("/E")}
+    source, target = by_layer["source_embedding"], by_layer["target_embedding"]
+    assert [bool(row.any()) for row in source] == [word in (3, 5, END) for word in range(len(source))]
+    assert [bool(row.any()) for row in target] == [word in (4, 6) for word in range(len(target))]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_gradient_of_a_batch_is_the_sum_over_its_sentences(order):
+    model = tiny_model(decoder_order=order, output_rank=2)
+    together = gradients(model, batch(extra_source=2, extra_target=3), label_smoothing=0.1)
+    alone = [gradients(model, batch([pair]), label_smoothing=0.1) for pair in PAIRS]
+    for whole, *parts in zip(together, *alone):
+        np.testing.assert_allclose(whole, sum(parts), rtol=0, atol=1e-12)
+
+
+def test_a_row_of_padding_gives_no_nan_and_no_gradient():
+    model = tiny_model(biases="all")
+    inputs = batch()
+    with_empty = {key: tf.pad(ids, [[0, 1], [0, 0]]) for key, ids in inputs.items()}
+    for one, other in zip(gradients(model, inputs), gradients(model, with_empty)):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
