@@ -12,6 +12,7 @@ import pathlib
 import sys
 
 from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UserError
 
@@ -32,6 +33,7 @@ def run(arguments):
     folder = pathlib.Path(arguments.output)
     with importlib.resources.as_file(importlib.resources.files("rnnsearch_tf") / "configs" / CONFIG) as path:
         config = load_config(path, overrides=arguments.set)
+    import_tensorflow()
     _train(config, folder)
     from rnnsearch_tf.data.files import Pairs
     from rnnsearch_tf.translation import Translator

@@ -6,8 +6,10 @@ import dataclasses
 
 import yaml
 
+from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.config import SearchConfig, check_value
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.run_folder import check_run
 
 MEANINGS = {field.name: field.metadata["meaning"] for field in dataclasses.fields(SearchConfig)}
 
@@ -79,13 +81,12 @@ def whole_number(text, flag, minimum=0) -> int:
 
 def load_translator(arguments):
     """The model that --model names; imports TensorFlow."""
-    from rnnsearch_tf.run_folder import check_run
-
     if len(arguments.model) > 1:
         raise UsageError(
             f"--model: expected one RUN, got {len(arguments.model)}; ensembles of several models are not available yet"
         )
     check_run(arguments.model[0])  # before TensorFlow takes its seconds
+    import_tensorflow()
     from rnnsearch_tf.translation import Translator
 
     return Translator.load(arguments.model[0])

@@ -10,6 +10,7 @@ import pathlib
 import sys
 
 from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError, UserError
 
@@ -28,6 +29,7 @@ def run(arguments):
     run_folder = pathlib.Path(arguments.output)
     if run_folder.exists() and not run_folder.is_dir():
         raise UserError(f"--output {run_folder}: expected a folder, got a file")
+    import_tensorflow()
     from rnnsearch_tf.training.run import train
 
     with contextlib.redirect_stdout(sys.stderr):  # Keras writes its progress bar to standard output

@@ -52,6 +52,9 @@ def run(arguments):
     if form == "nbest" and arguments.alignment == "soft":
         raise UsageError("--alignment soft: expected --output-type text or json with it, got nbest")
     translator = load_translator(arguments)
+    beam_size = translator.search_config(**(changes | {"nbest": 1})).beam_size
+    if changes.get("nbest", 1) > beam_size:
+        raise UsageError(f"--n-best {changes['nbest']}: expected at most the beam size {beam_size}; raise --beam-size")
     config = translator.search_config(**changes)
     number = 0
     with Output(arguments.output) as output:

@@ -1,0 +1,44 @@
+"""Look at the data of a configuration and say what is wrong with it, before an hour is lost.
+
+One finding a line: `error` (training would stop at it), `warning` or `note`, the
+part of the data, and what was found. Exit code 1 if there is an error. Nothing
+is written.
+"""
+
+from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.cli.quiet import import_tensorflow
+from rnnsearch_tf.config import load_config
+
+
+def arguments(parser):
+    parser.add_argument("--config", required=True, metavar="F.yaml", help="the configuration whose data to look at")
+    parser.add_argument("--set", action="append", default=[], metavar="section.key=value", help="change one setting first")
+    parser.add_argument("--quick", action="store_true", help="count words between spaces, and build no vocabularies")
+
+
+def run(arguments):
+    config = load_config(arguments.config, overrides=arguments.set)
+    import_tensorflow()
+    from rnnsearch_tf.data.check import check_data
+
+    findings = check_data(config)
+    if not arguments.quick and not _errors(findings):
+        findings = check_data(config, *_texts(config))  # again, in tokens now
+    with Output() as output:
+        output.write(map(str, findings))
+        warnings = sum(finding.severity == "warning" for finding in findings)
+        output.write([f"{_errors(findings)} error(s), {warnings} warning(s)"])
+    return 1 if _errors(findings) else 0
+
+
+def _errors(findings) -> int:
+    return sum(finding.severity == "error" for finding in findings)
+
+
+def _texts(config):
+    """The Texts that training would build."""
+    from rnnsearch_tf.data.files import Pairs
+    from rnnsearch_tf.text.pipeline import build_text
+
+    pairs = Pairs.from_config(config, "train")
+    return [build_text(getattr(config, side), pairs.texts(side)) for side in ("source", "target")]

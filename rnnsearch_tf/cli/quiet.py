@@ -1,0 +1,38 @@
+"""TensorFlow imported without its remarks about the machine on standard error."""
+
+import contextlib
+import os
+import sys
+import tempfile
+
+
+def import_tensorflow():
+    """Import TensorFlow; what it writes meanwhile is shown only if the import fails, or under RNNSEARCH_DEBUG.
+
+    Some of those lines come before any log level is heeded, so the file
+    descriptor itself is turned aside.
+    """
+    if "tensorflow" in sys.modules:
+        return
+    if os.environ.get("RNNSEARCH_DEBUG"):
+        import tensorflow  # noqa: F401
+        return
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    with _standard_error_aside():
+        import tensorflow  # noqa: F401
+
+
+@contextlib.contextmanager
+def _standard_error_aside():
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as aside, os.fdopen(os.dup(2), "wb", closefd=True) as real:
+        os.dup2(aside.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            os.dup2(real.fileno(), 2)
+            aside.seek(0)
+            real.write(aside.read())
+            raise
+        finally:
+            os.dup2(real.fileno(), 2)
