@@ -19,7 +19,7 @@ from rnnsearch_tf.layers.attention import AttentionMemory, BahdanauAttention, al
 from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
 from rnnsearch_tf.layers.gated_unit import gated_unit, gated_unit_gradient
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.product import product, weight_gradient
+from rnnsearch_tf.layers.product import product, ready, weight_gradient
 
 
 class StepWeights(NamedTuple):
@@ -166,6 +166,7 @@ def scan(inputs, initial_state, memory, weights, dtype=None):
     @tf.custom_gradient
     def run(inputs, initial_state, annotations, projected_annotations, *weights):
         weights = StepWeights(*weights)
+        weights = StepWeights(*ready(weights, dtype))._replace(v_a=weights.v_a)  # v_a meets no product in dtype
         remembered = AttentionMemory(annotations, projected_annotations, memory.mask)
         states, contexts, alignments, gates = _run_forward(inputs, initial_state, remembered, weights, dtype)
 

@@ -11,7 +11,7 @@ from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.gated_unit import gated_unit, gated_unit_gradient
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.product import batched_product, product
+from rnnsearch_tf.layers.product import batched_product, product, ready
 
 DIRECTIONS = ("forward", "backward")
 
@@ -55,19 +55,19 @@ class BiGRUEncoder(PaperLayer):
         self.b = self.matrix("b", (len(DIRECTIONS), 1, width), "zeros") if width else None
 
     def call(self, embeddings, mask):
-        W = tensor(self.W)
         rows = tf.transpose(embeddings, [1, 0, 2])  # time first: [J, B, m]
         inputs = []
-        for direction in range(len(DIRECTIONS)):
-            projected = product(rows, W[direction], self.product_dtype)  # [J, B, 3n]
-            inputs.append(tf.reverse(projected, [0]) if direction else projected)
+        for W, direction in zip(tf.unstack(tensor(self.W)), DIRECTIONS):
+            projected = product(rows, W, self.product_dtype)  # [J, B, 3n]
+            inputs.append(tf.reverse(projected, [0]) if direction == "backward" else projected)
         inputs = tf.stack(inputs, axis=1)  # [J, 2, B, 3n]; the backward one runs from the last position
         if self.b is not None:
             inputs += tf.pad(tensor(self.b), [[0, 0], [0, 0], [0, 3 * self.hidden_size - self.b.shape[-1]]])
-        real = tf.cast(tf.transpose(mask), inputs.dtype)[:, :, tf.newaxis]  # [J, B, 1]
+        real = tf.transpose(tf.cast(mask, inputs.dtype))[:, :, tf.newaxis]  # [J, B, 1]
         real = tf.stack([real, tf.reverse(real, [0])], axis=1)  # [J, 2, B, 1]
         states = recurrence(inputs, real, tensor(self.U), tensor(self.U_gates), self.product_dtype)  # [J, 2, B, n]
-        annotations = tf.concat([states[:, 0], tf.reverse(states[:, 1], [0])], axis=-1)  # [J, B, 2n]
+        forward, backward = tf.unstack(states, axis=1)
+        annotations = tf.concat([forward, tf.reverse(backward, [0])], axis=-1)  # [J, B, 2n]
         return tf.transpose(annotations, [1, 0, 2])
 
     def paper_weights(self):
@@ -111,6 +111,7 @@ def recurrence(inputs, real, U, U_gates, dtype=None):
 
     @tf.custom_gradient
     def run(inputs, U, U_gates):
+        U, U_gates = ready((U, U_gates), dtype)
         states, *gates = _run_forward(inputs, real, U, U_gates, dtype)
 
         def gradient(states_gradient):

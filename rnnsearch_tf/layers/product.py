@@ -58,6 +58,11 @@ def weight_gradient(inputs, deltas, dtype=None):
     return _matmul(inputs, deltas, dtype, transpose_left=True)
 
 
+def ready(weights, dtype=None):
+    """Weights cast for products once, before a loop that would otherwise cast them at every step."""
+    return weights if dtype is None else tf.nest.map_structure(lambda weight: tf.cast(weight, dtype), weights)
+
+
 def _matmul(left, right, dtype, transpose_left=False, transpose_right=False):
     result_dtype = left.dtype
     if dtype is not None and tf.as_dtype(dtype) != result_dtype:

@@ -100,12 +100,14 @@ class RNNSearch(TranslationModel):
         previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)  # y_{i−1}
         previous = self.drop_words(self.target_embedding(previous_ids), training=training)  # [B, I, m]
         if self.config.decoder_order == "look_generate_update":
-            words = tf.concat([previous[:, 1:], tf.zeros_like(previous[:, :1])], axis=1)  # y_i; the last is not needed
+            first, later = tf.split(previous, [1, -1], axis=1)
+            words = tf.concat([later, tf.zeros_like(first)], axis=1)  # y_i; the last is not needed
         else:
             words = previous
         states, contexts, _ = self.decoder(self.decoder.inputs(words), state, memory)
         if self.config.decoder_order != "look_update_generate":
-            states = tf.concat([state[:, tf.newaxis], states[:, :-1]], axis=1)  # s_{i−1}
+            earlier, _ = tf.split(states, [-1, 1], axis=1)
+            states = tf.concat([state[:, tf.newaxis], earlier], axis=1)  # s_{i−1}
         states = self.drop_hidden(states, training=training)
         return self.output_layer.features(states, previous, contexts, training)
 
