@@ -79,8 +79,8 @@ class Adadelta(_Watched, keras.optimizers.Adadelta):
             accum=_handle(self._accumulated_grads[index]),
             accum_update=_handle(self._accumulated_delta_vars[index]),
             lr=tf.cast(learning_rate, grad.dtype),
-            rho=tf.cast(self.rho, grad.dtype),
-            epsilon=tf.cast(self.epsilon, grad.dtype),
+            rho=tf.constant(self.rho, grad.dtype),
+            epsilon=tf.constant(self.epsilon, grad.dtype),
             grad=grad,
         )
 
@@ -92,7 +92,7 @@ class Adam(_Watched, keras.optimizers.Adam):
     def update_step(self, gradient, variable, learning_rate):
         index, dtype = self._get_variable_index(variable), gradient.dtype
         steps = tf.cast(self.iterations + 1, dtype)
-        beta_1, beta_2 = tf.cast(self.beta_1, dtype), tf.cast(self.beta_2, dtype)
+        beta_1, beta_2 = tf.constant(self.beta_1, dtype), tf.constant(self.beta_2, dtype)
         tf.raw_ops.ResourceApplyAdam(
             var=_handle(variable),
             m=_handle(self._momentums[index]),
@@ -102,7 +102,7 @@ class Adam(_Watched, keras.optimizers.Adam):
             lr=tf.cast(learning_rate, dtype),
             beta1=beta_1,
             beta2=beta_2,
-            epsilon=tf.cast(self.epsilon, dtype),
+            epsilon=tf.constant(self.epsilon, dtype),
             grad=gradient,
         )
 
