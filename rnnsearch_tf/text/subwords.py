@@ -79,6 +79,7 @@ def train(lines, size, where="training text"):
     """
     try:
         import sentencepiece
+        from sentencepiece import sentencepiece_model_pb2
     except ImportError:
         raise UserError(
             "tokenization: sentencepiece: expected the package sentencepiece for training subwords, found none; "
@@ -122,7 +123,9 @@ def train(lines, size, where="training text"):
                 f"{where}: expected text for {size} subwords, SentencePiece says: {problem}; change vocabulary_size"
             ) from None
         raise
-    return model.getvalue()
+    model = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
+    model.normalizer_spec.ClearField("normalization_rule_tsv")  # a temporary path; the rules themselves are in the model
+    return model.SerializeToString(deterministic=True)
 
 
 class _Watched:

@@ -7,6 +7,7 @@ the first three lines are the special tokens ``<pad>``, ``</s>`` and ``<unk>``.
 import collections
 import itertools
 import pathlib
+import re
 
 import tensorflow as tf
 
@@ -145,7 +146,7 @@ def _check(tokens, where):
     for number, token in enumerate(tokens, start=1):
         if not token:
             raise UserError(f"{where}:{number}: expected a token, got an empty line; take the line out")
-        if len(token.split()) != 1 or token != token.strip():
+        if re.search(r"[ \t\r\v\f]", token):
             raise UserError(f"{where}:{number}: expected one token without spaces, got {token!r}; keep only the token")
         if token in seen:
             raise UserError(

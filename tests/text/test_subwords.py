@@ -1,0 +1,129 @@
+"""SentencePiece subwords, compared with the sentencepiece package itself."""
+
+import builtins
+
+import pytest
+import sentencepiece
+import tensorflow as tf
+
+from rnnsearch_tf.config import TextConfig
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.text import subwords
+from rnnsearch_tf.text.pipeline import Text, build_text, load_text
+from rnnsearch_tf.text.vocabulary import Vocabulary
+
+SUBJECTS = ("le chat", "la chatte", "le petit chien", "l'homme", "une très vieille femme", "mon frère")
+VERBS = ("dort", "dormait", "chante", "chantait", "marchera", "parlerait", "mange")
+PLACES = ("dans la rue", "à l'école", "sous la table", "chez son ami", "près de l'église", "au marché")
+LINES = [f"{s.capitalize()} {v} {p}." for s in SUBJECTS for v in VERBS for p in PLACES]
+NEW = ["Le chien chantait sous l'école.", "La femme ☃ 日本 mange.", "", "deux  espaces\u00a0ici", "</s> <pad> a▁b"]
+
+
+def config(**options):
+    return TextConfig(**{"language": "fr", "tokenization": "sentencepiece", "vocabulary_size": 45, **options})
+
+
+@pytest.fixture(scope="module")
+def text():
+    return build_text(config(), LINES)
+
+
+@pytest.fixture(scope="module")
+def package(text):
+    return sentencepiece.SentencePieceProcessor(model_proto=text._subwords.model)
+
+
+def test_vocabulary_lines_are_piece_ids(text, package):
+    assert text.vocabulary.size == package.vocab_size() == 45
+    assert text.vocabulary.tokens == [package.id_to_piece(k) for k in range(package.vocab_size())]
+    assert text.vocabulary.tokens[:3] == ["<pad>", "</s>", "<unk>"]
+
+
+def test_ids_are_those_of_the_package_and_the_end_symbol(text, package):
+    # white space is cleaned before the op sees it, so the package gets it cleaned too
+    expected = [package.encode(" ".join(line.split()), out_type=int) + [1] for line in LINES[::9] + NEW]
+    assert text.encode(tf.constant(LINES[::9] + NEW)).to_list() == expected
+
+
+def test_decoding_gives_the_text_back(text, package):
+    lines = LINES[::9]
+    ids = text.encode(tf.constant(lines))
+    assert [line.decode() for line in text.decode(ids).numpy()] == lines
+    assert [package.decode(row) for row in ids.to_list()] == lines
+
+
+def test_a_low_block_in_the_text_is_not_taken_for_a_space(text):
+    tokens = text.tokenize(tf.constant(["a▁l"]))
+    assert text.detokenize(tokens).numpy()[0].decode() == "a_l"
+
+
+def test_training_again_gives_the_same_model(text):
+    assert build_text(config(), iter(LINES))._subwords.model == text._subwords.model
+
+
+def test_text_that_cannot_support_the_size_gives_a_smaller_vocabulary():
+    assert 45 < build_text(config(vocabulary_size=30_001), LINES).vocabulary.size < 200
+
+
+def test_lower_case_is_taken_before_the_pieces():
+    text = build_text(config(lowercase=True), LINES)
+    assert not any(character.isupper() for piece in text.vocabulary.tokens for character in piece)
+    upper, lower = text.encode(tf.constant(["LE CHAT À L'ÉCOLE", "le chat à l'école"])).to_list()
+    assert upper == lower and 2 not in lower
+
+
+def test_files_come_back(text, tmp_path):
+    text.save(tmp_path, "target")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["target.spm.model", "vocabulary.target.txt"]
+    again = load_text(tmp_path, "target", config())
+    assert again.encode(tf.constant(NEW)).to_list() == text.encode(tf.constant(NEW)).to_list()
+    ready = build_text(config(vocabulary=str(tmp_path / "target.spm.model")), [])
+    assert ready.vocabulary.tokens == text.vocabulary.tokens
+
+
+def test_a_vocabulary_of_another_model_is_refused(text, tmp_path):
+    text.save(tmp_path, "source")
+    tokens = text.vocabulary.tokens
+    tokens[5], tokens[6] = tokens[6], tokens[5]
+    Vocabulary(tokens).save(tmp_path / "vocabulary.source.txt")
+    with pytest.raises(UserError, match="vocabulary line 6: expected piece 5 of the SentencePiece model"):
+        load_text(tmp_path, "source", config())
+
+
+def test_bad_models(tmp_path):
+    path = tmp_path / "source.spm.model"
+    with pytest.raises(UserError, match="source.spm.model: expected a SentencePiece model, got: No such file"):
+        load_text(tmp_path, "source", config())
+    path.write_bytes(b"no model")
+    with pytest.raises(UserError, match="source.spm.model: expected a SentencePiece model, got 8 bytes"):
+        build_text(config(vocabulary=str(path)), [])
+    prefix = str(tmp_path / "other")
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(LINES), model_prefix=prefix, vocab_size=45, minloglevel=2
+    )
+    with pytest.raises(UserError, match="expected the pieces <pad>, </s>, <unk> first, got <unk>, <s>, </s>"):
+        build_text(config(vocabulary=prefix + ".model"), [])
+
+
+def test_a_size_below_the_alphabet_is_refused():
+    with pytest.raises(UserError, match="training text: expected text for 10 subwords.*change vocabulary_size"):
+        build_text(config(vocabulary_size=10), LINES)
+
+
+def test_without_the_package_the_error_says_how_to_get_it(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *arguments, **options):
+        if name.partition(".")[0] == "sentencepiece":
+            raise ImportError(name)
+        return real(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(UserError, match=r'pip install "rnnsearch-tf\[subwords\]"'):
+        subwords.train(LINES, 100)
+
+
+def test_using_a_model_needs_no_package(text, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "sentencepiece", None)
+    again = Text(config(), Vocabulary(text.vocabulary.tokens), text._subwords.model)
+    assert again.encode(tf.constant(NEW)).to_list() == text.encode(tf.constant(NEW)).to_list()
