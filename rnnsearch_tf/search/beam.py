@@ -1,0 +1,306 @@
+"""Beam search: one `tf.while_loop` over a step function, all sentences at once, core operations only.
+
+At each step every live hypothesis of a sentence is continued by every word. The
+beam is then filled with the best `beam_size` of three kinds: hypotheses finished
+before, hypotheses that finish now, and hypotheses that live on. Under a fixed
+beam a finished hypothesis competes for its place by its frozen score; under a
+shrinking beam (the authors' program) it takes its place out of the beam for good.
+A finished hypothesis that loses its place is still remembered while it is among
+the best `beam_size` finished ones. A sentence stops when nothing lives, when it
+has reached its limit, or when no live hypothesis can come before the finished
+ones any more. Only then are its unfinished hypotheses used, and only if none
+finished.
+
+Dimension letters: B sentences, K beam_size, N nbest, I target and J source
+positions, V vocabulary, b ≤ B sentences still computed, k ≤ K places still in use.
+"""
+
+from __future__ import annotations
+
+import typing
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.search.backtracking import History, backtrack
+from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuations, exists, or_none
+from rnnsearch_tf.search.interface import Step, add_hypotheses, memory_shapes, state_shapes
+from rnnsearch_tf.search.limits import maximum_lengths, minimum_lengths
+
+
+class BeamResult(typing.NamedTuple):
+    """The n-best list of every sentence, best first; an empty place has length 0."""
+
+    ids: tf.Tensor  # int32 [B, N, I], END_ID included, then PAD_ID
+    lengths: tf.Tensor  # int32 [B, N], END_ID counted
+    log_probabilities: tf.Tensor  # float32 [B, N], natural log, END_ID included; NO_HYPOTHESIS if empty
+    scores: tf.Tensor  # float32 [B, N], log-probability / length^A, what the list is sorted by
+    alignments: tf.Tensor  # float32 [B, N, I, J], zero after the length
+    finished: tf.Tensor  # bool [B, N], False: cut at the maximum length, without END_ID
+
+
+class Finished(typing.NamedTuple):
+    """The best K finished hypotheses of every sentence, by key; none of these numbers changes once written."""
+
+    keys: tf.Tensor  # float32 [B, K], descending: what the search ranks by
+    log_probabilities: tf.Tensor  # float32 [B, K]
+    lengths: tf.Tensor  # int32 [B, K]
+    places: tf.Tensor  # int32 [B, K], place in the beam of the hypothesis that END_ID was added to
+
+
+class Beam(typing.NamedTuple):
+    """What the loop carries from step to step."""
+
+    time: tf.Tensor  # int32, steps done
+    rows: tf.Tensor  # int32 [b], the sentences still computed
+    previous_ids: tf.Tensor  # int32 [b, k]
+    state: typing.Any  # leaves [b, k, ...]
+    memory: typing.Any  # leaves [b, ...]
+    live: tf.Tensor  # float32 [B, K], descending
+    finished: Finished
+    done: tf.Tensor  # bool [B]
+    history: History
+
+
+class Rules(typing.NamedTuple):
+    """The options, made numbers for each sentence."""
+
+    beam_size: int
+    nbest: int
+    penalty: float  # exponent A of what the search ranks by
+    final_penalty: float  # exponent A of the scores
+    shrinking: bool
+    stop_early: bool
+    first_word: int
+    minimum: tf.Tensor  # int32 [B]
+    maximum: tf.Tensor  # int32 [B]
+
+
+def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig, *, stop_early=True) -> BeamResult:
+    """The most probable outputs of every sentence, by beam search.
+
+    Bahdanau et al. 2015, section 4.2 ("a beam search"); the rules by option are
+    documented in :class:`~rnnsearch_tf.config.SearchConfig`. A sentence's result
+    does not depend on the others of its batch. Departure from the authors'
+    program: a sentence none of whose hypotheses finished returns the unfinished
+    ones, marked in `finished`; :func:`~rnnsearch_tf.search.retry.search_until_finished`
+    searches it again by the authors' rule.
+
+    Args:
+        state: nest of tensors [B, ...], the decoder's first state.
+        memory: nest of tensors [B, ...], never repeated for each hypothesis.
+        step: see :class:`~rnnsearch_tf.search.interface.Step`.
+        source_lengths: int32 [B], the end symbol counted.
+        config: the options; constants of the graph.
+        stop_early: False runs each sentence until nothing lives or to its limit.
+            The answer is the same; for tests and timing.
+
+    Returns:
+        BeamResult: sorted by score; ties go to the hypothesis that finished
+        first, then to the one earlier in the beam.
+
+    Raises:
+        UsageError: nbest is larger than beam_size.
+
+    Example:
+        >>> def step(previous_ids, state, memory):  # the same distribution for ever: <pad> </s> <unk> a b
+        ...     places = tf.shape(previous_ids)
+        ...     words = tf.math.log(tf.constant([0.0, 0.4, 0.0, 0.5, 0.1]))
+        ...     tile = lambda row: tf.tile(row[None, None], [places[0], places[1], 1])
+        ...     return tile(words), tile(tf.constant([0.7, 0.3])), state
+        >>> config = SearchConfig(beam_size=2, length_penalty=0.0)
+        >>> result = beam_search(tf.zeros([1, 1]), tf.zeros([1, 1]), step, tf.constant([2]), config)
+        >>> result.ids.numpy().tolist(), round(float(tf.exp(result.scores[0, 0])), 3)
+        ([[[1]]], 0.4)
+    """
+    if config.nbest > config.beam_size:
+        raise UsageError(f"search.nbest: expected at most search.beam_size = {config.beam_size}, got {config.nbest}")
+    source_lengths = tf.cast(source_lengths, tf.int32)
+    rules = Rules(
+        beam_size=config.beam_size,
+        nbest=config.nbest,
+        # Under a shrinking beam finished hypotheses never compete, so there is nothing to rank but the final list.
+        penalty=0.0 if config.normalize_after and not config.shrinking_beam else config.length_penalty,
+        final_penalty=config.length_penalty,
+        shrinking=config.shrinking_beam,
+        stop_early=stop_early,
+        first_word=_first_word(config),
+        minimum=minimum_lengths(source_lengths, config),
+        maximum=maximum_lengths(source_lengths, config),
+    )
+    beam = _start(state, memory, source_lengths, rules)
+    shapes = Beam(
+        *(beam.time.shape, tf.TensorShape([None]), tf.TensorShape([None, None])),
+        *(state_shapes(beam.state), memory_shapes(beam.memory)),
+        *(beam.live.shape, Finished(*(x.shape for x in beam.finished)), beam.done.shape),
+        History(*(tf.TensorShape(None) for _ in beam.history)),
+    )
+    beam = tf.while_loop(
+        lambda *beam: (Beam(*beam).time == 0) | ~tf.reduce_all(Beam(*beam).done),  # once even for no sentence
+        lambda *beam: _advance(Beam(*beam), step, rules),
+        beam,
+        shape_invariants=shapes,
+        parallel_iterations=1,
+    )
+    return _result(Beam(*beam), rules)
+
+
+def _first_word(config) -> int:
+    """Ids below it are never continuations; PAD_ID, END_ID and UNKNOWN_ID are 0, 1 and 2."""
+    assert (PAD_ID, END_ID, UNKNOWN_ID) == (0, 1, 2)
+    return UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1
+
+
+def _start(state, memory, source_lengths, rules) -> Beam:
+    """One live hypothesis a sentence, the empty one: [b, k] = [B, 1]."""
+    batch_size, beam_size = tf.shape(source_lengths)[0], rules.beam_size
+    none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)  # [B, K]
+    zeros = tf.zeros([batch_size, beam_size], tf.int32)
+    return Beam(
+        time=tf.constant(0),
+        rows=tf.range(batch_size),
+        previous_ids=tf.fill([batch_size, 1], PAD_ID),
+        state=add_hypotheses(state),
+        memory=tf.nest.map_structure(tf.convert_to_tensor, memory),
+        live=tf.concat([tf.zeros([batch_size, 1]), none[:, 1:]], axis=1),
+        finished=Finished(none, none, zeros, zeros),
+        done=tf.zeros([batch_size], tf.bool),
+        history=History.empty(beam_size),
+    )
+
+
+def _advance(beam: Beam, step, rules: Rules) -> Beam:
+    """One step of every sentence still computed."""
+    log_probabilities, alignment, state = step(beam.previous_ids, beam.state, beam.memory)
+    places = tf.shape(beam.previous_ids)[1]  # k
+    live = tf.gather(tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live), beam.rows)[:, :places]
+    continuing, parents, words = best_continuations(log_probabilities, live, rules.beam_size, rules.first_word)
+    ending = or_none(live + tf.minimum(tf.cast(log_probabilities[:, :, END_ID], tf.float32), 0.0))  # [b, k]
+    early = beam.time < tf.gather(rules.minimum, beam.rows)  # [b]
+    ending = tf.where(early[:, tf.newaxis], NO_HYPOTHESIS, ending)
+
+    # From here the bookkeeping is that of all B sentences and K places; the others have NO_HYPOTHESIS.
+    batch_size = tf.shape(beam.done)[0]
+    everywhere = lambda x, empty: _spread(x, beam.rows, batch_size, rules.beam_size, empty)  # noqa: E731
+    continuing, ending = everywhere(continuing, NO_HYPOTHESIS), everywhere(ending, NO_HYPOTHESIS)
+    parents, words = everywhere(parents, 0), everywhere(words, PAD_ID)
+    history = beam.history.write(beam.time, parents, words, everywhere(alignment, 0.0))
+
+    continuing, finished = _fill_beam(beam.finished, ending, continuing, beam.time + 1, rules)
+    live = tf.where(beam.done[:, tf.newaxis], beam.live, continuing)
+    done = beam.done | _is_done(live, finished, beam.time + 1, rules)
+    rows, previous_ids, state, memory = _keep(beam, state, live, done, parents, words)
+    return Beam(beam.time + 1, rows, previous_ids, state, memory, live, finished, done, history)
+
+
+def _fill_beam(finished: Finished, ending, continuing, length, rules: Rules):
+    """The beam after a step of `length` words: (log-probabilities living on, finished hypotheses)."""
+    beam_size = rules.beam_size
+    ending_keys, continuing_keys = (_penalize(x, length, rules.penalty) for x in (ending, continuing))
+    # A shrinking beam never gives a finished hypothesis's place back: it outranks everything.
+    finished_keys = tf.where(exists(finished.keys), -NO_HYPOTHESIS, NO_HYPOTHESIS) if rules.shrinking else finished.keys
+    keys = tf.concat([finished_keys, ending_keys, continuing_keys], axis=1)  # [B, 3K]; on a tie the earlier wins
+    places = tf.math.top_k(keys, beam_size).indices  # [B, K]
+    in_beam = tf.reduce_any(tf.one_hot(places, 3 * beam_size, True, False, dtype=tf.bool), axis=1)  # [B, 3K]
+    continuing = tf.where(in_beam[:, 2 * beam_size :], continuing, NO_HYPOTHESIS)
+
+    ending_keys = tf.where(in_beam[:, beam_size : 2 * beam_size], ending_keys, NO_HYPOTHESIS)
+    keys, order = tf.math.top_k(tf.concat([finished.keys, ending_keys], axis=1), beam_size)
+    batch_size = tf.shape(ending)[0]
+    new = Finished(
+        keys=ending_keys,
+        log_probabilities=ending,
+        lengths=tf.fill([batch_size, beam_size], length),
+        places=tf.tile(tf.range(beam_size)[tf.newaxis], [batch_size, 1]),
+    )
+    merged = [tf.gather(tf.concat(pair, axis=1), order, batch_dims=1) for pair in zip(finished[1:], new[1:])]
+    return continuing, Finished(keys, *merged)
+
+
+def _is_done(live, finished: Finished, time, rules: Rules):
+    """True for a sentence whose n-best list is settled, bool [B].
+
+    The early stop is exact. Let L ≤ 0 be the log-probability of the best live
+    hypothesis, M the maximum length and A the exponent the search ranks by. A
+    hypothesis that finishes later has log-probability L' ≤ L, because every
+    step adds a logarithm ≤ 0 (cut at 0 in `candidates`), and length l ≤ M. As
+    L' ≤ 0 and A ≥ 0, its key is L'/l^A ≤ L'/M^A ≤ L/M^A; float32 rounding is monotonic and
+    keeps this. So if the N-th best finished key is at least L/M^A, no later one
+    comes before any of the N: on equality the earlier wins. Nor do they lose
+    their places among the finished, which are kept by the same key.
+    When the list is ranked by another exponent than the search (normalize_after),
+    all K finished ones may matter: K takes the place of N.
+    """
+    settled_by = rules.nbest if rules.penalty == rules.final_penalty else rules.beam_size
+    done = ~exists(live[:, 0]) | (time >= rules.maximum)
+    if rules.stop_early:
+        bound = _penalize(live[:, 0], rules.maximum, rules.penalty)
+        worst = finished.keys[:, settled_by - 1]
+        done |= exists(worst) & (worst >= bound)
+    return done
+
+
+def _keep(beam: Beam, state, live, done, parents, words):
+    """(rows, previous ids, state, memory) for the next step, without the sentences that are done and the empty places."""
+    batch_size, places = tf.unstack(tf.shape(beam.previous_ids))  # b, k
+    active = ~tf.gather(done, beam.rows)  # [b]
+    count = tf.math.count_nonzero(active, dtype=tf.int32)
+    # Taking rows out of the memory copies it: worth it for an eighth of the rows.
+    prune = (8 * count <= 7 * batch_size) & (count > 0)
+    keep = tf.cond(prune, lambda: tf.reshape(tf.where(active), [-1]), lambda: tf.range(batch_size, dtype=tf.int64))
+    keep = tf.cast(keep, tf.int32)
+    take = lambda leaf: tf.cond(prune, lambda: tf.gather(leaf, keep), lambda: leaf)  # noqa: E731
+    memory = tf.nest.map_structure(take, beam.memory)
+
+    rows = tf.gather(beam.rows, keep)
+    in_use = tf.math.count_nonzero(exists(live) & ~done[:, tf.newaxis], axis=1, dtype=tf.int32)  # [B]
+    width = tf.maximum(tf.reduce_max(tf.gather(in_use, rows)), 1)  # the k of the next step
+    parents, previous_ids = (tf.gather(x, rows)[:, :width] for x in (parents, words))
+    index = keep[:, tf.newaxis] * places + parents  # [b, k] into the b·k hypotheses of this step
+
+    def follow(leaf):
+        flat = tf.reshape(leaf, tf.concat([[batch_size * places], tf.shape(leaf)[2:]], axis=0))
+        return tf.gather(flat, index)
+
+    return rows, previous_ids, tf.nest.map_structure(follow, state), memory
+
+
+def _spread(x, rows, batch_size, beam_size, empty):
+    """[b, k, ...] → [B, K, ...], `empty` elsewhere."""
+    places = tf.shape(x)[1]
+    x = tf.pad(x, [[0, 0], [0, beam_size - places]] + [[0, 0]] * (x.shape.rank - 2), constant_values=empty)
+    shape = tf.concat([[batch_size, beam_size], tf.shape(x)[2:]], axis=0)
+    return tf.tensor_scatter_nd_update(tf.fill(shape, tf.cast(empty, x.dtype)), rows[:, tf.newaxis], x)
+
+
+def _penalize(log_probabilities, lengths, exponent):
+    """log-probability / length^exponent, the end symbol counted; NO_HYPOTHESIS stays as it is."""
+    if exponent == 0.0:
+        return log_probabilities
+    divisor = tf.pow(tf.cast(lengths, tf.float32), exponent)
+    return tf.where(exists(log_probabilities), log_probabilities / divisor, NO_HYPOTHESIS)
+
+
+def _result(beam: Beam, rules: Rules) -> BeamResult:
+    """The n-best lists: of the finished hypotheses, or of the unfinished where none finished."""
+    finished, nbest = beam.finished, rules.nbest
+    scores = _penalize(finished.log_probabilities, tf.maximum(finished.lengths, 1), rules.final_penalty)
+    scores = tf.where(exists(finished.keys), scores, NO_HYPOTHESIS)
+    scores, order = tf.math.top_k(scores, nbest)  # [B, N]
+    log_probabilities, lengths, places = (tf.gather(x, order, batch_dims=1) for x in finished[1:])
+
+    any_finished = exists(finished.keys[:, :1])  # [B, 1]
+    unfinished = beam.live[:, :nbest]
+    limit = tf.broadcast_to(rules.maximum[:, tf.newaxis], tf.shape(order))
+    log_probabilities = tf.where(any_finished, log_probabilities, unfinished)
+    lengths = tf.where(any_finished, lengths, limit)
+    places = tf.where(any_finished, places, tf.broadcast_to(tf.range(nbest), tf.shape(order)))
+    scores = tf.where(any_finished, scores, _penalize(unfinished, limit, rules.final_penalty))
+
+    there = exists(scores)
+    lengths = tf.where(there, lengths, 0)
+    log_probabilities = tf.where(there, log_probabilities, NO_HYPOTHESIS)
+    ended = any_finished & there
+    ids, alignments = backtrack(beam.history, beam.time, lengths, places, ended)
+    return BeamResult(ids, lengths, log_probabilities, scores, alignments, ended)

@@ -1,0 +1,64 @@
+"""What search asks of a model: a start and a step, nothing else.
+
+Any model that can say "these are the log-probabilities of the next word" can be
+searched, sampled from and scored. Dimension letters: B sentences, K hypotheses
+of a sentence, J source positions, V target vocabulary. B and K change from one
+step to the next (finished sentences leave the computation, and the first step
+has one hypothesis), so a step takes both from ``tf.shape``.
+"""
+
+from __future__ import annotations
+
+import typing
+
+import tensorflow as tf
+
+
+class Step(typing.Protocol):
+    """One target position, for every hypothesis of every sentence.
+
+    Args:
+        previous_ids: int32 [B, K], the words chosen last; 0 at the first position: no word.
+        state: nest of tensors [B, K, ...], what the decoder remembers of each hypothesis.
+        memory: nest of tensors [B, ...], what the encoder made of each sentence, its
+            padding masks included; the hypotheses of a sentence share it.
+
+    Returns:
+        log_probabilities: float [B, K, V], natural logarithms, computed from
+            their own row and hypothesis alone; −inf forbids a word.
+        alignment: float [B, K, J], the weights of the source positions.
+        state: as the argument, after this position.
+    """
+
+    def __call__(
+        self, previous_ids: tf.Tensor, state: typing.Any, memory: typing.Any
+    ) -> tuple[tf.Tensor, tf.Tensor, typing.Any]: ...
+
+
+class Start(typing.Protocol):
+    """Everything known before the first target word.
+
+    Args:
+        source_ids: int32 [B, J], the end symbol included, padded with 0.
+
+    Returns:
+        state: nest of tensors [B, ...], the decoder's first state.
+        memory: nest of tensors [B, ...].
+    """
+
+    def __call__(self, source_ids: tf.Tensor) -> tuple[typing.Any, typing.Any]: ...
+
+
+def add_hypotheses(state):
+    """The first state with its axis of hypotheses, of size one: [B, ...] → [B, 1, ...]."""
+    return tf.nest.map_structure(lambda leaf: tf.expand_dims(tf.convert_to_tensor(leaf), 1), state)
+
+
+def state_shapes(state):
+    """Shapes of a state in a loop in which B and K vary: [None, None, ...]."""
+    return tf.nest.map_structure(lambda leaf: tf.TensorShape([None, None]).concatenate(leaf.shape[2:]), state)
+
+
+def memory_shapes(memory):
+    """Shapes of a memory in a loop in which B varies: [None, ...]."""
+    return tf.nest.map_structure(lambda leaf: tf.TensorShape([None]).concatenate(leaf.shape[1:]), memory)

@@ -1,0 +1,186 @@
+"""Beam search against exhaustive search, a plain greedy loop and an independent beam search."""
+
+import itertools
+
+import numpy as np
+import pytest
+import search_reference as reference
+import tensorflow as tf
+from search_toy import Toy
+
+from rnnsearch_tf.config import SearchConfig
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.search.beam import beam_search
+from rnnsearch_tf.search.candidates import NO_HYPOTHESIS
+
+
+def search(toy, config, sentences=None, extra_padding=0, **options):
+    """The result of a search, as NumPy arrays."""
+    state, memory, lengths = toy.start(sentences, extra_padding)
+    result = beam_search(state, memory, toy.step, lengths, config, **options)
+    return type(result)(*(x.numpy() for x in result))
+
+
+def same_as(result, row, expected, config):
+    """One sentence's n-best list is the expected list of hypotheses, scores, ends and all."""
+    found = [result.ids[row, n, :length].tolist() for n, length in enumerate(result.lengths[row]) if length]
+    assert found == [h.words for h in expected]
+    count = len(expected)
+    assert np.all(result.lengths[row, count:] == 0)
+    assert np.all(result.scores[row, count:] == np.float32(NO_HYPOTHESIS))
+    assert not np.any(result.finished[row, count:])
+    for n, hypothesis in enumerate(expected):
+        assert np.all(result.ids[row, n, len(hypothesis.words) :] == 0)
+    np.testing.assert_allclose(result.log_probabilities[row, :count], [h.log_probability for h in expected], atol=3e-6)
+    scores = [h.score(config.length_penalty) for h in expected]
+    np.testing.assert_allclose(result.scores[row, :count], scores, atol=3e-6)
+    assert result.finished[row, :count].tolist() == [h.finished for h in expected]
+
+
+RULES = [
+    dict(shrinking_beam=shrinking, normalize_after=after, length_penalty=penalty, allow_unknown=unknown)
+    for shrinking, after, penalty, unknown in itertools.product([False, True], [False, True], [0.0, 0.6, 1.0], [True, False])
+]
+
+
+def named(options):
+    return ",".join(f"{key}={value}" for key, value in options.items())
+
+
+@pytest.mark.parametrize("options", RULES, ids=named)
+@pytest.mark.parametrize("minimum", [0.0, 0.5, 1.0])
+def test_exhaustive_beam_is_brute_force(options, minimum):
+    toy = Toy(seed=1)  # at most 2, 3 and 5 words: 364 hypotheses at most
+    config = SearchConfig(beam_size=370, nbest=12, maximum_length_ratio=1.0, minimum_length_ratio=minimum, **options)
+    result = search(toy, config)
+    for sentence in range(3):
+        expected = reference.brute_force(toy, sentence, config)
+        same_as(result, sentence, expected, config)
+        assert expected[0].finished == (minimum < 1.0)
+
+
+@pytest.mark.parametrize("options", RULES, ids=named)
+@pytest.mark.parametrize("beam_size, minimum", [(2, 0.0), (3, 0.5), (6, 0.0)])
+def test_beam_is_the_reference_beam(options, beam_size, minimum):
+    config = SearchConfig(
+        beam_size=beam_size, nbest=beam_size, maximum_length_ratio=1.4, extra_length=2, minimum_length_ratio=minimum, **options
+    )
+    toy = Toy(seed=beam_size, vocabulary_size=9, source_lengths=[4, 1, 6, 3] * 3, end_bias=1.0)
+    result = search(toy, config)
+    for sentence in range(12):
+        same_as(result, sentence, reference.beam(toy, sentence, config), config)
+
+
+@pytest.mark.parametrize("options", [{}, dict(shrinking_beam=True), dict(allow_unknown=False, minimum_length_ratio=0.5)], ids=named)
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+def test_beam_of_one_is_greedy(options, penalty):
+    config = SearchConfig(beam_size=1, length_penalty=penalty, maximum_length_ratio=2.0, **options)
+    for seed in range(4):
+        toy = Toy(seed=seed, vocabulary_size=7, source_lengths=(5, 2, 4))
+        result = search(toy, config)
+        for sentence in range(3):
+            words, total = reference.greedy(toy, sentence, config)
+            assert result.ids[sentence, 0, : len(words)].tolist() == words
+            assert result.lengths[sentence, 0] == len(words)
+            np.testing.assert_allclose(result.log_probabilities[sentence, 0], total, atol=3e-6)
+
+
+@pytest.mark.parametrize("options", RULES[::2], ids=named)
+@pytest.mark.parametrize("nbest", [1, 3])
+def test_early_stop_gives_the_answer_of_a_full_search(options, nbest):
+    toy = Toy(seed=4, vocabulary_size=8, source_lengths=[6, 3, 4] * 5, end_bias=3.0)
+    config = SearchConfig(beam_size=5, nbest=nbest, maximum_length_ratio=2.0, **options)
+    steps = []
+
+    def step(previous_ids, state, memory):
+        steps.append(len(previous_ids))
+        return toy.step(previous_ids, state, memory)
+
+    state, memory, lengths = toy.start()
+    short = beam_search(state, memory, step, lengths, config)
+    taken, _ = sum(steps), steps.clear()
+    full = beam_search(state, memory, step, lengths, config, stop_early=False)
+    for a, b in zip(short, full):
+        np.testing.assert_array_equal(a, b)
+    assert taken <= sum(steps)
+    if config.length_penalty == 0.0:
+        assert taken < sum(steps)
+
+
+@pytest.mark.parametrize("shrinking", [False, True])
+def test_a_sentence_alone_is_the_sentence_in_a_batch(shrinking):
+    toy = Toy(seed=5, vocabulary_size=11, source_lengths=(3, 9, 1, 5, 7, 2, 2, 4))
+    config = SearchConfig(beam_size=4, nbest=3, shrinking_beam=shrinking, minimum_length_ratio=0.5, maximum_length_ratio=2.0)
+    together = search(toy, config)
+    for sentence in range(8):
+        alone = search(toy, config, [sentence], extra_padding=2)
+        for n, length in enumerate(alone.lengths[0]):
+            assert together.lengths[sentence, n] == length
+            np.testing.assert_array_equal(together.ids[sentence, n, :length], alone.ids[0, n, :length])
+            j = toy.source_lengths[sentence]
+            here, there = together.alignments[sentence, n, :length, :j], alone.alignments[0, n, :length, :j]
+            np.testing.assert_allclose(here, there, atol=1e-6)
+        np.testing.assert_allclose(together.scores[sentence], alone.scores[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("shrinking", [False, True])
+def test_alignments_and_scores_follow_the_survivors(shrinking):
+    toy = Toy(seed=7, vocabulary_size=10, source_lengths=(6, 4, 5))
+    config = SearchConfig(beam_size=6, nbest=6, shrinking_beam=shrinking, maximum_length_ratio=2.0)
+    result = search(toy, config)
+    for sentence, n in itertools.product(range(3), range(6)):
+        length, j = result.lengths[sentence, n], toy.source_lengths[sentence]
+        log_probabilities, alignments = toy.follow(sentence, result.ids[sentence, n, :length])
+        if length:
+            np.testing.assert_allclose(result.log_probabilities[sentence, n], log_probabilities.sum(), atol=3e-6)
+            np.testing.assert_allclose(result.alignments[sentence, n, :length, :j], alignments, atol=1e-6)
+        assert np.all(result.alignments[sentence, n, length:] == 0)
+        assert np.all(result.alignments[sentence, n, :, j:] == 0)
+
+
+def test_nbest_is_sorted_and_distinct():
+    toy = Toy(seed=2, vocabulary_size=12, source_lengths=(4, 6, 5), end_bias=3.0)
+    result = search(toy, SearchConfig(beam_size=8, nbest=8, length_penalty=0.7))
+    assert np.all(np.diff(result.scores, axis=1) <= 0)
+    for row in result.ids:
+        assert len({tuple(ids) for ids in row}) == 8
+
+
+@pytest.mark.parametrize("shrinking", [False, True])
+def test_probabilities_of_all_outputs_sum_to_one(shrinking):
+    toy = Toy(seed=3, vocabulary_size=5, source_lengths=(2, 3, 5), end_at=4)
+    config = SearchConfig(beam_size=100, nbest=60, length_penalty=0.0, maximum_length_ratio=9.0, shrinking_beam=shrinking)
+    result = search(toy, config)
+    assert (result.lengths > 0).sum(axis=1).tolist() == [1 + 3 + 9 + 27] * 3
+    np.testing.assert_allclose(np.exp(result.scores).sum(axis=1), 1.0, atol=1e-5)
+
+
+def test_a_finished_hypothesis_keeps_its_score():
+    """The end symbol has probability 0.55 at the first step; later steps must not multiply it again."""
+
+    def step(previous_ids, state, memory):
+        time = state  # [B, K]
+        first = tf.math.log([0.0, 0.55, 0.0, 0.45, 0.0])
+        later = tf.math.log([0.0, 0.25, 0.0, 0.5, 0.25])
+        chosen = tf.where((time == 0)[..., None], first, later)
+        return chosen, tf.ones_like(chosen[..., :1]), state + 1
+
+    config = SearchConfig(beam_size=3, nbest=3, length_penalty=0.0)
+    result = beam_search(tf.zeros([3], tf.int32), (), step, tf.constant([4, 5, 6]), config, stop_early=False)
+    np.testing.assert_allclose(np.exp(result.scores[:, 0]), 0.55, rtol=1e-6)
+    assert result.ids[:, 0, 0].numpy().tolist() == [1, 1, 1]
+
+
+def test_nothing_finite_to_choose_gives_an_empty_list_without_nan():
+    def step(previous_ids, state, memory):
+        impossible = tf.fill(tf.concat([tf.shape(previous_ids), [6]], 0), -np.inf)
+        return impossible, tf.ones_like(impossible[..., :1]), state
+
+    result = beam_search(tf.zeros([3, 1]), (), step, tf.constant([2, 3, 4]), SearchConfig(beam_size=2))
+    assert result.lengths.numpy().tolist() == [[0]] * 3 and not np.any(np.isnan(result.scores))
+
+
+def test_more_nbest_than_beam_is_refused():
+    toy = Toy()
+    with pytest.raises(UsageError, match="search.nbest: expected at most search.beam_size = 2, got 3"):
+        search(toy, SearchConfig(beam_size=2, nbest=3))
