@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import os
 
 import numpy as np
 import tensorflow as tf
@@ -12,11 +13,18 @@ from rnnsearch_tf.config import END_ID, PAD_ID, Config, SearchConfig, check_valu
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.run_folder import check_run
 from rnnsearch_tf.search.beam import beam_search
+from rnnsearch_tf.search.retry import search_until_finished
+from rnnsearch_tf.search.sampling import sample
+from rnnsearch_tf.search.scoring import force
+from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
 
 log = logging.getLogger("rnnsearch_tf")
 
 OVERLONG = 10
 """Input beyond this many times the longest training sentence is cut off."""
+
+SAMPLES_AT_ONCE = 64
+"""Samples of one sentence drawn side by side."""
 
 IDS = tf.TensorSpec([None, None], tf.int32)
 """Ids of any number of sentences of any length: one trace serves them all."""
@@ -51,13 +59,22 @@ class Translation(Hypothesis):
 
 
 @dataclasses.dataclass(frozen=True)
-class Forced:
+class ForcedPair:
     """What the model says of a given sentence pair; fields as in `Hypothesis`."""
 
     log_probability: float
     source_tokens: list
     target_tokens: list
     alignment: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """One translation drawn at random; log_probability is at temperature 1, other fields as in `Hypothesis`."""
+
+    text: str
+    log_probability: float
+    tokens: list
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,6 +99,7 @@ class Translator:
         self.source_text = source_text
         self.target_text = target_text
         self.config = config
+        self._lexicons = {}  # by path
         self._graphs = {}  # one traced function for each kind of work and search configuration
 
     @classmethod
@@ -103,7 +121,10 @@ class Translator:
         from rnnsearch_tf.models import load_model
         from rnnsearch_tf.text.pipeline import load_text
 
-        run = check_run(run)
+        runs = [run] if isinstance(run, (str, os.PathLike)) else list(run)
+        if len(runs) != 1:
+            raise UsageError(f"expected one RUN folder, got {len(runs)}; ensembles of several models are not available yet")
+        run = check_run(runs[0])
         config = load_config(run / "config.yaml")
         source_text = load_text(run, "source", config.source)
         target_text = load_text(run, "target", config.target)
@@ -124,7 +145,7 @@ class Translator:
             UsageError: an option is unknown or out of range.
         """
         config = self.search_config(**search)
-        lexicon = load_lexicon(config.lexicon) if config.replace_unknown else None
+        lexicon = self._lexicon(config.lexicon) if config.replace_unknown and config.lexicon else None
         results = [_nothing() for _ in texts]
         for batch in self._batches(texts, config.batch_size):
             for source, translation in zip(batch, self._translate_batch(batch, config, lexicon)):
@@ -139,7 +160,7 @@ class Translator:
             batch_size: pairs computed at once; None takes search.batch_size.
 
         Returns:
-            list[Forced], in order; log-probabilities are natural logarithms, the end symbol included.
+            list[ForcedPair], in order; log-probabilities are natural logarithms, the end symbol included.
         """
         if len(sources) != len(targets):
             raise UserError(f"expected as many targets as sources, got {len(targets)} and {len(sources)}")
@@ -156,10 +177,10 @@ class Translator:
         for start in range(0, len(pairs), size):
             batch = pairs[start : start + size]
             graph = self._graph(_force_graph)
-            values = graph(_padded([s.ids for s, _ in batch]), _padded([ids for _, (_, ids) in batch]))
-            log_probabilities, alignments = (value.numpy() for value in values)  # [B, I], [B, I, J]
+            result = graph(_padded([s.ids for s, _ in batch]), _padded([ids for _, (_, ids) in batch]))
+            log_probabilities, alignments = (value.numpy() for value in result)  # [B, I], [B, I, J]
             for row, (source, (tokens, ids)) in enumerate(batch):
-                results[source.index] = Forced(
+                results[source.index] = ForcedPair(
                     float(log_probabilities[row, : len(ids)].sum(dtype=np.float64)),
                     source.tokens,
                     tokens,
@@ -193,19 +214,30 @@ class Translator:
             seed: the same seed gives a sentence the same samples, whatever stands beside it.
 
         Returns:
-            list of lists of `number` Hypotheses, as drawn; log_probability and score are at temperature 1.
+            list of lists of `number` Samples, as drawn.
         """
         graph = self._graph(_sample_graph, self.config.search)
-        results = []
-        for source in self._encode(texts):
-            hypotheses = []
-            for first in range(0, number, SAMPLES_AT_ONCE):
-                count = min(SAMPLES_AT_ONCE, number - first)
-                seeds = tf.range(first, first + count, dtype=tf.int64) + seed * SEED_STRIDE
-                result = graph(_padded([source.ids] * count), seeds, tf.constant(temperature, tf.float32))
-                hypotheses += self._sampled(source, result)
-            results.append(hypotheses)
-        return results
+        return [self._samples(graph, source, number, temperature, seed) for source in self._encode(texts)]
+
+    def _samples(self, graph, source, number, temperature, seed) -> list:
+        """The samples of one sentence, each from a seed of its own."""
+        samples = []
+        for first in range(0, number, SAMPLES_AT_ONCE):
+            count = min(SAMPLES_AT_ONCE, number - first)
+            seeds = tf.range(first, first + count, dtype=tf.int64) + (seed << 32)
+            result = graph(_padded([source.ids] * count), seeds, tf.constant(temperature, tf.float64))
+            tokens = self.target_text.tokens(result.ids)
+            texts, log_probabilities = self._texts(tokens), result.log_probabilities.numpy()
+            samples += [Sample(text, float(p), words) for text, p, words in zip(texts, log_probabilities, _strings(tokens))]
+        return samples
+
+    def _texts(self, tokens) -> list:
+        return [text.decode("utf-8") for text in self.target_text.detokenize(tokens).numpy()]
+
+    def _lexicon(self, path):
+        if path not in self._lexicons:
+            self._lexicons[path] = Lexicon.load(path)
+        return self._lexicons[path]
 
     def _graph(self, build, config=None):
         """The traced function for one kind of work under one search configuration; made once."""
@@ -231,33 +263,33 @@ class Translator:
         for start in range(0, len(sources), size):
             yield sources[start : start + size]
 
+    def _search(self, source_ids, config):
+        """BeamResult of NumPy arrays.
+
+        Under the authors' rules a sentence without a finished hypothesis is searched
+        again, more widely; greedy search (beam 1) has nothing to widen.
+        """
+        if config.shrinking_beam and config.beam_size > 1:
+            search = lambda rows, config: self._graph(_search_graph, config)(source_ids[rows])  # noqa: E731
+            return search_until_finished(search, config, len(source_ids))
+        result = self._graph(_search_graph, config)(source_ids)
+        return type(result)(*(value.numpy() for value in result))
+
     def _translate_batch(self, batch, config, lexicon) -> list:
-        search = self._graph(_search_graph, config)
-        result = search(_padded([source.ids for source in batch]))
-        result = result._replace(**{name: value.numpy() for name, value in result._asdict().items()})
+        result = self._search(_padded([source.ids for source in batch]), config)
         hypotheses = [(row, n) for row in range(len(batch)) for n in range(config.nbest) if result.lengths[row, n]]
         rows, columns = (list(index) for index in zip(*hypotheses))
         tokens = self.target_text.tokens(result.ids[rows, columns])
         if config.replace_unknown:
             sources = _ragged([batch[row].tokens for row in rows])
             tokens = replace_unknown(tokens, result.alignments[rows, columns], sources, lexicon)
-        texts = [text.decode("utf-8") for text in self.target_text.detokenize(tokens).numpy()]
+        texts = self._texts(tokens)
         lists = [[] for _ in batch]
         for (row, n), text, words in zip(hypotheses, texts, _strings(tokens)):
             alignment = _rows(result.alignments[row, n], len(words) + 1)[:, : len(batch[row].ids)]
             numbers = float(result.scores[row, n]), float(result.log_probabilities[row, n])
             lists[row].append(Hypothesis(text, *numbers, words, alignment))
         return [Translation(**vars(nbest[0]), source_tokens=s.tokens, nbest=nbest) for s, nbest in zip(batch, lists)]
-
-    def _sampled(self, source, result) -> list:
-        """The Hypotheses of one sentence's samples."""
-        tokens = self.target_text.tokens(result.ids)
-        texts = [text.decode("utf-8") for text in self.target_text.detokenize(tokens).numpy()]
-        log_probabilities, alignments = result.log_probabilities.numpy(), result.alignments.numpy()
-        return [
-            Hypothesis(text, float(value), float(value), words, _rows(alignment, len(words) + 1)[:, : len(source.ids)])
-            for text, value, words, alignment in zip(texts, log_probabilities, _strings(tokens), alignments)
-        ]
 
 
 def _search_graph(model, config: SearchConfig):
@@ -269,6 +301,28 @@ def _search_graph(model, config: SearchConfig):
         return beam_search(state, memory, model.step, _lengths(source_ids), config)
 
     return search
+
+
+def _force_graph(model, _):
+    """(source_ids, target_ids) → Forced."""
+
+    @tf.function(input_signature=[IDS, IDS])
+    def score(source_ids, target_ids):
+        state, memory = model.start(source_ids)
+        return force(state, memory, model.step, target_ids)
+
+    return score
+
+
+def _sample_graph(model, config: SearchConfig):
+    """(source_ids, seeds, temperature) → Samples."""
+
+    @tf.function(input_signature=[IDS, tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64)])
+    def draw(source_ids, seeds, temperature):
+        state, memory = model.start(source_ids)
+        return sample(state, memory, model.step, _lengths(source_ids), seeds, config, temperature=temperature)
+
+    return draw
 
 
 def _lengths(ids):
@@ -316,4 +370,4 @@ def _padded(rows):
     result = np.full((len(rows), max(map(len, rows))), PAD_ID, np.int32)
     for ids, row in zip(rows, result):
         row[: len(ids)] = ids
-    return tf.constant(result)
+    return result

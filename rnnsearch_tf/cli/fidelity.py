@@ -40,8 +40,7 @@ ALWAYS = (
     "symbols count UNK, a reserved one and the end symbol",
     "order: the corpus is shuffled anew each epoch (data.shuffle_buffer); the authors shuffled it once, offline",
     "checkpoints: the optimizer's state is kept; the authors' program lost it on resuming",
-    "unfinished search: when no hypothesis has finished, the authors' program allows the unknown word, then doubles "
-    "the beam up to 500; here the best unfinished hypothesis is ended",
+    "unfinished search: where the authors' program gives up (a beam of 500), the best unfinished translation is given",
 )
 """Differences that no option touches."""
 

@@ -56,6 +56,7 @@ def run(arguments):
     if changes.get("nbest", 1) > beam_size:
         raise UsageError(f"--n-best {changes['nbest']}: expected at most the beam size {beam_size}; raise --beam-size")
     config = translator.search_config(**changes)
+    translator.translate([], **changes)  # so that a bad lexicon is an error before input is awaited
     number = 0
     with Output(arguments.output) as output:
         for name in arguments.files or ["-"]:
