@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import product
 
@@ -43,7 +44,7 @@ class DeepOutput(PaperLayer):
         self.dropout = dropout
         self.seed = seed
         self.tied = tied
-        self.drop = keras.layers.Dropout(dropout, seed=seed, dtype=self.variable_dtype)
+        self.drop = Dropout(dropout, seed=seed, dtype=self.variable_dtype)
 
     def build(self, state_size, embedding_size, annotation_size):
         l, seeds = self.maxout_size, Seeds(self.seed)

@@ -20,6 +20,7 @@ from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
 from rnnsearch_tf.layers import BiGRUEncoder, Decoder, DeepOutput, WordEmbedding
 from rnnsearch_tf.layers.base import tensor
+from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds
 from rnnsearch_tf.layers.softmax_loss import softmax_loss
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -74,8 +75,8 @@ class RNNSearch(TranslationModel):
             target_vocabulary_size, config.maxout_size, config.output_rank, dropout=config.readout_dropout,
             seed=seeds.next(), tied=config.tie_target_embeddings, name="deep_output", **common,
         )
-        self.drop_words = keras.layers.Dropout(config.embedding_dropout, seed=seeds.next(), dtype=self.variable_dtype)
-        self.drop_hidden = keras.layers.Dropout(config.hidden_dropout, seed=seeds.next(), dtype=self.variable_dtype)
+        self.drop_words = Dropout(config.embedding_dropout, seed=seeds.next(), dtype=self.variable_dtype)
+        self.drop_hidden = Dropout(config.hidden_dropout, seed=seeds.next(), dtype=self.variable_dtype)
         self._build_weights()
 
     def _build_weights(self):

@@ -123,10 +123,8 @@ class TranslationModel(keras.Model):
         weights = self.trainable_variables
         gradients = [tf.convert_to_tensor(g) for g in tape.gradient(objective, weights)]
         self.optimizer.apply(gradients, weights)
-        if hasattr(self.optimizer, "gradient_norm"):
-            self.norm_metric.update_state(self.optimizer.gradient_norm)
-        else:
-            self.norm_metric.update_state(tf.linalg.global_norm(gradients))
+        norm = getattr(self.optimizer, "gradient_norm", None)
+        _update_finite(self.norm_metric, tf.linalg.global_norm(gradients) if norm is None else tf.convert_to_tensor(norm))
         self._count(nll)
         self.speed_metric.update_state(tf.size(nll))
         return self.get_metrics_result()
@@ -141,7 +139,7 @@ class TranslationModel(keras.Model):
     def _count(self, nll):
         mean = tf.math.divide_no_nan(tf.reduce_sum(nll), tf.cast(tf.size(nll), nll.dtype))
         for metric in (self.loss_metric, self.perplexity_metric):
-            metric.update_state(mean, sample_weight=tf.size(nll))
+            _update_finite(metric, mean, tf.size(nll))
 
     def _loss_object(self):
         if isinstance(self.loss, TranslationLoss):
@@ -150,3 +148,10 @@ class TranslationModel(keras.Model):
             f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got {self.loss!r}; "
             "use rnnsearch_tf.models.TranslationLoss(over='sum')"
         )
+
+
+def _update_finite(metric, value, weight=1):
+    """Count a value into a mean, unless it is NaN or Inf, which would stay there for the whole epoch."""
+    finite = tf.math.is_finite(value)
+    weight = tf.where(finite, tf.cast(weight, tf.float64), 0.0)
+    metric.update_state(tf.where(finite, value, tf.zeros_like(value)), sample_weight=weight)

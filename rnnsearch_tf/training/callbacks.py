@@ -74,11 +74,11 @@ class Limits(keras.callbacks.Callback):
         self.state, self.config = state, config
 
     def on_train_batch_end(self, batch, logs=None):
-        if self.config.non_finite_gradient == "error" and not math.isfinite(logs["gradient_norm"]):
+        norm = float(self.model.optimizer.gradient_norm)
+        if self.config.non_finite_gradient == "error" and not math.isfinite(norm):
             raise UserError(
-                f"training: expected a finite gradient, got {logs['gradient_norm']} in batch {self.state.batches}; "
-                "the weights are as before that batch; lower training.learning_rate, or set "
-                "training.non_finite_gradient=skip"
+                f"training: expected a finite gradient, got norm {norm} in batch {self.state.batches}; the weights are as "
+                "before that batch; lower training.learning_rate, or set training.non_finite_gradient=skip"
             )
         if progress(self.state, self.config) >= 1.0:
             self.model.stop_training = True

@@ -5,7 +5,9 @@ import io
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.evaluation.plots import alignment_figure, require_plots
 from rnnsearch_tf.translation import Translator
 
 
@@ -27,12 +29,7 @@ class TensorBoard(keras.callbacks.Callback):
 
     def __init__(self, folder, state, config, texts, sentences, every=100, pictures=4):
         super().__init__()
-        try:
-            import matplotlib  # noqa: F401
-        except ImportError:
-            raise UserError(
-                'training.tensorboard: expected matplotlib, found none; install it with: pip install "rnnsearch-tf[tensorboard]"'
-            ) from None
+        require_plots()
         self.writer = tf.summary.create_file_writer(str(folder))
         self.state, self.config, self.texts, self.every = state, config, texts, every
         self.sources = list(sentences[0][:pictures]) if sentences else []
@@ -63,8 +60,7 @@ class TensorBoard(keras.callbacks.Callback):
 
 def attention_image(translation):
     """The heatmap of a Translation as an image, uint8 [height, width, 4]."""
-    from rnnsearch_tf.evaluation.plots import attention_figure
-
     buffer = io.BytesIO()
-    attention_figure(translation.source_tokens, translation.tokens, translation.alignment).savefig(buffer, format="png")
+    sides = ([*tokens, SPECIAL_TOKENS[END_ID]] for tokens in (translation.source_tokens, translation.tokens))
+    alignment_figure(translation.alignment, *sides).savefig(buffer, format="png")
     return tf.image.decode_png(buffer.getvalue(), channels=4)
