@@ -117,7 +117,7 @@ def _chunks(pairs):
 def _unchunk(source_ids, source_lengths, target_ids, target_lengths):
     source = tf.RaggedTensor.from_row_lengths(source_ids, source_lengths)
     target = tf.RaggedTensor.from_row_lengths(target_ids, target_lengths)
-    return tf.data.Dataset.range(source.nrows()).map(lambda row: (source[row], target[row]))
+    return tf.data.Dataset.range(source.nrows(tf.int64)).map(lambda row: (source[row], target[row]))
 
 
 def sparing(dataset):

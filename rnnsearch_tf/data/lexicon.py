@@ -133,7 +133,7 @@ ADJECTIVES = (
         "beautiful", "beau belle beaux belles", "woman child animal thing clothes furniture place", before=True, before_vowel="bel"
     ),
     _adjective(
-        "new", "nouveau nouvelle nouveaux nouvelles", "teacher doctor friend thing clothes furniture place",
+        "new", "nouveau nouvelle nouveaux nouvelles", "teacher doctor friend animal thing clothes furniture place",
         before=True, before_vowel="nouvel", predicate=False,
     ),
     _adjective(
@@ -141,14 +141,14 @@ ADJECTIVES = (
         before=True, before_vowel="vieil",
     ),
     _adjective("young", "jeune jeune jeunes jeunes", "man woman girl teacher doctor", before=True),
-    _adjective("good", "bon bonne bons bonnes", "book teacher doctor friend food substance coffee hotel", before=True),
+    _adjective("good", "bon bonne bons bonnes", "book letter picture teacher doctor friend food substance coffee hotel", before=True),
     _adjective("red", "rouge rouge rouges rouges", _COLOURED + " apple"),
     _adjective("blue", "bleu bleue bleus bleues", _COLOURED),
     _adjective("green", "vert verte verts vertes", _COLOURED + " apple"),
     _adjective("black", "noir noire noirs noires", _COLOURED + " animal"),
     _adjective("white", "blanc blanche blancs blanches", _COLOURED + " animal house"),
     _adjective("expensive", "cher chère chers chères", "car dress coat hat bag lamp umbrella hotel picture table"),
-    _adjective("empty", "vide vide vides vides", "box bag house hotel school church park village station kitchen"),
+    _adjective("empty", "vide vide vides vides", "box bag table chair house hotel school church park village station kitchen"),
     _adjective("strange", "étrange étrange étranges étranges", "man woman child teacher thing clothes animal place"),
     _adjective("happy", "heureux heureuse heureux heureuses", "person kin"),
     _adjective("sad", "triste triste tristes tristes", "person kin dog horse"),

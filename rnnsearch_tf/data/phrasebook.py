@@ -98,7 +98,7 @@ def _draw(size, seed, part):
             misses = 0
         else:
             misses += 1
-        if misses > 10_000:
+        if misses > 5_000:
             raise UsageError(f"phrasebook: expected a size that the grammar can make, got {size}; the {part} part ends near {len(drawn)}")
     return tuple(drawn.values())
 

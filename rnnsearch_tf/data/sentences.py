@@ -5,6 +5,7 @@ Each pattern draws its words from a `random.Random` and returns a finished
 """
 
 import dataclasses
+import functools
 
 from rnnsearch_tf.data import grammar, lexicon
 from rnnsearch_tf.data.grammar import Phrase, Piece, Word, fixed
@@ -49,12 +50,18 @@ def _sentence(pattern, parts, english, french, end=".", extra=()) -> Sentence:
 
 
 def _nouns(allowed):
+    return _nouns_of(frozenset(allowed))
+
+
+@functools.cache
+def _nouns_of(allowed):
     return [noun for noun in lexicon.NOUNS if noun.kind in allowed or noun.singular in allowed]
 
 
+@functools.cache
 def _adjectives(noun, before):
-    fits = lambda adjective: noun.kind in adjective.nouns or noun.singular in adjective.nouns  # noqa: E731
-    return [adjective for adjective in lexicon.ADJECTIVES if adjective.before == before and fits(adjective)]
+    of = {noun.kind, noun.singular}
+    return [adjective for adjective in lexicon.ADJECTIVES if adjective.before == before and of & adjective.nouns]
 
 
 def draw_adjectives(rng, noun, share):
@@ -73,7 +80,7 @@ def draw_noun_phrase(rng, allowed, articles="the a", negated=False, adjectives=0
     """A noun phrase over the nouns of `allowed`; `articles` beside possessives and demonstratives: `the`, `a`."""
     noun = rng.choice(_nouns(allowed))
     uncounted = noun.kind in lexicon.UNCOUNTED
-    plural = not uncounted and noun.kind != "place" and rng.random() < 0.3
+    plural = not uncounted and noun.kind != "place" and rng.random() < 0.35
     if noun.kind == "kin":
         choices = [*lexicon.POSSESSIVES]
     else:
@@ -96,7 +103,7 @@ def draw_noun_phrase(rng, allowed, articles="the a", negated=False, adjectives=0
     return phrase
 
 
-def draw_subject(rng, allowed, pronouns=tuple(lexicon.SUBJECTS), share=0.45) -> Phrase:
+def draw_subject(rng, allowed, pronouns=tuple(lexicon.SUBJECTS), share=0.5) -> Phrase:
     """A pronoun (`share` of the time) or a noun phrase."""
     if rng.random() < share:
         return grammar.pronoun(rng.choice(pronouns))

@@ -1,0 +1,226 @@
+"""What is wrong with the data, found before an hour of training is lost: the engine of `rnnsearch doctor`."""
+
+import collections
+import dataclasses
+import hashlib
+import itertools
+import math
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import END_ID, UNKNOWN_ID
+from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.errors import UserError
+
+REMEMBERED_PAIRS = 1_000_000
+"""Pairs looked at for duplicates; beyond them memory would grow with the corpus."""
+
+_LINES = 512
+_LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"  # what str.splitlines and some editors break lines at
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One thing found: severity "error" (training would stop), "warning" or "note"; where; and a sentence."""
+
+    severity: str
+    part: str
+    message: str
+
+    def __str__(self):
+        return f"{self.severity}: {self.part}: {self.message}"
+
+
+def check_data(config, source_text=None, target_text=None) -> list[Finding]:
+    """Read the training and the development pairs of a configuration and report what is unusual.
+
+    Line counts, invalid UTF-8, empty lines, lengths, what the length limits
+    leave out, pairs of very unequal length, lengths that do not go together
+    (shifted lines), copies, duplicates, development sentences that training
+    contains, and, with the two Texts, how much of the text the vocabularies cover.
+
+    Args:
+        config: Config.
+        source_text, target_text: Text of each side; None counts words between
+            spaces and says nothing of vocabularies.
+
+    Returns:
+        list of Finding, in the order above, training first; memory does not grow with the files.
+
+    Example:
+        >>> from rnnsearch_tf.config import load_config
+        >>> config = load_config(overrides=["data.corpus=phrasebook", "data.phrasebook_size=100"])
+        >>> check_data(config)[0].message
+        '100 lines on both sides'
+    """
+    findings, training = [], None
+    for part in ("train", "development"):
+        try:
+            pairs = Pairs.from_config(config, part)
+            if pairs is None:
+                findings.append(Finding("warning", part, "no development files are named: no BLEU while training, no best checkpoint"))
+                continue
+            seen = _Seen(config.data, source_text, target_text)
+            seen.read(pairs)
+        except UserError as error:
+            findings.append(Finding("error", part, str(error)))
+            continue
+        findings += [Finding(severity, part, message) for severity, message in _findings(seen, pairs, config.data, part)]
+        if training is not None:
+            findings += _leaks(training, seen)
+        training = seen if part == "train" else training
+    return findings
+
+
+class _Seen:
+    """Counts taken in one pass over the pairs of one part."""
+
+    def __init__(self, data, source_text, target_text):
+        self.limits = (data.maximum_source_length, data.maximum_target_length)
+        self.texts = (source_text, target_text)
+        lines = tf.TensorSpec([None], tf.string)
+        self.encode = [text and tf.function(text.encode, input_signature=[lines]) for text in self.texts]
+        self.lines = self.good = self.dropped = self.copies = self.duplicates = self.unequal = 0
+        self.bad = collections.Counter()
+        self.places = collections.defaultdict(list)  # kind of problem: the first three places
+        self.lengths = (collections.Counter(), collections.Counter())
+        self.tokens, self.unknown = [0, 0], [0, 0]
+        self.moments = [0] * 5  # sums of x, y, xx, yy, xy over pairs of lengths
+        self.pair_marks, self.source_marks = set(), set()
+
+    def read(self, pairs):
+        good = self._good(pairs)
+        while group := list(itertools.islice(good, _LINES)):
+            numbers, sources, targets = zip(*group)
+            lengths = [self._lengths(side, texts) for side, texts in enumerate((sources, targets))]
+            for number, source, target, source_length, target_length in zip(numbers, sources, targets, *lengths):
+                self._count(pairs, number, source, target, source_length, target_length)
+
+    def _good(self, pairs):
+        """(line number, source, target) of the good pairs, as the bad ones are counted."""
+        for scanned in pairs.scan():
+            if scanned.kind is None:
+                self.lines += 1
+                yield scanned.number, scanned.source.decode("utf-8"), scanned.target.decode("utf-8")
+            else:
+                self.lines += scanned.kind != "unpaired"
+                self.bad[scanned.kind] += scanned.lines
+                self._remember(scanned.kind, scanned.problem)
+
+    def _lengths(self, side, texts):
+        """Tokens of each text, and the side's token and unknown counts kept."""
+        text = self.texts[side]
+        if text is None:
+            return [len(line.split()) for line in texts]
+        ids = self.encode[side](tf.constant([line.encode("utf-8") for line in texts]))
+        flat = ids.flat_values.numpy()
+        self.tokens[side] += int((flat != END_ID).sum())
+        self.unknown[side] += int((flat == UNKNOWN_ID).sum())
+        return [int(length) - 1 for length in ids.row_lengths()]
+
+    def _count(self, pairs, number, source, target, source_length, target_length):
+        self.good += 1
+        self.lengths[0][source_length] += 1
+        self.lengths[1][target_length] += 1
+        self.dropped += source_length > self.limits[0] or target_length > self.limits[1]
+        x, y = source_length, target_length
+        self.moments = [total + term for total, term in zip(self.moments, (x, y, x * x, y * y, x * y))]
+        longer, shorter = max(x, y), min(x, y)
+        if longer > 3 * shorter and longer - shorter >= 6:
+            self.unequal += 1
+            self._remember("unequal", f"{pairs.name('source')}:{number} ({x} and {y} tokens)")
+        if source == target:
+            self.copies += 1
+            self._remember("copy", f"{pairs.name('source')}:{number}")
+        if any(end in line for line in (source, target) for end in _LINE_ENDS):
+            self.bad["line ends"] += 1
+            self._remember("line ends", f"{pairs.name('source')}:{number}")
+        if self.good <= REMEMBERED_PAIRS:
+            mark = _mark(f"{source}\n{target}")
+            self.duplicates += mark in self.pair_marks
+            self.pair_marks.add(mark)
+            self.source_marks.add(_mark(source))
+
+    def _remember(self, kind, place):
+        if len(self.places[kind]) < 3:
+            self.places[kind].append(place)
+
+    def correlation(self):
+        """Pearson's correlation of the two sides' lengths; None where one of them hardly varies."""
+        x, y, xx, yy, xy = (total / self.good for total in self.moments)
+        spread = (xx - x * x) * (yy - y * y)
+        return (xy - x * y) / math.sqrt(spread) if spread > 0.01 else None
+
+
+def _mark(text) -> int:
+    """A 64-bit stand-in for a text."""
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8"), digest_size=8).digest(), "big")
+
+
+def _findings(seen, pairs, data, part):
+    """(severity, message) of one part."""
+    bad_line = "error" if data.on_bad_line == "error" else "warning"
+    if seen.bad["unpaired"]:
+        yield bad_line, seen.places["unpaired"][0]
+    else:
+        yield "note", f"{seen.lines:,} lines on both sides"
+    for kind, words in (("invalid", "not UTF-8"), ("empty", "empty on one side or both")):
+        if seen.bad[kind]:
+            yield bad_line, f"{_share(seen.bad[kind], seen.lines)} of the pairs are {words}: {'; '.join(seen.places[kind])}"
+    if not seen.good:
+        yield "error", f"{pairs.name('source')}, {pairs.name('target')}: expected at least one sentence pair, got none"
+        return
+    unit = "tokens" if seen.texts[0] is not None else "words"
+    for side, lengths in zip(("source", "target"), seen.lengths):
+        yield "note", f"{side} lengths in {unit}: median {_quantile(lengths, 0.5)}, 95 % within {_quantile(lengths, 0.95)}, longest {max(lengths)}"
+    if part == "train" and seen.dropped:
+        severity = "error" if seen.dropped == seen.good else "warning" if seen.dropped > 0.05 * seen.good else "note"
+        limits = f"data.maximum_source_length={seen.limits[0]} and data.maximum_target_length={seen.limits[1]}"
+        yield severity, f"{_share(seen.dropped, seen.good)} of the pairs are longer than {limits} and left out of training"
+    yield from _oddities(seen)
+    for side, text in zip(("source", "target"), seen.texts):
+        if text is not None:
+            unknown, tokens = seen.unknown[side == "target"], seen.tokens[side == "target"]
+            severity = "warning" if unknown > 0.1 * tokens else "note"
+            yield severity, f"{side} vocabulary of {text.vocabulary.size:,}: {_share(unknown, tokens)} of the tokens are unknown"
+
+
+def _oddities(seen):
+    """(severity, message) of pairs that are well-formed and yet look wrong."""
+    if seen.unequal:
+        yield "warning", f"{_share(seen.unequal, seen.good)} of the pairs have one side over three times the other: {'; '.join(seen.places['unequal'])}"
+    correlation = seen.correlation()
+    if seen.good >= 100 and correlation is not None and correlation < 0.3:
+        yield "warning", f"lengths of the two sides do not go together (correlation {correlation:.2f}): the lines may be shifted or shuffled"
+    if seen.copies:
+        severity = "warning" if seen.copies > 0.01 * seen.good else "note"
+        yield severity, f"{_share(seen.copies, seen.good)} of the pairs have the same text on both sides: {'; '.join(seen.places['copy'])}"
+    if seen.duplicates:
+        severity = "warning" if seen.duplicates > 0.05 * seen.good else "note"
+        among = f" among the first {REMEMBERED_PAIRS:,}" if seen.good > REMEMBERED_PAIRS else ""
+        yield severity, f"{_share(seen.duplicates, min(seen.good, REMEMBERED_PAIRS))} of the pairs{among} occur before"
+    if seen.bad["line ends"]:
+        places = "; ".join(seen.places["line ends"])
+        yield "note", f"{seen.bad['line ends']:,} pairs have a character within that some programs take for a line end: {places}"
+
+
+def _leaks(training, development):
+    """Development sentences that the training text contains."""
+    both = len(training.source_marks & development.source_marks)
+    if both:
+        severity = "warning" if both > 0.02 * len(development.source_marks) else "note"
+        message = f"{_share(both, len(development.source_marks))} of the different source sentences occur in the training text too"
+        yield Finding(severity, "development", message)
+
+
+def _share(count, total) -> str:
+    return f"{count:,} of {total:,} ({100 * count / max(total, 1):.2g} %)"
+
+
+def _quantile(lengths, share) -> int:
+    """The length that this share of the sentences does not exceed."""
+    left = math.ceil(share * lengths.total())
+    for length in sorted(lengths):
+        left -= lengths[length]
+        if left <= 0:
+            return length

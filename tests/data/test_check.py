@@ -1,0 +1,103 @@
+"""What the doctor finds in planted corpora, and that it finds nothing in a sound one."""
+
+import pytest
+
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.check import check_data
+from rnnsearch_tf.data.phrasebook import phrasebook
+
+
+@pytest.fixture
+def found(write):
+    """Findings of a corpus given as (source, target) lines or bytes, as strings."""
+
+    def check(source, target, development=None, texts=(None, None), **options):
+        values = {"train_source": write("s", source), "train_target": write("t", target)}
+        if development:
+            values |= {"development_source": write("ds", development[0]), "development_target": write("dt", development[1])}
+        return [str(finding) for finding in check_data(load_config(values={"data": values | options}), *texts)]
+
+    return check
+
+
+@pytest.fixture(scope="module")
+def sound():
+    return phrasebook(400, 1, "train"), phrasebook(60, 1, "development")
+
+
+def problems(findings):
+    return [finding for finding in findings if not finding.startswith("note: ")]
+
+
+def test_a_sound_corpus_has_notes_only(found, sound):
+    findings = found(*sound[0], development=sound[1])
+    assert not problems(findings)
+    assert findings[0] == "note: train: 400 lines on both sides"
+    assert any("source lengths in words: median" in finding for finding in findings)
+
+
+@pytest.mark.parametrize("policy, severity", [("error", "error"), ("skip", "warning")])
+def test_broken_lines_are_counted_and_the_rest_still_looked_at(found, policy, severity):
+    source = b"a b\n\xff\n\nd e\n" * 3 + b"one more\n"
+    findings = found(source, b"x y\n" * 12, on_bad_line=policy)
+    assert any(f.startswith(f"{severity}: train: ") and ":13: expected as many lines as in" in f for f in findings)
+    assert any(f.startswith(f"{severity}: train: 3 of 12 (25 %) of the pairs are not UTF-8: ") and ":2: " in f for f in findings)
+    assert any(f.startswith(f"{severity}: train: 3 of 12 (25 %) of the pairs are empty on one side or both: ") for f in findings)
+    assert "note: train: source lengths in words: median 2, 95 % within 2, longest 2" in findings
+
+
+def test_unreadable_and_unnamed_files_are_findings_not_exceptions(found):
+    config = load_config(values={"data": {"train_source": "/no/such/file", "train_target": "/no/such/file"}})
+    assert [str(f) for f in check_data(config)] == [
+        "error: train: /no/such/file: expected a text file, found none; check the path",
+        "warning: development: no development files are named: no BLEU while training, no best checkpoint",
+    ]
+    assert str(check_data(load_config())[0]).startswith("error: train: data.train_source: expected a text file, got none")
+    assert any("expected at least one sentence pair, got none" in f for f in found(b"", b""))
+
+
+def test_length_limits(found):
+    lines = ["a b c"] * 9 + ["a b c d"]
+    dropped = [f for f in found(lines, lines, maximum_source_length=3) if "left out of training" in f]
+    assert dropped == [
+        "warning: train: 1 of 10 (10 %) of the pairs are longer than data.maximum_source_length=3 and data.maximum_target_length=50 "
+        "and left out of training"
+    ]
+    assert any(f.startswith("error: train: 10 of 10") for f in found(lines, lines, maximum_target_length=2))
+    assert not any("left out" in f for f in found(lines, lines, maximum_source_length=4))
+
+
+def test_pairs_of_unequal_length_copies_duplicates_and_strange_line_ends(found, sound):
+    source, target = map(list, sound[0])
+    target[7] = " ".join(["mot"] * 40)
+    source[20:30] = target[20:30]
+    source[50:100], target[50:100] = source[100:150], target[100:150]
+    source[5] += "\u2028more"
+    findings = problems(found(source, target))
+    assert any("1 of 400 (0.25 %) of the pairs have one side over three times the other: " in f and ":8 (" in f for f in findings)
+    assert any("10 of 400 (2.5 %) of the pairs have the same text on both sides: " in f and ":21;" in f for f in findings)
+    assert any("50 of 400 (12 %) of the pairs occur before" in f for f in findings)
+    assert len(findings) == 4  # and the missing development files
+    assert any("1 pairs have a character within" in f and ":6" in f for f in found(source, target))
+
+
+def test_shifted_lines(found, sound):
+    source, target = sound[0]
+    shifted = [f for f in found(source, target[1:] + target[:1]) if "may be shifted or shuffled" in f]
+    assert len(shifted) == 1 and shifted[0].startswith("warning: train: lengths of the two sides do not go together (correlation ")
+
+
+def test_development_sentences_in_training(found, sound):
+    source, target = sound[0]
+    findings = found(source, target, development=(source[:30] + sound[1][0][:30], target[:30] + sound[1][1][:30]))
+    assert findings[-1] == "warning: development: 30 of 60 (50 %) of the different source sentences occur in the training text too"
+
+
+def test_vocabulary_coverage_and_token_lengths(found):
+    text = pytest.importorskip("rnnsearch_tf.text.pipeline")
+    config = load_config(values={"source": {"vocabulary_size": 6, "tokenization": "space"}}).source
+    small = text.build_text(config, ["a a a b b b c"])
+    findings = found(["a b", "c d e"], ["a b", "a a a"], texts=(small, small))
+    assert "warning: train: source vocabulary of 6: 2 of 5 (40 %) of the tokens are unknown" in findings
+    assert "note: train: target vocabulary of 6: 0 of 5 (0 %) of the tokens are unknown" in findings
+    assert "note: train: source lengths in tokens: median 2, 95 % within 3, longest 3" in findings
