@@ -1,0 +1,110 @@
+"""`model.fit`: traces, learning, and gradients that are not finite."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.models import RNNSearch, TranslationLoss
+from rnnsearch_tf.training.optimizers import build_optimizer
+from tiny_rnnsearch import END, PAIRS, SOURCE_SIZE, TARGET_SIZE, batch, dataset, randomize, tiny_config, tiny_model
+
+
+def compiled(model, run_eagerly=False, **training):
+    optimizer = build_optimizer(dataclasses.replace(TrainingConfig(), **training))
+    model.compile(optimizer, loss=TranslationLoss(), run_eagerly=run_eagerly)
+    return model
+
+
+class Counting(RNNSearch):
+    """Counts how often Python runs through the training computation: once a trace."""
+
+    traces = 0
+
+    def token_losses(self, *arguments, **keywords):
+        self.traces += 1
+        return super().token_losses(*arguments, **keywords)
+
+
+def test_one_trace_for_all_batch_shapes():
+    """40 batches of different sizes: B, J and I all vary."""
+    model = compiled(randomize(Counting(tiny_config(), SOURCE_SIZE, TARGET_SIZE)))
+    batches = [[([3] * (k % 4) + [END], [4] * (k % 7) + [END])] * (k % 3 + 1) for k in range(40)]
+    model.fit(dataset(batches[:2]), verbose=0)
+    traces = model.traces
+    assert 1 <= traces <= 3  # fit builds once symbolically, then traces
+    model.fit(dataset(batches), verbose=0)
+    assert model.traces == traces
+    model.evaluate(dataset(batches), verbose=0)
+    evaluating = model.traces
+    assert evaluating <= traces + 2
+    model.evaluate(dataset(batches[::-1]), verbose=0)
+    assert model.traces == evaluating
+
+
+def test_one_trace_of_the_graph_functions():
+    model, calls = tiny_model("float32"), []
+
+    @tf.function(reduce_retracing=True)
+    def logits(inputs):
+        calls.append(1)
+        return model(inputs)
+
+    ids = tf.TensorSpec([None, None], tf.int32)
+    concrete = logits.get_concrete_function({"source_ids": ids, "target_ids": ids})
+    for pairs, extra in ((PAIRS, 0), (PAIRS[:1], 3), (PAIRS[1:], 1)):
+        inputs = batch(pairs, extra, 2 * extra)
+        np.testing.assert_allclose(concrete(inputs), model(inputs), rtol=0, atol=1e-5)
+    assert len(calls) == 1
+
+
+def test_it_learns():
+    """Four sentences by heart, from the paper's initial weights."""
+    model = RNNSearch(tiny_config(hidden_size=16, initialization="glorot"), SOURCE_SIZE, TARGET_SIZE, seed=1)
+    compiled(model, optimizer="adam", learning_rate=0.03)
+    first = model.evaluate(dataset([PAIRS]), verbose=0, return_dict=True)["loss"]
+    history = model.fit(dataset([PAIRS] * 60), verbose=0).history
+    last = model.evaluate(dataset([PAIRS]), verbose=0, return_dict=True)["loss"]
+    assert first == pytest.approx(np.log(TARGET_SIZE), rel=0.2) and last < 0.02
+    assert history["perplexity"][-1] == pytest.approx(np.exp(history["loss"][-1]), rel=1e-4)
+    assert set(history) == {"loss", "perplexity", "target_tokens_per_second", "gradient_norm"}
+    assert history["target_tokens_per_second"][-1] > 0
+
+
+@pytest.mark.parametrize("policy", ("error", "skip"))
+def test_a_bad_batch_leaves_the_weights(policy):
+    """A weight that is NaN makes every gradient NaN; the other weights stay as they were."""
+    model = compiled(tiny_model("float32"), run_eagerly=policy == "skip", non_finite_gradient=policy)
+    model.train_on_batch(batch())
+    bias = model.output_layer.b_softmax
+    healthy = bias.numpy()
+    bias.assign(np.full(bias.shape, np.nan))
+    before = [np.array(v) for v in model.trainable_variables]
+    model.train_on_batch(batch())
+    for old, new in zip(before, model.trainable_variables):
+        np.testing.assert_array_equal(old, new)
+    bias.assign(healthy)
+    model.train_on_batch(batch())
+    assert all(np.isfinite(np.array(v)).all() for v in model.trainable_variables)
+    assert any((np.array(v) != old).any() for v, old in zip(model.trainable_variables, before))
+
+
+def test_shrink_moves_all_weights_towards_zero():
+    """GroundHog's rule, in a whole update: theta loses 0.1 theta times the step size."""
+    model = compiled(tiny_model("float64"), run_eagerly=True, optimizer="sgd", learning_rate=0.5, non_finite_gradient="shrink")
+    model.source_embedding.E.assign(np.where(np.arange(SOURCE_SIZE)[:, None] == 2, np.nan, model.source_embedding.E.numpy()))
+    before = {v.path: np.array(v) for v in model.trainable_variables}
+    model.train_on_batch(batch())
+    for variable in model.trainable_variables:
+        np.testing.assert_allclose(np.array(variable), 0.95 * before[variable.path], rtol=1e-12)
+
+
+def test_another_loss_is_refused():
+    model = tiny_model("float32")
+    model.compile("sgd", loss="mse")
+    with pytest.raises(UserError, match="expected loss=TranslationLoss"):
+        model.train_on_batch(batch())
+    with pytest.raises(UserError, match="expected over to be one of sum, batch_mean, token_mean, got 'mean'"):
+        TranslationLoss(over="mean")

@@ -1,0 +1,139 @@
+"""What is saved comes back: configuration, numbers, optimizer."""
+
+import dataclasses
+import inspect
+
+import numpy as np
+import pytest
+from rnnsearch_tf import layers
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.config import ModelConfig, TrainingConfig
+from rnnsearch_tf.models import RNNSearch, TranslationLoss
+from rnnsearch_tf.training import optimizers
+from tiny_rnnsearch import SIZES, VARIANTS, batch, tiny_model, variant_name
+
+UNUSUAL = dict(  # every option away from its default
+    embedding_size=3, hidden_size=4, alignment_size=5, maxout_size=6, output_rank=3, decoder_order="paper", biases="all",
+    initialization="glorot", tie_target_embeddings=True, embedding_dropout=0.1, hidden_dropout=0.2, readout_dropout=0.3,
+)
+
+
+@pytest.mark.parametrize("options", VARIANTS, ids=variant_name)
+def test_keras_file_gives_the_same_numbers(options, tmp_path):
+    model = tiny_model("float32", **options)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    assert isinstance(loaded, RNNSearch) and loaded.config == model.config
+    np.testing.assert_array_equal(model(batch()), loaded(batch()))
+
+
+@pytest.mark.parametrize("dtype", ("float64", "mixed_bfloat16"))
+def test_keras_file_keeps_the_precision(dtype, tmp_path):
+    model = tiny_model(dtype, tie_target_embeddings=True)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    assert loaded.dtype_policy.name == dtype
+    np.testing.assert_array_equal(model(batch()), loaded(batch()))
+
+
+def test_weights_file_gives_the_same_numbers(tmp_path):
+    model, other = tiny_model("float32", seed=1), tiny_model("float32", seed=2)
+    assert np.abs(np.array(model(batch())) - np.array(other(batch()))).max() > 0.1
+    model.save_weights(tmp_path / "model.weights.h5")
+    other.load_weights(tmp_path / "model.weights.h5")
+    np.testing.assert_array_equal(model(batch()), other(batch()))
+
+
+def go_on(model, rule, path):
+    """Two updates, save, load, a third in both: (model, loaded)."""
+    config = dataclasses.replace(TrainingConfig(), optimizer=rule, learning_rate=0.125, momentum=0.5)
+    loss = TranslationLoss("token_mean", label_smoothing=0.1)
+    model.compile(optimizers.build_optimizer(config), loss=loss, run_eagerly=True)
+    for _ in range(2):
+        model.train_on_batch(batch())
+    model.save(path)
+    loaded = keras.models.load_model(path)
+    for one in (model, loaded):
+        one.train_on_batch(batch())
+    return model, loaded
+
+
+@pytest.mark.parametrize("rule", ("adadelta", "adam", "sgd"))
+def test_training_goes_on_from_a_keras_file(rule, tmp_path):
+    """The same weights as three updates in one go; the optimizer's averages and the loss come along."""
+    model, loaded = go_on(tiny_model("float32"), rule, tmp_path / "model.keras")
+    assert (loaded.loss.over, loaded.loss.label_smoothing) == ("token_mean", 0.1)
+    for one, other in zip(model.trainable_variables, loaded.trainable_variables):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_dropout_goes_on_from_a_keras_file(tmp_path):
+    """The random state of dropout comes along too: no mask is drawn twice."""
+    dropout = dict(embedding_dropout=0.3, hidden_dropout=0.2, readout_dropout=0.1)
+    model, loaded = go_on(tiny_model("float32", **dropout), "adadelta", tmp_path / "model.keras")
+    for one, other in zip(model.trainable_variables, loaded.trainable_variables):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_unusual_is_unusual():
+    """Guards the next test: an option added to ModelConfig must be added to UNUSUAL."""
+    usual = dataclasses.asdict(ModelConfig())
+    assert UNUSUAL.keys() == usual.keys()
+    assert all(UNUSUAL[key] != usual[key] for key in usual)
+
+
+def test_model_config_is_complete():
+    model = RNNSearch(ModelConfig(**UNUSUAL), 8, 7, seed=11, dtype="float64", name="other")
+    config = model.get_config()
+    assert config.keys() >= arguments(RNNSearch)
+    again = RNNSearch.from_config(config)
+    assert again.config == model.config and again.seed == 11 and again.name == "other"
+    assert again.dtype_policy.name == "float64"
+    for one, other in zip(model.weights, again.weights):  # the same seed gives the same weights
+        np.testing.assert_array_equal(one, other)
+
+
+def arguments(layer_class):
+    """Constructor arguments of its own, by name."""
+    parameters = inspect.signature(layer_class.__init__).parameters.values()
+    return {p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD} - {"self"}
+
+
+LAYERS = {
+    layers.WordEmbedding: dict(vocabulary_size=9, embedding_size=3, biases="none", initialization="glorot", seed=4),
+    layers.BiGRUEncoder: dict(hidden_size=3, biases="all", initialization="glorot", seed=4),
+    layers.BahdanauAttention: dict(alignment_size=3, biases="all", initialization="glorot", seed=4),
+    layers.Decoder: dict(hidden_size=3, alignment_size=2, biases="all", initialization="glorot", seed=4),
+    layers.DeepOutput: dict(vocabulary_size=9, maxout_size=3, output_rank=2, biases="none", initialization="glorot",
+                            dropout=0.25, seed=4, tied=True),
+}
+
+
+@pytest.mark.parametrize("layer_class", LAYERS, ids=lambda c: c.__name__)
+def test_layer_config_is_complete(layer_class):
+    values = LAYERS[layer_class]
+    assert values.keys() == arguments(layer_class)
+    defaults = inspect.signature(layer_class.__init__).parameters
+    assert all(values[name] != defaults[name].default for name in values)
+    config = layer_class(**values, dtype="float64").get_config()
+    assert {name: config[name] for name in values} == values
+    again = layer_class.from_config(config)
+    assert again.get_config() == config and again.dtype_policy.name == "float64"
+    assert all(getattr(again, name) == value for name, value in values.items())
+
+
+def test_loss_and_optimizer_configs_are_complete():
+    loss = TranslationLoss.from_config(TranslationLoss("batch_mean", 0.2, name="other").get_config())
+    assert (loss.over, loss.label_smoothing, loss.name) == ("batch_mean", 0.2, "other")
+    config = dataclasses.replace(TrainingConfig(), rho=0.7, epsilon=1e-3, global_clipnorm=2.0, non_finite_gradient="shrink",
+                                 accumulate=3)
+    rule = optimizers.build_optimizer(config)
+    again = optimizers.Adadelta.from_config(rule.get_config())
+    assert again.get_config() == rule.get_config()
+    assert again.non_finite_gradient == "shrink" and again.gradient_accumulation_steps == 3
+    assert (again.rho, again.epsilon, again.global_clipnorm) == (0.7, 1e-3, 2.0)
+
+
+def test_sizes_of_the_tests_are_distinct():
+    """Different sizes keep a matrix in the wrong place from fitting (m and l share 3: tied embeddings need it)."""
+    assert len({SIZES[key] for key in ("embedding_size", "hidden_size", "alignment_size")}) == 3
