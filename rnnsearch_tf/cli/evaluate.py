@@ -14,7 +14,7 @@ import json
 import logging
 
 from rnnsearch_tf.cli.lines import Output, read_lines
-from rnnsearch_tf.cli.shared import add_model, add_search, load_translator, search_changes
+from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_translator, search_changes
 from rnnsearch_tf.errors import UserError
 
 log = logging.getLogger("rnnsearch_tf")
@@ -29,6 +29,7 @@ def arguments(parser):
     parser.add_argument("--lowercase", action="store_true", help="compare without case; the signature says so")
     parser.add_argument("--json", action="store_true", help="one JSON object in place of the table")
     parser.add_argument("--translations", metavar="F", help="write the translations to this file too")
+    add_output(parser)
     add_search(parser)
 
 
@@ -50,7 +51,7 @@ def run(arguments):
         with Output(arguments.translations) as output:
             output.write(translation.text for translation in translations)
     report = evaluation_report(translator, sources, translations, references, arguments)
-    with Output() as output:
+    with Output(arguments.output) as output:
         output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else table(report))
 
 

@@ -16,7 +16,7 @@ def run_folder(tmp_path_factory):
     """str: path of the RUN folder."""
     import numpy as np
 
-    from rnnsearch_tf.config import load_config, save_config
+    from rnnsearch_tf.config import UNKNOWN_ID, load_config, save_config
     from rnnsearch_tf.data.phrasebook import phrasebook
     from rnnsearch_tf.models import build_model
     from rnnsearch_tf.models.build import BEST_WEIGHTS
@@ -35,13 +35,41 @@ def run_folder(tmp_path_factory):
     generator = np.random.default_rng(5)
     for variable in model.trainable_variables:
         variable.assign(generator.normal(scale=0.7, size=variable.shape))
+    output = model.output_layer
+    output.W_o.assign(0.3 * output.W_o)
+    # Some translations have unknown words.
+    output.b_softmax.assign([3.5 * (word == UNKNOWN_ID) for word in range(sizes[1])])
     model.save_weights(folder / BEST_WEIGHTS)
     return str(folder)
 
 
+@pytest.fixture(scope="session")
+def translator(run_folder):
+    """The Translator of that RUN."""
+    from rnnsearch_tf.translation import Translator
+
+    return _loaded(Translator.load, run_folder)
+
+
+_TRANSLATORS = {}
+
+
+def _loaded(load, run):
+    if run not in _TRANSLATORS:
+        _TRANSLATORS[run] = load(run)
+    return _TRANSLATORS[run]
+
+
 @pytest.fixture
-def rnnsearch(capsys):
-    """Run a command in this process: rnnsearch(words…) → (lines of standard output, standard error)."""
+def rnnsearch(capsys, monkeypatch):
+    """Run a command in this process: rnnsearch(words…) → (lines of standard output, standard error).
+
+    A model is loaded once for all commands; test_processes.py loads it as users do.
+    """
+    from rnnsearch_tf.translation import Translator
+
+    load = Translator.load
+    monkeypatch.setattr(Translator, "load", lambda run: _loaded(load, run))
 
     def command(*words, code=0):
         assert run([str(word) for word in words]) == code

@@ -17,13 +17,6 @@ def source(tmp_path):
     return path
 
 
-@pytest.fixture(scope="session")
-def translator(run_folder):
-    from rnnsearch_tf.translation import Translator
-
-    return Translator.load(run_folder)
-
-
 def test_one_line_for_one_line_the_empty_ones_included(rnnsearch, run_folder, source, translator):
     out, err = rnnsearch("translate", "--model", run_folder, source)
     assert out == [translation.text for translation in translator.translate(LINES)]
@@ -70,7 +63,7 @@ def test_moses_nbest_lists(rnnsearch, run_folder, source, translator):
         assert (name, length_name, int(length)) == ("LogProbability=", "Length=", len(hypothesis.tokens))
         assert float(value) == pytest.approx(hypothesis.log_probability, abs=1e-4)
         assert float(row[3]) == pytest.approx(hypothesis.score, abs=1e-4)
-        if hypothesis.tokens:
+        if hypothesis.tokens and hypothesis.alignment[-1].any():  # it ended: the end symbol counts
             assert float(value) / (len(hypothesis.tokens) + 1) == pytest.approx(float(row[3]), abs=1e-4)
     assert sorted(float(row[3]) for row in rows[:3]) == [float(row[3]) for row in rows[2::-1]]  # best first
 
@@ -83,20 +76,18 @@ def test_alignments_beside_the_text(rnnsearch, run_folder, source, translator):
         assert text == numbers.split("\t")[0] == translation.text
         links = [tuple(map(int, link.split("-"))) for link in links.split()]
         assert sorted(i for _, i in links) == list(range(len(translation.tokens)))  # every target word once
-        matrix = np.array(json.loads(numbers.split("\t")[1]))
+        matrix = np.array(json.loads(numbers.split("\t")[1])).reshape(translation.alignment.shape)
         np.testing.assert_allclose(matrix, translation.alignment, atol=1e-4)
         for j, i in links:
             assert matrix[i, j] == matrix[i, :-1].max()
 
 
 def test_unknown_words_are_replaced(rnnsearch, run_folder, translator, tmp_path):
-    """Forbid nothing, and look for a sentence in which the random model writes an unknown word."""
     from rnnsearch_tf.data.phrasebook import phrasebook
 
     lines = phrasebook(60, 2, "test")[0]
     found = [t for t in translator.translate(lines) if "<unk>" in t.tokens]
-    if not found:
-        pytest.skip("the random model writes no unknown word")
+    assert len(found) > 3
     lines = [line for line, t in zip(lines, translator.translate(lines)) if "<unk>" in t.tokens]
     path, lexicon = tmp_path / "s", tmp_path / "lexicon.gz"
     path.write_text("\n".join(lines) + "\n")

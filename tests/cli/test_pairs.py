@@ -1,0 +1,157 @@
+"""score, align, evaluate, sample and plot-attention, against the Translator, sacreBLEU and the model itself."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import sacrebleu
+
+SOURCE = ["The door is white.", "Where is the white cat?", "", "She goes to the hotel."]
+TARGET = ["La porte est blanche.", "Où sont les zèbres ?", "", "Elle va."]
+
+
+@pytest.fixture
+def files(tmp_path):
+    names = []
+    for name, lines in (("source", SOURCE), ("target", TARGET)):
+        names.append(tmp_path / name)
+        names[-1].write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return names
+
+
+def log_probability(translator, source, target):
+    """From the logits that training sees, one pair by itself, in float64."""
+    ids = {"source_ids": translator.source_text.encode([source]).to_tensor()}
+    ids["target_ids"] = translator.target_text.encode([target]).to_tensor()
+    logits = translator.model(ids).numpy()[0].astype(np.float64)  # [I, V]
+    log_probabilities = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    return sum(row[word] for row, word in zip(log_probabilities, ids["target_ids"].numpy()[0], strict=True))
+
+
+def test_scores_are_natural_logarithms_with_the_end_symbol(rnnsearch, run_folder, files, translator):
+    out, err = rnnsearch("score", "--model", run_folder, *files)
+    expected = [log_probability(translator, *pair) for pair in zip(SOURCE, TARGET)]
+    assert [float(line) for line in out] == pytest.approx(expected, abs=1e-4)
+    assert err == ""
+    lengths = [len(row) for row in translator.target_text.encode(TARGET).to_list()]
+    out, _ = rnnsearch("score", "--model", run_folder, "--normalize", *files)
+    assert [float(line) for line in out] == pytest.approx([e / n for e, n in zip(expected, lengths)], abs=1e-4)
+
+
+def test_a_translation_scores_what_the_search_said(rnnsearch, run_folder, files, tmp_path, translator):
+    found = [t for t in translator.translate(SOURCE, allow_unknown=False) if t.tokens and t.alignment[-1].any()]
+    for name, lines in (("s", [" ".join(t.source_tokens) for t in found]), ("t", [t.text for t in found])):
+        (tmp_path / name).write_text("".join(line + "\n" for line in lines))
+    out, _ = rnnsearch("score", "--model", run_folder, tmp_path / "s", tmp_path / "t")
+    assert found
+    assert [float(line) for line in out] == pytest.approx([t.log_probability for t in found], abs=1e-4)
+
+
+@pytest.mark.parametrize("verb", ["score", "align"])
+def test_unequal_line_counts(rnnsearch, run_folder, files, verb):
+    files[1].write_text("one\n")
+    out, err = rnnsearch(verb, "--model", run_folder, *files, code=1)
+    assert out == [] and f"got 4 in {files[0]} and 1 in {files[1]}" in err
+
+
+def test_alignments_hard_and_soft(rnnsearch, run_folder, files, translator):
+    hard, _ = rnnsearch("align", "--model", run_folder, *files)
+    soft, _ = rnnsearch("align", "--model", run_folder, "--soft", *files)
+    for links, line in zip(hard, map(json.loads, soft), strict=True):
+        weights = np.array(line["alignment"])
+        assert weights.shape == (len(line["target_tokens"]), len(line["source_tokens"]))
+        assert line["source_tokens"][-1] == line["target_tokens"][-1] == "</s>"
+        np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-4)
+        assert sorted(links.split()) == sorted(f"{row[:-1].argmax()}-{i}" for i, row in enumerate(weights[:-1]))
+    assert hard[2] == ""
+    assert json.loads(soft[0])["target_tokens"] == "La porte est blanche . </s>".split()
+
+
+@pytest.fixture(scope="module")
+def evaluation(run_folder, tmp_path_factory):
+    """One evaluation, with all its numbers: (report, sources, references, translations)."""
+    from rnnsearch_tf.cli.main import run
+    from rnnsearch_tf.data.phrasebook import phrasebook
+
+    folder = tmp_path_factory.mktemp("evaluation")
+    sources, references = (list(side) for side in phrasebook(12, 1, "test"))
+    sources[3] = "The xylophone is white."
+    references[5] = "Le xylophone est blanc."
+    for name, lines in (("s", sources), ("r", references)):
+        (folder / name).write_text("".join(line + "\n" for line in lines))
+    words = ["--source", folder / "s", "--reference", folder / "r", "--translations", folder / "t", "--output", folder / "report"]
+    words += ["--model", run_folder, "--by-length", "--tokenized", "--json"]
+    assert run(["evaluate", *map(str, words)]) == 0
+    report = json.loads((folder / "report").read_text())
+    return report, sources, references, (folder / "t").read_text().splitlines()
+
+
+def test_evaluation_is_sacrebleus(evaluation, translator):
+    report, sources, references, translations = evaluation
+    assert translations == [t.text for t in translator.translate(sources)]
+    everyone = report["all"]
+    assert everyone["sentences"] == 12
+    assert everyone["bleu"]["score"] == sacrebleu.corpus_bleu(translations, [references]).score
+    assert everyone["chrf"]["score"] == sacrebleu.corpus_chrf(translations, [references]).score > 0
+    for part in ("nrefs:1", "case:mixed", "tok:13a", f"version:{sacrebleu.__version__}"):
+        assert part in everyone["bleu"]["signature"]
+    assert "tok:none" in everyone["tokenized_bleu"]["signature"]
+    assert sum(bucket["sentences"] for bucket in report["by_length"]) == 12
+
+
+def test_sentences_without_unknown_words_on_either_side(evaluation, translator):
+    report, sources, references, translations = evaluation
+    kept = []
+    for number, (source, reference) in enumerate(zip(sources, references)):
+        words = translator.source_text.tokenize([source]).to_list()[0], translator.target_text.tokenize([reference]).to_list()[0]
+        texts = translator.source_text, translator.target_text
+        if all(word.decode() in text.vocabulary.tokens for side, text in zip(words, texts) for word in side):
+            kept.append(number)
+    assert 3 not in kept and 5 not in kept and kept
+    part = report["without_unknown_words"]
+    expected = sacrebleu.corpus_bleu([translations[i] for i in kept], [[references[i] for i in kept]])
+    assert (part["sentences"], part["bleu"]["score"]) == (len(kept), expected.score)
+
+
+def test_the_table_for_people(rnnsearch, run_folder, files):
+    out, _ = rnnsearch("evaluate", "--model", run_folder, "--source", files[0], "--reference", files[1], "--by-length", "--lowercase")
+    assert out[0] == "all sentences: 4"
+    assert out[1].split()[0] == "BLEU" and "case:lc" in out[1]
+    assert out[2].split()[0] == "chrF2"
+    assert out[-1].split()[:2] == ["1-10", "4"]
+
+
+def test_samples_are_counted_scored_and_sorted(rnnsearch, run_folder, translator):
+    words = ["sample", "--model", run_folder, "-n", 70, "--seed", 3, "The door is white.", "She goes."]
+    out, _ = rnnsearch(*words)
+    assert rnnsearch(*words)[0] == out  # the same seed, the same samples
+    assert rnnsearch(*words, "--temperature", 3)[0] != out
+    rows = [line.split("\t") for line in out]
+    for sentence in ("0", "1"):
+        mine = [row for row in rows if row[0] == sentence]
+        assert sum(int(row[2]) for row in mine) == 70
+        values = [float(row[1]) for row in mine]
+        assert values == sorted(values, reverse=True) and values[0] < 0
+    assert rnnsearch("sample", "--model", run_folder, "-n", 70, "--seed", 4, *words[-2:])[0] != out
+
+
+def test_a_samples_score_is_its_forced_score(translator):
+    [samples] = translator.sample(["The door is white."], 20, temperature=2.0)
+    ended = [sample for sample in samples if len(sample.tokens) < 9 and "<unk>" not in sample.tokens]
+    assert ended
+    for sample in ended:
+        value = log_probability(translator, "The door is white.", " ".join(sample.tokens))
+        assert math.isclose(sample.log_probability, value, abs_tol=1e-3)
+
+
+def test_one_picture_a_sentence(rnnsearch, run_folder, files, tmp_path):
+    out, err = rnnsearch("plot-attention", "--model", run_folder, "--source", files[0], "--output", tmp_path / "pictures")
+    assert [bool(line) for line in out] == [True, True, False, True]
+    for name in filter(None, out):
+        assert open(name, "rb").read(4) == b"\x89PNG"
+    assert len(list((tmp_path / "pictures").iterdir())) == 3
+    forced, _ = rnnsearch(
+        "plot-attention", "--model", run_folder, "--source", files[0], "--target", files[1], "--output", tmp_path / "forced"
+    )
+    assert len(list((tmp_path / "forced").iterdir())) == 3 and forced[2] == ""

@@ -1,0 +1,79 @@
+"""Real processes with a model: streaming, damaged input, a reader that leaves, Ctrl-C and --resume."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import yaml
+
+RNNSEARCH = [sys.executable, "-m", "rnnsearch_tf"]
+
+TRAINING = {
+    "data": {"corpus": "phrasebook", "phrasebook_size": 60, "batching": "bucketed", "batch_size": 8},
+    "model": dict(embedding_size=8, hidden_size=8, alignment_size=8, maxout_size=8, output_rank=None),
+    "training": dict(epochs=2000, evaluate_sentences=4, evaluate_every=50),
+    "search": dict(beam_size=2),
+}
+
+
+def test_a_finished_line_in_is_a_finished_line_out(run_folder):
+    """One line at a time through a pipe that stays open; then bytes that are no UTF-8."""
+    with subprocess.Popen(
+        [*RNNSEARCH, "translate", "--model", run_folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        answers = []
+        for line in (b"The door is white.\n", b"\n", b"caf\xe9 \xff\n"):
+            process.stdin.write(line)
+            process.stdin.flush()
+            answers.append(process.stdout.readline())  # would hang if the answer waited for more input
+        rest, errors = process.communicate(b"She goes.", timeout=60)  # a last line without its newline
+    assert process.returncode == 0
+    assert all(line.endswith(b"\n") for line in answers)
+    assert [bool(line.strip()) for line in answers] == [True, False, True]
+    assert rest.endswith(b"\n") and rest.count(b"\n") == 1 and rest.strip()
+    expected = "rnnsearch: warning: standard input: bytes that are not UTF-8 were replaced by U+FFFD in 1 line(s)\n"
+    assert errors.decode() == expected
+
+
+def test_a_reader_that_leaves_ends_it_quietly(tmp_path):
+    config = tmp_path / "c.yaml"
+    config.write_text("")
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([*RNNSEARCH, "fidelity", "--config", config], stdout=writing, stderr=subprocess.PIPE, timeout=60)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_ctrl_c_saves_and_resume_goes_on(tmp_path):
+    config, run = tmp_path / "c.yaml", tmp_path / "run"
+    config.write_text(yaml.safe_dump(TRAINING))
+    started = time.monotonic()
+    with subprocess.Popen(
+        [*RNNSEARCH, "train", "--config", config, "--output", run], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        while not (run / "best" / "model.weights.h5").exists():
+            assert process.poll() is None and time.monotonic() - started < 120
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors.decode()
+    assert out == b""
+    assert f"rnnsearch train --output {run} --resume" in errors.decode()
+    assert "Traceback" not in errors.decode()
+    batches = _batches(run)
+
+    limit = ["--set", f"training.maximum_updates={batches + 20}"]
+    words = [*RNNSEARCH, "train", "--output", run, "--resume", *limit]
+    done = subprocess.run(words, capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+    assert _batches(run) == batches + 20
+    assert yaml.safe_load(done.stdout)["batches"] == batches + 20
+    assert done.stdout.count(b"\n") == 1
+
+
+def _batches(run: pathlib.Path) -> int:
+    return yaml.safe_load((run / "checkpoints" / "state.json").read_text())["batches"]
