@@ -1,6 +1,7 @@
 """`model.fit`: traces, learning, and gradients that are not finite."""
 
 import dataclasses
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ import tensorflow as tf
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.models import RNNSearch, TranslationLoss
+from rnnsearch_tf.training.callbacks import Limits
 from rnnsearch_tf.training.optimizers import build_optimizer
+from rnnsearch_tf.training.state import TrainingState
 from tiny_rnnsearch import END, PAIRS, SOURCE_SIZE, TARGET_SIZE, batch, dataset, randomize, tiny_config, tiny_model
 
 
@@ -89,6 +92,32 @@ def test_a_bad_batch_leaves_the_weights(policy):
     model.train_on_batch(batch())
     assert all(np.isfinite(np.array(v)).all() for v in model.trainable_variables)
     assert any((np.array(v) != old).any() for v, old in zip(model.trainable_variables, before))
+
+
+def test_a_bad_batch_leaves_the_means():
+    """One NaN does not stay in the epoch's loss, perplexity and gradient norm."""
+    model = compiled(tiny_model("float32"), run_eagerly=True, non_finite_gradient="skip")
+    bias = model.output_layer.b_softmax
+    healthy = bias.numpy()
+    model.train_step(batch())
+    bias.assign(np.full(bias.shape, np.nan))
+    model.train_step(batch())
+    bias.assign(healthy)
+    results = model.train_step(batch())
+    for name in ("loss", "perplexity", "gradient_norm"):
+        assert np.isfinite(float(results[name])) and float(results[name]) > 0, name
+
+
+def test_policy_error_stops_fit():
+    """The fit driver's callback raises; under `skip` the same training goes on."""
+    config = TrainingConfig()
+    for policy in ("error", "skip"):
+        model = compiled(tiny_model("float32"), run_eagerly=True, non_finite_gradient=policy)
+        model.output_layer.b_softmax.assign(np.full(TARGET_SIZE, np.nan))
+        limits = Limits(TrainingState(), dataclasses.replace(config, non_finite_gradient=policy))
+        expectation = pytest.raises(UserError, match="expected a finite gradient") if policy == "error" else nullcontext()
+        with expectation:
+            model.fit(dataset([PAIRS]), callbacks=[limits], verbose=0)
 
 
 def test_shrink_moves_all_weights_towards_zero():

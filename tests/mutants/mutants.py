@@ -1,0 +1,191 @@
+"""Planted faults, each with the tests that must turn red: data for run.py.
+
+A file is relative to the package; `old` occurs in it exactly once. A test is
+`folder/file.py::function` of tests/ (all its parameters); each named test must
+have at least one failing case.
+"""
+
+from typing import NamedTuple
+
+
+class Mutant(NamedTuple):
+    file: str
+    fault: str
+    old: str
+    new: str
+    tests: tuple
+
+
+LAYERS, WHOLE = "equations/test_layers.py", "equations/test_whole_sentence.py"
+RULES, START = "equations/test_optimizers.py", "equations/test_initialization.py"
+OBJECTIVE, HAND = "equations/test_training_objective.py", "gradients/test_hand_written.py"
+GRADIENTS, SAME = "gradients/test_model_gradients.py", "invariances/test_invariances.py"
+OPTIONS, SAVING, FIT = "model/test_options.py", "model/test_saving.py", "model/test_fit.py"
+
+EQUATIONS = [
+    Mutant("layers/gated_unit.py", "Keras's polarity of the update gate", "return state + z * (candidate - state)",
+           "return candidate + z * (state - candidate)",
+           (f"{LAYERS}::test_gated_unit_with_context", f"{LAYERS}::test_encoder", f"{WHOLE}::test_steps_of_a_search")),
+    Mutant("layers/gated_unit.py", "reset gate after the matrix, as cuDNN has it", "batched_product(r * state, U, dtype)",
+           "r * batched_product(state, U, dtype)",
+           (f"{LAYERS}::test_gated_unit_with_context", f"{LAYERS}::test_decoder_recurrence")),
+    Mutant("layers/encoder.py", "padding moves the state", "state = state + sources[1].read(j) * (new_state - state)",
+           "state = new_state", (f"{LAYERS}::test_encoder", f"{SAME}::test_more_padding_changes_nothing",
+                                 f"{SAME}::test_alone_or_in_a_batch")),
+    Mutant("layers/encoder.py", "backward states left in reverse", "tf.concat([forward, tf.reverse(backward, [0])], axis=-1)",
+           "tf.concat([forward, backward], axis=-1)", (f"{LAYERS}::test_encoder", f"{WHOLE}::test_logits")),
+    Mutant("layers/decoder.py", "s_0 from the forward half", "annotations[:, 0, annotations.shape[-1] // 2 :]",
+           "annotations[:, 0, : annotations.shape[-1] // 2]", (f"{LAYERS}::test_decoder_recurrence",)),
+    Mutant("layers/decoder.py", "s_0 from the last position", "annotations[:, 0, annotations.shape[-1] // 2 :]",
+           "annotations[:, -1, annotations.shape[-1] // 2 :]", (f"{LAYERS}::test_decoder_recurrence", f"{WHOLE}::test_logits")),
+    Mutant("layers/attention.py", "padding is attended", "tf.nn.softmax(tf.where(mask, energies, lowest))",
+           "tf.nn.softmax(energies)", (f"{LAYERS}::test_attention", f"{WHOLE}::test_logits",
+                                       f"{SAME}::test_search_alone_or_in_a_batch")),
+    Mutant("layers/attention.py", "minus infinity for padding", "tf.constant(energies.dtype.min / 2, energies.dtype)",
+           "tf.constant(float('-inf'), energies.dtype)",
+           (f"{SAME}::test_a_row_of_padding_gives_no_nan", f"{GRADIENTS}::test_a_row_of_padding_gives_no_nan_and_no_gradient")),
+    Mutant("layers/attention.py", "a softmax without the shift", "tf.nn.softmax(tf.where(mask, energies, lowest))",
+           "tf.exp(tf.where(mask, energies, lowest)) / tf.reduce_sum(tf.exp(tf.where(mask, energies, lowest)), -1, keepdims=True)",
+           (f"{LAYERS}::test_attention_at_large_energies",)),
+    Mutant("layers/attention.py", "no bias of the alignment model", "product(annotations, tensor(self.U_a), self.product_dtype), self.b_a)",
+           "product(annotations, tensor(self.U_a), self.product_dtype), None)", (f"{LAYERS}::test_attention", f"{WHOLE}::test_logits")),
+    Mutant("layers/deep_output.py", "maxout over halves", "pairs = tf.reshape(hidden, tf.concat([tf.shape(hidden)[:-1], [hidden.shape[-1] // 2, 2]], axis=0))",
+           "pairs = tf.stack(tf.split(hidden, 2, axis=-1), axis=-1)",
+           (f"{LAYERS}::test_maxout_takes_adjacent_pairs", f"{LAYERS}::test_deep_output")),
+    Mutant("layers/deep_output.py", "the hidden term's bias added twice", "hidden += product(context, tensor(self.C_o), self.product_dtype)",
+           "hidden += add_bias(product(context, tensor(self.C_o), self.product_dtype), self.b_o)",
+           (f"{LAYERS}::test_deep_output", f"{WHOLE}::test_sentence_losses")),
+    Mutant("layers/embedding.py", "the first word's term keeps the bias", "return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]",
+           "return vectors - tf.gather(tensor(self.E), ids) * tf.cast(ids == PAD_ID, vectors.dtype)[..., tf.newaxis]",
+           (f"{LAYERS}::test_word_embedding", f"{WHOLE}::test_logits", f"{WHOLE}::test_steps_of_a_search")),
+    Mutant("layers/softmax_loss.py", "smoothing weighs the right word by 1 - e only", "losses += label_smoothing * (own - tf.reduce_mean(logits, axis=-1))",
+           "losses -= label_smoothing * tf.reduce_mean(logits, axis=-1)",
+           (f"{LAYERS}::test_softmax_loss", f"{WHOLE}::test_sentence_losses", f"{WHOLE}::test_tied_embeddings")),
+    Mutant("models/rnnsearch.py", "every order updates with y_{i-1}", "words = tf.concat([later, tf.zeros_like(first)], axis=1)",
+           "words = previous", (f"{WHOLE}::test_logits", f"{WHOLE}::test_the_three_orders_differ", f"{WHOLE}::test_in_a_graph")),
+    Mutant("models/rnnsearch.py", "every order reads s_{i-1}", 'if self.config.decoder_order != "look_update_generate":',
+           "if True:", (f"{WHOLE}::test_logits", f"{WHOLE}::test_the_three_orders_differ", f"{SAME}::test_search_and_training_agree")),
+    Mutant("models/rnnsearch.py", "the target is not shifted", "tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)",
+           "target_ids", (f"{WHOLE}::test_logits", f"{SAME}::test_the_future_never_reaches_the_past",
+                          f"{SAME}::test_search_and_training_agree")),
+    Mutant("models/rnnsearch.py", "search updates even before the first word", "read = tf.where((previous_ids == PAD_ID)[..., tf.newaxis], before, updated)",
+           "read = updated", (f"{WHOLE}::test_steps_of_a_search", f"{SAME}::test_search_and_training_agree")),
+    Mutant("models/rnnsearch.py", "search keeps the old state", 'state = {"state": after}', 'state = {"state": before}',
+           (f"{WHOLE}::test_steps_of_a_search", f"{WHOLE}::test_greedy_search_by_steps", f"{SAME}::test_search_and_training_agree")),
+    Mutant("models/rnnsearch.py", "padding counts as target words", 'real = tf.where(inputs["target_ids"] != PAD_ID)',
+           'real = tf.where(inputs["target_ids"] >= PAD_ID)',
+           (f"{WHOLE}::test_sentence_losses", f"{SAME}::test_losses_alone_or_in_a_batch",
+            f"{GRADIENTS}::test_gradient_of_a_batch_is_the_sum_over_its_sentences")),
+]
+
+HAND_WRITTEN_GRADIENTS = [
+    Mutant("layers/gated_unit.py", "the reset gate's gradient lacks its derivative", "r_delta = reset_state_gradient * state * r * (1 - r)",
+           "r_delta = reset_state_gradient * state * r",
+           (f"{HAND}::test_encoder_recurrence", f"{HAND}::test_decoder_recurrence", f"{GRADIENTS}::test_against_automatic_differentiation")),
+    Mutant("layers/gated_unit.py", "no gradient straight to the previous state", "state_gradient = new_state_gradient * (1 - z) + reset_state_gradient * r",
+           "state_gradient = reset_state_gradient * r", (f"{HAND}::test_encoder_recurrence", f"{HAND}::test_decoder_recurrence")),
+    Mutant("layers/encoder.py", "the gradient enters padded steps", "gated_unit_gradient(total * kept, state",
+           "gated_unit_gradient(total, state",
+           (f"{HAND}::test_encoder_recurrence", f"{HAND}::test_nothing_flows_into_masked_places",
+            f"{GRADIENTS}::test_gradient_of_a_batch_is_the_sum_over_its_sentences")),
+    Mutant("layers/encoder.py", "the gradient stops at padded steps", "state_gradient + total * (1 - kept)", "state_gradient",
+           (f"{HAND}::test_encoder_recurrence", f"{GRADIENTS}::test_every_weight_by_central_differences")),
+    Mutant("layers/encoder.py", "U's gradient without the reset gate", "reset_state = gates[1] * before", "reset_state = before",
+           (f"{HAND}::test_encoder_recurrence", f"{GRADIENTS}::test_every_weight_by_central_differences")),
+    Mutant("layers/decoder.py", "no gradient through the context's weights", "annotations_gradient = tf.einsum(\"ibj,ibd->bjd\", alignments, context_deltas)",
+           "annotations_gradient = tf.einsum(\"ibj,ibd->bjd\", alignments, contexts_gradient)",
+           (f"{HAND}::test_decoder_recurrence", f"{GRADIENTS}::test_against_automatic_differentiation")),
+    Mutant("layers/decoder.py", "softmax gradient without its mean", "energy_delta = weighted - alignment * tf.reduce_sum(weighted, axis=-1, keepdims=True)",
+           "energy_delta = weighted", (f"{HAND}::test_decoder_recurrence", f"{GRADIENTS}::test_every_weight_by_central_differences")),
+    Mutant("layers/decoder.py", "keys' gradient without v_a", "state_gradient, v_a * projected_sum, v_a_gradient",
+           "state_gradient, projected_sum, v_a_gradient", (f"{HAND}::test_decoder_recurrence",)),
+    Mutant("layers/decoder.py", "no gradient from the query to the state", "state_delta = tf.concat([delta[:, size:], query_delta], axis=-1)",
+           "state_delta = tf.concat([delta[:, size:], 0 * query_delta], axis=-1)",
+           (f"{HAND}::test_decoder_recurrence", f"{GRADIENTS}::test_against_automatic_differentiation")),
+    Mutant("layers/decoder.py", "the outer gradient of a state arrives a step late", "gated_unit_gradient(carried + outer_state, state, unit",
+           "gated_unit_gradient(carried, state, unit",
+           (f"{HAND}::test_decoder_recurrence", f"{HAND}::test_nothing_flows_back_from_later_outputs_that_are_not_used")),
+    Mutant("layers/softmax_loss.py", "smoothing is not in the matrix's gradient", "matrix_gradient += label_smoothing * put", "pass",
+           (f"{HAND}::test_softmax_loss", f"{GRADIENTS}::test_every_weight_by_central_differences",
+            f"{OBJECTIVE}::test_an_update_follows_the_reference_gradient")),
+    Mutant("layers/softmax_loss.py", "each word's own weight forgotten in the bias", "tf.linalg.matvec(error, losses_gradient, transpose_a=True)",
+           "tf.reduce_sum(error, axis=0)", (f"{HAND}::test_softmax_loss",)),
+    Mutant("layers/embedding.py", "padding trains its embedding", "return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]",
+           "return vectors", (f"{GRADIENTS}::test_words_that_do_not_occur_get_exact_zeros", f"{WHOLE}::test_logits")),
+]
+
+TRAINING = [
+    Mutant("training/optimizers.py", "rho rounded to float32", "rho=tf.constant(self.rho, grad.dtype)", "rho=tf.cast(self.rho, grad.dtype)",
+           (f"{RULES}::test_adadelta",)),
+    Mutant("training/optimizers.py", "Adam's bias correction a step behind", "steps = tf.cast(self.iterations + 1, dtype)",
+           "steps = tf.cast(self.iterations + 2, dtype)", (f"{RULES}::test_adam",)),
+    Mutant("training/optimizers.py", "each variable cut by itself", "global_clipnorm=config.global_clipnorm", "clipnorm=config.global_clipnorm",
+           (f"{RULES}::test_adadelta", f"{RULES}::test_accumulated_gradients_are_averaged_then_cut", f"{OBJECTIVE}::test_reported_numbers")),
+    Mutant("training/optimizers.py", "epsilon left at Keras's default", "Adadelta(rho=config.rho, epsilon=config.epsilon, **common)",
+           "Adadelta(rho=config.rho, **common)", (f"{RULES}::test_adadelta", f"{SAVING}::test_loss_and_optimizer_configs_are_complete")),
+    Mutant("training/optimizers.py", "a gradient that is not finite is applied", "finite = tf.math.is_finite(norm)", "finite = tf.constant(True)",
+           (f"{RULES}::test_a_gradient_that_is_not_finite_changes_nothing", f"{FIT}::test_a_bad_batch_leaves_the_weights",
+            f"{FIT}::test_shrink_moves_all_weights_towards_zero")),
+    Mutant("training/optimizers.py", "the shrinking gradient is cut too", "return [tf.where(self._finite, c, g) for c, g in zip(cut, grads)]",
+           "return cut", (f"{RULES}::test_shrink_takes_a_tenth_of_the_weights_for_gradient_uncut",)),
+    Mutant("training/optimizers.py", "the policy is not saved", 'return super().get_config() | {"non_finite_gradient": self.non_finite_gradient}',
+           "return super().get_config()", (f"{SAVING}::test_loss_and_optimizer_configs_are_complete",)),
+    Mutant("training/callbacks.py", "training goes on whatever the gradient", 'self.config.non_finite_gradient == "error" and not math.isfinite(norm)',
+           "False", (f"{FIT}::test_policy_error_stops_fit",)),
+    Mutant("models/translation_model.py", "the mean is over sentences", 'count = sentences if self.over == "batch_mean" else tf.size(losses)',
+           "count = sentences", (f"{OBJECTIVE}::test_an_update_follows_the_reference_gradient", f"{OBJECTIVE}::test_loss_called_on_logits")),
+    Mutant("models/translation_model.py", "the loss per word is a mean of batches", "_update_finite(metric, mean, tf.size(nll))",
+           "_update_finite(metric, mean)", (f"{OBJECTIVE}::test_two_batches_weigh_by_their_words",)),
+    Mutant("models/translation_model.py", "smoothing is not handed on", "self.token_losses(inputs, loss.label_smoothing, training=True)",
+           "self.token_losses(inputs, training=True)", (f"{OBJECTIVE}::test_an_update_follows_the_reference_gradient",)),
+    Mutant("models/translation_model.py", "one NaN stays in the means", "weight = tf.where(finite, tf.cast(weight, tf.float64), 0.0)",
+           "return metric.update_state(value, sample_weight=weight)", (f"{FIT}::test_a_bad_batch_leaves_the_means",)),
+    Mutant("models/translation_model.py", "evaluation reports the smoothed loss", "_, nll = self.token_losses(inputs)",
+           "nll, _ = self.token_losses(inputs, label_smoothing=0.2)",
+           (f"{OBJECTIVE}::test_reported_numbers", f"{OBJECTIVE}::test_two_batches_weigh_by_their_words")),
+    Mutant("models/translation_model.py", "one trace a batch shape", "    def train_step(self, data):\n",
+           "    def make_train_function(self, force=False):\n        self.train_function = None\n"
+           "        return super().make_train_function(True)\n\n    def train_step(self, data):\n",
+           (f"{FIT}::test_one_trace_for_all_batch_shapes",)),
+]
+
+START_AND_OPTIONS = [
+    Mutant("layers/initializers.py", "W_a and U_a like the others", "stddev=0.001 if role == \"alignment\" else 0.01", "stddev=0.01",
+           (f"{START}::test_every_weight_has_its_distribution",)),
+    Mutant("layers/initializers.py", "a truncated normal", "return keras.initializers.RandomNormal(stddev=0.001", "return keras.initializers.TruncatedNormal(stddev=0.001",
+           (f"{START}::test_every_weight_has_its_distribution",)),
+    Mutant("layers/initializers.py", "recurrent matrices are Gaussian", "return np.linalg.svd(generator.normal(size=(size, size)))[0]",
+           "return generator.normal(size=(size, size)) * 0.01",
+           (f"{START}::test_every_weight_has_its_distribution", f"{START}::test_glorot_differs_from_the_paper_only_where_said")),
+    Mutant("layers/initializers.py", "every weight from one seed", "return int(self._generator.integers(2**31 - 1))", "return 5",
+           (f"{START}::test_no_two_weights_are_alike", f"{START}::test_the_seed_decides")),
+    Mutant("layers/initializers.py", "one orthogonal block for both gates", "_left_singular_vectors(generator, size) for _ in range(width // size)",
+           "_left_singular_vectors(np.random.default_rng(self.seed), size) for _ in range(width // size)",
+           (f"{START}::test_blocks_of_one_matrix_are_not_alike",)),
+    Mutant("layers/initializers.py", "v_a is not zero", "return keras.initializers.Zeros()", "return keras.initializers.RandomNormal(stddev=0.01, seed=seed)",
+           (f"{START}::test_every_weight_has_its_distribution",)),
+    Mutant("layers/deep_output.py", "a weight that is in no equation", "self.b_o = self.vector(\"b_o\", 2 * l) if biased else None",
+           "self.b_o = self.vector(\"b_o\", 2 * l) if biased else None\n        self.b_extra = self.vector(\"b_extra\", l)",
+           (f"{START}::test_groundhog_preset_has_84349101_parameters", f"{START}::test_paper_preset_has_the_parameters_of_the_formulas")),
+    Mutant("layers/decoder.py", "gate biases whatever the option", "3 * n if self.biases == \"all\" else n) if biased", "3 * n) if biased",
+           (f"{START}::test_biases_by_option", f"{LAYERS}::test_decoder_recurrence")),
+    Mutant("models/rnnsearch.py", "no dropout of annotations and states", "self.drop_hidden = Dropout(config.hidden_dropout,", "self.drop_hidden = Dropout(0.0,",
+           (f"{OPTIONS}::test_dropout_only_in_training",)),
+    Mutant("models/rnnsearch.py", "dropout in evaluation", "words = self.drop_words(self.source_embedding(source_ids), training=training)",
+           "words = self.drop_words(self.source_embedding(source_ids), training=True)", (f"{OPTIONS}::test_dropout_only_in_training",)),
+    Mutant("models/rnnsearch.py", "training dropout never handed on", "features = self.features(inputs[\"source_ids\"], inputs[\"target_ids\"], training)\n        real",
+           "features = self.features(inputs[\"source_ids\"], inputs[\"target_ids\"])\n        real", (f"{OPTIONS}::test_dropout_draws_anew_for_every_batch_of_fit",)),
+    Mutant("models/rnnsearch.py", "a tied model keeps a matrix of its own", "tied=config.tie_target_embeddings,", "tied=False,",
+           (f"{OPTIONS}::test_tied_embeddings_are_one_variable",)),
+    Mutant("models/rnnsearch.py", "the seed is not saved", '"seed": self.seed,\n        }', "}", (f"{SAVING}::test_model_config_is_complete",)),
+    Mutant("layers/dropout.py", "dropout's random state is not saved", 'store["seed_state"] = keras.ops.convert_to_numpy(self.seed_generator.state)',
+           "pass", (f"{SAVING}::test_dropout_goes_on_from_a_keras_file",)),
+    Mutant("layers/product.py", "products never in bfloat16", "left, right = tf.cast(left, dtype), tf.cast(right, dtype)", "pass",
+           (f"{OPTIONS}::test_mixed_bfloat16_is_close_to_float32",)),
+    Mutant("layers/product.py", "float64 through float32", "return tf.cast(result, result_dtype)", "return tf.cast(tf.cast(result, tf.float32), result_dtype)",
+           (f"{WHOLE}::test_logits", f"{SAME}::test_more_padding_changes_nothing")),
+    Mutant("layers/encoder.py", "a constructor argument is not saved", '("hidden_size", "biases", "initialization", "seed")', '("hidden_size", "biases", "seed")',
+           (f"{SAVING}::test_layer_config_is_complete",)),
+]
+
+MUTANTS = EQUATIONS + HAND_WRITTEN_GRADIENTS + TRAINING + START_AND_OPTIONS
