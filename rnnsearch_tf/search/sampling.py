@@ -1,0 +1,112 @@
+"""Random outputs from a model's own distribution, each sentence from its own seed."""
+
+from __future__ import annotations
+
+import typing
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.search import limits
+from rnnsearch_tf.search.interface import Step, add_hypotheses, state_shapes
+
+
+class Samples(typing.NamedTuple):
+    """One output a row."""
+
+    ids: tf.Tensor  # int32 [B, I], END_ID included, then PAD_ID
+    lengths: tf.Tensor  # int32 [B], END_ID counted
+    log_probabilities: tf.Tensor  # float32 [B], natural log under the model itself, at temperature 1
+    finished: tf.Tensor  # bool [B], False: cut at the maximum length, without END_ID
+
+
+def sample(
+    state, memory, step: Step, source_lengths, seeds, config: SearchConfig, *, temperature=1.0, maximum_lengths=None
+) -> Samples:
+    """One random output for every row, word by word: p(y_i) ∝ p_model(y_i | y_<i, x)^(1/temperature).
+
+    The temperature divides the logits: above 1 more varied, below 1 nearer to
+    greedy. Departure from the authors' program: what it calls temperature
+    multiplies the logits, so its 2 is 0.5 here. A row's output depends on its
+    seed and its sentence alone; equal seeds give equal outputs, in any batch.
+    PAD_ID is never drawn, nor what `config` forbids (the unknown word by
+    allow_unknown, the end symbol before the minimum length); the rest is drawn
+    in proportion. The beam's other options play no part.
+
+    Args:
+        state: nest of tensors [B, ...], the decoder's first state.
+        memory: nest of tensors [B, ...].
+        step: see :class:`~rnnsearch_tf.search.interface.Step`.
+        source_lengths: int32 [B], end symbol counted.
+        seeds: int64 [B].
+        config: the options of length and unknown word.
+        temperature: float or scalar tensor, above 0.
+        maximum_lengths: int32 [B], steps at most; None takes the limit of `config`.
+
+    Returns:
+        Samples.
+
+    Raises:
+        UsageError: the temperature is a number that is not above 0.
+    """
+    if not tf.is_tensor(temperature) and not temperature > 0:
+        raise UsageError(f"temperature: expected a number above 0, got {temperature}")
+    source_lengths = tf.cast(source_lengths, tf.int32)
+    minimum = limits.minimum_lengths(source_lengths, config)
+    maximum = limits.maximum_lengths(source_lengths, config) if maximum_lengths is None else maximum_lengths
+    maximum = tf.cast(maximum, tf.int32)
+    steps = tf.maximum(tf.reduce_max(maximum), 1)
+    noise = _noise(seeds, steps)  # [B, steps]
+    batch_size = tf.shape(source_lengths)[0]
+    state, memory = add_hypotheses(state), tf.nest.map_structure(tf.convert_to_tensor, memory)
+
+    def advance(time, previous_ids, state, totals, lengths, done, words):
+        log_probabilities, _, state = step(previous_ids[:, tf.newaxis], state, memory)
+        log_probabilities = tf.cast(log_probabilities[:, 0], tf.float64)  # [B, V]
+        word = _draw(log_probabilities, noise[:, time], temperature, time < minimum, config)
+        word = tf.where(done, PAD_ID, word)
+        gained = tf.cast(tf.gather(log_probabilities, word, batch_dims=1), tf.float32)
+        totals += tf.where(done, 0.0, tf.minimum(gained, 0.0))
+        lengths += tf.cast(~done, tf.int32)
+        done |= (word == END_ID) | (time + 1 >= maximum)
+        return time + 1, word, state, totals, lengths, done, words.write(time, word)
+
+    words = tf.TensorArray(tf.int32, size=0, dynamic_size=True, element_shape=source_lengths.shape)
+    zeros = tf.zeros([batch_size], tf.int32)
+    loop = (tf.constant(0), zeros, state, tf.zeros([batch_size]), zeros, tf.zeros([batch_size], tf.bool), words)
+    row = tf.TensorShape([None])
+    _, _, _, totals, lengths, _, words = tf.while_loop(
+        lambda time, previous_ids, state, totals, lengths, done, words: (time == 0) | ~tf.reduce_all(done),
+        advance,
+        loop,
+        shape_invariants=(tf.TensorShape([]), row, state_shapes(state), row, row, row, tf.TensorShape(None)),
+        parallel_iterations=1,
+    )
+    ids = tf.transpose(words.stack())  # [B, I]
+    return Samples(ids, lengths, totals, tf.reduce_any(ids == END_ID, axis=1))
+
+
+def _noise(seeds, steps):
+    """Numbers in [0, 1), float64 [B, steps]; the Philox generator fills from the left, so fewer steps give the same ones."""
+
+    def row(seed):
+        return tf.random.stateless_uniform([steps], seed=tf.stack([seed, 0]), dtype=tf.float64, alg="philox")
+
+    seeds = tf.concat([tf.cast(seeds, tf.int64), [0]], axis=0)  # one more: map_fn has no shape for none
+    return tf.map_fn(row, seeds, fn_output_signature=tf.TensorSpec([None], tf.float64))[:-1]
+
+
+def _draw(log_probabilities, noise, temperature, end_forbidden, config):
+    """The word where the cumulative probability passes the noise: int32 [B]."""
+    vocabulary_size = tf.shape(log_probabilities)[1]
+    ids = tf.range(vocabulary_size)
+    forbidden = (ids == PAD_ID) | ((ids == UNKNOWN_ID) & (not config.allow_unknown))  # [V]
+    forbidden |= end_forbidden[:, tf.newaxis] & (ids == END_ID)  # [B, V]
+    logits = log_probabilities / tf.cast(temperature, tf.float64)
+    logits = tf.where(forbidden, tf.constant(float("-inf"), tf.float64), logits)
+    weights = tf.exp(logits - tf.reduce_max(logits, axis=1, keepdims=True))
+    cumulative = tf.cumsum(weights, axis=1)
+    threshold = noise[:, tf.newaxis] * cumulative[:, -1:]  # below the last, as the noise is below 1
+    words = tf.searchsorted(cumulative, threshold, side="right")[:, 0]  # the first one above the threshold
+    return tf.minimum(words, vocabulary_size - 1)

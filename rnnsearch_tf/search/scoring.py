@@ -1,0 +1,70 @@
+"""Forced scoring: what a model thinks of an output that is given."""
+
+from __future__ import annotations
+
+import typing
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.search.interface import Step, add_hypotheses, state_shapes
+
+
+class Forced(typing.NamedTuple):
+    """What forcing returns; the sum over I is the score that beam search gives the same output."""
+
+    log_probabilities: tf.Tensor  # float32 [B, I], natural log of each target token; 0 at padding
+    alignments: tf.Tensor  # float32 [B, I, J]; 0 at padding
+
+
+def force(state, memory, step: Step, target_ids) -> Forced:
+    """The log-probability and the alignment of every token of given outputs.
+
+    log p(y | x) = Σ_i log p(y_i | y_<i, x): Bahdanau et al. 2015, eq. 2. The
+    unknown word and outputs of any length are scored, whatever search would allow.
+
+    Args:
+        state: nest of tensors [B, ...], the decoder's first state.
+        memory: nest of tensors [B, ...].
+        step: see :class:`~rnnsearch_tf.search.interface.Step`.
+        target_ids: int32 [B, I], I ≥ 1, padded with 0.
+
+    Returns:
+        Forced: padding adds nothing to a sum over I.
+
+    Example:
+        >>> def step(previous_ids, state, memory):
+        ...     half = tf.math.log(tf.fill(tf.concat([tf.shape(previous_ids), [3]], 0), 0.5))
+        ...     return half, tf.ones_like(half), state
+        >>> force(tf.zeros([1, 1]), (), step, tf.constant([[2, 1, 0]])).log_probabilities.numpy().round(3).tolist()
+        [[-0.6930000185966492, -0.6930000185966492, 0.0]]
+    """
+    target_ids = tf.cast(target_ids, tf.int32)
+    state, memory = add_hypotheses(state), tf.nest.map_structure(tf.convert_to_tensor, memory)
+    length = tf.shape(target_ids)[1]
+    previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)
+    by_position, previous_by_position = tf.transpose(target_ids), tf.transpose(previous_ids)  # [I, B]
+    batch_size = target_ids.shape[0]
+
+    def advance(i, state, log_probabilities, alignments):
+        step_log_probabilities, alignment, state = step(previous_by_position[i][:, tf.newaxis], state, memory)
+        chosen = tf.gather(step_log_probabilities[:, 0], by_position[i], batch_dims=1)  # [B]
+        chosen = tf.minimum(tf.cast(chosen, tf.float32), 0.0)  # as in the beam
+        alignment = tf.cast(alignment[:, 0], tf.float32)  # [B, J]
+        return i + 1, state, log_probabilities.write(i, chosen), alignments.write(i, alignment)
+
+    arrays = (
+        tf.TensorArray(tf.float32, size=length, element_shape=[batch_size]),
+        tf.TensorArray(tf.float32, size=length, element_shape=[batch_size, None]),
+    )
+    _, _, log_probabilities, alignments = tf.while_loop(
+        lambda i, *_: i < length,
+        advance,
+        (tf.constant(0), state, *arrays),
+        shape_invariants=(tf.TensorShape([]), state_shapes(state), tf.TensorShape(None), tf.TensorShape(None)),
+        parallel_iterations=1,
+    )
+    real = target_ids != PAD_ID  # [B, I]
+    log_probabilities = tf.where(real, tf.transpose(log_probabilities.stack()), 0.0)
+    alignments = tf.transpose(alignments.stack(), [1, 0, 2])  # [B, I, J]
+    return Forced(log_probabilities, tf.where(real[..., tf.newaxis], alignments, 0.0))

@@ -1,0 +1,109 @@
+"""Unknown words of an output, replaced through the alignment."""
+
+from __future__ import annotations
+
+import gzip
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
+from rnnsearch_tf.errors import UserError
+
+UNKNOWN_TOKEN = SPECIAL_TOKENS[UNKNOWN_ID]
+
+
+class Lexicon(tf.Module):
+    """A dictionary of single words, looked up in the graph.
+
+    Args:
+        translations: dict of source word to target word.
+    """
+
+    def __init__(self, translations: dict[str, str]):
+        super().__init__(name="lexicon")
+        translations = translations or {"": ""}  # a table cannot be empty
+        keys = tf.constant(list(translations), tf.string)
+        values = tf.constant(list(translations.values()), tf.string)
+        self.table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), default_value="")
+
+    @classmethod
+    def load(cls, path) -> "Lexicon":
+        """Read a file of `source-word target-word` lines, plain or .gz, UTF-8; empty lines are passed over.
+
+        Raises:
+            UserError: the file cannot be read, a line has not two words, or a
+                source word comes again with another translation; names file:line.
+        """
+        translations, first_seen = {}, {}
+        for number, line in enumerate(_lines(path), start=1):
+            words = line.split()
+            if not words:
+                continue
+            if len(words) != 2:
+                raise UserError(
+                    f"{path}:{number}: expected `source-word target-word`, got {len(words)} words: "
+                    f"{' '.join(words[:6])!r}; correct or remove the line"
+                )
+            source, target = words
+            if translations.setdefault(source, target) != target:
+                raise UserError(
+                    f"{path}:{number}: expected one translation of {source!r}, got {target!r} after "
+                    f"{translations[source]!r} in line {first_seen[source]}; keep one of the lines"
+                )
+            first_seen.setdefault(source, number)
+        return cls(translations)
+
+    def lookup(self, words):
+        """The translation of each word, the word itself where there is none: string tensor, same shape."""
+        found = self.table.lookup(words)
+        return tf.where(found == "", words, found)
+
+
+def replace_unknown(tokens, alignments, source_tokens, lexicon: Lexicon | None = None):
+    """Each unknown word becomes the most attended source word, or its translation.
+
+    Departure from Bahdanau et al. 2015, who leave [UNK] in the output; the rule
+    is that of Luong et al. 2015, with the attention in place of an aligner. The
+    end symbol is never copied: only the positions of real source words are compared.
+
+    Args:
+        tokens: RaggedTensor string [B, (I)], without the end symbol.
+        alignments: float [B, I, J], I and J at least the longest rows of either side.
+        source_tokens: RaggedTensor string [B, (J)], without the end symbol.
+        lexicon: translations of source words; None copies them.
+
+    Returns:
+        RaggedTensor string [B, (I)]; a row whose source is empty is left as it is.
+
+    Example:
+        >>> tokens, source = tf.ragged.constant([["<unk>", "dort"]]), tf.ragged.constant([["Zoe", "sleeps"]])
+        >>> replace_unknown(tokens, tf.constant([[[0.4, 0.1, 0.5], [0.0, 1.0, 0.0]]]), source).to_list()
+        [[b'Zoe', b'dort']]
+    """
+    source_lengths = tf.cast(source_tokens.row_lengths(), tf.int32)  # [B]
+    real = tf.range(tf.shape(alignments)[2]) < source_lengths[:, tf.newaxis]  # [B, J]
+    weights = tf.where(real[:, tf.newaxis], alignments, tf.constant(-1.0, alignments.dtype))  # weights are at least 0
+    rows = tf.cast(tokens.value_rowids(), tf.int32)  # [T], T tokens of the whole batch
+    columns = tf.range(tf.shape(rows)[0]) - tf.gather(tf.cast(tokens.row_starts(), tf.int32), rows)
+    unknown = (tokens.values == UNKNOWN_TOKEN) & (tf.gather(source_lengths, rows) > 0)
+
+    where = tf.cast(tf.reshape(tf.where(unknown), [-1]), tf.int32)  # [U], the unknown words
+    rows, columns = tf.gather(rows, where), tf.gather(columns, where)
+    best = tf.argmax(tf.gather_nd(weights, tf.stack([rows, columns], axis=1)), axis=1, output_type=tf.int32)  # [U]
+    words = tf.gather(source_tokens.values, tf.gather(tf.cast(source_tokens.row_starts(), tf.int32), rows) + best)
+    if lexicon is not None:
+        words = lexicon.lookup(words)
+    return tokens.with_values(tf.tensor_scatter_nd_update(tokens.values, where[:, tf.newaxis], words))
+
+
+def _lines(path):
+    """Lines of a UTF-8 text file, plain or .gz."""
+    number = 0
+    try:
+        with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
+            for number, line in enumerate(file, start=1):
+                yield line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}:{number}: expected UTF-8 text, got {error}; convert the file to UTF-8") from None
+    except (OSError, EOFError) as error:
+        raise UserError(f"{path}: expected a readable lexicon file, got {error}; check search.lexicon") from None

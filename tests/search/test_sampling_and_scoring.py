@@ -1,0 +1,125 @@
+"""Samples follow the model's distribution and their seeds; forced scores are the beam's own."""
+
+import collections
+import math
+
+import numpy as np
+import pytest
+import search_reference as reference
+import tensorflow as tf
+from search_toy import END, UNKNOWN, Toy
+
+from rnnsearch_tf.config import SearchConfig
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.search.beam import beam_search
+from rnnsearch_tf.search.sampling import sample
+from rnnsearch_tf.search.scoring import force
+
+
+def draw(toy, seeds, config=SearchConfig(), sentences=None, **options):
+    state, memory, lengths = toy.start(sentences)
+    run = tf.function(lambda *tensors: sample(*tensors[:2], toy.step, *tensors[2:], config, **options), autograph=False)
+    result = run(state, memory, lengths, tf.constant(seeds, tf.int64))
+    return type(result)(*(x.numpy() for x in result))
+
+
+def outputs(samples):
+    return [tuple(ids[:length].tolist()) for ids, length in zip(samples.ids, samples.lengths)]
+
+
+def distribution(toy, temperature, config):
+    """Probability of every output of the first sentence: the masked, tempered steps multiplied."""
+    minimum, maximum = reference.limits(int(toy.source_lengths[0]), config)
+    found, open_ends = {}, [((), 1.0, toy.first(0))]
+    for time in range(maximum):
+        longer = []
+        for words, probability, state in open_ends:
+            log_probabilities, _, after = toy.next(0, words[-1] if words else 0, state)
+            allowed = reference.words_allowed(toy, config) + ([END] if time >= minimum else [])
+            weights = {word: math.exp(log_probabilities[word] / temperature) for word in allowed}
+            for word, weight in weights.items():
+                longer.append(((*words, word), probability * weight / sum(weights.values()), after))
+        found.update({words: p for words, p, _ in longer if words[-1] == END or time + 1 == maximum})
+        open_ends = [entry for entry in longer if entry[0][-1] != END]
+    return found
+
+
+@pytest.mark.parametrize(
+    "temperature, options", [(1.0, {}), (2.0, {}), (0.5, dict(allow_unknown=False)), (1.0, dict(minimum_length_ratio=0.5))]
+)
+def test_frequencies_are_probabilities(temperature, options):
+    toy = Toy(seed=3, source_lengths=[3], spread=0.7)
+    config = SearchConfig(maximum_length_ratio=1.0, **options)
+    count = 4000
+    samples = draw(toy, np.arange(count), config, sentences=[0] * count, temperature=temperature)
+    expected = distribution(toy, temperature, config)
+    assert abs(sum(expected.values()) - 1) < 1e-9
+    counts = collections.Counter(outputs(samples))
+    assert set(counts) <= set(expected)
+    chi_square = sum((counts[key] - count * p) ** 2 / (count * p) for key, p in expected.items())
+    freedom = len(expected) - 1
+    # Chi-square has mean f and variance 2f; the seeds are fixed, so this never flickers.
+    assert abs(chi_square - freedom) < 3 * math.sqrt(2 * freedom)
+
+
+def test_log_probabilities_are_the_models_own():
+    toy = Toy(seed=4, vocabulary_size=8, source_lengths=(4, 2, 6))
+    config = SearchConfig(maximum_length_ratio=2.0)
+    samples = draw(toy, [5, 6, 7], config, temperature=3.0)
+    for sentence, words in enumerate(outputs(samples)):
+        expected, _ = toy.follow(sentence, words)
+        np.testing.assert_allclose(samples.log_probabilities[sentence], expected.sum(), atol=3e-6)
+        assert samples.finished[sentence] == (words[-1] == END)
+        assert END not in words[:-1] and len(words) <= 2 * toy.source_lengths[sentence]
+
+
+def test_a_seed_gives_its_sample_alone_or_in_any_batch():
+    toy = Toy(seed=4, vocabulary_size=8, source_lengths=(4, 2, 9, 4))
+    seeds = [11, -12, 2**62, 11]
+    together = draw(toy, seeds)
+    assert outputs(together) == outputs(draw(toy, seeds))
+    assert outputs(together) != outputs(draw(toy, [1, 2, 3, 4]))
+    for sentence, seed in enumerate(seeds):
+        assert outputs(draw(toy, [seed], sentences=[sentence])) == [outputs(together)[sentence]]
+
+
+def test_a_low_temperature_is_greedy_and_limits_hold():
+    toy = Toy(seed=8, vocabulary_size=8, source_lengths=(4, 2, 5))
+    config = SearchConfig(allow_unknown=False, minimum_length_ratio=1.0, maximum_length_ratio=2.0)
+    cold = draw(toy, [1, 2, 3], config, temperature=1e-4)
+    assert outputs(cold) == [tuple(reference.greedy(toy, sentence, config)[0]) for sentence in range(3)]
+    assert UNKNOWN not in cold.ids
+    short = draw(toy, [1, 2, 3], config, maximum_lengths=tf.constant([1, 2, 3]))
+    assert short.lengths.tolist() == [1, 2, 3] and not short.finished.any()
+
+
+def test_a_temperature_of_zero_is_refused():
+    with pytest.raises(UsageError, match="temperature: expected a number above 0, got 0"):
+        draw(Toy(), [1, 2, 3], temperature=0)
+
+
+@pytest.mark.parametrize("shrinking", [False, True])
+def test_forced_score_is_the_beams(shrinking):
+    toy = Toy(seed=6, vocabulary_size=9, source_lengths=(5, 3, 4), end_bias=1.0)
+    config = SearchConfig(beam_size=5, nbest=5, length_penalty=0.0, shrinking_beam=shrinking)
+    state, memory, lengths = toy.start()
+    result = beam_search(state, memory, toy.step, lengths, config)
+    for n in range(5):
+        forced = force(state, memory, toy.step, result.ids[:, n])
+        there = result.lengths[:, n].numpy() > 0
+        totals = tf.reduce_sum(forced.log_probabilities, axis=1)
+        np.testing.assert_allclose(totals[there], result.scores[:, n][there], atol=1e-6)
+        np.testing.assert_allclose(forced.alignments[there], result.alignments[:, n][there], atol=1e-6)
+
+
+def test_forced_scores_are_the_references_at_every_token():
+    toy = Toy(seed=6, vocabulary_size=9, source_lengths=(5, 3, 4))
+    target_ids = np.array([[4, 2, 8, 3, 1], [1, 0, 0, 0, 0], [7, 7, 1, 0, 0]], np.int32)
+    state, memory, _ = toy.start(extra_padding=2)
+    forced = force(state, memory, toy.step, target_ids)
+    for sentence, ids in enumerate(target_ids):
+        length, j = np.count_nonzero(ids), toy.source_lengths[sentence]
+        log_probabilities, alignments = toy.follow(sentence, ids[:length])
+        np.testing.assert_allclose(forced.log_probabilities[sentence, :length], log_probabilities, atol=1e-6)
+        np.testing.assert_allclose(forced.alignments[sentence, :length, :j], alignments, atol=1e-6)
+        assert not np.any(forced.log_probabilities[sentence, length:]) and not np.any(forced.alignments[sentence, length:])
