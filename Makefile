@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test setup clean
+.PHONY: demo test mutants setup clean
 demo: setup
 	$(BIN)/rnnsearch demo --output runs/demo
 
@@ -19,3 +19,6 @@ setup: .venv/installed
 
 clean:
 	rm -rf .venv runs
+
+mutants: setup
+	$(BIN)/python tests/mutants/run.py

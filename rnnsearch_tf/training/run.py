@@ -17,7 +17,7 @@ from rnnsearch_tf.data.files import Pairs
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import TranslationLoss, build_model
 from rnnsearch_tf.text.pipeline import build_text, load_text
-from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule
+from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, progress
 from rnnsearch_tf.training.development import DevelopmentBleu
 from rnnsearch_tf.training.optimizers import build_optimizer
 from rnnsearch_tf.training.state import TrainingState, load_state, save_state
@@ -85,7 +85,7 @@ def report_parameters(model):
 def _fit(model, config, texts, pairs, state, callbacks):
     """``model.fit``; a resumed training first finishes the epoch it was in."""
     settings = config.training
-    if state.epoch >= settings.epochs:
+    if state.epoch >= settings.epochs or progress(state, settings) >= 1.0:
         return
     epochs = lambda first: training_dataset(*texts, pairs, config.data, settings.seed, epoch=first)  # noqa: E731
     fit = dict(callbacks=callbacks, verbose=0)
