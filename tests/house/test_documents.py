@@ -1,0 +1,64 @@
+"""What the documents say is there: commands, files, examples."""
+
+import doctest
+import importlib
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MODULES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in sorted((ROOT / "rnnsearch_tf").rglob("*.py"))
+    if ">>> " in path.read_text(encoding="utf-8")
+]
+
+
+def test_readme_shows_the_two_commands_and_make_has_them():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in ("demo", "test"):
+        assert f"make {target}" in README
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+def test_files_named_in_the_readme_exist():
+    block = README.split("## Follow one sentence")[1].split("## Train on your own text")[0]
+    for name in re.findall(r"`([a-z_]+/[a-z_]+\.py|[a-z_]+\.py)`", block):
+        assert (ROOT / "rnnsearch_tf" / name).exists(), name
+    for name in re.findall(r"`((?:configs|benchmarks|notebooks|docs)/[\w.\-]+)`", README):
+        assert (ROOT / name).exists(), name
+    for name in re.findall(r"\]\((docs/[\w.\-]+)\)", README):
+        assert (ROOT / name).exists(), name
+
+
+def test_verbs_named_in_the_readme_exist():
+    from rnnsearch_tf.cli.main import VERBS
+
+    for verb in re.findall(r"^    rnnsearch ([a-z\-]+) ", README, re.MULTILINE):
+        assert verb in VERBS
+
+
+def test_every_configuration_loads():
+    from rnnsearch_tf.config import load_config
+
+    paths = sorted((ROOT / "configs").glob("*.yaml"))
+    assert len(paths) >= 6
+    for path in paths:
+        load_config(path)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_in_docstrings(module):
+    result = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.attempted and not result.failed
+
+
+def test_notebooks_run(monkeypatch):
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    monkeypatch.setenv("NOTEBOOK_EPOCHS", "1")
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        assert not any("class " in cell.source for cell in notebook.cells if cell.cell_type == "code")
+        nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
