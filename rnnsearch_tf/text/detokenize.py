@@ -7,7 +7,7 @@ remembers, whether a quotation is open, is a count of the quotes so far.
 
 import tensorflow as tf
 
-from rnnsearch_tf.text.characters import ALPHA, CURRENCY, EAST_ASIAN, SPACE
+from rnnsearch_tf.text.characters import ALPHA, CURRENCY, EAST_ASIAN, IDEOGRAPH, SPACE
 
 _UNESCAPE = [  # text that Moses has escaped, in the order of detokenizer.perl
     (" @-@ ", "-"),
@@ -72,22 +72,17 @@ def _attachments(words, rows, language):
     matches = tf.strings.regex_full_match
     previous, following = _neighbours(words, rows)  # string [T]; "" at the ends of a row
 
-    def undecided(fits):  # the first rule that fits a token decides
-        nonlocal decided
-        fits, decided = fits & ~decided, fits | decided
-        return fits
-
-    decided = tf.zeros_like(rows, tf.bool)
-    east_asian = undecided(matches(words, f"[{EAST_ASIAN}].*"))
-    opens = undecided(matches(words, rf"[{CURRENCY}(\[{{¿¡]+"))
-    closes = undecided(matches(words, r"[,.?!:;\\%}\])]+"))
-    spaced = closes & matches(words, r"[?!:;\\%]") & (language == "fr")  # quel chien ?
+    east_asian = matches(words, f"[{EAST_ASIAN}].*")
+    opens = matches(words, rf"[{CURRENCY}(\[{{¿¡]+")
+    closes = matches(words, r"[,.?!:;\\%}\])]+")
+    spaced = matches(words, r"[?!:;\\%]") & (language == "fr")  # quel chien ?
     closes |= east_asian & matches(previous, f".*[{EAST_ASIAN}]")
     if language == "en":
-        closes |= undecided(matches(words, f"'[{ALPHA}].*") & (previous != ""))  # it 's
-    if language == "fr":
-        opens |= undecided(matches(words, f".*[{ALPHA}]'") & matches(following, f"[{ALPHA}].*"))  # l' homme
-    quotes = undecided(matches(words, "['\"„“`]+"))
+        closes |= matches(words, f"'[{ALPHA}].*") & ~matches(words, f"'[{IDEOGRAPH}].*")  # it 's
+    if language == "fr":  # l' homme; the one rule that could fit beside another
+        letter = matches(following, f"[{ALPHA}].*") & ~matches(following, f"[{IDEOGRAPH}].*")
+        opens |= ~east_asian & matches(words, f".*[{ALPHA}]'") & letter
+    quotes = matches(words, "['\"„“`]+")
     possessive = quotes & (words == "'") & matches(previous, ".*s") & (language == "en")  # the Jones ' house
     closing = _closing_quotes(words, rows, quotes, possessive)
     return closes | closing, opens | (quotes & ~closing), spaced

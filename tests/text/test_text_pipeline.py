@@ -106,6 +106,13 @@ def test_unicode_forms_are_those_of_python(form):
     assert [[token.decode() for token in row] for row in text.tokenize(tf.constant(lines)).to_list()] == expected
 
 
+def test_invalid_bytes_become_the_replacement_character():
+    text = build_text(TextConfig(), ["a"])
+    assert text.tokenize(tf.constant([b"a\xffb \xc3", b"\xed\xa0\x80c"])).to_list() == [
+        [token.encode() for token in tokens] for tokens in (["a", "\ufffd", "b", "\ufffd"], ["\ufffd"] * 3 + ["c"])
+    ]
+
+
 def test_lower_case_comes_after_the_tokens():
     """Mr. keeps its period because it is an abbreviation, and only with its capital."""
     text = build_text(TextConfig(lowercase=True), ["Mr. X"])

@@ -56,6 +56,7 @@ FRENCH = [
     "Prends-le, va-t'en, presqu'île, l'œuvre, l’homme d’été.",
     "C.-à-d. ceci, ch.-l. cela, n/réf. X, p.ex. 3, S.A.R. Le roi.",
     "'l'' d'' 'x' l' homme l'1 1'l l'« d'",
+    "l'日本 d'한국 l'ア ア'a '日'",
     "J'ai 3,5 km, 1 000,50 €, 12h30 à l'I.U.T.",
 ]
 
