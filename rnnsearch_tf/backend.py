@@ -7,12 +7,19 @@ from rnnsearch_tf.errors import UsageError
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-import keras  # noqa: E402  the variables above are read at import
 
-if keras.backend.backend() != "tensorflow":
-    raise UsageError(
-        f"rnnsearch_tf: expected Keras on its TensorFlow backend, got {keras.backend.backend()!r}; "
-        "set KERAS_BACKEND=tensorflow before Python starts"
-    )
+def _require_tensorflow(backend):
+    if backend != "tensorflow":
+        raise UsageError(
+            f"rnnsearch_tf: expected Keras on its TensorFlow backend, got {backend!r}; "
+            "set KERAS_BACKEND=tensorflow before Python starts"
+        )
+
+
+_require_tensorflow(os.environ["KERAS_BACKEND"])  # before the import: another backend may not even be installed
+
+import keras  # noqa: E402
+
+_require_tensorflow(keras.backend.backend())  # Keras may have been imported before, with another setting
 
 __all__ = ["keras"]

@@ -144,6 +144,9 @@ def _use_utf8():
 
 def _explain(error: Exception) -> int:
     """One line about the error, and the exit code."""
+    if "KeyboardInterrupt" in str(error):  # TensorFlow wraps one that reaches Python code it is running
+        _say("interrupted")
+        return EXIT_INTERRUPTED
     if isinstance(error, UserError):
         _say(f"error: {error}")
         return error.exit_code

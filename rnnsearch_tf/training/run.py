@@ -19,6 +19,7 @@ from rnnsearch_tf.models import TranslationLoss, build_model
 from rnnsearch_tf.text.pipeline import build_text, load_text
 from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, progress
 from rnnsearch_tf.training.development import DevelopmentBleu
+from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.optimizers import build_optimizer
 from rnnsearch_tf.training.state import TrainingState, load_state, save_state
 
@@ -52,8 +53,10 @@ def train(config, output, resume=False):
         compile_model(model, config)
     report_parameters(model)
     callbacks, saver = _callbacks(run, config, state, texts)
+    interruption = Interruption()
     try:
-        _fit(model, config, texts, pairs, state, callbacks)
+        with interruption:
+            _fit(model, config, texts, pairs, state, [*callbacks, interruption])
     except KeyboardInterrupt:
         save_state(run / "checkpoints", model, state)
         print(f"\ninterrupted; everything is saved. Go on with: rnnsearch train --output {run} --resume", file=sys.stderr)

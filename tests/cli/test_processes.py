@@ -10,20 +10,20 @@ import time
 import yaml
 
 RNNSEARCH = [sys.executable, "-m", "rnnsearch_tf"]
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}  # pytest's own has it
 
 TRAINING = {
     "data": {"corpus": "phrasebook", "phrasebook_size": 60, "batching": "bucketed", "batch_size": 8},
     "model": dict(embedding_size=8, hidden_size=8, alignment_size=8, maxout_size=8, output_rank=None),
-    "training": dict(epochs=2000, evaluate_sentences=4, evaluate_every=50),
+    "training": dict(epochs=2000, evaluate_sentences=4, evaluate_every=10),
     "search": dict(beam_size=2),
 }
 
 
 def test_a_finished_line_in_is_a_finished_line_out(run_folder):
     """One line at a time through a pipe that stays open; then bytes that are no UTF-8."""
-    with subprocess.Popen(
-        [*RNNSEARCH, "translate", "--model", run_folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with subprocess.Popen([*RNNSEARCH, "translate", "--model", run_folder], env=ENVIRONMENT, **pipes) as process:
         answers = []
         for line in (b"The door is white.\n", b"\n", b"caf\xe9 \xff\n"):
             process.stdin.write(line)

