@@ -11,7 +11,7 @@ PACKAGE = pathlib.Path(__file__).parents[2] / "rnnsearch_tf"
 ORDER = ["text", "data", "layers", "models", "search", "translation", "evaluation", "training", "cli"]
 """A room may import those before it."""
 
-FOUNDATION = {"config", "errors", "backend", "run_folder", "configs"}
+FOUNDATION = {"config", "options", "errors", "backend", "run_folder", "configs"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -1,0 +1,264 @@
+"""Every option of the project, once: its default, its unit, its meaning, its limits.
+
+One small dataclass per section of the YAML file, and the presets. ``config.py`` reads
+and checks files against what is declared here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from rnnsearch_tf.errors import UsageError
+
+PAD_ID, END_ID, UNKNOWN_ID = 0, 1, 2
+"""Ids of the special tokens, in both vocabularies. Id 0 pads, and stands for
+"no word" where the previous word of the first target position is asked for."""
+
+SPECIAL_TOKENS = ("<pad>", "</s>", "<unk>")
+"""The first three lines of every vocabulary file."""
+
+
+def option(default, meaning, *, unit=None, choices=None, minimum=None, maximum=None, above=None):
+    """One option: a dataclass field that carries its documentation and its limits."""
+    limits = dict(meaning=meaning, unit=unit, choices=choices, minimum=minimum, maximum=maximum, above=above)
+    return dataclasses.field(default=default, metadata=limits)
+
+
+@dataclasses.dataclass(frozen=True)
+class TextConfig:
+    """How the text of one side becomes tokens, and tokens become ids."""
+
+    language: str = option("en", "language of this side; decides tokenization rules", choices=("en", "fr", "de"))
+    tokenization: str = option(
+        "moses",
+        "moses: Moses rules, no escaping, no aggressive hyphens; space: the text is tokenized already, "
+        "tokens are separated by spaces; sentencepiece: subword pieces of the raw text",
+        choices=("moses", "space", "sentencepiece"),
+    )
+    unicode_form: str = option(
+        "NFC", "Unicode normal form taken first", choices=("NFC", "NFKC", "none")
+    )
+    lowercase: bool = option(False, "lower-case the text; the papers keep case")
+    vocabulary_size: int = option(
+        30_001, "entries, the special tokens included (the paper's shortlist: 30,001 symbols)", unit="tokens", minimum=4
+    )
+    minimum_count: int = option(1, "words rarer than this in the training text stay out (not for sentencepiece)", minimum=1)
+    vocabulary: str | None = option(None, "ready vocabulary file, one token a line; null builds it from the training text")
+
+
+@dataclasses.dataclass(frozen=True)
+class DataConfig:
+    """Where the pairs come from and how they are batched."""
+
+    corpus: str = option("files", "files: the four paths below; phrasebook: the built-in corpus", choices=("files", "phrasebook"))
+    folder: str | None = option(None, "folder that the four paths are relative to; null: the current folder")
+    train_source: str | None = option(None, "training text, source side, one sentence a line, plain or .gz")
+    train_target: str | None = option(None, "training text, target side")
+    development_source: str | None = option(None, "development text, source side")
+    development_target: str | None = option(None, "development text, target side")
+    phrasebook_size: int = option(4_000, "training pairs of the built-in corpus", unit="pairs", minimum=10)
+    phrasebook_seed: int = option(1, "seed of the built-in corpus", minimum=0)
+    maximum_source_length: int = option(
+        50, "longer sentences are left out of training, the end symbol not counted", unit="tokens", minimum=1
+    )
+    maximum_target_length: int = option(50, "the same for the target side", unit="tokens", minimum=1)
+    on_bad_line: str = option(
+        "error", "invalid UTF-8 or an empty line: error stops at it; skip counts and reports it", choices=("error", "skip")
+    )
+    batching: str = option(
+        "paper",
+        "paper: read 20 batches of pairs, sort them by length, cut, shortest first; "
+        "bucketed: tf.data's bucket_by_sequence_length; unsorted: as they come",
+        choices=("paper", "bucketed", "unsorted"),
+    )
+    batch_size: int = option(80, "sentence pairs of one update", unit="pairs", minimum=1)
+    batches_read_ahead: int = option(20, "batches sorted together under batching: paper", unit="batches", minimum=1)
+    bucket_width: int = option(2, "lengths that share a bucket under batching: bucketed", unit="tokens", minimum=1)
+    shuffle_buffer: int = option(
+        200_000, "pairs held in memory to shuffle an epoch; 0 keeps the order of the files", unit="pairs", minimum=0
+    )
+    shuffle_batches: int = option(
+        0, "batches held to shuffle their order after sorting; 0 keeps it, as the authors' program did", unit="batches", minimum=0
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelConfig:
+    """Architecture of RNNsearch; sizes by the paper's letters."""
+
+    embedding_size: int = option(620, "word embedding, m", unit="units", minimum=1)
+    hidden_size: int = option(1000, "gated units of the decoder and of each encoder direction, n", unit="units", minimum=1)
+    alignment_size: int = option(1000, "hidden layer of the alignment model, n'", unit="units", minimum=1)
+    maxout_size: int = option(500, "maxout units of the deep output, l", unit="units", minimum=1)
+    output_rank: int | None = option(620, "output matrix factored l → rank → V; null: one matrix l → V", unit="units", minimum=1)
+    decoder_order: str = option(
+        "look_generate_update",
+        "look_generate_update: y_i is read out of s_{i-1}, then s_i = f(s_{i-1}, y_i, c_i) (the authors' program); "
+        "paper: y_i is read out of s_{i-1}, and s_i = f(s_{i-1}, y_{i-1}, c_i) (Appendix A.2.2); "
+        "look_update_generate: s_i = f(s_{i-1}, y_{i-1}, c_i), then y_i is read out of s_i (eq. 4)",
+        choices=("look_generate_update", "paper", "look_update_generate"),
+    )
+    biases: str = option(
+        "groundhog",
+        "groundhog: on the embeddings, the candidate states, s_0, the hidden term of the readout and the softmax; "
+        "none: as the formulas are printed; all: on the gates and the alignment model too",
+        choices=("groundhog", "none", "all"),
+    )
+    initialization: str = option(
+        "paper",
+        "paper: N(0, 0.01²), alignment N(0, 0.001²), orthogonal recurrent matrices, v_a and biases 0; "
+        "glorot: Glorot uniform in place of the two normal distributions and of the zeros of v_a",
+        choices=("paper", "glorot"),
+    )
+    tie_target_embeddings: bool = option(
+        False, "the output matrix is the target embedding; needs output_rank (or maxout_size) = embedding_size"
+    )
+    embedding_dropout: float = option(0.0, "share of embedding components dropped in training", minimum=0.0, maximum=0.95)
+    hidden_dropout: float = option(
+        0.0, "share of annotation and decoder-state components dropped in training, before attention and deep output",
+        minimum=0.0, maximum=0.95,
+    )
+    readout_dropout: float = option(0.0, "share of maxout outputs dropped in training", minimum=0.0, maximum=0.95)
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingConfig:
+    """Objective, optimizer, how long, how often to look."""
+
+    optimizer: str = option("adadelta", "update rule", choices=("adadelta", "adam", "sgd"))
+    learning_rate: float = option(1.0, "step size", above=0.0)
+    rho: float = option(0.95, "Adadelta: decay of its running averages", minimum=0.0, maximum=1.0)
+    epsilon: float = option(1e-6, "Adadelta or Adam: added for numerical stability", above=0.0)
+    beta_1: float = option(0.9, "Adam: decay of the gradient's average", minimum=0.0, maximum=1.0)
+    beta_2: float = option(0.999, "Adam: decay of the squared gradient's average", minimum=0.0, maximum=1.0)
+    momentum: float = option(0.0, "SGD: momentum", minimum=0.0, maximum=1.0)
+    schedule: str = option(
+        "constant",
+        "learning rate over time: constant; or cosine, from the warm-up's end down to 0 at the end of training (updates or minutes)",
+        choices=("constant", "cosine"),
+    )
+    warmup_updates: int = option(0, "updates over which the learning rate rises from 0", unit="updates", minimum=0)
+    global_clipnorm: float | None = option(
+        1.0, "the gradient over all parameters together is cut to this L2 norm; null: not cut", above=0.0
+    )
+    loss_reduction: str = option(
+        "sum",
+        "what the gradient is of: sum of all words' losses in the batch (the authors' program); "
+        "batch_mean: divided by sentences; token_mean: divided by target tokens",
+        choices=("sum", "batch_mean", "token_mean"),
+    )
+    label_smoothing: float = option(0.0, "share of probability spread evenly over the vocabulary", minimum=0.0, maximum=0.95)
+    accumulate: int = option(1, "batches whose gradients are averaged into one update", unit="batches", minimum=1)
+    non_finite_gradient: str = option(
+        "error",
+        "when a gradient has NaN or Inf: error stops training; skip leaves the weights as they are for that update; "
+        "shrink takes 0.1·θ for gradient, as the authors' program did",
+        choices=("error", "skip", "shrink"),
+    )
+    precision: str = option(
+        "float32", "numbers computed with; mixed_bfloat16: matrix products in bfloat16, the rest in float32",
+        choices=("float32", "mixed_bfloat16", "float64"),
+    )
+    epochs: int = option(5, "passes over the training text", unit="epochs", minimum=1)
+    maximum_updates: int | None = option(None, "stop after this many updates", unit="updates", minimum=1)
+    maximum_minutes: float | None = option(
+        None, "stop after this much training time, evaluation and resumed parts included", unit="minutes", above=0.0
+    )
+    evaluate_every: int | None = option(None, "updates between development BLEUs; null: every epoch", unit="updates", minimum=1)
+    evaluate_sentences: int = option(1000, "development sentences translated for it", unit="sentences", minimum=1)
+    evaluate_beam_size: int = option(1, "beam size of those translations", minimum=1)
+    evaluate_after: int = option(0, "no development BLEU before this many updates", unit="updates", minimum=0)
+    checkpoint_every_minutes: float = option(10.0, "time between saved training states", unit="minutes", above=0.0)
+    patience: int | None = option(None, "stop after this many evaluations without a better BLEU; null: never", minimum=1)
+    tensorboard: bool = option(False, "write TensorBoard events, with attention images, to RUN/tensorboard")
+    seed: int = option(1234, "seed of initialization, shuffling and dropout", minimum=0)
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchConfig:
+    """Beam search. The defaults are the usual rules; preset groundhog has the authors'."""
+
+    beam_size: int = option(12, "hypotheses kept at each step", unit="hypotheses", minimum=1)
+    nbest: int = option(1, "translations returned per sentence, at most beam_size", minimum=1)
+    shrinking_beam: bool = option(
+        False, "true: every finished hypothesis takes its place out of the beam (the authors' program); false: fixed beam"
+    )
+    length_penalty: float = option(
+        1.0, "hypotheses are ranked by log-probability / length^A, the end symbol counted; 0: by log-probability",
+        minimum=0.0,
+    )
+    normalize_after: bool = option(
+        False, "true: search by plain log-probability and apply length_penalty only to rank the finished hypotheses"
+    )
+    minimum_length_ratio: float = option(
+        0.0, "the end symbol is forbidden for the first ⌊ratio · source length⌋ steps, end symbol counted (authors: 0.5)",
+        minimum=0.0,
+    )
+    maximum_length_ratio: float = option(3.0, "at most this many steps per source token, end symbol counted", above=0.0)
+    extra_length: int = option(0, "steps allowed beyond that", unit="tokens", minimum=0)
+    allow_unknown: bool = option(True, "false: the unknown word is never produced")
+    replace_unknown: bool = option(
+        False, "each unknown word becomes the most attended source word, or its translation in the lexicon"
+    )
+    lexicon: str | None = option(None, "file of `source-word target-word` lines for replace_unknown")
+    batch_size: int = option(64, "sentences translated at once", unit="sentences", minimum=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """The whole configuration: one attribute per section of the YAML file."""
+
+    preset: str | None = option(
+        None, "groundhog: what the authors' program did; paper: Appendix A of the paper as printed", choices=("groundhog", "paper")
+    )
+    source: TextConfig = dataclasses.field(default_factory=TextConfig)
+    target: TextConfig = dataclasses.field(default_factory=lambda: TextConfig(language="fr"))
+    data: DataConfig = dataclasses.field(default_factory=DataConfig)
+    model: ModelConfig = dataclasses.field(default_factory=ModelConfig)
+    training: TrainingConfig = dataclasses.field(default_factory=TrainingConfig)
+    search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
+
+    def __post_init__(self):
+        _check_together(self)
+
+
+_FAITHFUL = {
+    "data": dict(batching="paper", batch_size=80, batches_read_ahead=20, shuffle_batches=0),
+    "model": dict(
+        embedding_size=620, hidden_size=1000, alignment_size=1000, maxout_size=500, initialization="paper",
+        tie_target_embeddings=False, embedding_dropout=0.0, hidden_dropout=0.0, readout_dropout=0.0,
+    ),
+    "training": dict(
+        optimizer="adadelta", learning_rate=1.0, rho=0.95, epsilon=1e-6, global_clipnorm=1.0, loss_reduction="sum",
+        schedule="constant", warmup_updates=0, label_smoothing=0.0, accumulate=1,
+    ),
+    "search": dict(shrinking_beam=True, length_penalty=0.0, minimum_length_ratio=0.5, maximum_length_ratio=3.0),
+}
+
+PRESETS = {
+    "groundhog": _FAITHFUL
+    | {
+        "model": _FAITHFUL["model"]
+        | dict(output_rank=620, decoder_order="look_generate_update", biases="groundhog"),
+        "training": _FAITHFUL["training"] | dict(non_finite_gradient="shrink"),
+    },
+    "paper": _FAITHFUL | {"model": _FAITHFUL["model"] | dict(output_rank=None, decoder_order="paper", biases="none")},
+}
+"""What each preset fixes; a YAML file may still override any of it."""
+
+
+def _check_together(config: Config) -> None:
+    """Checks that need more than one option."""
+    model, training, search = config.model, config.training, config.search
+    if model.tie_target_embeddings and (model.output_rank or model.maxout_size) != model.embedding_size:
+        name = "output_rank" if model.output_rank else "maxout_size"
+        raise UsageError(
+            f"model.tie_target_embeddings: expected model.{name} = model.embedding_size = {model.embedding_size}, "
+            f"got {model.output_rank or model.maxout_size}; set model.{name}={model.embedding_size}"
+        )
+    if search.nbest > search.beam_size:
+        raise UsageError(f"search.nbest: expected at most search.beam_size = {search.beam_size}, got {search.nbest}")
+    if training.schedule == "cosine" and not (training.maximum_updates or training.maximum_minutes):
+        raise UsageError(
+            "training.schedule: cosine needs training.maximum_updates or training.maximum_minutes, got neither; set one"
+        )
