@@ -91,11 +91,14 @@ def _fit(model, config, texts, pairs, state, callbacks):
     if state.epoch >= settings.epochs or progress(state, settings) >= 1.0:
         return
     epochs = lambda first: training_dataset(*texts, pairs, config.data, settings.seed, epoch=first)  # noqa: E731
-    fit = dict(callbacks=callbacks, verbose=0)
+    fit = dict(callbacks=callbacks, verbose=0, shuffle=False)
     model.stop_training = False
     if state.batches_of_epoch:
         rest = epochs(state.epoch).skip(state.batches_of_epoch)
-        model.fit(rest, initial_epoch=state.epoch, epochs=state.epoch + 1, **fit)
+        if next(iter(rest.take(1)), None) is None:  # stopped after the epoch's last batch
+            state.epoch, state.batches_of_epoch = state.epoch + 1, 0
+        else:
+            model.fit(rest, initial_epoch=state.epoch, epochs=state.epoch + 1, **fit)
     if state.epoch < settings.epochs and not model.stop_training:
         model.fit(epochs(state.epoch), initial_epoch=state.epoch, epochs=settings.epochs, **fit)
 
