@@ -123,15 +123,15 @@ class ProgressLine(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + (0.5 if self.terminal else 60)
-            self._write(logs, end="")
+            self._write(self.state.epoch, logs, end="")
 
     def on_epoch_end(self, epoch, logs=None):
-        self._write(logs, end="\n")
+        self._write(epoch, logs, end="\n")
 
-    def _write(self, logs, end):
+    def _write(self, epoch, logs, end):
         state = self.state
         text = (
-            f"epoch {state.epoch + 1:>3}  batch {state.batches:>7}  {state.seconds / 60:6.1f} min  "
+            f"epoch {epoch + 1:>3}  batch {state.batches:>7}  {state.seconds / 60:6.1f} min  "
             f"loss {logs['loss']:.3f}  perplexity {logs['perplexity']:.2f}  "
             f"{logs['target_tokens_per_second']:.0f} tokens/s  gradient {logs['gradient_norm']:.2f}"
         )
