@@ -9,6 +9,8 @@ import time
 
 import yaml
 
+from rnnsearch_tf.cli.main import run
+
 RNNSEARCH = [sys.executable, "-m", "rnnsearch_tf"]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}  # pytest's own has it
 
@@ -49,31 +51,44 @@ def test_a_reader_that_leaves_ends_it_quietly(tmp_path):
 
 
 def test_ctrl_c_saves_and_resume_goes_on(tmp_path):
-    config, run = tmp_path / "c.yaml", tmp_path / "run"
+    config, output = tmp_path / "c.yaml", tmp_path / "run"
     config.write_text(yaml.safe_dump(TRAINING))
     started = time.monotonic()
     with subprocess.Popen(
-        [*RNNSEARCH, "train", "--config", config, "--output", run], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*RNNSEARCH, "train", "--config", config, "--output", output], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        while not (run / "best" / "model.weights.h5").exists():
+        while not (output / "best" / "model.weights.h5").exists():
             assert process.poll() is None and time.monotonic() - started < 120
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors.decode()
     assert out == b""
-    assert f"rnnsearch train --output {run} --resume" in errors.decode()
+    assert f"rnnsearch train --output {output} --resume" in errors.decode()
     assert "Traceback" not in errors.decode()
-    batches = _batches(run)
+    batches = _batches(output)
 
     limit = ["--set", f"training.maximum_updates={batches + 20}"]
-    words = [*RNNSEARCH, "train", "--output", run, "--resume", *limit]
+    words = [*RNNSEARCH, "train", "--output", output, "--resume", *limit]
     done = subprocess.run(words, capture_output=True, timeout=120)
     assert done.returncode == 0, done.stderr.decode()
-    assert _batches(run) == batches + 20
+    assert _batches(output) == batches + 20
     assert yaml.safe_load(done.stdout)["batches"] == batches + 20
     assert done.stdout.count(b"\n") == 1
 
 
-def _batches(run: pathlib.Path) -> int:
-    return yaml.safe_load((run / "checkpoints" / "state.json").read_text())["batches"]
+def test_a_training_stopped_after_the_last_batch_of_an_epoch_goes_on(tmp_path, capsys):
+    config = tmp_path / "c.yaml"
+    config.write_text(yaml.safe_dump(TRAINING))
+    words = ["train", "--config", str(config), "--output", str(tmp_path / "run"), "--set"]
+    assert run([*words, "training.epochs=1"]) == 0
+    one_epoch = _batches(tmp_path / "run")
+    words[4] = str(tmp_path / "second")
+    assert run([*words, f"training.maximum_updates={one_epoch}"]) == 0
+    assert run([*words, f"training.maximum_updates={one_epoch + 3}", "--resume"]) == 0
+    assert _batches(tmp_path / "second") == one_epoch + 3
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def _batches(folder: pathlib.Path) -> int:
+    return yaml.safe_load((folder / "checkpoints" / "state.json").read_text())["batches"]
