@@ -62,7 +62,7 @@ EQUATIONS = [
            "losses -= label_smoothing * tf.reduce_mean(logits, axis=-1)",
            (f"{LAYERS}::test_softmax_loss", f"{WHOLE}::test_sentence_losses", f"{WHOLE}::test_tied_embeddings")),
     Mutant("models/rnnsearch.py", "every order updates with y_{i-1}", "words = tf.concat([later, tf.zeros_like(first)], axis=1)",
-           "words = previous", (f"{WHOLE}::test_logits", f"{WHOLE}::test_the_three_orders_differ", f"{WHOLE}::test_in_a_graph")),
+           "words = previous", (f"{WHOLE}::test_logits", f"{WHOLE}::test_the_three_orders_differ")),
     Mutant("models/rnnsearch.py", "every order reads s_{i-1}", 'if self.config.decoder_order != "look_update_generate":',
            "if True:", (f"{WHOLE}::test_logits", f"{WHOLE}::test_the_three_orders_differ", f"{SAME}::test_search_and_training_agree")),
     Mutant("models/rnnsearch.py", "the target is not shifted", "tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)",
@@ -89,7 +89,7 @@ HAND_WRITTEN_GRADIENTS = [
            (f"{HAND}::test_encoder_recurrence", f"{HAND}::test_nothing_flows_into_masked_places",
             f"{GRADIENTS}::test_gradient_of_a_batch_is_the_sum_over_its_sentences")),
     Mutant("layers/encoder.py", "the gradient stops at padded steps", "state_gradient + total * (1 - kept)", "state_gradient",
-           (f"{HAND}::test_encoder_recurrence", f"{GRADIENTS}::test_every_weight_by_central_differences")),
+           (f"{HAND}::test_encoder_recurrence",)),  # the model uses no state at a padded place, so it cannot see this one
     Mutant("layers/encoder.py", "U's gradient without the reset gate", "reset_state = gates[1] * before", "reset_state = before",
            (f"{HAND}::test_encoder_recurrence", f"{GRADIENTS}::test_every_weight_by_central_differences")),
     Mutant("layers/decoder.py", "no gradient through the context's weights", "annotations_gradient = tf.einsum(\"ibj,ibd->bjd\", alignments, context_deltas)",
