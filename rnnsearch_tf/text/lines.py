@@ -1,5 +1,6 @@
 """Lines of a plain or .gz text file, one at a time, with errors that name file and line."""
 
+import codecs
 import gzip
 import zlib
 
@@ -19,6 +20,7 @@ def read_lines(path):
     try:
         with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
             for number, line in enumerate(file, start=1):
+                line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
                 yield _decode(line.rstrip(b"\r\n"), path, number)
     except FileNotFoundError:
         raise UserError(f"{path}: expected a text file, found none; check the path") from None

@@ -54,6 +54,12 @@ def test_file_is_one_token_a_line_and_comes_back(tmp_path):
     assert Vocabulary.load(path).size == 6
 
 
+def test_byte_order_mark_and_carriage_returns_are_no_part_of_a_token(tmp_path):
+    path = tmp_path / "vocabulary.txt"
+    path.write_bytes("\ufeff<pad>\r\n</s>\r\n<unk>\r\na\r\n".encode())
+    assert Vocabulary.load(path).tokens == [*SPECIALS, "a"]
+
+
 @pytest.mark.parametrize("ending", [".txt", ".txt.gz"])
 def test_training_text_may_be_plain_or_gzip(tmp_path, ending):
     path = tmp_path / f"train{ending}"
