@@ -32,6 +32,7 @@ class DevelopmentBleu(keras.callbacks.Callback):
         self.texts, self.metrics_log = texts, metrics_log
         self.sentences = sentences
         self._translator = None
+        self._evaluated = None  # batches at the last evaluation
 
     def on_train_batch_end(self, batch, logs=None):
         every = self.config.training.evaluate_every
@@ -50,6 +51,7 @@ class DevelopmentBleu(keras.callbacks.Callback):
             return
         if state.batches / settings.accumulate < settings.evaluate_after:
             return
+        self._evaluated = state.batches
         if self._translator is None:
             self._translator = Translator.from_model(self.model, *self.texts, self.config)
         sources, references = self.sentences
@@ -72,6 +74,13 @@ class DevelopmentBleu(keras.callbacks.Callback):
         if settings.patience and state.evaluations_since_best >= settings.patience:
             print(f"stopping: {settings.patience} evaluations without a better BLEU", file=sys.stderr)
             self.model.stop_training = True
+
+    def finish(self):
+        """Evaluate the last weights too, and see that there are some in RUN/best."""
+        if self._evaluated != self.state.batches:
+            self.evaluate()
+        if self.state.best_bleu is None:
+            self.keep()
 
     def keep(self):
         """Write the present weights to RUN/best, in one move."""

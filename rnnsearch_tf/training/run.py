@@ -52,7 +52,7 @@ def train(config, output, resume=False):
         model, state = build_model(config, *(text.vocabulary.size for text in texts)), TrainingState()
         compile_model(model, config)
     report_parameters(model)
-    callbacks, saver = _callbacks(run, config, state, texts)
+    callbacks, development = _callbacks(run, config, state, texts)
     interruption = Interruption()
     try:
         with interruption:
@@ -61,9 +61,9 @@ def train(config, output, resume=False):
         save_state(run / "checkpoints", model, state)
         print(f"\ninterrupted; everything is saved. Go on with: rnnsearch train --output {run} --resume", file=sys.stderr)
         raise
+    development.set_model(model)  # a training that was over already has not met fit
+    development.finish()
     save_state(run / "checkpoints", model, state)
-    if saver.sentences is None or state.best_bleu is None:
-        saver.keep()
     return {"best_bleu": state.best_bleu, "batches": state.batches, "minutes": state.seconds / 60, "run": str(run)}
 
 
@@ -105,9 +105,9 @@ def _fit(model, config, texts, pairs, state, callbacks):
 
 def _callbacks(run, config, state, texts):
     clock, log = Clock(state), MetricsLog(run / "metrics.jsonl", state)
-    development = Pairs.from_config(config, "development")
+    pairs = Pairs.from_config(config, "development")
     limit = config.training.evaluate_sentences
-    sentences = development and tuple(zip(*itertools.islice(development, limit)))  # (sources, references)
+    sentences = pairs and tuple(zip(*itertools.islice(pairs, limit)))  # (sources, references)
     evaluation = DevelopmentBleu(run, state, clock, config, texts, sentences, log)
     saving = SaveState(run / "checkpoints", state, config.training.checkpoint_every_minutes)
     callbacks = [clock, Schedule(state, config.training), Limits(state, config.training), log, ProgressLine(state)]
