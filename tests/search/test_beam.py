@@ -109,10 +109,10 @@ def test_early_stop_gives_the_answer_of_a_full_search(options, nbest):
 
 @pytest.mark.parametrize("shrinking", [False, True])
 def test_a_sentence_alone_is_the_sentence_in_a_batch(shrinking):
-    toy = Toy(seed=5, vocabulary_size=11, source_lengths=(3, 9, 1, 5, 7, 2, 2, 4))
+    toy = Toy(seed=5, vocabulary_size=11, source_lengths=(3, 9, 1, 5, 2, *[8] * 12))
     config = SearchConfig(beam_size=4, nbest=3, shrinking_beam=shrinking, minimum_length_ratio=0.5, maximum_length_ratio=2.0)
-    together = search(toy, config)
-    for sentence in range(8):
+    together = search(toy, config)  # some sentences that are done stay in the computation, some are taken out
+    for sentence in range(6):
         alone = search(toy, config, [sentence], extra_padding=2)
         for n, length in enumerate(alone.lengths[0]):
             assert together.lengths[sentence, n] == length
@@ -125,9 +125,10 @@ def test_a_sentence_alone_is_the_sentence_in_a_batch(shrinking):
 
 @pytest.mark.parametrize("shrinking", [False, True])
 def test_alignments_and_scores_follow_the_survivors(shrinking):
-    toy = Toy(seed=7, vocabulary_size=10, source_lengths=(6, 4, 5))
-    config = SearchConfig(beam_size=6, nbest=6, shrinking_beam=shrinking, maximum_length_ratio=2.0)
+    toy = Toy(seed=7, vocabulary_size=10, source_lengths=(6, 4, 5), end_bias=2.0)
+    config = SearchConfig(beam_size=6, nbest=6, shrinking_beam=shrinking, minimum_length_ratio=0.75, maximum_length_ratio=2.0)
     result = search(toy, config)
+    assert np.all(result.lengths[:, :2] >= 4)  # long enough to have changed places
     for sentence, n in itertools.product(range(3), range(6)):
         length, j = result.lengths[sentence, n], toy.source_lengths[sentence]
         log_probabilities, alignments = toy.follow(sentence, result.ids[sentence, n, :length])

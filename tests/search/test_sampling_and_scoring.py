@@ -100,10 +100,11 @@ def test_a_temperature_of_zero_is_refused():
 
 @pytest.mark.parametrize("shrinking", [False, True])
 def test_forced_score_is_the_beams(shrinking):
-    toy = Toy(seed=6, vocabulary_size=9, source_lengths=(5, 3, 4), end_bias=1.0)
-    config = SearchConfig(beam_size=5, nbest=5, length_penalty=0.0, shrinking_beam=shrinking)
+    toy = Toy(seed=6, vocabulary_size=9, source_lengths=(5, 4, 6), end_bias=2.0)
+    config = SearchConfig(beam_size=5, nbest=5, length_penalty=0.0, shrinking_beam=shrinking, minimum_length_ratio=0.75)
     state, memory, lengths = toy.start()
     result = beam_search(state, memory, toy.step, lengths, config)
+    assert np.all(result.lengths[:, :2] >= 4)
     for n in range(5):
         forced = force(state, memory, toy.step, result.ids[:, n])
         there = result.lengths[:, n].numpy() > 0
