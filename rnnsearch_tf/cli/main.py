@@ -13,6 +13,7 @@ import importlib
 import logging
 import os
 import sys
+import warnings
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.errors import UsageError, UserError
@@ -51,7 +52,10 @@ def run(argv=None) -> int:
     logging.basicConfig(format="rnnsearch: %(message)s", level=logging.WARNING, stream=sys.stderr, force=True)
     try:
         _use_utf8()
-        code = _dispatch(argv)
+        with warnings.catch_warnings():
+            if not os.environ.get("RNNSEARCH_DEBUG"):
+                warnings.simplefilter("ignore")  # Python's warnings are for developers; ours are logged
+            code = _dispatch(argv)
         sys.stdout.flush()
         return code
     except SystemExit as stop:  # argparse, after --help

@@ -65,13 +65,14 @@ def test_what_has_arrived_on_a_pipe_is_handed_on(monkeypatch):
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as stdin:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stdin))
+        ending = threading.Timer(2, os.close, [writing])  # whoever waits for ten lines gets them all at the end
+        ending.start()
         batches = read_batches("-", 10)
         os.write(writing, b"one\ntwo\nthr")
-        assert next(batches) == ["one", "two"]  # would hang if it waited for ten lines
+        assert next(batches) == ["one", "two"]
         os.write(writing, b"ee\n" + b"x\n" * 12)
         assert next(batches) == ["three"] + ["x"] * 9
         assert next(batches) == ["x"] * 3
-        threading.Timer(0.1, os.close, [writing]).start()
         assert list(batches) == []
 
 
@@ -107,6 +108,9 @@ def test_results_are_one_line_each(tmp_path, capsys):
         data = (tmp_path / name).read_bytes()
         data = gzip.decompress(data) if name.endswith("gz") else data
         assert data.decode() == "é\n\ntwo lines here\n"
+    with Output(tmp_path / "streamed") as output:
+        output.write(["x"])
+        assert (tmp_path / "streamed").read_text() == "x\n"  # a reader has it before the end
     with Output() as output:
         output.write(["x"])
     assert capsys.readouterr().out == "x\n"

@@ -5,6 +5,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import yaml
@@ -26,12 +27,15 @@ def test_a_finished_line_in_is_a_finished_line_out(run_folder):
     """One line at a time through a pipe that stays open; then bytes that are no UTF-8."""
     pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with subprocess.Popen([*RNNSEARCH, "translate", "--model", run_folder], env=ENVIRONMENT, **pipes) as process:
+        watchdog = threading.Timer(120, process.kill)  # whoever waits for more input waits for ever
+        watchdog.start()
         answers = []
         for line in (b"The door is white.\n", b"\n", b"caf\xe9 \xff\n"):
             process.stdin.write(line)
             process.stdin.flush()
-            answers.append(process.stdout.readline())  # would hang if the answer waited for more input
+            answers.append(process.stdout.readline())
         rest, errors = process.communicate(b"She goes.", timeout=60)  # a last line without its newline
+        watchdog.cancel()
     assert process.returncode == 0
     assert all(line.endswith(b"\n") for line in answers)
     assert [bool(line.strip()) for line in answers] == [True, False, True]
@@ -80,14 +84,14 @@ def test_ctrl_c_saves_and_resume_goes_on(tmp_path):
 def test_a_training_stopped_after_the_last_batch_of_an_epoch_goes_on(tmp_path, capsys):
     config = tmp_path / "c.yaml"
     config.write_text(yaml.safe_dump(TRAINING))
-    words = ["train", "--config", str(config), "--output", str(tmp_path / "run"), "--set"]
-    assert run([*words, "training.epochs=1"]) == 0
-    one_epoch = _batches(tmp_path / "run")
-    words[4] = str(tmp_path / "second")
+    one_epoch = 12  # pairs, at batch_size 1
+    words = ["train", "--config", str(config), "--output", str(tmp_path / "run"), "--set", "data.batch_size=1"]
+    words += ["--set", f"data.phrasebook_size={one_epoch}"]
+    words += ["--set", "training.evaluate_after=1000", "--set"]
     assert run([*words, f"training.maximum_updates={one_epoch}"]) == 0
     assert run([*words, f"training.maximum_updates={one_epoch + 3}", "--resume"]) == 0
-    assert _batches(tmp_path / "second") == one_epoch + 3
-    assert len(capsys.readouterr().out.splitlines()) == 3
+    assert _batches(tmp_path / "run") == one_epoch + 3
+    assert len(capsys.readouterr().out.splitlines()) == 2
 
 
 def _batches(folder: pathlib.Path) -> int:

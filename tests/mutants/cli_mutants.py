@@ -1,0 +1,71 @@
+"""Planted faults of the command line, the Translator and the evaluation; see mutants.py."""
+
+from mutants import Mutant
+
+LINES, HELP, PAIRS, TRANSLATE = "cli/test_lines.py", "cli/test_help.py", "cli/test_pairs.py", "cli/test_translate.py"
+PROCESSES, BAD_CLI, BAD_CONFIG = "cli/test_processes.py", "bad_input/test_bad_cli.py", "bad_input/test_bad_config.py"
+BLEU, LINKS, PLOTS = "evaluation/test_bleu.py", "evaluation/test_alignment_links.py", "evaluation/test_plots.py"
+
+COMMAND_LINE = [
+    Mutant("cli/lines.py", "waits for a full batch", "if lines and not _more_waits(stream):", "if False:",
+           (f"{LINES}::test_what_has_arrived_on_a_pipe_is_handed_on",)),
+    Mutant("cli/lines.py", "a last line without newline is lost", "    if rest:\n", "    if False:\n", (f"{LINES}::test_every_line_comes_once",)),
+    Mutant("cli/lines.py", "every Unicode line break ends a line", '(rest + chunk).split(b"\\n")',
+           '"\\n".join((rest + chunk).decode("utf-8", "surrogateescape").splitlines() + [""]).encode("utf-8", "surrogateescape").split(b"\\n")',
+           (f"{LINES}::test_every_line_comes_once",)),
+    Mutant("cli/lines.py", "the shorter file decides", "if counts[0] != counts[1]:", "if False:",
+           (f"{LINES}::test_unequal_files_are_an_error_with_both_counts_before_anything_is_read", f"{LINES}::test_unequal_pipes_too",
+            f"{PAIRS}::test_unequal_line_counts")),
+    Mutant("cli/lines.py", "results are held back", "        if flush:\n            self.flush()", "        pass",
+           (f"{LINES}::test_results_are_one_line_each",)),
+    Mutant("cli/lines.py", "a line break in a result", '" ".join(line.splitlines()) if _breaks(line) else line', "line",
+           (f"{LINES}::test_results_are_one_line_each",)),
+    Mutant("cli/main.py", "a missing option is told before an unknown one", "raise UsageError(f\"unknown option {name}{_nearest(name, self.option_names)}; "
+           "see {self.prog} --help\")", "break", (f"{HELP}::test_wrong_usage_is_one_line_and_exit_2",)),
+    Mutant("cli/main.py", "errors on standard output", "file=sys.stderr, flush=True)", "flush=True)",
+           (f"{HELP}::test_a_real_process_exits_2_too", f"{BAD_CLI}::test_whatever_happens_is_one_line")),
+    Mutant("cli/main.py", "a traceback when the reader has gone", "except BrokenPipeError:", "except ZeroDivisionError:",
+           (f"{PROCESSES}::test_a_reader_that_leaves_ends_it_quietly",)),
+    Mutant("cli/main.py", "Ctrl-C is an ordinary failure", "    except KeyboardInterrupt:\n        _say(\"interrupted\")\n        return EXIT_INTERRUPTED",
+           "    except KeyboardInterrupt:\n        _say(\"interrupted\")\n        return EXIT_FAILED",
+           (f"{BAD_CLI}::test_whatever_happens_is_one_line",)),
+    Mutant("cli/shared.py", "TensorFlow before the arguments", "import yaml\n", "import keras\nimport yaml\n",
+           (f"{HELP}::test_no_verb_imports_tensorflow_for_help_or_for_wrong_usage",)),
+    Mutant("cli/fidelity.py", "a departure is not marked", "(False, False): \"neither\"", "(False, False): \"both\"",
+           (f"{HELP}::test_fidelity_marks_what_departs",)),
+    Mutant("run_folder.py", "an incomplete folder passes", "    if missing:\n", "    if False:\n",
+           (f"{BAD_CLI}::test_a_folder_that_is_no_run", f"{BAD_CLI}::test_a_run_that_was_never_evaluated")),
+    Mutant("config.py", "an unknown key passes", "        if key not in fields:\n", "        if key not in fields:\n            continue\n        if False:\n",
+           (f"{BAD_CONFIG}::test_a_wrong_file_is_named_with_what_was_expected_and_what_came",)),
+    Mutant("config.py", "limits are not checked", "if limit is not None and not fine(value, limit):", "if False:",
+           (f"{BAD_CONFIG}::test_a_wrong_file_is_named_with_what_was_expected_and_what_came", f"{HELP}::test_wrong_usage_is_one_line_and_exit_2")),
+]
+
+EVALUATION = [
+    Mutant("evaluation/bleu.py", "case is never counted", "sacrebleu.BLEU(tokenize=tokenize, lowercase=lowercase,",
+           "sacrebleu.BLEU(tokenize=tokenize, lowercase=True,", (f"{BLEU}::test_bleu_is_sacrebleus", f"{BLEU}::test_case_counts_unless_asked_otherwise")),
+    Mutant("evaluation/bleu.py", "buckets shifted by one", "max(length - 1, 0) // width", "length // width", (f"{BLEU}::test_buckets_by_length",)),
+    Mutant("evaluation/alignment.py", "links to the end symbol", "words[:-1, :-1] if", "words[:-1, :] if",
+           (f"{LINKS}::test_the_end_symbols_are_left_out_even_where_they_have_the_most_attention",)),
+    Mutant("evaluation/alignment.py", "target before source", "sorted((int(j), i) for i, j in", "sorted((i, int(j)) for i, j in",
+           (f"{LINKS}::test_each_target_word_is_linked_to_its_largest_weight",)),
+    Mutant("evaluation/plots.py", "black is one", 'cmap="gray"', 'cmap="gray_r"', (f"{PLOTS}::test_source_on_top_target_at_the_side_black_is_zero",)),
+    Mutant("evaluation/words.py", "unknown words of the reference are overlooked", "any(UNKNOWN_ID in ids for ids in pair)", "UNKNOWN_ID in pair[0]",
+           (f"{PAIRS}::test_sentences_without_unknown_words_on_either_side",)),
+]
+
+TRANSLATOR = [
+    Mutant("translation.py", "results in the order of the batches", "results[source.index] = translation", "results[len(results) - 1 - source.index] = translation",
+           (f"{TRANSLATE}::test_one_line_for_one_line_the_empty_ones_included",)),
+    Mutant("translation.py", "the score without the end symbol", "log_probabilities[row, : len(ids)].sum", "log_probabilities[row, : len(ids) - 1].sum",
+           (f"{PAIRS}::test_scores_are_natural_logarithms_with_the_end_symbol", f"{PAIRS}::test_a_translation_scores_what_the_search_said")),
+    Mutant("translation.py", "an overlong sentence is not cut", "if len(tokens) <= limit:", "if True:",
+           (f"{TRANSLATE}::test_an_overlong_sentence_is_cut_with_a_warning",)),
+    Mutant("translation.py", "every sentence draws the same samples whatever the seed", "+ (seed << 32)", "", (f"{PAIRS}::test_samples_are_counted_scored_and_sorted",)),
+    Mutant("translation.py", "the lexicon is not used", "lexicon = self._lexicon(config.lexicon) if config.replace_unknown and config.lexicon else None",
+           "lexicon = None", (f"{TRANSLATE}::test_unknown_words_are_replaced",)),
+    Mutant("translation.py", "options of the call are dropped", "config = dataclasses.replace(self.config.search, **changes)", "config = self.config.search",
+           (f"{TRANSLATE}::test_options_reach_the_search", f"{TRANSLATE}::test_moses_nbest_lists")),
+    Mutant("training/run.py", "an epoch without a rest is trained", "if next(iter(rest.take(1)), None) is None:", "if False:",
+           (f"{PROCESSES}::test_a_training_stopped_after_the_last_batch_of_an_epoch_goes_on",)),
+]
