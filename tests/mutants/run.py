@@ -1,7 +1,7 @@
 """Plant each fault of mutants.py in a copy of the package and see the named tests turn red.
 
     python tests/mutants/run.py                 every fault
-    python tests/mutants/run.py encoder 7       those whose file or description has the word, or by number
+    python tests/mutants/run.py encoder 7 20-30 those whose file or description has the word, or by number
     python tests/mutants/run.py --list
 
 Exit code 0: every fault was caught. A fault whose text is no longer in its file is an
@@ -11,15 +11,20 @@ error too: the list has to follow the code.
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 
-from mutants import MUTANTS
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+sys.dont_write_bytecode = True
+
+import keras  # noqa: F401, E402  imported once, here; each fault runs in a fork of this process
+import pytest  # noqa: E402
+import tensorflow_text  # noqa: F401, E402
+from mutants import MUTANTS  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PACKAGE = "rnnsearch_tf"
+PACKAGE, OUTPUT = "rnnsearch_tf", "output.txt"
 
 
 def plant(mutant, folder):
@@ -41,21 +46,51 @@ def caught(mutant):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         plant(mutant, folder)
-        environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-m", "pytest", "-q", "-rf", "--tb=line", "-p", "no:cacheprovider"]
-        command += [f"tests/{test}" for test in mutant.tests]
-        result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    failed = [line for line in result.stdout.splitlines() if line.startswith("FAILED ")]
+        code = in_a_child(run_tests, mutant.tests, folder)
+        output = (folder / OUTPUT).read_text(encoding="utf-8")
+    failed = [line for line in output.splitlines() if line.startswith("FAILED ")]
     green = [test for test in mutant.tests if not any(line.startswith(f"FAILED tests/{test}") for line in failed)]
-    if result.returncode == 1 and not green:
+    if code == 1 and not green:
         return True, failed[0]
-    return False, f"still green: {', '.join(green)}\n{result.stdout[-1500:]}{result.stderr[-500:]}"
+    return False, f"exit code {code}; still green: {', '.join(green)}\n{output[-1500:]}"
+
+
+def in_a_child(function, *arguments):
+    """Exit code of the function in a forked process, which has TensorFlow imported already."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(int(function(*arguments)))
+        finally:
+            os._exit(70)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def run_tests(tests, folder):
+    """pytest on the tests of the copy; what it prints goes to a file there."""
+    descriptor = os.open(folder / OUTPUT, os.O_WRONLY | os.O_CREAT)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    options = ["-q", "-rf", "--tb=line", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    code = pytest.main([*options, *(f"tests/{test}" for test in tests)])
+    sys.stdout.flush()
+    return code
 
 
 def chosen(words):
+    """(number, mutant) of those asked for: a number, a range `20-30`, a word of the file name or of the fault."""
     for number, mutant in enumerate(MUTANTS, start=1):
-        if not words or any(word == str(number) or word in mutant.file or word in mutant.fault for word in words):
+        if not words or any(matches(word, number, mutant) for word in words):
             yield number, mutant
+
+
+def matches(word, number, mutant):
+    first, dash, last = word.partition("-")
+    if first.isdigit():
+        return int(first) <= number <= int(last if dash else first)
+    return word in mutant.file or word in mutant.fault
 
 
 def main(arguments):

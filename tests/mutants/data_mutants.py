@@ -1,0 +1,78 @@
+"""Planted faults of the data side, see mutants.py: the built-in corpus, files, batching, datasets, the doctor."""
+
+from mutants import Mutant
+
+PHRASES, FRENCH = "data/test_phrasebook.py", "data/test_phrasebook_french.py"
+FILES, BATCHES = "data/test_files.py", "data/test_batching.py"
+DATASET, DOCTOR, BAD = "data/test_dataset.py", "data/test_check.py", "bad_input/test_bad_data.py"
+AGREE = f"{FRENCH}::test_determiners_and_adjectives_agree_with_their_noun"
+ORDER = f"{DATASET}::test_order_depends_on_seed_and_epoch_alone"
+SKIPPED = f"{FILES}::test_skipped_lines_are_counted_and_both_sides_stay_together"
+
+_FAULTS = [
+    ("data/grammar.py", "these is singular", 'return "ces"', 'return "ce"', AGREE),
+    ("data/grammar.py", "ma école", "if feminine and not vowel else", "if feminine else", f"{PHRASES}::test_phrases_by_hand"),
+    ("data/grammar.py", "adjectives have no plural", '2 * plural + (gender == "f")', '(gender == "f")', AGREE),
+    ("data/grammar.py", "un vieux hôtel", "form = before.before_vowel", "pass", f"{PHRASES}::test_phrases_by_hand"),
+    ("data/grammar.py", "que il", '"que": "qu\'", ', "", f"{FRENCH}::test_elision_before_every_vowel_and_nowhere_else"),
+    ("data/grammar.py", "à le", '("à", "le"): "au", ', "", f"{FRENCH}::test_contraction_of_de_and_a_with_the_article"),
+    ("data/grammar.py", "the owner's de is linked to nothing", 'Piece("de", (of,))', 'Piece("de")',
+     f"{PHRASES}::test_alignments_link_words_to_their_translations"),
+    ("data/lexicon.py", "chaise is masculine", "chaise chaises f", "chaise chaises m", AGREE),
+    ("data/lexicon.py", "nous mangez", "mange mange mangeons", "mange mange mangez", f"{FRENCH}::test_verbs_agree_with_their_subject"),
+    ("data/lexicon.py", "les portes était", '("were", "étaient")', '("were", "était")',
+     f"{FRENCH}::test_predicates_agree_with_their_subject"),
+    ("data/sentences.py", "never is pas", 'Piece("jamais" if', 'Piece("pas" if', f"{PHRASES}::test_alignments_link_words_to_their_translations"),
+    ("data/phrasebook.py", "held-out pairs of words do not matter", "part_of(sentence.combinations) == part and",
+     "part_of(sentence.combinations) is not None and", f"{PHRASES}::test_the_parts_share_no_sentence_whatever_their_seeds"),
+    ("data/phrasebook.py", "held-out sentences may use new words", "known is None or _symbols(sentence) <= known", "True",
+     f"{PHRASES}::test_held_out_sentences_combine_seen_words_in_unseen_ways"),
+    ("data/phrasebook.py", "parts by Python's own hash", 'zlib.crc32("|".join(pair).encode())', "hash(pair)",
+     f"{PHRASES}::test_the_same_in_every_process"),
+    ("data/files.py", "carriage returns stay", 'if line.endswith(b"\\r\\n")', "if False", f"{FILES}::test_lines_end_at_line_feeds_only"),
+    ("data/files.py", "a byte-order mark anywhere", "if number == 1 and line.startswith", "if line.startswith",
+     f"{FILES}::test_lines_end_at_line_feeds_only"),
+    ("data/files.py", "the whole file in memory", "enumerate(file, start=1)", "enumerate(file.readlines(), start=1)",
+     f"{FILES}::test_reading_holds_one_line_not_the_file"),
+    ("data/files.py", "lines end wherever Python thinks", "enumerate(file, start=1)",
+     'enumerate((x.encode() for l in file for x in l.decode("utf-8", "replace").splitlines(True)), start=1)',
+     f"{FILES}::test_lines_end_at_line_feeds_only"),
+    ("data/files.py", "one line without partner, however many", "lines = 1 + sum(1 for _ in sides)", "lines = 1", SKIPPED),
+    ("data/files.py", "a cut gzip file escapes", "except EOFError:", "except ZeroDivisionError:",
+     f"{BAD}::test_bad_files_stop_with_one_line_that_names_the_place"),
+    ("data/files.py", "spaces are a sentence", '.decode("utf-8").strip()', '.decode("utf-8")',
+     f"{BAD}::test_bad_files_stop_with_one_line_that_names_the_place"),
+    ("data/batching.py", "nothing is sorted", "sorted(group, key=length)", "group", f"{BATCHES}::test_paper_scheme_is_read_sort_cut"),
+    ("data/batching.py", "sorted by the source", "return max(len(pair[0]), len(pair[1]))", "return len(pair[0])",
+     f"{BATCHES}::test_paper_scheme_is_read_sort_cut"),
+    ("data/batching.py", "one batch read ahead", "batch_size * batches_read_ahead", "batch_size",
+     f"{BATCHES}::test_paper_scheme_is_read_sort_cut"),
+    ("data/batching.py", "what fits is not shuffled", "generator.permutation(len(buffer))", "range(len(buffer))",
+     f"{BATCHES}::test_shuffling_of_what_fits_is_even"),
+    ("data/batching.py", "buckets one token short", "range(bucket_width + 1,", "range(bucket_width,",
+     f"{BATCHES}::test_bucketed_batches_hold_like_lengths_and_every_pair_once"),
+    ("data/batching.py", "padding on the left", "row[: len(pair[side])] =", "row[-len(pair[side]):] =",
+     f"{BATCHES}::test_padding_is_on_the_right_and_as_short_as_can_be"),
+    ("data/dataset.py", "the end symbol is counted", "lengths - 1 <= self.limits", "lengths <= self.limits",
+     f"{DATASET}::test_length_limits_count_tokens_without_the_end_symbol"),
+    ("data/dataset.py", "every epoch alike", "[seed, epoch, purpose]", "[seed, purpose]", ORDER),
+    ("data/dataset.py", "the seed is ignored", "[seed, epoch, purpose]", "[epoch, purpose]", ORDER),
+    ("data/dataset.py", "resuming begins again", "itertools.count(epoch).__next__", "itertools.count(0).__next__", ORDER),
+    ("data/dataset.py", "all ids stay in memory", "kept = None if len(kept) > self.may_keep else kept", "pass",
+     f"{DATASET}::test_kept_ids_and_streamed_ids_are_the_same"),
+    ("data/dataset.py", "the corpus is read before it is shuffled", "batching.shuffled(encoded, data", "batching.shuffled(list(encoded), data",
+     f"{DATASET}::test_files_are_read_no_further_than_the_buffer_asks"),
+    ("data/dataset.py", "development sentences are dropped", "if limited else", "if True else",
+     f"{DATASET}::test_development_keeps_everything_in_order"),
+    ("data/dataset.py", "batches are never moved", "_batches(ordered, data), data.shuffle_batches,", "_batches(ordered, data), 0,",
+     f"{DATASET}::test_shuffled_batches_are_the_same_batches"),
+    ("data/check.py", "the limit itself is too long", "source_length > self.limits[0]", "source_length >= self.limits[0]",
+     f"{DOCTOR}::test_length_limits"),
+    ("data/check.py", "duplicates are not counted", "self.duplicates += mark in self.pair_marks", "pass",
+     f"{DOCTOR}::test_pairs_of_unequal_length_copies_duplicates_and_strange_line_ends"),
+    ("data/check.py", "shifted lines look right", "correlation < 0.3", "correlation < -0.9", f"{DOCTOR}::test_shifted_lines"),
+    ("data/check.py", "end symbols are the unknown", "flat == UNKNOWN_ID", "flat == END_ID",
+     f"{DOCTOR}::test_vocabulary_coverage_and_token_lengths"),
+]
+
+DATA = [Mutant(file, fault, old, new, (test,)) for file, fault, old, new, test in _FAULTS]
