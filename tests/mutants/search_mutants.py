@@ -16,7 +16,7 @@ SEARCH = [
            "settled_by = rules.nbest if rules.penalty == rules.final_penalty else rules.beam_size", "settled_by = rules.nbest",
            (f"{BEAM}::test_early_stop_gives_the_answer_of_a_full_search",)),
     Mutant("search/beam.py", "a sentence goes on after its limit", "tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)",
-           "beam.live", (f"{BEAM}::test_beam_is_the_reference_beam",)),
+           "beam.live", (f"{BEAM}::test_a_sentence_alone_is_the_sentence_in_a_batch",)),
     Mutant("search/beam.py", "memory of other sentences after pruning", "lambda: tf.gather(leaf, keep), lambda: leaf",
            "lambda: leaf[: tf.shape(keep)[0]], lambda: leaf", (f"{BEAM}::test_a_sentence_alone_is_the_sentence_in_a_batch",)),
     Mutant("search/beam.py", "the state does not follow its hypothesis", "index = keep[:, tf.newaxis] * places + parents",
