@@ -1,7 +1,5 @@
 """The training and development datasets: every pair once, order by seed and epoch, limits, streaming."""
 
-import itertools
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -59,14 +57,12 @@ def test_order_depends_on_seed_and_epoch_alone(numbers, data_config, lines, batc
 
     tf.random.set_seed(1)
     first = epochs(3, 3)
-    tf.random.set_seed(2)
-    assert epochs(3, 3) == first
     assert first[0] != first[1] != first[2]
-    assert epochs(3, 1, epoch=2) == first[2:]
+    tf.random.set_seed(2)
+    assert epochs(3, 2, epoch=1) == first[1:]
     assert epochs(4, 1) != first[:1]
-    assert epochs(3, 2, epoch=itertools.count(1).__next__) == first[1:]
     streamed = epochs(3, 2, buffer=300)
-    assert streamed == epochs(3, 2, buffer=300) and streamed[0] != streamed[1]
+    assert streamed[0] != streamed[1] and epochs(3, 1, buffer=300, epoch=iter([1]).__next__) == streamed[1:]
 
 
 def test_an_iteration_begun_and_left_changes_no_other(numbers, data_config, lines):
