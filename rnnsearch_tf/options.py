@@ -63,7 +63,7 @@ class DataConfig:
     )
     maximum_target_length: int = option(50, "the same for the target side", unit="tokens", minimum=1)
     on_bad_line: str = option(
-        "error", "invalid UTF-8 or an empty line: error stops at it; skip counts and reports it", choices=("error", "skip")
+        "error", "invalid UTF-8, an empty line, or a line without partner: error stops at it; skip counts and reports it", choices=("error", "skip")
     )
     batching: str = option(
         "paper",

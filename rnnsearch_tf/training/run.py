@@ -90,17 +90,17 @@ def _fit(model, config, texts, pairs, state, callbacks):
     settings = config.training
     if state.epoch >= settings.epochs or progress(state, settings) >= 1.0:
         return
-    epochs = lambda first: training_dataset(*texts, pairs, config.data, settings.seed, epoch=first)  # noqa: E731
+    epochs = training_dataset(*texts, pairs, config.data, settings.seed, epoch=lambda: state.epoch)
     fit = dict(callbacks=callbacks, verbose=0, shuffle=False)
     model.stop_training = False
     if state.batches_of_epoch:
-        rest = epochs(state.epoch).skip(state.batches_of_epoch)
+        rest = epochs.skip(state.batches_of_epoch)
         if next(iter(rest.take(1)), None) is None:  # stopped after the epoch's last batch
             state.epoch, state.batches_of_epoch = state.epoch + 1, 0
         else:
             model.fit(rest, initial_epoch=state.epoch, epochs=state.epoch + 1, **fit)
     if state.epoch < settings.epochs and not model.stop_training:
-        model.fit(epochs(state.epoch), initial_epoch=state.epoch, epochs=settings.epochs, **fit)
+        model.fit(epochs, initial_epoch=state.epoch, epochs=settings.epochs, **fit)
 
 
 def _callbacks(run, config, state, texts):
