@@ -27,14 +27,14 @@ def test_a_finished_line_in_is_a_finished_line_out(run_folder):
     """One line at a time through a pipe that stays open; then bytes that are no UTF-8."""
     pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with subprocess.Popen([*RNNSEARCH, "translate", "--model", run_folder], env=ENVIRONMENT, **pipes) as process:
-        watchdog = threading.Timer(120, process.kill)  # whoever waits for more input waits for ever
+        watchdog = threading.Timer(200, process.kill)  # whoever waits for more input waits for ever
         watchdog.start()
         answers = []
         for line in (b"The door is white.\n", b"\n", b"caf\xe9 \xff\n"):
             process.stdin.write(line)
             process.stdin.flush()
             answers.append(process.stdout.readline())
-        rest, errors = process.communicate(b"She goes.", timeout=60)  # a last line without its newline
+        rest, errors = process.communicate(b"She goes.", timeout=200)  # a last line without its newline
         watchdog.cancel()
     assert process.returncode == 0
     assert all(line.endswith(b"\n") for line in answers)
@@ -62,10 +62,10 @@ def test_ctrl_c_saves_and_resume_goes_on(tmp_path):
         [*RNNSEARCH, "train", "--config", config, "--output", output], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         while not (output / "best" / "model.weights.h5").exists():
-            assert process.poll() is None and time.monotonic() - started < 120
+            assert process.poll() is None and time.monotonic() - started < 300
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=200)
     assert process.returncode == 130, errors.decode()
     assert out == b""
     assert f"rnnsearch train --output {output} --resume" in errors.decode()
@@ -74,7 +74,7 @@ def test_ctrl_c_saves_and_resume_goes_on(tmp_path):
 
     limit = ["--set", f"training.maximum_updates={batches + 20}"]
     words = [*RNNSEARCH, "train", "--output", output, "--resume", *limit]
-    done = subprocess.run(words, capture_output=True, timeout=120)
+    done = subprocess.run(words, capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr.decode()
     assert _batches(output) == batches + 20
     assert yaml.safe_load(done.stdout)["batches"] == batches + 20
