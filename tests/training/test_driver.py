@@ -1,0 +1,166 @@
+"""The fit driver: resuming, best weights, early stopping, limits, logs."""
+
+import itertools
+import json
+import types
+
+import h5py
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.training import development
+from rnnsearch_tf.training.run import train
+from rnnsearch_tf.training.state import load_state
+
+TINY = [
+    "model.embedding_size=6", "model.hidden_size=7", "model.alignment_size=5", "model.maxout_size=4", "model.output_rank=null",
+    "model.initialization=glorot", "model.embedding_dropout=0.2", "model.hidden_dropout=0.2", "model.readout_dropout=0.2",
+    "data.corpus=phrasebook", "data.phrasebook_size=60", "data.batch_size=10", "data.batching=bucketed", "data.shuffle_batches=10",
+    "training.optimizer=adam", "training.learning_rate=0.01", "training.evaluate_sentences=3", "training.loss_reduction=token_mean",
+    "search.maximum_length_ratio=1.0",
+]  # fmt: skip
+
+
+def config(*more):
+    return load_config(overrides=[*TINY, *more])
+
+
+def weights(run):
+    model, state = load_state(run / "checkpoints")
+    return [w.numpy() for w in model.trainable_variables], state
+
+
+def records(run, kind):
+    lines = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    return [record for record in map(json.loads, lines) if record["kind"] == kind]
+
+
+def test_a_resumed_training_is_the_uninterrupted_one(tmp_path):
+    train(config("training.maximum_updates=17"), tmp_path / "whole")
+    train(config("training.maximum_updates=10"), tmp_path / "parts")  # in the middle of an epoch, dropout on
+    train(config("training.maximum_updates=17"), tmp_path / "parts", resume=True)
+    (whole, state), (parts, resumed) = weights(tmp_path / "whole"), weights(tmp_path / "parts")
+    assert (state.batches, state.epoch, state.batches_of_epoch) == (resumed.batches, resumed.epoch, resumed.batches_of_epoch)
+    assert state.batches == 17
+    for one, other in zip(whole, parts):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
+
+
+def test_a_finished_training_resumes_to_nothing(tmp_path):
+    train(config("training.epochs=1"), tmp_path)
+    before, state = weights(tmp_path)
+    summary = train(config("training.epochs=1"), tmp_path, resume=True)
+    after, _ = weights(tmp_path)
+    assert summary["batches"] == state.batches
+    assert all(np.array_equal(one, other) for one, other in zip(before, after))
+
+
+@pytest.fixture
+def scripted_bleu(monkeypatch):
+    """Development BLEU as a script, and the weights that were there each time."""
+
+    def use(scores):
+        seen, scores = [], iter(scores)
+
+        class Spy(development.DevelopmentBleu):
+            def evaluate(self):
+                seen.append([w.numpy() for w in self.model.trainable_variables])
+                super().evaluate()
+
+        monkeypatch.setattr("rnnsearch_tf.training.run.DevelopmentBleu", Spy)
+        monkeypatch.setattr(development, "bleu", lambda *_: types.SimpleNamespace(score=next(scores)))
+        return seen
+
+    return use
+
+
+def test_best_weights_are_kept_and_patience_stops(tmp_path, scripted_bleu):
+    seen = scripted_bleu([10.0, 30.0, 20.0, 25.0, 99.0])
+    summary = train(config("training.evaluate_every=2", "training.patience=2", "training.epochs=9"), tmp_path)
+    assert summary["best_bleu"] == 30.0
+    assert [record["bleu"] for record in records(tmp_path, "development")] == [10.0, 30.0, 20.0, 25.0]
+    kept = _arrays(tmp_path / "best" / "model.weights.h5")
+    assert any(np.array_equal(seen[1][0], array) for array in kept)
+    assert not any(np.array_equal(seen[3][0], array) for array in kept)
+
+
+def test_the_last_weights_are_evaluated(tmp_path, scripted_bleu):
+    seen = scripted_bleu([10.0, 20.0])
+    summary = train(config("training.evaluate_every=4", "training.maximum_updates=6"), tmp_path)
+    assert summary["best_bleu"] == 20.0
+    assert any(np.array_equal(seen[1][0], array) for array in _arrays(tmp_path / "best" / "model.weights.h5"))
+
+
+def _arrays(path):
+    arrays = []
+    with h5py.File(path) as file:
+        file.visititems(lambda _, item: arrays.append(item[()]) if isinstance(item, h5py.Dataset) else None)
+    return arrays
+
+
+def test_metrics_are_json_and_name_where_they_stand(tmp_path):
+    train(config("training.epochs=2"), tmp_path)
+    epochs = records(tmp_path, "epoch")
+    assert [record["epoch"] for record in epochs] == [1, 2]
+    for record in epochs:
+        assert record["perplexity"] == pytest.approx(np.exp(record["loss"]), rel=1e-4)
+        assert record["target_tokens_per_second"] >= 0 and record["gradient_norm"] > 0
+    assert [record["bleu"] >= 0 for record in records(tmp_path, "development")] == [True, True]
+
+
+def test_tensorboard_has_curves_and_attention(tmp_path):
+    train(config("training.epochs=1", "training.tensorboard=true", "data.phrasebook_size=1000"), tmp_path)
+    [path] = (tmp_path / "tensorboard").glob("events*")
+    tags = {value.tag for event in tf.compat.v1.train.summary_iterator(str(path)) for value in event.summary.value}
+    assert {"training/loss", "training/perplexity", "training/learning_rate", "attention/0"} <= tags
+
+
+def test_a_trained_folder_is_not_trained_over(tmp_path):
+    train(config("training.maximum_updates=1"), tmp_path)
+    with pytest.raises(UsageError, match="expected a folder without a training.*--resume"):
+        train(config(), tmp_path)
+    with pytest.raises(UsageError, match="expects the model section the training began with"):
+        train(config("model.hidden_size=9"), tmp_path, resume=True)
+
+
+def test_resuming_nothing_is_an_error(tmp_path):
+    with pytest.raises(UserError, match="expected a saved training to resume, found none"):
+        train(config(), tmp_path, resume=True)
+
+
+def test_a_damaged_state_is_an_error(tmp_path):
+    train(config("training.maximum_updates=1"), tmp_path)
+    [model] = (tmp_path / "checkpoints").glob("*.keras")
+    model.write_bytes(model.read_bytes()[:100])
+    with pytest.raises(UserError, match="expected a saved training, got a damaged one"):
+        train(config(), tmp_path, resume=True)
+
+
+def test_a_gradient_that_is_not_finite_stops_with_a_message(tmp_path):
+    with pytest.raises(UserError, match="expected a finite gradient.*training.learning_rate"):
+        train(config("training.optimizer=sgd", "training.learning_rate=1e30", "training.global_clipnorm=null"), tmp_path)
+
+
+def test_every_epoch_has_its_own_order(tmp_path, monkeypatch):
+    from rnnsearch_tf.models import RNNSearch
+
+    firsts, original = [], RNNSearch.train_step
+
+    def spy(self, data):
+        tf.py_function(lambda ids: firsts.append(ids.numpy().tolist()), [data["target_ids"]], [])
+        return original(self, data)
+
+    monkeypatch.setattr(RNNSearch, "train_step", spy)
+    train(config("training.epochs=3"), tmp_path)
+    count = len(firsts) // 3
+    epochs = [firsts[k * count : (k + 1) * count] for k in range(3)]
+    for one, other in itertools.combinations(epochs, 2):
+        assert one != other
+        assert sorted(map(tuple, _sentences(one))) == sorted(map(tuple, _sentences(other)))
+
+
+def _sentences(batches):
+    return [[token for token in row if token] for batch in batches for row in batch]

@@ -1,0 +1,34 @@
+"""Learning rate and limits, against the formulas written out."""
+
+import math
+
+import pytest
+
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.training.callbacks import learning_rate, progress
+from rnnsearch_tf.training.state import TrainingState
+
+
+def settings(*overrides):
+    return load_config(overrides=[f"training.{text}" for text in overrides]).training
+
+
+@pytest.mark.parametrize("batches", [0, 5, 9, 10, 400])
+def test_warm_up_then_constant(batches):
+    rate = learning_rate(TrainingState(batches=batches), settings("learning_rate=0.5", "warmup_updates=10"))
+    assert rate == pytest.approx(0.5 * min(1.0, (batches + 1) / 10))
+
+
+@pytest.mark.parametrize("updates", [0, 250, 500, 1000])
+def test_cosine_by_updates_counts_accumulated_batches_once(updates):
+    config = settings("learning_rate=2", "schedule=cosine", "maximum_updates=1000", "accumulate=4")
+    rate = learning_rate(TrainingState(batches=4 * updates), config)
+    assert rate == pytest.approx(1 + math.cos(math.pi * updates / 1000))
+
+
+def test_the_limit_that_is_further_along_counts():
+    config = settings("maximum_updates=100", "maximum_minutes=10")
+    assert progress(TrainingState(batches=20, seconds=300), config) == pytest.approx(0.5)
+    assert progress(TrainingState(batches=80, seconds=300), config) == pytest.approx(0.8)
+    assert progress(TrainingState(batches=800, seconds=300), config) == 1.0
+    assert progress(TrainingState(batches=800, seconds=300), settings()) == 0.0
