@@ -1,58 +1,19 @@
 """Parallel text, line by line: plain or .gz files, or lists, checked while they stream.
-
-A line ends at a line feed, with or without a carriage return before it, and
-nowhere else: U+2028, U+0085 and form feeds stay inside their line. A byte-order
-mark at the start of a file is not part of its text.
 """
 
 import codecs
 import dataclasses
-import gzip
 import itertools
 import os
-import zlib
 
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.text.lines import read_bytes
 
 HELD_OUT_SIZE = 500
 """Pairs in the development and in the test part of the built-in corpus."""
 
 _REMEMBERED = 5  # bad lines named in a report; the rest are counted
-
-
-def read_lines(path):
-    """Yield the lines of a plain or .gz text file as bytes, without their ends; one line in memory at a time.
-
-    Raises:
-        UserError: the file is missing, is a folder, cannot be read, or is not whole gzip.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "text")
-        >>> _ = path.write_bytes(b"one\\r\\ntwo")
-        >>> list(read_lines(path))
-        [b'one', b'two']
-    """
-    number = 0
-    try:
-        with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
-            for number, line in enumerate(file, start=1):
-                if number == 1 and line.startswith(codecs.BOM_UTF8):
-                    line = line[len(codecs.BOM_UTF8):]
-                    if not line:  # a file of nothing but the mark
-                        return
-                yield line[:-2] if line.endswith(b"\r\n") else line[:-1] if line.endswith(b"\n") else line
-    except FileNotFoundError:
-        raise UserError(f"{path}: expected a text file, found none; check the path") from None
-    except IsADirectoryError:
-        raise UserError(f"{path}: expected a text file, found a folder; name the file in it") from None
-    except EOFError:
-        raise UserError(f"{path}:{number + 1}: expected more gzip data, the file ends early; copy or download it again") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise UserError(f"{path}:{number + 1}: expected gzip data, got {error}; decompress it or name it without .gz") from None
-    except OSError as error:
-        raise UserError(f"{path}: expected a readable file, got {error.strerror or error}") from None
 
 
 @dataclasses.dataclass
@@ -211,7 +172,7 @@ class Pairs:
     def _bytes(self, side):
         value = getattr(self, side)
         if isinstance(value, (str, os.PathLike)):
-            return read_lines(value)
+            return read_bytes(value)
         return (text.encode("utf-8", "surrogatepass") for text in value)
 
     def _nothing(self):

@@ -4,6 +4,8 @@ A model brings ``token_losses``; ``compile`` brings the optimizer and a
 :class:`TranslationLoss`; ``fit`` takes batches {"source_ids", "target_ids"}.
 """
 
+import warnings
+
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
@@ -108,6 +110,12 @@ class TranslationModel(keras.Model):
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
         self.norm_metric = keras.metrics.Mean(name="gradient_norm", dtype="float64")
+
+    def fit(self, *arguments, **keywords):
+        """Keras's ``fit``, without its warning at the end of every dataset whose size it cannot know beforehand."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Your input ran out of data")
+            return super().fit(*arguments, **keywords)
 
     @property
     def metrics(self):

@@ -1,4 +1,9 @@
-"""Lines of a plain or .gz text file, one at a time, with errors that name file and line."""
+"""Lines of plain or .gz text files, one at a time, with errors that name file and line.
+
+A line ends at a line feed, with or without a carriage return before it, and
+nowhere else: U+2028, U+0085 and form feeds stay inside their line. A byte-order
+mark at the start of a file is not part of its text.
+"""
 
 import codecs
 import gzip
@@ -7,27 +12,48 @@ import zlib
 from rnnsearch_tf.errors import UserError
 
 
-def read_lines(path):
-    """Yield the lines of a UTF-8 file, without their ends; memory does not grow with the file.
-
-    Args:
-        path: plain text, or gzip when the name ends in ``.gz``.
+def read_bytes(path):
+    """Yield the lines of a plain or .gz text file as bytes, without their ends; one line in memory at a time.
 
     Raises:
-        UserError: no such file, not readable, not gzip, or a line that is not UTF-8.
+        UserError: the file is missing, is a folder, cannot be read, or is not whole gzip.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "text")
+        >>> _ = path.write_bytes(b"one\\r\\ntwo")
+        >>> list(read_bytes(path))
+        [b'one', b'two']
     """
     number = 0
     try:
         with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
             for number, line in enumerate(file, start=1):
-                line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-                yield _decode(line.rstrip(b"\r\n"), path, number)
+                if number == 1 and line.startswith(codecs.BOM_UTF8):
+                    line = line[len(codecs.BOM_UTF8):]
+                    if not line:  # a file of nothing but the mark
+                        return
+                yield line[:-2] if line.endswith(b"\r\n") else line[:-1] if line.endswith(b"\n") else line
     except FileNotFoundError:
         raise UserError(f"{path}: expected a text file, found none; check the path") from None
-    except (OSError, EOFError, zlib.error) as error:
-        place = f"{path}:{number + 1}" if number else str(path)
-        problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UserError(f"{place}: expected a readable file, got: {problem}; check or copy the file again") from None
+    except IsADirectoryError:
+        raise UserError(f"{path}: expected a text file, found a folder; name the file in it") from None
+    except EOFError:
+        raise UserError(f"{path}:{number + 1}: expected more gzip data, the file ends early; copy or download it again") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise UserError(f"{path}:{number + 1}: expected gzip data, got {error}; decompress it or name it without .gz") from None
+    except OSError as error:
+        raise UserError(f"{path}: expected a readable file, got {error.strerror or error}") from None
+
+
+def read_lines(path):
+    """As :func:`read_bytes`, as str.
+
+    Raises:
+        UserError: as there, and at a line that is not UTF-8.
+    """
+    for number, line in enumerate(read_bytes(path), start=1):
+        yield _decode(line, path, number)
 
 
 def _decode(line, path, number):

@@ -8,7 +8,8 @@ import tracemalloc
 import pytest
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.files import HELD_OUT_SIZE, Pairs, read_lines
+from rnnsearch_tf.data.files import HELD_OUT_SIZE, Pairs
+from rnnsearch_tf.text.lines import read_bytes
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 
@@ -30,7 +31,7 @@ from rnnsearch_tf.errors import UsageError, UserError
     ],
 )
 def test_lines_end_at_line_feeds_only(write, name, content, lines):
-    assert list(read_lines(write(name, content))) == lines
+    assert list(read_bytes(write(name, content))) == lines
 
 
 def test_reading_holds_one_line_not_the_file(tmp_path):
