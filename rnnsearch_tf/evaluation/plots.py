@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
+
+WORD_START = "▁"
+"""What SentencePiece writes before the first piece of a word."""
 
 
 def alignment_figure(alignment, source_tokens, target_tokens):
@@ -33,8 +37,8 @@ def alignment_figure(alignment, source_tokens, target_tokens):
     axes = figure.add_subplot()
     axes.imshow(alignment, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest", aspect="equal")
     axes.xaxis.tick_top()
-    axes.set_xticks(range(width), [_plain(token) for token in source_tokens], rotation=90)
-    axes.set_yticks(range(height), [_plain(token) for token in target_tokens])
+    axes.set_xticks(range(width), labels(source_tokens), rotation=90)
+    axes.set_yticks(range(height), labels(target_tokens))
     axes.tick_params(length=0)
     return figure
 
@@ -67,6 +71,14 @@ def _figure_class():
     return Figure
 
 
-def _plain(token) -> str:
-    """The token as it stands: matplotlib reads a pair of dollar signs as a formula."""
-    return token.replace("$", r"\$")
+def labels(tokens) -> list:
+    """What stands beside the matrix: words as they are, and of subword pieces those that go on a word after a dot.
+
+    Example:
+        >>> labels(["▁Two", "▁brown", "▁dog", "s", "."])
+        ['Two', 'brown', 'dog', '·s', '·.']
+    """
+    if any(token.startswith(WORD_START) for token in tokens):
+        whole = lambda token: token.startswith(WORD_START) or token in SPECIAL_TOKENS  # noqa: E731
+        tokens = [token.removeprefix(WORD_START) if whole(token) else f"·{token}" for token in tokens]
+    return [token.replace("$", r"\$") for token in tokens]  # matplotlib reads a pair of dollar signs as a formula
