@@ -5,6 +5,7 @@
 Everything it does can be done by hand in a notebook with the same pieces.
 """
 
+import dataclasses
 import itertools
 import pathlib
 import sys
@@ -22,6 +23,12 @@ from rnnsearch_tf.training.development import DevelopmentBleu
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.optimizers import build_optimizer
 from rnnsearch_tf.training.state import TrainingState, load_state, save_state
+
+SAVED_SETTINGS = (
+    *("optimizer", "rho", "epsilon", "beta_1", "beta_2", "momentum", "global_clipnorm", "loss_reduction"),
+    *("label_smoothing", "accumulate", "non_finite_gradient", "precision", "seed"),
+)
+"""Options of the training section that are part of a saved model; the others may change when it is resumed."""
 
 
 def train(config, output, resume=False):
@@ -139,18 +146,24 @@ def _prepare(run, config, resume):
     if trained and not resume:
         raise UsageError(f"{run}: expected a folder without a training, found one; add --resume, or choose another --output")
     if resume and written.exists():
-        before = load_config(written)
-        for section in ("source", "target", "model"):
-            if getattr(before, section) != getattr(config, section):
-                raise UsageError(
-                    f"{written}: --resume expects the {section} section the training began with, got another; "
-                    "take the values from that file, or start anew with another --output"
-                )
+        _check_unchanged(load_config(written), config, written)
     try:
         run.mkdir(parents=True, exist_ok=True)
         save_config(config, written)
     except OSError as error:
         raise UsageError(f"{run}: expected a folder that can be written to, got: {error.strerror}") from None
+
+
+def _check_unchanged(before, config, written):
+    """Refuse to resume with settings that the saved model and optimizer already have otherwise."""
+    for section in ("source", "target", "model", "training"):
+        old, new = (dataclasses.asdict(getattr(c, section)) for c in (before, config))
+        for key in SAVED_SETTINGS if section == "training" else old:
+            if old[key] != new[key]:
+                raise UsageError(
+                    f"{written}: --resume expects {section}.{key}={old[key]}, with which the training began, got {new[key]}; "
+                    "take the value from that file, or start anew with another --output"
+                )
 
 
 def _texts(run, config, pairs):

@@ -122,8 +122,10 @@ def test_a_trained_folder_is_not_trained_over(tmp_path):
     train(config("training.maximum_updates=1"), tmp_path)
     with pytest.raises(UsageError, match="expected a folder without a training.*--resume"):
         train(config(), tmp_path)
-    with pytest.raises(UsageError, match="expects the model section the training began with"):
-        train(config("model.hidden_size=9"), tmp_path, resume=True)
+    for change, expected in (("model.hidden_size=9", "7"), ("training.global_clipnorm=2", "1.0"), ("target.lowercase=true", "False")):
+        key, _, value = change.partition("=")
+        with pytest.raises(UsageError, match=f"--resume expects {key}={expected}, with which the training began"):
+            train(config(change), tmp_path, resume=True)
 
 
 def test_resuming_nothing_is_an_error(tmp_path):
