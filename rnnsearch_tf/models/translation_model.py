@@ -105,7 +105,7 @@ class TranslationModel(keras.Model):
     def __init__(self, **keywords):
         super().__init__(**keywords)
         self.autocast = False  # see layers/base.py
-        self.supports_jit = False  # XLA gains nothing here on a CPU and would compile every batch shape anew
+        self.supports_jit = False  # XLA would compile every batch shape anew
         self.loss_metric = LossPerToken(name="loss", dtype="float64")
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
