@@ -1,0 +1,34 @@
+"""Planted faults of the fit driver; see mutants.py."""
+
+from mutants import Mutant
+
+DRIVER, SCHEDULE, PEER = "training/test_driver.py", "training/test_schedule.py", "model/test_keras_nlp.py"
+RESUMED = f"{DRIVER}::test_a_resumed_training_is_the_uninterrupted_one"
+BEST = f"{DRIVER}::test_best_weights_are_kept_and_patience_stops"
+
+TRAINING = [
+    Mutant("training/run.py", "a resumed epoch begins anew", "epochs.skip(state.batches_of_epoch)", "epochs.skip(0)", (RESUMED,)),
+    Mutant("layers/dropout.py", "dropout begins anew", "self.seed_generator.state.assign(state)", "pass", (RESUMED,)),
+    Mutant("training/run.py", "every epoch has the first one's order", "epoch=lambda: state.epoch)", "epoch=lambda: 0)",
+           (f"{DRIVER}::test_every_epoch_has_its_own_order",)),
+    Mutant("training/run.py", "trains over a training", "if trained and not resume:", "if False:",
+           (f"{DRIVER}::test_a_trained_folder_is_not_trained_over",)),
+    Mutant("training/run.py", "another model is resumed", "if old[key] != new[key]:", "if False:",
+           (f"{DRIVER}::test_a_trained_folder_is_not_trained_over",)),
+    Mutant("training/development.py", "the last weights are the best", "        if better:\n", "        if True:\n", (BEST,)),
+    Mutant("training/development.py", "patience without end", "state.evaluations_since_best >= settings.patience", "False", (BEST,)),
+    Mutant("training/development.py", "the end is not evaluated", "if self._evaluated != self.state.batches:", "if False:",
+           (f"{DRIVER}::test_the_last_weights_are_evaluated",)),
+    Mutant("training/callbacks.py", "NaN goes unseen", "not math.isfinite(norm)", "False",
+           (f"{DRIVER}::test_a_gradient_that_is_not_finite_stops_with_a_message",)),
+    Mutant("training/callbacks.py", "the nearer limit counts", "min(1.0, max(shares, default=0.0))", "min(1.0, min(shares, default=0.0))",
+           (f"{SCHEDULE}::test_the_limit_that_is_further_along_counts",)),
+    Mutant("training/callbacks.py", "the cosine goes round", "math.cos(math.pi * progress", "math.cos(2 * math.pi * progress",
+           (f"{SCHEDULE}::test_cosine_by_updates_counts_accumulated_batches_once",)),
+    Mutant("training/state.py", "a damaged state escapes", "(ValueError, TypeError, KeyError, OSError)", "(ZeroDivisionError,)",
+           (f"{DRIVER}::test_a_damaged_state_is_an_error",)),
+    Mutant("training/tensorboard.py", "no attention images", 'f"attention/{number}"', 'f"picture/{number}"',
+           (f"{DRIVER}::test_tensorboard_has_curves_and_attention",)),
+    Mutant("models/translation_model.py", "perplexity to the base 2", "tf.exp(super().result())", "tf.pow(tf.constant(2.0, tf.float64), super().result())",
+           (f"{PEER}::test_perplexity_is_that_of_keras_nlp", f"{DRIVER}::test_metrics_are_json_and_name_where_they_stand")),
+]  # fmt: skip
