@@ -57,7 +57,8 @@ class DevelopmentBleu(keras.callbacks.Callback):
         sources, references = self.sentences
         options = dict(beam_size=settings.evaluate_beam_size, nbest=1)
         translations = self._translator.translate(list(sources), **options)
-        score = bleu([t.text for t in translations], list(references)).score
+        lowercase = self.config.target.lowercase  # a model that cannot write capitals is not scored on them
+        score = bleu([t.text for t in translations], list(references), lowercase=lowercase).score
         better = state.best_bleu is None or score > state.best_bleu
         if better:
             state.best_bleu, state.best_batches, state.evaluations_since_best = score, state.batches, 0

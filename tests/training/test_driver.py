@@ -71,7 +71,7 @@ def scripted_bleu(monkeypatch):
                 super().evaluate()
 
         monkeypatch.setattr("rnnsearch_tf.training.run.DevelopmentBleu", Spy)
-        monkeypatch.setattr(development, "bleu", lambda *_: types.SimpleNamespace(score=next(scores)))
+        monkeypatch.setattr(development, "bleu", lambda *_, **__: types.SimpleNamespace(score=next(scores)))
         return seen
 
     return use
@@ -166,3 +166,10 @@ def test_every_epoch_has_its_own_order(tmp_path, monkeypatch):
 
 def _sentences(batches):
     return [[token for token in row if token] for batch in batches for row in batch]
+
+
+def test_a_lower_cased_model_is_scored_without_case(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(development, "bleu", lambda *_, lowercase: asked.append(lowercase) or types.SimpleNamespace(score=1.0))
+    train(config("training.maximum_updates=1", "target.lowercase=true"), tmp_path)
+    assert asked == [True]
