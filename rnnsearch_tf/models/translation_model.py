@@ -4,6 +4,7 @@ A model brings ``token_losses``; ``compile`` brings the optimizer and a
 :class:`TranslationLoss`; ``fit`` takes batches {"source_ids", "target_ids"}.
 """
 
+import contextlib
 import warnings
 
 import tensorflow as tf
@@ -113,9 +114,13 @@ class TranslationModel(keras.Model):
 
     def fit(self, *arguments, **keywords):
         """Keras's ``fit``, without its warning at the end of every dataset whose size it cannot know beforehand."""
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Your input ran out of data")
+        with _datasets_may_end():
             return super().fit(*arguments, **keywords)
+
+    def evaluate(self, *arguments, **keywords):
+        """Keras's ``evaluate``, without the same warning."""
+        with _datasets_may_end():
+            return super().evaluate(*arguments, **keywords)
 
     @property
     def metrics(self):
@@ -156,6 +161,13 @@ class TranslationModel(keras.Model):
             f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got {self.loss!r}; "
             "use rnnsearch_tf.models.TranslationLoss(over='sum')"
         )
+
+
+@contextlib.contextmanager
+def _datasets_may_end():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Your input ran out of data")
+        yield
 
 
 def _update_finite(metric, value, weight=1):
