@@ -48,7 +48,7 @@ def test_bytes_that_are_not_utf8_are_replaced_and_counted(tmp_path, caplog):
     assert f"{name}: bytes that are not UTF-8 were replaced by U+FFFD in 2 line(s)" in caplog.text
 
 
-@pytest.mark.parametrize("data", [b"not gzip\n", gzip.compress(b"text\n" * 99)[:-9]])
+@pytest.mark.parametrize("data", [b"not gzip\n", gzip.compress(b"text\n" * 99)[:-9]], ids=["not gzip", "cut off"])
 def test_a_gz_that_is_not_one_or_is_cut_off(tmp_path, data):
     path = tmp_path / "a.gz"
     path.write_bytes(data)
