@@ -7,7 +7,8 @@
     RUN/vocabulary.target.txt
     RUN/best/                    the weights that did best on the development set
     RUN/checkpoints/             for --resume
-    RUN/metrics.jsonl            one object an update or evaluation
+    RUN/metrics.jsonl            one object every 100 batches, epoch or evaluation
+    RUN/model_card.md            what it is, and how well it did
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class DevelopmentBleu(keras.callbacks.Callback):
         score = bleu([t.text for t in translations], list(references), lowercase=lowercase).score
         better = state.best_bleu is None or score > state.best_bleu
         if better:
-            state.best_bleu, state.best_batches, state.evaluations_since_best = score, state.batches, 0
+            state.best_bleu, state.evaluations_since_best = score, 0
             self.keep()
         else:
             state.evaluations_since_best += 1

@@ -21,6 +21,7 @@ from rnnsearch_tf.text.pipeline import build_text, load_text
 from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, progress
 from rnnsearch_tf.training.development import DevelopmentBleu
 from rnnsearch_tf.training.interruption import Interruption
+from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import build_optimizer
 from rnnsearch_tf.training.state import TrainingState, load_state, save_state
 
@@ -45,7 +46,8 @@ def train(config, output, resume=False):
     Raises:
         UsageError: the folder holds a training already and ``resume`` is not set, or
             another model or text than the one to resume.
-        KeyboardInterrupt: after saving the state, so that ``resume`` loses nothing.
+        KeyboardInterrupt: as any other exception once training has begun, after saving the
+            state, so that ``resume`` loses nothing.
     """
     run = pathlib.Path(output)
     _prepare(run, config, resume)
@@ -64,13 +66,16 @@ def train(config, output, resume=False):
     try:
         with interruption:
             _fit(model, config, texts, pairs, state, [*callbacks, interruption])
-    except KeyboardInterrupt:
-        save_state(run / "checkpoints", model, state)
-        print(f"\ninterrupted; everything is saved. Go on with: rnnsearch train --output {run} --resume", file=sys.stderr)
+    except BaseException as stop:  # Ctrl-C, a bad gradient, a file that broke: what was learned is not lost
+        if state.batches or isinstance(stop, KeyboardInterrupt):
+            save_state(run / "checkpoints", model, state)
+            print(f"\nstopped; everything is saved. Go on with: rnnsearch train --output {run} --resume", file=sys.stderr)
         raise
+    save_state(run / "checkpoints", model, state)  # before the last evaluation, which can be interrupted too
     development.set_model(model)  # a training that was over already has not met fit
     development.finish()
     save_state(run / "checkpoints", model, state)
+    write_model_card(run, config, model, state)
     return {"best_bleu": state.best_bleu, "batches": state.batches, "minutes": state.seconds / 60, "run": str(run)}
 
 

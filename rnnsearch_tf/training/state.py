@@ -24,7 +24,6 @@ class TrainingState:
         batches_of_epoch: batches of that epoch already learned from.
         seconds: training time so far, evaluations included.
         best_bleu: best development BLEU so far, or None.
-        best_batches: ``batches`` when it was reached.
         evaluations_since_best: evaluations since then.
     """
 
@@ -33,7 +32,6 @@ class TrainingState:
     batches_of_epoch: int = 0
     seconds: float = 0.0
     best_bleu: float | None = None
-    best_batches: int = 0
     evaluations_since_best: int = 0
 
 

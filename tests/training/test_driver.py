@@ -109,6 +109,11 @@ def test_metrics_are_json_and_name_where_they_stand(tmp_path):
         assert record["perplexity"] == pytest.approx(np.exp(record["loss"]), rel=1e-4)
         assert record["target_tokens_per_second"] >= 0 and record["gradient_norm"] > 0
     assert [record["bleu"] >= 0 for record in records(tmp_path, "development")] == [True, True]
+    card = (tmp_path / "model_card.md").read_text(encoding="utf-8")
+    model, state = load_state(tmp_path / "checkpoints")
+    assert f"{sum(w.numpy().size for w in model.trainable_variables):,} parameters" in card
+    assert f"- best development BLEU: {state.best_bleu:.2f} (sacreBLEU 13a, " in card
+    assert f"{state.batches:,} batches" in card and "en to fr" in card
 
 
 def test_tensorboard_has_curves_and_attention(tmp_path):
@@ -144,6 +149,8 @@ def test_a_damaged_state_is_an_error(tmp_path):
 def test_a_gradient_that_is_not_finite_stops_with_a_message(tmp_path):
     with pytest.raises(UserError, match="expected a finite gradient.*training.learning_rate"):
         train(config("training.optimizer=sgd", "training.learning_rate=1e30", "training.global_clipnorm=null"), tmp_path)
+    _, state = load_state(tmp_path / "checkpoints")  # nothing is lost
+    assert state.batches > 0
 
 
 def test_every_epoch_has_its_own_order(tmp_path, monkeypatch):

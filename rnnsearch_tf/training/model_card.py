@@ -1,0 +1,37 @@
+"""The page that says what a trained model is: RUN/model_card.md."""
+
+import pathlib
+
+import tensorflow as tf
+
+from rnnsearch_tf import __version__
+from rnnsearch_tf.backend import keras
+
+
+def write_model_card(run, config, model, state) -> None:
+    """Write what was trained, on what, for how long, and how well it did, from the run itself.
+
+    Args:
+        run: path of the RUN folder.
+        config: Config.
+        model: the trained TranslationModel.
+        state: TrainingState at the end.
+    """
+    data, training = config.data, config.training
+    text = "the built-in phrasebook" if data.corpus == "phrasebook" else f"`{data.train_source}` and `{data.train_target}`"
+    bleu = "none: no development text" if state.best_bleu is None else (
+        f"{state.best_bleu:.2f} (sacreBLEU 13a{', without case' if config.target.lowercase else ''}, "
+        f"the first {training.evaluate_sentences:,} sentences at most, beam {training.evaluate_beam_size})"
+    )  # fmt: skip
+    rows = {
+        "model": f"{type(model).__name__}, {model.count_params():,} parameters, preset {config.preset or 'none'}",
+        "languages": f"{config.source.language} to {config.target.language}",
+        "text": f"{config.source.tokenization} to {config.target.tokenization}, "
+        f"{model.source_vocabulary_size:,} and {model.target_vocabulary_size:,} symbols",
+        "trained on": text,
+        "training": f"{state.batches:,} batches, {state.seconds / 60:.1f} minutes, {training.optimizer}, {training.precision}, seed {training.seed}",
+        "best development BLEU": bleu,
+        "made with": f"rnnsearch_tf {__version__}, tensorflow {tf.__version__}, keras {keras.__version__}",
+    }
+    lines = ["# Model card", "", *(f"- {name}: {value}" for name, value in rows.items()), "", "All settings are in `config.yaml`.", ""]
+    (pathlib.Path(run) / "model_card.md").write_text("\n".join(lines), encoding="utf-8")
