@@ -55,14 +55,22 @@ def load_config(path=None, overrides=(), values=None) -> Config:
         UsageError: the file is missing or not YAML, a key is unknown (the message
             names the nearest one), or a value has the wrong type or is out of range.
     """
-    where = str(path) if path is not None else "configuration"
-    tree = _read_yaml(path) if path is not None else dict(values or {})
-    for text in overrides:
-        tree = _set(tree, text)
+    where, tree = _read(path, overrides, values)
     preset = tree.get("preset")
     if preset is not None and preset in PRESETS:
         tree = _merge(PRESETS[preset], tree)
     return _build(Config(), tree, where, prefix="")
+
+
+def load_section(default, path=None, overrides=(), values=None):
+    """A dataclass of options that is a file of its own, read and checked as :func:`load_config` does it.
+
+    Args:
+        default: the dataclass with the values that the file need not repeat.
+        path, overrides, values: as there.
+    """
+    where, tree = _read(path, overrides, values)
+    return _build(default, tree, where, prefix="")
 
 
 def check_value(name, value, where=None):
@@ -103,6 +111,15 @@ def options(section_class=Config, prefix=""):
             yield from options(hints[field.name], f"{prefix}{field.name}.")
         else:
             yield prefix + field.name, field
+
+
+def _read(path, overrides, values):
+    """(what messages call the source, the nested dictionary with the overrides put in)."""
+    where = str(path) if path is not None else "configuration"
+    tree = _read_yaml(path) if path is not None else dict(values or {})
+    for text in overrides:
+        tree = _set(tree, text)
+    return where, tree
 
 
 def _read_yaml(path) -> dict:
@@ -179,12 +196,21 @@ def _nearest(prefix, key, fields) -> str:
     return f"; expected one of {', '.join(fields)}"
 
 
+def _check_list(value, kind, field, where):
+    """A YAML list as a tuple, each entry checked."""
+    if not isinstance(value, (list, tuple)) or not value:
+        raise UsageError(f"{where}: expected a list such as [a, b], got {value!r}")
+    return tuple(_check(entry, kind, field, where) for entry in value)
+
+
 def _check(value, hint, field, where):
     """The value, of its declared type and within its limits, or an error."""
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if value is None and type(None) in kinds:
         return None
     kind = next(k for k in kinds if k is not type(None))
+    if typing.get_origin(kind) is tuple:
+        return _check_list(value, typing.get_args(kind)[0], field, where)
     if kind is float and isinstance(value, str):  # YAML reads 1e-3 as a string
         try:
             value = float(value)

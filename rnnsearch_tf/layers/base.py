@@ -1,5 +1,8 @@
 """What all layers here share: precision, and weights named by the paper's letters."""
 
+import contextlib
+import contextvars
+
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
@@ -31,9 +34,32 @@ class PaperLayer(keras.layers.Layer):
         return self.add_weight(name=name, shape=(size,), initializer="zeros", dtype=self.variable_dtype, autocast=False)
 
 
+_STAND_INS = contextvars.ContextVar("stand_ins", default={})
+
+
+@contextlib.contextmanager
+def stand_ins(tensors):
+    """Inside, :func:`tensor` gives these in place of the values of the variables they stand for.
+
+    So that one traced graph can read its weights once, before the loops, from wherever
+    they are kept: an exported model stores them in another place and maybe in fewer bits.
+
+    Args:
+        tensors: dictionary of id(variable) to a tensor of the variable's shape and dtype.
+    """
+    token = _STAND_INS.set(tensors)
+    try:
+        yield
+    finally:
+        _STAND_INS.reset(token)
+
+
 def tensor(variable):
-    """The value of a Keras variable, None for None."""
-    return None if variable is None else tf.convert_to_tensor(variable)
+    """The value of a Keras variable, or what stands in for it; None for None."""
+    if variable is None:
+        return None
+    stand_in = _STAND_INS.get().get(id(variable))
+    return tf.convert_to_tensor(variable) if stand_in is None else stand_in
 
 
 def add_bias(values, bias):
