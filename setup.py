@@ -17,6 +17,7 @@ CORE = [
     "sacrebleu>=2.4,<3",
     "pyyaml>=6",
     "tensorflow-serving-api>=2.21,<2.22",
+    "waitress>=3,<4",  # the embedded server's HTTP
 ]
 EXTRAS = {
     "subwords": ["sentencepiece>=0.2"],  # trains subword vocabularies; using them needs only tensorflow-text
@@ -25,7 +26,7 @@ EXTRAS = {
 }
 EXTRAS["dev"] = sorted(
     {package for extra in EXTRAS.values() for package in extra}
-    | {"pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "sacremoses>=0.1.1", "nbclient>=0.10", "ipykernel>=6"}
+    | {"pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "sacremoses>=0.1.1", "nbclient>=0.10", "ipykernel>=6", "prometheus-client>=0.20"}
 )
 
 setup(
