@@ -190,6 +190,10 @@ class SearchConfig:
     normalize_after: bool = option(
         False, "true: search by plain log-probability and apply length_penalty only to rank the finished hypotheses"
     )
+    coverage_penalty: float = option(
+        0.0, "B: the finished hypotheses are ranked with B · Σ_j log(min(Σ_i α_ij, 1)) added, so that source words "
+        "never attended to cost (Wu et al. 2016, eq. 14); 0: without", minimum=0.0,
+    )
     minimum_length_ratio: float = option(
         0.0, "the end symbol is forbidden for the first ⌊ratio · source length⌋ steps, end symbol counted (authors: 0.5)",
         minimum=0.0,

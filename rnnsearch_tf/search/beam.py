@@ -35,7 +35,7 @@ class BeamResult(typing.NamedTuple):
     ids: tf.Tensor  # int32 [B, N, I], END_ID included, then PAD_ID
     lengths: tf.Tensor  # int32 [B, N], END_ID counted
     log_probabilities: tf.Tensor  # float32 [B, N], natural log, END_ID included; NO_HYPOTHESIS if empty
-    scores: tf.Tensor  # float32 [B, N], log-probability / length^A, what the list is sorted by
+    scores: tf.Tensor  # float32 [B, N], log-probability / length^A + coverage penalty, what the list is sorted by
     alignments: tf.Tensor  # float32 [B, N, I, J], zero after the length
     finished: tf.Tensor  # bool [B, N], False: cut at the maximum length, without END_ID
 
@@ -70,6 +70,7 @@ class Rules(typing.NamedTuple):
     nbest: int
     penalty: float  # exponent A of what the search ranks by
     final_penalty: float  # exponent A of the scores
+    coverage_penalty: float  # its weight in the scores
     shrinking: bool
     stop_early: bool
     first_word: int
@@ -123,6 +124,7 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
         # Under a shrinking beam finished hypotheses never compete, so there is nothing to rank but the final list.
         penalty=0.0 if config.normalize_after and not config.shrinking_beam else config.length_penalty,
         final_penalty=config.length_penalty,
+        coverage_penalty=config.coverage_penalty,
         shrinking=config.shrinking_beam,
         stop_early=stop_early,
         first_word=_first_word(config),
@@ -143,7 +145,7 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
         shape_invariants=shapes,
         parallel_iterations=1,
     )
-    return _result(Beam(*beam), rules)
+    return _result(Beam(*beam), source_lengths, rules)
 
 
 def _first_word(config) -> int:
@@ -229,10 +231,11 @@ def _is_done(live, finished: Finished, time, rules: Rules):
     keeps this. So if the N-th best finished key is at least L/M^A, no later one
     comes before any of the N: on equality the earlier wins. Nor do they lose
     their places among the finished, which are kept by the same key.
-    When the list is ranked by another exponent than the search (normalize_after),
-    all K finished ones may matter: K takes the place of N.
+    When the list is ranked by other scores than the search (normalize_after,
+    coverage_penalty), all K finished ones may matter: K takes the place of N.
     """
-    settled_by = rules.nbest if rules.penalty == rules.final_penalty else rules.beam_size
+    ranked_as_found = rules.penalty == rules.final_penalty and not rules.coverage_penalty
+    settled_by = rules.nbest if ranked_as_found else rules.beam_size
     done = ~exists(live[:, 0]) | (time >= rules.maximum)
     if rules.stop_early:
         bound = _penalize(live[:, 0], rules.maximum, rules.penalty)
@@ -282,20 +285,22 @@ def _penalize(log_probabilities, lengths, exponent):
     return tf.where(exists(log_probabilities), log_probabilities / divisor, NO_HYPOTHESIS)
 
 
-def _result(beam: Beam, rules: Rules) -> BeamResult:
+def _result(beam: Beam, source_lengths, rules: Rules) -> BeamResult:
     """The n-best lists: of the finished hypotheses, or of the unfinished where none finished."""
-    finished, nbest = beam.finished, rules.nbest
+    # The coverage penalty looks at the alignments of all K; without it the best N are known before backtracking.
+    count = rules.beam_size if rules.coverage_penalty else rules.nbest
+    finished = beam.finished
     scores = _penalize(finished.log_probabilities, tf.maximum(finished.lengths, 1), rules.final_penalty)
     scores = tf.where(exists(finished.keys), scores, NO_HYPOTHESIS)
-    scores, order = tf.math.top_k(scores, nbest)  # [B, N]
+    scores, order = tf.math.top_k(scores, count)  # [B, N]
     log_probabilities, lengths, places = (tf.gather(x, order, batch_dims=1) for x in finished[1:])
 
     any_finished = exists(finished.keys[:, :1])  # [B, 1]
-    unfinished = beam.live[:, :nbest]
+    unfinished = beam.live[:, :count]
     limit = tf.broadcast_to(rules.maximum[:, tf.newaxis], tf.shape(order))
     log_probabilities = tf.where(any_finished, log_probabilities, unfinished)
     lengths = tf.where(any_finished, lengths, limit)
-    places = tf.where(any_finished, places, tf.broadcast_to(tf.range(nbest), tf.shape(order)))
+    places = tf.where(any_finished, places, tf.broadcast_to(tf.range(count), tf.shape(order)))
     scores = tf.where(any_finished, scores, _penalize(unfinished, limit, rules.final_penalty))
 
     there = exists(scores)
@@ -303,4 +308,21 @@ def _result(beam: Beam, rules: Rules) -> BeamResult:
     log_probabilities = tf.where(there, log_probabilities, NO_HYPOTHESIS)
     ended = any_finished & there
     ids, alignments = backtrack(beam.history, beam.time, lengths, places, ended)
-    return BeamResult(ids, lengths, log_probabilities, scores, alignments, ended)
+    result = BeamResult(ids, lengths, log_probabilities, scores, alignments, ended)
+    return _rank_by_coverage(result, source_lengths, rules) if rules.coverage_penalty else result
+
+
+def _rank_by_coverage(result: BeamResult, source_lengths, rules: Rules) -> BeamResult:
+    """The best N of K hypotheses when source words that got little attention cost (Wu et al. 2016, eq. 14).
+
+    The end symbols of both sides count; a source position never looked at counts as
+    one with attention 1e-9, so that no score is infinite.
+    """
+    attention = tf.clip_by_value(tf.reduce_sum(result.alignments, axis=2), 1e-9, 1.0)  # [B, K, J]
+    real = tf.sequence_mask(source_lengths, tf.shape(attention)[2])[:, tf.newaxis]  # [B, 1, J]
+    penalty = tf.reduce_sum(tf.where(real, tf.math.log(attention), 0.0), axis=2)  # [B, K]
+    scores = tf.where(exists(result.scores), result.scores + rules.coverage_penalty * penalty, NO_HYPOTHESIS)
+    scores, order = tf.math.top_k(scores, rules.nbest)
+    best = BeamResult(*(tf.gather(x, order, batch_dims=1) for x in result))
+    longest = tf.maximum(tf.reduce_max(best.lengths), 0)
+    return best._replace(scores=scores, ids=best.ids[:, :, :longest], alignments=best.alignments[:, :, :longest])

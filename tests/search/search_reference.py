@@ -13,9 +13,11 @@ class Hypothesis:
     log_probability: float
     state: dict
     finished: bool = False
+    attention: object = 0.0  # (J,), summed over the words
 
-    def score(self, penalty):
-        return self.log_probability / len(self.words) ** penalty
+    def score(self, penalty, coverage_penalty=0.0):
+        covered = sum(math.log(min(max(total, 1e-9), 1.0)) for total in self.attention) if coverage_penalty else 0.0
+        return self.log_probability / len(self.words) ** penalty + coverage_penalty * covered
 
 
 def limits(length, config):
@@ -28,18 +30,18 @@ def words_allowed(toy, config):
     return [w for w in range(2, toy.vocabulary_size) if config.allow_unknown or w != UNKNOWN]
 
 
-def best(hypotheses, penalty, count):
-    return sorted(hypotheses, key=lambda h: -h.score(penalty))[:count]
+def best(hypotheses, penalty, count, coverage_penalty=0.0):
+    return sorted(hypotheses, key=lambda h: -h.score(penalty, coverage_penalty))[:count]
 
 
 def grow(toy, sentence, hypothesis, may_end, allowed):
     """(the hypothesis ended or None, its continuations)."""
     previous = hypothesis.words[-1] if hypothesis.words else 0
-    log_probabilities, _, state = toy.next(sentence, previous, hypothesis.state)
+    log_probabilities, alignment, state = toy.next(sentence, previous, hypothesis.state)
 
     def longer(word, finished=False):
         total = hypothesis.log_probability + log_probabilities[word]
-        return Hypothesis([*hypothesis.words, word], total, state, finished)
+        return Hypothesis([*hypothesis.words, word], total, state, finished, hypothesis.attention + alignment)
 
     return [longer(END, True)] if may_end else [], [longer(word) for word in allowed]
 
@@ -52,7 +54,7 @@ def brute_force(toy, sentence, config):
         grown = [grow(toy, sentence, h, time >= minimum, words_allowed(toy, config)) for h in live]
         finished += [h for ended, _ in grown for h in ended]
         live = [h for _, continued in grown for h in continued]
-    return best(finished or live, config.length_penalty, config.nbest)
+    return best(finished or live, config.length_penalty, config.nbest, config.coverage_penalty)
 
 
 def beam(toy, sentence, config):
@@ -74,7 +76,7 @@ def beam(toy, sentence, config):
         live = [h for h in kept if not h.finished]
         if not live:
             break
-    return best(finished or live, config.length_penalty, config.nbest)
+    return best(finished or live, config.length_penalty, config.nbest, config.coverage_penalty)
 
 
 def greedy(toy, sentence, config):

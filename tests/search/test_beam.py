@@ -32,7 +32,7 @@ def same_as(result, row, expected, config):
     for n, hypothesis in enumerate(expected):
         assert np.all(result.ids[row, n, len(hypothesis.words) :] == 0)
     np.testing.assert_allclose(result.log_probabilities[row, :count], [h.log_probability for h in expected], atol=3e-6)
-    scores = [h.score(config.length_penalty) for h in expected]
+    scores = [h.score(config.length_penalty, config.coverage_penalty) for h in expected]
     np.testing.assert_allclose(result.scores[row, :count], scores, atol=3e-6)
     assert result.finished[row, :count].tolist() == [h.finished for h in expected]
 
@@ -41,6 +41,8 @@ RULES = [
     dict(shrinking_beam=shrinking, normalize_after=after, length_penalty=penalty, allow_unknown=unknown)
     for shrinking, after, penalty, unknown in itertools.product([False, True], [False, True], [0.0, 0.6, 1.0], [True, False])
 ]
+
+RULES += [dict(coverage_penalty=0.7), dict(coverage_penalty=0.3, normalize_after=True), dict(coverage_penalty=2.0, shrinking_beam=True)]
 
 
 def named(options):
@@ -137,6 +139,17 @@ def test_alignments_and_scores_follow_the_survivors(shrinking):
             np.testing.assert_allclose(result.alignments[sentence, n, :length, :j], alignments, atol=1e-6)
         assert np.all(result.alignments[sentence, n, length:] == 0)
         assert np.all(result.alignments[sentence, n, :, j:] == 0)
+
+
+def test_coverage_changes_the_order():
+    """The comparisons with the reference would not see a penalty that is too small to matter."""
+    toy = Toy(seed=7, vocabulary_size=10, source_lengths=(6, 4, 5), end_bias=2.0)
+    plain, covering = (search(toy, SearchConfig(beam_size=6, nbest=6, coverage_penalty=b)) for b in (0.0, 0.5))
+    assert not np.array_equal(plain.ids[:, 0, :4], covering.ids[:, 0, :4])
+    penalties = covering.scores[:, 0] - covering.log_probabilities[:, 0] / covering.lengths[:, 0]
+    for row, length in enumerate(toy.source_lengths):
+        total = np.minimum(covering.alignments[row, 0, :, :length].sum(axis=0), 1.0)
+        np.testing.assert_allclose(penalties[row], 0.5 * np.log(total).sum(), atol=1e-5)
 
 
 def test_nbest_is_sorted_and_distinct():

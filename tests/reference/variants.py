@@ -1,0 +1,151 @@
+"""RNNencdec and the variants of RNNsearch in float64 NumPy, one sentence at a time, written from their papers.
+
+    RNNencdec                 Bahdanau et al. 2015, §4.2, A.2: c_i = →h_{T_x}, s_0 = tanh(W_s →h_{T_x})
+    LSTM units                Hochreiter and Schmidhuber 1997 with the forget gate of Gers et al. 2000
+    Gaussian windows          Graves 2013 (arXiv 1308.0850), eqs. 46-51; Bahdanau et al. 2015, §6.1
+    coverage                  See et al. 2017 (arXiv 1704.04368), eqs. 10-11
+    layer normalization       Ba et al. 2016 (arXiv 1607.06450), each product of a unit by itself, no shift
+
+Nothing of the package is imported. As in rnnsearch.py, weights come by symbol, input size
+first, and a bias that is absent is zero; a gain that is absent means no normalization.
+What the two files share (embedding, deep output, orders) is taken from there.
+"""
+
+import numpy as np
+from reference import rnnsearch
+from reference.rnnsearch import bias, deep_output, embed, log_softmax, sigmoid
+
+EPSILON = 1e-5  # under the root of the normalization
+
+
+def normalized(vector, weights, symbol):
+    """gain ∘ (vector - mean) / deviation, or the vector as it is where there is no gain of this name."""
+    gain = weights.get(f"{symbol}_gain")
+    if gain is None:
+        return vector
+    centred = vector - vector.mean()
+    return gain * centred / np.sqrt((centred**2).mean() + EPSILON)
+
+
+def total(weights, prefix, suffix, x, recurrent, context):
+    """W x + U h + C c + b of one gate (suffix) of a unit: (n,)."""
+    terms = [("W", x), ("U", recurrent)] + ([] if context is None else [("C", context)])
+    symbols = [(f"{prefix}{letter}{suffix}", vector) for letter, vector in terms]
+    return sum(normalized(vector @ weights[symbol], weights, symbol) for symbol, vector in symbols) + bias(weights, f"{prefix}b{suffix}")
+
+
+def gru(x, state, weights, prefix="", context=None):
+    """The gated unit of A.1.1; the state is (h,)."""
+    (h,) = state
+    z = sigmoid(total(weights, prefix, "_z", x, h, context))
+    r = sigmoid(total(weights, prefix, "_r", x, h, context))
+    candidate = np.tanh(total(weights, prefix, "", x, r * h, context))
+    return ((1.0 - z) * h + z * candidate,)
+
+
+def lstm(x, state, weights, prefix="", context=None):
+    """An LSTM unit; the state is (h, cell). h = o tanh(cell), cell = f cell' + i g."""
+    h, cell = state
+    enter = sigmoid(total(weights, prefix, "_input", x, h, context))
+    keep = sigmoid(total(weights, prefix, "_forget", x, h, context))
+    show = sigmoid(total(weights, prefix, "_output", x, h, context))
+    cell = keep * cell + enter * np.tanh(total(weights, prefix, "", x, h, context))
+    return show * np.tanh(normalized(cell, weights, f"{prefix}cell")), cell
+
+
+UNITS = {"gru": gru, "lstm": lstm}
+
+
+def first(unit, h):
+    """A unit's state that shows h; the cell of an LSTM starts at zero."""
+    return (h,) if unit == "gru" else (h, np.zeros_like(h))
+
+
+def read(weights, word_ids, unit, direction):
+    """h_j of one direction, (J, n)."""
+    prefix = f"encoder.{direction}."
+    state, outputs = first(unit, np.zeros(weights[f"{prefix}U"].shape[0])), []
+    for word_id in word_ids:
+        state = UNITS[unit](embed(weights, "source", word_id), state, weights, prefix)
+        outputs.append(state[0])
+    return np.array(outputs)
+
+
+def annotations(weights, source_ids, options):
+    """(J, 2n); of RNNencdec the forward half alone, (J, n)."""
+    forward = read(weights, source_ids, options["unit"], "forward")
+    if options["system"] == "rnnencdec":
+        return forward
+    backward = read(weights, source_ids[::-1], options["unit"], "backward")[::-1]
+    return np.concatenate([forward, backward], axis=1)
+
+
+def initial_state(weights, h, options):
+    """s_0 = tanh(W_s ←h_1), of RNNencdec tanh(W_s →h_{T_x})."""
+    shown = h[-1] if options["system"] == "rnnencdec" else h[0][h.shape[1] // 2 :]
+    return first(options["unit"], np.tanh(shown @ weights["W_s"] + bias(weights, "b_s")))
+
+
+def fixed_context(weights, s, h, carried):
+    return h[-1], np.zeros(len(h)), carried
+
+
+def content(weights, s, h, coverage):
+    """(c_i, α_i, coverage): with a weight w_c, the energies see Σ_{k<i} α_kj; without it this is rnnsearch.align."""
+    energies = []
+    for j in range(len(h)):
+        hidden = s @ weights["W_a"] + h[j] @ weights["U_a"] + bias(weights, "b_a")
+        if "w_c" in weights:
+            hidden = hidden + coverage[j] * weights["w_c"]
+        energies.append(np.tanh(hidden) @ weights["v_a"])
+    alignment = np.exp(log_softmax(np.array(energies)))
+    return alignment @ h, alignment, coverage + alignment
+
+
+def gaussian_window(weights, s, h, kappa):
+    """(c_i, φ_i, κ_i): φ_ij = Σ_k α_k exp(-β_k (κ_k - j)²), positions counted from 1, not normalized."""
+    alpha, beta, step = (np.exp(s @ weights[f"W_{name}"] + bias(weights, f"b_{name}")) for name in ("alpha", "beta", "kappa"))
+    kappa = kappa + step
+    window = np.array([sum(alpha * np.exp(-beta * (kappa - j) ** 2)) for j in range(1, len(h) + 1)])
+    return window @ h, window, kappa
+
+
+def attention(weights, h, options):
+    """(function, what it carries at first) of the chosen attention."""
+    if options["system"] == "rnnencdec":
+        return fixed_context, None
+    if options["attention"] == "gaussian_window":
+        return gaussian_window, np.zeros(weights["W_kappa"].shape[1])
+    return content, np.zeros(len(h))
+
+
+def decode(weights, source_ids, target_ids, options):
+    """Forced decoding of one pair: logits (I, V), alignments (I, J), units' outputs s_0..s_I (I+1, n).
+
+    Args:
+        options: system, unit, attention and decoder_order.
+    """
+    order, unit = options["decoder_order"], UNITS[options["unit"]]
+    assert order in rnnsearch.ORDERS
+    h = annotations(weights, source_ids, options)
+    look, carried = attention(weights, h, options)
+    state = initial_state(weights, h, options)
+    logits, alignments, outputs = [], [], [state[0]]
+    for i, target_id in enumerate(target_ids):
+        y_before = embed(weights, "target", target_ids[i - 1] if i else 0)
+        y_entering = embed(weights, "target", target_id) if order == "look_generate_update" else y_before
+        context, alignment, carried = look(weights, state[0], h, carried)
+        new = unit(y_entering, state, weights, context=context)
+        shown = new if order == "look_update_generate" else state
+        logits.append(deep_output(weights, shown[0], y_before, context))
+        alignments.append(alignment)
+        state = new
+        outputs.append(state[0])
+    return np.array(logits), np.array(alignments), np.array(outputs)
+
+
+def sentence_loss(weights, source_ids, target_ids, options, label_smoothing=0.0):
+    """As rnnsearch.sentence_loss: nats, summed over the target words."""
+    logits, _, _ = decode(weights, source_ids, target_ids, options)
+    rows = [log_softmax(row) for row in logits]
+    return sum((1 - label_smoothing) * -row[y] + label_smoothing * -row.mean() for row, y in zip(rows, target_ids))
