@@ -84,8 +84,29 @@ class DataConfig:
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:
-    """Architecture of RNNsearch; sizes by the paper's letters."""
+    """Architecture; sizes by the letters of Bahdanau et al. 2015. OWNERS below says which options have a part in which system."""
 
+    system: str = option(
+        "rnnsearch",
+        "rnnsearch, rnnencdec: Bahdanau et al. 2015; encoder_decoder: Cho et al. 2014a, Appendix A; "
+        "deep_lstm: Sutskever et al. 2014; luong: Luong's attention; stacked: layers with skip connections",
+        choices=("rnnsearch", "rnnencdec", "encoder_decoder", "deep_lstm", "luong", "stacked"),
+    )
+    unit: str = option(
+        "gru", "gru: the gated unit of Bahdanau et al. 2015; lstm: long short-term memory", choices=("gru", "lstm")
+    )
+    peepholes: bool = option(False, "LSTM gates see the cell through diagonal weights (Graves 2013)")
+    layers: int = option(1, "recurrent layers of the encoder and of the decoder", unit="layers", minimum=1)
+    reverse_source: bool = option(False, "the source words are read last to first, the end symbol still last")
+    attention: str = option(
+        "content", "content: by the annotations (Bahdanau et al. 2015); gaussian_window: windows that move right (Graves 2013)",
+        choices=("content", "gaussian_window"),
+    )
+    attention_score: str = option(
+        "general", "of a state s and an annotation h: dot: sᵀ h; general: sᵀ W_a h; concat: v_aᵀ tanh(W_a [s ; h])",
+        choices=("dot", "general", "concat"),
+    )
+    input_feeding: bool = option(False, "the decoder also reads the last attentional state ŝ_{t−1}")
     embedding_size: int = option(620, "word embedding, m", unit="units", minimum=1)
     hidden_size: int = option(1000, "gated units of the decoder and of each encoder direction, n", unit="units", minimum=1)
     alignment_size: int = option(1000, "hidden layer of the alignment model, n'", unit="units", minimum=1)
@@ -101,17 +122,20 @@ class ModelConfig:
     biases: str = option(
         "groundhog",
         "groundhog: on the embeddings, the candidate states, s_0, the hidden term of the readout and the softmax; "
-        "none: as the formulas are printed; all: on the gates and the alignment model too",
+        "none: as the formulas are printed; all: on the gates and the alignment model too. "
+        "An LSTM has one on every gate, and deep_lstm, luong and stacked none on the embeddings, unless none",
         choices=("groundhog", "none", "all"),
     )
     initialization: str = option(
         "paper",
         "paper: N(0, 0.01²), alignment N(0, 0.001²), orthogonal recurrent matrices, v_a and biases 0; "
-        "glorot: Glorot uniform in place of the two normal distributions and of the zeros of v_a",
-        choices=("paper", "glorot"),
+        "glorot: Glorot uniform in place of the two normal distributions and of the zeros of v_a; "
+        "uniform: every matrix (and every bias of deep_lstm, luong and stacked) between −0.08 and 0.08 (Sutskever et al. 2014)",
+        choices=("paper", "glorot", "uniform"),
     )
     tie_target_embeddings: bool = option(
-        False, "the output matrix is the target embedding; needs output_rank (or maxout_size) = embedding_size"
+        False, "the output matrix is the target embedding; needs what meets it (output_rank, else maxout_size; else hidden_size) "
+        "to be of embedding_size"
     )
     embedding_dropout: float = option(0.0, "share of embedding components dropped in training", minimum=0.0, maximum=0.95)
     hidden_dropout: float = option(
@@ -134,9 +158,11 @@ class TrainingConfig:
     momentum: float = option(0.0, "SGD: momentum", minimum=0.0, maximum=1.0)
     schedule: str = option(
         "constant",
-        "learning rate over time: constant; or cosine, from the warm-up's end down to 0 at the end of training (updates or minutes)",
-        choices=("constant", "cosine"),
+        "learning rate over time: constant; cosine, from the warm-up's end down to 0 at the end of training (updates or minutes); "
+        "halving, every half epoch from halve_after on (Sutskever et al. 2014)",
+        choices=("constant", "cosine", "halving"),
     )
+    halve_after: float = option(5.0, "under schedule: halving, when the learning rate is first halved", unit="epochs", minimum=0.0)
     warmup_updates: int = option(0, "updates over which the learning rate rises from 0", unit="updates", minimum=0)
     global_clipnorm: float | None = option(
         1.0, "the gradient over all parameters together is cut to this L2 norm; null: not cut", above=0.0
@@ -182,6 +208,9 @@ class SearchConfig:
     nbest: int = option(1, "translations returned per sentence, at most beam_size", minimum=1)
     shrinking_beam: bool = option(
         False, "true: every finished hypothesis takes its place out of the beam (the authors' program); false: fixed beam"
+    )
+    search_again: bool = option(
+        True, "under shrinking_beam, a sentence none of whose hypotheses finished is searched again with a wider beam (the authors' program)"
     )
     length_penalty: float = option(
         1.0, "hypotheses are ranked by log-probability / length^A, the end symbol counted; 0: by log-probability",
@@ -251,15 +280,52 @@ PRESETS = {
 """What each preset fixes; a YAML file may still override any of it."""
 
 
-def _check_together(config: Config) -> None:
-    """Checks that need more than one option."""
-    model, training, search = config.model, config.training, config.search
-    if model.tie_target_embeddings and (model.output_rank or model.maxout_size) != model.embedding_size:
-        name = "output_rank" if model.output_rank else "maxout_size"
+MAXOUT = ("rnnsearch", "rnnencdec", "encoder_decoder")
+LAYERED = ("deep_lstm", "luong", "stacked")
+
+OWNERS = {
+    "unit": ("rnnsearch", "rnnencdec", "luong", "stacked"),
+    "peepholes": LAYERED,
+    "layers": LAYERED,
+    "reverse_source": ("encoder_decoder", *LAYERED),
+    "attention": ("rnnsearch",),
+    "attention_score": ("luong",),
+    "input_feeding": ("luong",),
+    "alignment_size": ("rnnsearch", "luong"),
+    "maxout_size": MAXOUT,
+    "output_rank": MAXOUT,
+    "decoder_order": ("rnnsearch", "rnnencdec"),
+    "tie_target_embeddings": (*MAXOUT, "deep_lstm", "luong"),
+}
+"""The systems that an option of the model section has a part in; what is not listed has one in all."""
+
+
+def _check_system(model: ModelConfig) -> None:
+    """An option that the chosen system does not have stays at its default."""
+    for field in dataclasses.fields(ModelConfig):
+        owners = OWNERS.get(field.name, (model.system,))
+        if model.system not in owners and getattr(model, field.name) != field.default:
+            raise UsageError(
+                f"model.{field.name}: has no part in model.system={model.system}, expected its default {field.default}, "
+                f"got {getattr(model, field.name)}; it is an option of {', '.join(owners)}"
+            )
+
+
+def _check_tied(model: ModelConfig) -> None:
+    """A target embedding that is the output matrix too has the size of what meets that matrix."""
+    name = "hidden_size" if model.system not in MAXOUT else "output_rank" if model.output_rank else "maxout_size"
+    if model.tie_target_embeddings and getattr(model, name) != model.embedding_size:
         raise UsageError(
             f"model.tie_target_embeddings: expected model.{name} = model.embedding_size = {model.embedding_size}, "
-            f"got {model.output_rank or model.maxout_size}; set model.{name}={model.embedding_size}"
+            f"got {getattr(model, name)}; set model.{name}={model.embedding_size}"
         )
+
+
+def _check_together(config: Config) -> None:
+    """Checks that need more than one option."""
+    training, search = config.training, config.search
+    _check_system(config.model)
+    _check_tied(config.model)
     if search.nbest > search.beam_size:
         raise UsageError(f"search.nbest: expected at most search.beam_size = {search.beam_size}, got {search.nbest}")
     if training.schedule == "cosine" and not (training.maximum_updates or training.maximum_minutes):

@@ -13,6 +13,7 @@ from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.output_matrix import word_logits
 from rnnsearch_tf.layers.product import product
 
 
@@ -45,6 +46,7 @@ class DeepOutput(PaperLayer):
         self.seed = seed
         self.tied = tied
         self.drop = Dropout(dropout, seed=seed, dtype=self.variable_dtype)
+        self.symbol = "W_o2" if output_rank else "W_o"
 
     def build(self, state_size, embedding_size, annotation_size):
         l, seeds = self.maxout_size, Seeds(self.seed)
@@ -56,7 +58,7 @@ class DeepOutput(PaperLayer):
         self.b_o = self.vector("b_o", 2 * l) if biased else None
         rank = self.output_rank
         self.W_o1 = self.matrix("W_o1", (l, rank), other()) if rank else None
-        self.W_o = None if self.tied else self.matrix("W_o2" if rank else "W_o", (rank or l, self.vocabulary_size), other())
+        self.W_o = None if self.tied else self.matrix(self.symbol, (rank or l, self.vocabulary_size), other())
         self.b_softmax = self.vector("b_softmax", self.vocabulary_size) if biased else None
         self.built = True
 
@@ -85,9 +87,7 @@ class DeepOutput(PaperLayer):
             features: float [..., l or rank].
             output_matrix: for a tied layer, the target embedding E [V, m].
         """
-        matrix = tensor(self.W_o) if output_matrix is None else output_matrix
-        tied = output_matrix is not None
-        return add_bias(product(features, matrix, self.product_dtype, transpose_right=tied), self.b_softmax)
+        return word_logits(features, self, output_matrix)
 
     def call(self, state, embeddings, context, output_matrix=None, training=False):
         return self.logits(self.features(state, embeddings, context, training), output_matrix)
@@ -95,7 +95,7 @@ class DeepOutput(PaperLayer):
     def paper_weights(self):
         """This layer's weights by the paper's letters; a tied W_o is the model's to add."""
         weights = {"U_o": self.U_o, "V_o": self.V_o, "C_o": self.C_o, "b_o": self.b_o, "W_o1": self.W_o1}
-        weights |= {"W_o2" if self.output_rank else "W_o": self.W_o, "b_softmax": self.b_softmax}
+        weights |= {self.symbol: self.W_o, "b_softmax": self.b_softmax}
         return {key: keras.ops.convert_to_numpy(value) for key, value in weights.items() if value is not None}
 
     def get_config(self):

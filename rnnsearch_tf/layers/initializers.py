@@ -7,6 +7,9 @@ Every matrix asks for its initializer by role:
     alignment   N(0, 0.001²)   (W_a, U_a)                        Glorot uniform
     energy      0              (v_a)                             Glorot uniform
     other       N(0, 0.01²)                                      Glorot uniform; embeddings N(0, 1/m)
+    bias        0                                                0
+
+``uniform`` (Sutskever et al. 2014, §3.4) draws all of them between −0.08 and 0.08.
 """
 
 import numpy as np
@@ -52,16 +55,20 @@ def initializer(kind, role, seed, size=None):
     """The initializer of one weight.
 
     Args:
-        kind: ``paper`` or ``glorot`` (option model.initialization).
-        role: recurrent, alignment, energy, embedding or other, as in the table above.
+        kind: ``paper``, ``glorot`` or ``uniform`` (option model.initialization).
+        role: recurrent, alignment, energy, embedding, bias or other, as in the table above.
         seed: int; give each weight its own.
         size: embedding size m, for role embedding.
 
     Returns:
         keras.initializers.Initializer.
     """
+    if kind == "uniform":
+        return keras.initializers.RandomUniform(-0.08, 0.08, seed=seed)
     if role == "recurrent":
         return Orthogonal(seed)
+    if role == "bias":
+        return keras.initializers.get("zeros")
     if kind == "glorot":
         if role == "embedding":
             return keras.initializers.RandomNormal(stddev=size**-0.5, seed=seed)

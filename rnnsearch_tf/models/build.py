@@ -5,6 +5,9 @@ import pathlib
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.models.rnnsearch import RNNSearch
 
+SYSTEMS = {"rnnsearch": RNNSearch}
+"""The class of each value of the option model.system."""
+
 BEST_WEIGHTS = pathlib.Path("best") / "model.weights.h5"
 """Where a RUN keeps the weights with the best development BLEU."""
 
@@ -17,9 +20,9 @@ def build_model(config, source_vocabulary_size, target_vocabulary_size):
         source_vocabulary_size, target_vocabulary_size: entries, special tokens included.
 
     Returns:
-        TranslationModel, not compiled.
+        SequenceModel, not compiled.
     """
-    return RNNSearch(
+    return SYSTEMS[config.model.system](
         config.model,
         source_vocabulary_size,
         target_vocabulary_size,

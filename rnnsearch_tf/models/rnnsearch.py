@@ -12,37 +12,17 @@
     look_update_generate    s_i = f(s_{i−1}, y_{i−1}, c_i)   s_i,     y_{i−1}, c_i   eq. (4)
 """
 
-import dataclasses
-
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
-from rnnsearch_tf.layers import BiGRUEncoder, Decoder, DeepOutput, WordEmbedding
-from rnnsearch_tf.layers.base import tensor
-from rnnsearch_tf.layers.dropout import Dropout
-from rnnsearch_tf.layers.initializers import Seeds
-from rnnsearch_tf.layers.softmax_loss import softmax_loss
-from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.layers import BiGRUEncoder, Decoder, DeepOutput
+from rnnsearch_tf.models.sequence_model import SequenceModel
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class RNNSearch(TranslationModel):
-    """Encoder, attention, decoder and deep output, trained with ``compile`` and ``fit``.
-
-    Args:
-        config: ModelConfig, or a dictionary of its options.
-        source_vocabulary_size: K_x, special tokens included.
-        target_vocabulary_size: K_y.
-        seed: int; the same seed gives the same initial weights.
-        dtype: ``float32``, ``float64`` or ``mixed_bfloat16``.
-
-    Call arguments:
-        inputs: dictionary of ``source_ids`` int32 [B, J] and ``target_ids`` int32 [B, I],
-            both ending with the end symbol, padded with 0 on the right.
-
-    Returns:
-        logits float [B, I, V]: position i predicts target_ids[:, i].
+class RNNSearch(SequenceModel):
+    """Encoder, attention, decoder and deep output; arguments and results as in :class:`SequenceModel`.
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig
@@ -53,53 +33,27 @@ class RNNSearch(TranslationModel):
         TensorShape([2, 3, 12])
     """
 
-    def __init__(self, config, source_vocabulary_size, target_vocabulary_size, seed=0, **keywords):
-        super().__init__(**keywords)
-        if isinstance(config, dict):
-            config = load_config(values={"model": config}).model
-        self.config: ModelConfig = config
-        self.source_vocabulary_size = source_vocabulary_size
-        self.target_vocabulary_size = target_vocabulary_size
-        self.seed = seed
-        seeds, policy = Seeds(seed), self.dtype_policy
-        common = dict(biases=config.biases, initialization=config.initialization, dtype=policy)
-        self.source_embedding = WordEmbedding(
-            source_vocabulary_size, config.embedding_size, seed=seeds.next(), name="source_embedding", **common
-        )
-        self.target_embedding = WordEmbedding(
-            target_vocabulary_size, config.embedding_size, seed=seeds.next(), name="target_embedding", **common
-        )
-        self.encoder = BiGRUEncoder(config.hidden_size, seed=seeds.next(), name="encoder", **common)
-        self.decoder = Decoder(config.hidden_size, config.alignment_size, seed=seeds.next(), name="decoder", **common)
+    has_attention = True
+
+    def _add_layers(self, seeds, common):
+        config, m, n = self.config, self.config.embedding_size, self.config.hidden_size
+        self.encoder = BiGRUEncoder(n, seed=seeds.next(), name="encoder", **common)
+        self.decoder = Decoder(n, config.alignment_size, seed=seeds.next(), name="decoder", **common)
         self.output_layer = DeepOutput(
-            target_vocabulary_size, config.maxout_size, config.output_rank, dropout=config.readout_dropout,
+            self.target_vocabulary_size, config.maxout_size, config.output_rank, dropout=config.readout_dropout,
             seed=seeds.next(), tied=config.tie_target_embeddings, name="deep_output", **common,
         )
-        self.drop_words = Dropout(config.embedding_dropout, seed=seeds.next(), dtype=self.variable_dtype)
-        self.drop_hidden = Dropout(config.hidden_dropout, seed=seeds.next(), dtype=self.variable_dtype)
-        self._build_weights()
-
-    def _build_weights(self):
-        m, n = self.config.embedding_size, self.config.hidden_size
-        self.source_embedding.build()
-        self.target_embedding.build()
         self.encoder.build((None, None, m))
         self.encoder.built = True
         self.decoder.build(m, 2 * n)
         self.output_layer.build(n, m, 2 * n)
-        self.built = True
 
     # Training: all target positions at once.
-
-    def call(self, inputs, training=False):
-        features = self.features(inputs["source_ids"], inputs["target_ids"], training)
-        return self.output_layer.logits(features, self._output_matrix())
 
     def features(self, source_ids, target_ids, training=False):
         """What meets the output matrix, at every target position: float [B, I, l or rank]."""
         state, memory = self._encode(source_ids, training)
-        previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)  # y_{i−1}
-        previous = self.drop_words(self.target_embedding(previous_ids), training=training)  # [B, I, m]
+        previous = self.previous_words(target_ids, training)  # y_{i−1}: [B, I, m]
         if self.config.decoder_order == "look_generate_update":
             first, later = tf.split(previous, [1, -1], axis=1)
             words = tf.concat([later, tf.zeros_like(first)], axis=1)  # y_i; the last is not needed
@@ -111,25 +65,6 @@ class RNNSearch(TranslationModel):
             states = tf.concat([state[:, tf.newaxis], earlier], axis=1)  # s_{i−1}
         states = self.drop_hidden(states, training=training)
         return self.output_layer.features(states, previous, contexts, training)
-
-    def token_losses(self, inputs, label_smoothing=0.0, training=False):
-        """Loss and negative log-likelihood of every real target word, padding left out.
-
-        Returns:
-            (losses [N], nll [N]), in nats; N counts the batch's target words, end symbols included.
-        """
-        features = self.features(inputs["source_ids"], inputs["target_ids"], training)
-        real = tf.where(inputs["target_ids"] != PAD_ID)
-        matrix = self._output_matrix()
-        return softmax_loss(
-            tf.gather_nd(features, real),
-            tensor(self.output_layer.W_o) if matrix is None else matrix,
-            tensor(self.output_layer.b_softmax),
-            tf.gather_nd(inputs["target_ids"], real),
-            label_smoothing,
-            transpose=matrix is not None,
-            dtype=self.output_layer.product_dtype,
-        )
 
     # Search: one target position at a time.
 
@@ -173,9 +108,8 @@ class RNNSearch(TranslationModel):
             after = self.decoder.update(before, inputs, context)
             read = after if self.config.decoder_order == "look_update_generate" else before
             state = {"state": after}
-        logits = self.output_layer(read, previous, context, self._output_matrix())
-        log_probabilities = tf.nn.log_softmax(tf.cast(logits, tf.float32))
-        return log_probabilities, tf.cast(alignment, tf.float32), state
+        features = self.output_layer.features(read, previous, context)
+        return self.log_probabilities(features), tf.cast(alignment, tf.float32), state
 
     def _encode(self, source_ids, training=False):
         """(s_0 [B, n], AttentionMemory) of a batch of source sentences."""
@@ -185,30 +119,6 @@ class RNNSearch(TranslationModel):
         memory = self.decoder.attention.memory(self.drop_hidden(annotations, training=training), mask)
         return self.decoder.initial_state(annotations), memory
 
-    def _output_matrix(self):
-        return tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None
-
-    def paper_weights(self):
-        """Every weight by its symbol in the paper, as NumPy arrays for ``x @ W``: input size first.
-
-        Encoder weights are ``encoder.forward.U`` and so on; embeddings ``E_source``,
-        ``E_target``; biases, where the option has them, ``b``, ``b_s``, ``b_o``, ``b_softmax``,
-        ``b_E_source``, ``b_E_target``. A tied output matrix appears as E_targetᵀ.
-        """
-        numpy = keras.ops.convert_to_numpy
-        weights = self.encoder.paper_weights() | self.decoder.paper_weights() | self.output_layer.paper_weights()
-        for side, layer in (("source", self.source_embedding), ("target", self.target_embedding)):
-            weights[f"E_{side}"] = numpy(layer.E)
-            if layer.b_E is not None:
-                weights[f"b_E_{side}"] = numpy(layer.b_E)
-        if self.config.tie_target_embeddings:
-            weights["W_o2" if self.config.output_rank else "W_o"] = weights["E_target"].T
-        return weights
-
-    def get_config(self):
-        return super().get_config() | {
-            "config": dataclasses.asdict(self.config),
-            "source_vocabulary_size": self.source_vocabulary_size,
-            "target_vocabulary_size": self.target_vocabulary_size,
-            "seed": self.seed,
-        }
+    def _layer_weights(self):
+        """Encoder weights are ``encoder.forward.U`` and so on; biases, where the option has them, b, b_s, b_o, b_softmax."""
+        return self.encoder.paper_weights() | self.decoder.paper_weights() | self.output_layer.paper_weights()

@@ -46,12 +46,22 @@ def progress(state, config):
     return min(1.0, max(shares, default=0.0))
 
 
+def epochs_done(state):
+    """Passes over the training text so far; parts of one count from the second on, when its batches are known."""
+    in_whole_epochs = state.batches - state.batches_of_epoch
+    if not in_whole_epochs:
+        return 0.0
+    return state.epoch + min(1.0, state.batches_of_epoch * state.epoch / in_whole_epochs)
+
+
 def learning_rate(state, config):
-    """The learning rate of the next update: warm-up from 0, then constant or a half cosine down to 0."""
+    """The learning rate of the next update: warm-up from 0, then as ``training.schedule`` says."""
     updates = state.batches / config.accumulate
     rate = config.learning_rate * min(1.0, (updates + 1) / max(1, config.warmup_updates))
     if config.schedule == "cosine":
         rate *= 0.5 * (1 + math.cos(math.pi * progress(state, config)))
+    if config.schedule == "halving":  # at halve_after, half an epoch later, ...
+        rate *= 0.5 ** max(0, math.floor(2 * (epochs_done(state) - config.halve_after)) + 1)
     return rate
 
 

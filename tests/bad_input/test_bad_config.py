@@ -22,7 +22,7 @@ def message(tmp_path, text, overrides=()):
         ("model:\n  hiden_size: 3\n", ["unknown option model.hiden_size", "did you mean model.hidden_size?"]),
         ("modle: {}\n", ["unknown option modle", "did you mean model?"]),
         ("hidden_size: 3\n", ["unknown option hidden_size", "did you mean model.hidden_size?"]),
-        ("model:\n  zzz: 3\n", ["unknown option model.zzz", "expected one of embedding_size"]),
+        ("model:\n  zzz: 3\n", ["unknown option model.zzz", "expected one of system"]),
         ("model:\n  hidden_size: big\n", ["model.hidden_size", "expected a whole number", "'big'"]),
         ("model:\n  hidden_size: 1.5\n", ["model.hidden_size", "expected a whole number", "1.5"]),
         ("model:\n  hidden_size: true\n", ["model.hidden_size", "expected a whole number", "True"]),
@@ -40,6 +40,9 @@ def message(tmp_path, text, overrides=()):
         ("model: [1\n", ["expected YAML", "does not parse"]),
         ("search:\n  nbest: 20\n  beam_size: 5\n", ["search.nbest", "beam_size = 5", "got 20"]),
         ("model:\n  tie_target_embeddings: true\n  output_rank: 10\n", ["model.tie_target_embeddings", "620", "got 10"]),
+        ("model:\n  layers: 2\n", ["model.layers", "no part in model.system=rnnsearch", "deep_lstm, luong, stacked"]),
+        ("model:\n  system: luong\n  output_rank: 9\n", ["model.output_rank", "default 620", "got 9", "rnnsearch, rnnencdec"]),
+        ("model:\n  system: luong\n  tie_target_embeddings: true\n", ["model.hidden_size = model.embedding_size = 620", "got 1000"]),
         ("training:\n  schedule: cosine\n", ["training.schedule", "maximum_updates", "got neither"]),
     ],
 )

@@ -19,6 +19,16 @@ def test_warm_up_then_constant(batches):
     assert rate == pytest.approx(0.5 * min(1.0, (batches + 1) / 10))
 
 
+@pytest.mark.parametrize(
+    "epoch, batch, halvings",
+    [(0, 3, 0), (4, 9, 0), (5, 0, 1), (5, 4, 1), (5, 5, 2), (6, 0, 3), (7, 4, 5), (7, 5, 6)],
+)
+def test_halving_every_half_epoch_after_five(epoch, batch, halvings):
+    """Sutskever et al. 2014, §3.4: 0.7; halved at 5, 5.5, 6, ... epochs, here of ten batches."""
+    state = TrainingState(batches=10 * epoch + batch, epoch=epoch, batches_of_epoch=batch)
+    assert learning_rate(state, settings("learning_rate=0.7", "schedule=halving")) == 0.7 * 0.5**halvings
+
+
 @pytest.mark.parametrize("updates", [0, 250, 500, 1000])
 def test_cosine_by_updates_counts_accumulated_batches_once(updates):
     config = settings("learning_rate=2", "schedule=cosine", "maximum_updates=1000", "accumulate=4")

@@ -1,0 +1,62 @@
+"""The output matrix: from the last features of a position to the logits of the vocabulary's words."""
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.product import product
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class OutputMatrix(PaperLayer):
+    """logits = W_oᵀ features + b_softmax.
+
+    Args:
+        vocabulary_size: V.
+        symbol: what the system's paper calls the matrix.
+        biases: ``none`` leaves out b_softmax.
+        initialization: ``paper``, ``glorot`` or ``uniform``.
+        seed: int.
+        tied: the matrix is not a weight of this layer but is given with each call.
+    """
+
+    def __init__(
+        self, vocabulary_size, symbol="W_o", biases="groundhog", initialization="paper", seed=0, tied=False, **keywords
+    ):
+        super().__init__(**keywords)
+        self.vocabulary_size = vocabulary_size
+        self.symbol = symbol
+        self.biases = biases
+        self.initialization = initialization
+        self.seed = seed
+        self.tied = tied
+
+    def build(self, features_size):
+        seeds = Seeds(self.seed)
+        other, bias = (initializer(self.initialization, role, seeds.next()) for role in ("other", "bias"))
+        self.W_o = None if self.tied else self.matrix(self.symbol, (features_size, self.vocabulary_size), other)
+        self.b_softmax = None if self.biases == "none" else self.matrix("b_softmax", (self.vocabulary_size,), bias)
+        self.built = True
+
+    def logits(self, features, output_matrix=None):
+        """Unnormalized log-probabilities [..., V].
+
+        Args:
+            features: float [..., l].
+            output_matrix: for a tied layer, the target embedding E [V, l].
+        """
+        return word_logits(features, self, output_matrix)
+
+    def paper_weights(self):
+        weights = {self.symbol: self.W_o, "b_softmax": self.b_softmax}
+        return {key: keras.ops.convert_to_numpy(value) for key, value in weights.items() if value is not None}
+
+    def get_config(self):
+        own = ("vocabulary_size", "symbol", "biases", "initialization", "seed", "tied")
+        return super().get_config() | {name: getattr(self, name) for name in own}
+
+
+def word_logits(features, layer, output_matrix=None):
+    """Logits of a layer that has W_o and b_softmax, or of a tied one with the embedding [V, l] given."""
+    matrix = tensor(layer.W_o) if output_matrix is None else output_matrix
+    tied = output_matrix is not None
+    return add_bias(product(features, matrix, layer.product_dtype, transpose_right=tied), layer.b_softmax)

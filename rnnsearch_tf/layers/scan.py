@@ -1,0 +1,60 @@
+"""One step function over all positions of a sequence, differentiated by TensorFlow.
+
+For everything that has no gradient written by hand (``decoder.py`` and ``encoder.py`` have):
+training then scans the very function that search calls one position at a time.
+"""
+
+import tensorflow as tf
+
+
+def scan(step, inputs, state, mask=None):
+    """Run ``step`` from the first position to the last.
+
+    Args:
+        step: function (inputs of one position, state) → state; nests of tensors [B, ...].
+            What a step gives out besides is a part of its state.
+        inputs: nest of tensors [B, T, ...], T ≥ 1.
+        state: nest of tensors [B, ...].
+        mask: bool [B, T] or None. Where False the state stays as it was.
+
+    Returns:
+        The states after every position: a nest like ``state`` of tensors [B, T, ...].
+
+    Example:
+        >>> mask = tf.constant([[True, False, True]])
+        >>> scan(lambda x, total: total + x, tf.constant([[1, 2, 3]]), tf.constant([0]), mask).numpy().tolist()
+        [[1, 1, 4]]
+    """
+    arrays = tf.nest.map_structure(_unstack, inputs if mask is None else (inputs, mask))
+    length = tf.nest.flatten(arrays)[0].size()
+
+    def advance(t, state, results):
+        now = tf.nest.map_structure(lambda array: array.read(t), arrays)
+        if mask is None:
+            after = step(now, state)
+        else:
+            now, real = now
+            after = tf.nest.map_structure(lambda new, old: tf.where(_wide(real, new), new, old), step(now, state), state)
+        after = tf.nest.map_structure(lambda new, old: tf.ensure_shape(new, old.shape), after, state)
+        return t + 1, after, tf.nest.map_structure(lambda array, value: array.write(t, value), results, after)
+
+    results = tf.nest.map_structure(lambda value: tf.TensorArray(value.dtype, length), state)
+    *_, results = tf.while_loop(
+        lambda t, *_: t < length, advance, (tf.constant(0), state, results), parallel_iterations=1
+    )
+    return tf.nest.map_structure(lambda array: _swap(array.stack()), results)
+
+
+def _unstack(values):
+    time_first = _swap(values)
+    return tf.TensorArray(values.dtype, tf.shape(time_first)[0]).unstack(time_first)
+
+
+def _swap(values):
+    """[B, T, ...] ↔ [T, B, ...]."""
+    return tf.transpose(values, [1, 0, *range(2, values.shape.rank)])
+
+
+def _wide(mask, values):
+    """[B] with axes of size one, to meet [B, ...]."""
+    return tf.reshape(mask, [-1] + [1] * (values.shape.rank - 1))

@@ -1,0 +1,132 @@
+"""What the systems have in common: word embeddings, an output matrix, one step for search and training.
+
+A system adds its layers, and says how it begins and how it goes on; everything else
+(training, scoring, search, saving) is the same for all.
+"""
+
+import dataclasses
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
+from rnnsearch_tf.layers import WordEmbedding
+from rnnsearch_tf.layers.base import tensor
+from rnnsearch_tf.layers.dropout import Dropout
+from rnnsearch_tf.layers.initializers import Seeds
+from rnnsearch_tf.layers.softmax_loss import softmax_loss
+from rnnsearch_tf.models.translation_model import TranslationModel
+
+
+class SequenceModel(TranslationModel):
+    """Base of the systems, trained with ``compile`` and ``fit``.
+
+    Args:
+        config: ModelConfig, or a dictionary of its options.
+        source_vocabulary_size: K_x, special tokens included.
+        target_vocabulary_size: K_y.
+        seed: int; the same seed gives the same initial weights.
+        dtype: ``float32``, ``float64`` or ``mixed_bfloat16``.
+
+    Call arguments:
+        inputs: dictionary of ``source_ids`` int32 [B, J] and ``target_ids`` int32 [B, I],
+            both ending with the end symbol, padded with 0 on the right.
+
+    Returns:
+        logits float [B, I, V]: position i predicts target_ids[:, i].
+
+    A subclass provides::
+
+        _add_layers(seeds, common)    its layers, built; one of them ``self.output_layer``
+        features(source_ids, target_ids, training)    what meets the output matrix, float [B, I, l]
+        start(source_ids), step(previous_ids, state, memory)    see search/interface.py
+        _layer_weights()    its weights by the paper's symbols, embeddings left out
+        has_attention, embedding_bias    class attributes
+    """
+
+    has_attention = False  # whether the alignments that `step` returns mean anything
+    embedding_bias = True  # whether an embedding has a bias, where the option biases has any
+
+    def __init__(self, config, source_vocabulary_size, target_vocabulary_size, seed=0, **keywords):
+        super().__init__(**keywords)
+        if isinstance(config, dict):
+            config = load_config(values={"model": config}).model
+        self.config: ModelConfig = config
+        self.source_vocabulary_size = source_vocabulary_size
+        self.target_vocabulary_size = target_vocabulary_size
+        self.seed = seed
+        seeds = Seeds(seed)
+        common = dict(biases=config.biases, initialization=config.initialization, dtype=self.dtype_policy)
+        embedding = common | ({} if self.embedding_bias else {"biases": "none"})
+        self.source_embedding = WordEmbedding(
+            source_vocabulary_size, config.embedding_size, seed=seeds.next(), name="source_embedding", **embedding
+        )
+        self.target_embedding = WordEmbedding(
+            target_vocabulary_size, config.embedding_size, seed=seeds.next(), name="target_embedding", **embedding
+        )
+        self.source_embedding.build()
+        self.target_embedding.build()
+        self._add_layers(seeds, common)
+        self.drop_words = Dropout(config.embedding_dropout, seed=seeds.next(), dtype=self.variable_dtype)
+        self.drop_hidden = Dropout(config.hidden_dropout, seed=seeds.next(), dtype=self.variable_dtype)
+        self.built = True
+
+    def call(self, inputs, training=False):
+        features = self.features(inputs["source_ids"], inputs["target_ids"], training)
+        return self.output_layer.logits(features, self._output_matrix())
+
+    def token_losses(self, inputs, label_smoothing=0.0, training=False):
+        """Loss and negative log-likelihood of every real target word, padding left out.
+
+        Returns:
+            (losses [N], nll [N]), in nats; N counts the batch's target words, end symbols included.
+        """
+        features = self.features(inputs["source_ids"], inputs["target_ids"], training)
+        real = tf.where(inputs["target_ids"] != PAD_ID)
+        matrix = self._output_matrix()
+        return softmax_loss(
+            tf.gather_nd(features, real),
+            tensor(self.output_layer.W_o) if matrix is None else matrix,
+            tensor(self.output_layer.b_softmax),
+            tf.gather_nd(inputs["target_ids"], real),
+            label_smoothing,
+            transpose=matrix is not None,
+            dtype=self.output_layer.product_dtype,
+        )
+
+    def previous_words(self, target_ids, training=False):
+        """Embeddings of the words before each target position, none before the first: [B, I] → [B, I, m]."""
+        previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)  # y_{i−1}
+        return self.drop_words(self.target_embedding(previous_ids), training=training)
+
+    def log_probabilities(self, features):
+        """Of the next word, from what meets the output matrix: [..., l] → float32 [..., V]."""
+        logits = self.output_layer.logits(features, self._output_matrix())
+        return tf.nn.log_softmax(tf.cast(logits, tf.float32))
+
+    def _output_matrix(self):
+        return tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None
+
+    def paper_weights(self):
+        """Every weight by its symbol in the paper, as NumPy arrays for ``x @ W``: input size first.
+
+        Embeddings are ``E_source`` and ``E_target``, with their biases ``b_E_source`` and
+        ``b_E_target`` where the option has them. A tied output matrix appears as E_targetᵀ.
+        """
+        numpy = keras.ops.convert_to_numpy
+        weights = self._layer_weights()
+        for side, layer in (("source", self.source_embedding), ("target", self.target_embedding)):
+            weights[f"E_{side}"] = numpy(layer.E)
+            if layer.b_E is not None:
+                weights[f"b_E_{side}"] = numpy(layer.b_E)
+        if self.config.tie_target_embeddings:
+            weights[self.output_layer.symbol] = weights["E_target"].T
+        return weights
+
+    def get_config(self):
+        return super().get_config() | {
+            "config": dataclasses.asdict(self.config),
+            "source_vocabulary_size": self.source_vocabulary_size,
+            "target_vocabulary_size": self.target_vocabulary_size,
+            "seed": self.seed,
+        }
