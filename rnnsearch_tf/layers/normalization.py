@@ -1,0 +1,37 @@
+"""Layer normalization (Ba et al. 2016): every gate's share of every product by itself.
+
+    LN(a) = g ∘ (a − mean(a)) / √(variance(a) + ε)
+
+Departures from Ba et al.: the blocks of [W | W_z | W_r] are normalized one by one, not
+together, and there is no shift: a unit's biases are the option ``biases``.
+"""
+
+import tensorflow as tf
+
+EPSILON = 1e-5
+
+
+def normalized(values, gain, size):
+    """LN of each block of ``size`` values of the last axis; the values as they are where there is no gain.
+
+    Args:
+        values: float [..., k·size].
+        gain: float [k·size], or None.
+        size: int, n.
+
+    Returns:
+        float [..., k·size].
+
+    Example:
+        >>> normalized(tf.constant([[1.0, 3.0, 8.0, 4.0]]), tf.ones(4), 2).numpy().round(2).tolist()
+        [[-1.0, 1.0, 1.0, -1.0]]
+    """
+    if gain is None:
+        return values
+    shape = tf.shape(values)
+    blocks = tf.reshape(values, tf.concat([shape[:-1], [-1, size]], axis=0))  # [..., k, n]
+    mean, variance = tf.nn.moments(blocks, axes=[-1], keepdims=True)
+    blocks = (blocks - mean) * tf.math.rsqrt(variance + EPSILON)
+    result = tf.reshape(blocks, shape) * gain
+    result.set_shape(values.shape)
+    return result
