@@ -64,7 +64,7 @@ def signature_name(document) -> str:
         raise invalid_argument(
             f"JSON Value: {_text(document)} not formatted correctly. 'signature_name' key must be a string value."
         )
-    return name
+    return name.encode("utf-8", "replace").decode()
 
 
 def to_inputs(document, infos):
