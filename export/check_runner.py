@@ -1,0 +1,112 @@
+"""Compares the C++ runner's answers with those of a v1 Session; what ``make -C export check`` runs.
+
+    python check_runner.py RUNNER [--saved-model FOLDER] [--signature NAME] [--output NAME]
+
+Without ``--saved-model`` a tiny one is written first, with a table, a variable and an op of tensorflow_text.
+"""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+LINES = ["", "a cat sleeps .", "Did the dogs see it ?", " two  spaces\t", "Ünïcödé e\u0301 \U0001f642 שלום", "word " * 200]
+LINES = [line.encode() for line in LINES] + [b"not \xff UTF-8"]
+BATCH_SIZE = 3  # several calls, the last one smaller
+TOLERANCE = 1e-5
+
+
+def write_tiny_model(folder):
+    """Write a SavedModel with one signature, ``text`` → ``translation`` (words as their ids, in a table) and ``score``."""
+    import keras
+    import tensorflow as tf
+    import tensorflow_text
+
+    words = tf.constant(["a", "cat", "sleeps", "."])
+    initializer = tf.lookup.KeyValueTensorInitializer(words, tf.range(4, dtype=tf.int64))
+    table = tf.lookup.StaticVocabularyTable(initializer, num_oov_buckets=1)
+    weight = tf.Variable([0.1, 0.2, 0.3, 0.4, 0.5])
+    tokenizer = tensorflow_text.WhitespaceTokenizer()
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def translate(text):
+        ids = tf.ragged.map_flat_values(table.lookup, tokenizer.tokenize(text))  # [B, (words)]
+        scores = tf.reduce_sum(tf.ragged.map_flat_values(lambda flat: tf.gather(weight, flat), ids), axis=1)
+        return {"translation": tf.strings.reduce_join(tf.strings.as_string(ids), axis=1, separator=" "), "score": scores}
+
+    archive = keras.export.ExportArchive()
+    archive.track(table)
+    archive.add_endpoint("serving_default", translate)
+    archive.write_out(str(folder), verbose=False)
+
+
+def session_answers(saved_model, signature, output):
+    """The output for LINES, by a Session of Python: what the runner's are compared with."""
+    import tensorflow as tf
+    import tensorflow_text  # noqa: F401  registers its ops
+
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        meta_graph = tf.compat.v1.saved_model.load(session, ["serve"], str(saved_model))
+        definition = meta_graph.signature_def[signature]
+        (source,) = definition.inputs.values()
+        return session.run(definition.outputs[output].name, {source.name: LINES}).tolist()
+
+
+def runner_answers(runner, saved_model, signature, output):
+    """The output for LINES, by the runner, one result a line."""
+    options = ["--signature", signature, "--output", output, "--batch-size", str(BATCH_SIZE), "--times"]
+    command = [str(runner), str(saved_model), *options, *text_ops()]
+    environment = {"PATH": os.environ["PATH"], "TF_CPP_MIN_LOG_LEVEL": "3"}
+    result = subprocess.run(command, input=b"".join(line + b"\n" for line in LINES), capture_output=True, env=environment)
+    if result.returncode:
+        sys.exit(result.stderr.decode("utf-8", "replace"))
+    print(result.stderr.decode().splitlines()[-1])  # before it, TensorFlow's own log
+    return result.stdout.split(b"\n")[:-1]
+
+
+def text_ops():
+    """The runner's option that loads tensorflow_text's ops, where that package is installed."""
+    for folder in map(pathlib.Path, sys.path):
+        if (folder / "tensorflow_text/python/ops").is_dir():
+            return ["--ops", str(folder / "tensorflow_text/python/ops")]
+    return []
+
+
+def same(ours, theirs):
+    """Whether two answers agree: strings to the byte, numbers to TOLERANCE."""
+    return ours == theirs if isinstance(theirs, bytes) else abs(float(ours) - theirs) <= TOLERANCE * max(1.0, abs(theirs))
+
+
+def compare(runner, saved_model, signature, output):
+    """Print how many lines agree; exit with the first that does not."""
+    expected = session_answers(saved_model, signature, output)
+    got = runner_answers(runner, saved_model, signature, output)
+    if len(got) != len(expected):
+        sys.exit(f"expected {len(expected)} lines of the runner, got {len(got)}")
+    for line, ours, theirs in zip(LINES, got, expected):
+        if not same(ours, theirs):
+            sys.exit(f"for the line {line!r} the runner says {ours!r}, a Session says {theirs!r}")
+    print(f"{signature} {output}: {len(got)} lines, the runner and a Session agree")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runner", type=lambda name: pathlib.Path(name).resolve())
+    parser.add_argument("--saved-model", type=pathlib.Path, help="folder of one version (default: a tiny one made for the check)")
+    parser.add_argument("--signature", default="serving_default")
+    parser.add_argument("--output", default="translation")
+    arguments = parser.parse_args()
+    if arguments.saved_model:
+        compare(arguments.runner, arguments.saved_model, arguments.signature, arguments.output)
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name) / "1"
+        write_tiny_model(folder)
+        for output in ("translation", "score"):
+            compare(arguments.runner, folder, arguments.signature, output)
+
+
+if __name__ == "__main__":
+    main()
