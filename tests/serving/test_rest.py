@@ -130,9 +130,10 @@ def test_a_connection_serves_many_requests(server):
 
 def test_http_of_all_kinds(server):
     head = b"POST /v1/models/toy:predict HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-    assert b'"translation": "A"' in raw(server, head + b'Transfer-Encoding: chunked\r\n\r\n6\r\n{"inst\r\n10\r\nances": ["a"]}  \r\n0\r\n\r\n')
-    assert b" 413 " in raw(server, head + b"Content-Length: 100001\r\n\r\n" + b"x" * 100_001)
-    assert b" 431 " in raw(server, b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000 + b"\r\n\r\n")
+    chunks = b'6\r\n{"inst\r\n10\r\nances": ["a"]}  \r\n0\r\n\r\n'
+    assert b'"translation": "A"' in raw(server, head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks)
+    assert b" 413 " in raw(server, head + b"Content-Length: 100001\r\n\r\n", finish=False)  # said before the body is sent
+    assert b" 431 " in raw(server, b"GET / HTTP/1.1\r\nX: " + b"x" * 65_600, finish=False)
     assert b" 400 " in raw(server, b"\0\1\2\r\n\r\n")
     assert b" 400 " in raw(server, head + b"Content-Length: -1\r\n\r\n")
     assert raw(server, head + b"Content-Length: 50\r\n\r\nhalf") == b""  # gone before the end: nobody to answer
