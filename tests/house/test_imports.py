@@ -8,7 +8,7 @@ import sys
 import pytest
 
 PACKAGE = pathlib.Path(__file__).parents[2] / "rnnsearch_tf"
-ORDER = ["text", "data", "layers", "models", "search", "translation", "evaluation", "training", "cli"]
+ORDER = ["text", "data", "layers", "models", "search", "translation", "evaluation", "training", "smt", "export", "serving", "cli"]
 """A room may import those before it."""
 
 FOUNDATION = {"config", "options", "errors", "backend", "run_folder", "configs"}

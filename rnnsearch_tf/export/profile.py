@@ -1,0 +1,70 @@
+"""What to export: the options of ``export/*.yaml``, each declared once, checked as in a configuration."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from rnnsearch_tf.config import SearchConfig, load_section
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.options import option
+
+SIGNATURES = ("translate", "translate_nbest", "translate_aligned", "score", "sample", "tokenize")
+"""What an export can answer; ``translate`` is ``serving_default`` too."""
+
+WEIGHTS = ("float32", "float16", "bfloat16", "int8")
+
+NBEST = 5
+"""Translations of ``translate_nbest``, where neither the run nor the profile says how many."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+    """An export's options; ``search`` starts from the run's own search section."""
+
+    signatures: tuple[str, ...] = option(SIGNATURES, "what the model answers; translate is always there", choices=SIGNATURES)
+    search: SearchConfig = dataclasses.field(default_factory=lambda: SearchConfig(search_again=False))
+    maximum_source_length: int = option(
+        200, "longer sources are cut, and the answer says so: the longest row holds up its whole batch", unit="tokens", minimum=1
+    )
+    maximum_target_length: int = option(200, "the same for the targets of score", unit="tokens", minimum=1)
+    temperature: float = option(1.0, "sample: the logits are divided by it", above=0.0)
+    precision: str = option(
+        "float32",
+        "numbers computed with; mixed_bfloat16 is faster where the processor has it, but then scores depend in their third digit on "
+        "what else is in the batch",
+        choices=("float32", "mixed_bfloat16"),
+    )
+    weights: str = option(
+        "float32", "how weights are stored; the others are smaller, cost BLEU (printed), and are widened once a request", choices=WEIGHTS
+    )
+    warmup_requests: int = option(2, "requests of each signature that a server runs before it answers", minimum=0, maximum=100)
+
+    def __post_init__(self):
+        if "translate" not in self.signatures:
+            raise UsageError("signatures: expected translate among them, it is serving_default; got " + ", ".join(self.signatures))
+        if len(set(self.signatures)) != len(self.signatures):
+            raise UsageError("signatures: expected each once, got " + ", ".join(self.signatures))
+        if self.search.nbest > self.search.beam_size:
+            raise UsageError(f"search.nbest: expected at most search.beam_size = {self.search.beam_size}, got {self.search.nbest}")
+        if self.search.search_again:
+            raise UsageError("search.search_again: expected false, a served graph searches once; got true")
+
+
+def load_profile(search: SearchConfig, path=None, overrides=()) -> Profile:
+    """Read an export profile.
+
+    Args:
+        search: the run's search section; the profile changes what it names.
+        path: YAML file; None takes the defaults.
+        overrides: strings ``key=value`` or ``search.key=value``.
+
+    Raises:
+        UsageError: as :func:`~rnnsearch_tf.config.load_config`.
+
+    Example:
+        >>> load_profile(SearchConfig(), overrides=["search.beam_size=6", "weights=int8"]).search.nbest
+        5
+    """
+    nbest = search.nbest if search.nbest > 1 else min(NBEST, search.beam_size)
+    base = dataclasses.replace(search, nbest=nbest, search_again=False)
+    return load_section(Profile(search=base), path, overrides)

@@ -1,0 +1,110 @@
+"""An exported model in a v1 session, as the stock server holds it; nothing of this package's models is used.
+
+    python -m rnnsearch_tf.export.session FOLDER REQUESTS ANSWERS
+
+runs requests in a fresh process, which is the check that counts: what loads with
+``tf.saved_model.load`` in the process that wrote it may still fail in a server.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import pathlib
+import sys
+
+import numpy as np
+
+
+class SessionModel:
+    """A SavedModel loaded into a session of its own.
+
+    Args:
+        folder: path of the SavedModel, the version's folder.
+
+    Example::
+
+        SessionModel("served/1")("translate", text=["the red car"])["translation"]
+    """
+
+    def __init__(self, folder):
+        import tensorflow as tf
+        import tensorflow_text  # noqa: F401  its operations, which the stock server links
+
+        self._session = tf.compat.v1.Session(graph=tf.Graph())
+        with self._session.graph.as_default():
+            graph = tf.compat.v1.saved_model.load(self._session, ["serve"], str(folder))
+        self.signatures = dict(graph.signature_def)
+
+    def __call__(self, signature, **inputs) -> dict:
+        """{output: array} of one request; string outputs are arrays of bytes."""
+        signature = self.signatures[signature]
+        fetches = {name: output.name for name, output in signature.outputs.items()}
+        return self._session.run(fetches, {signature.inputs[name].name: value for name, value in inputs.items()})
+
+
+def run_requests(folder, requests) -> list:
+    """Answers of a SavedModel to requests, from a fresh process.
+
+    Args:
+        folder: path of the SavedModel.
+        requests: list of (signature, {input: list of bytes or int}).
+
+    Returns:
+        list of {output: nested list}, strings as bytes; or, where a request was refused, the message (str).
+
+    Raises:
+        RuntimeError: the process failed; the message ends with what it said.
+    """
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as place:
+        asked, answered = pathlib.Path(place) / "requests.json", pathlib.Path(place) / "answers.json"
+        asked.write_text(json.dumps([[name, _pack(inputs)] for name, inputs in requests]))
+        command = [sys.executable, "-m", "rnnsearch_tf.export.session", str(folder), str(asked), str(answered)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"exit code {done.returncode}: {done.stderr[-2000:]}")
+        return [answer if isinstance(answer, str) else _unpack(answer) for answer in json.loads(answered.read_text())]
+
+
+def _pack(values):
+    """Strings, which need not be UTF-8, as base64 under a key of their own."""
+    strings = lambda nested: [strings(x) if isinstance(x, list) else base64.b64encode(x).decode() for x in nested]  # noqa: E731
+    return {
+        name: {"strings": strings(value)} if _has_strings(value) else {"numbers": value} for name, value in values.items()
+    }
+
+
+def _unpack(values):
+    strings = lambda nested: [strings(x) if isinstance(x, list) else base64.b64decode(x) for x in nested]  # noqa: E731
+    return {name: strings(v["strings"]) if "strings" in v else v["numbers"] for name, v in values.items()}
+
+
+def _has_strings(nested) -> bool:
+    """Whether there are strings inside; an empty list is taken for one of strings, as most inputs are."""
+    while isinstance(nested, list) and nested:
+        nested = nested[0]
+    return isinstance(nested, (bytes, list))
+
+
+def _answer(model, signature, inputs):
+    import tensorflow as tf
+
+    try:
+        outputs = model(signature, **{name: np.array(v, object if _has_strings(v) else None) for name, v in inputs.items()})
+    except tf.errors.InvalidArgumentError as error:
+        return error.message
+    return _pack({name: value.tolist() for name, value in outputs.items()})
+
+
+def main(folder, asked, answered):
+    model = SessionModel(folder)
+    requests = json.loads(pathlib.Path(asked).read_text())
+    answers = [_answer(model, signature, _unpack(inputs)) for signature, inputs in requests]
+    pathlib.Path(answered).write_text(json.dumps(answers))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,234 @@
+"""What an exported model answers: text in, text out, every tensor's first axis the batch.
+
+The names, types, shapes and meanings are the contract of ``export/contract.json``. An answer
+depends on its own row alone, so a server may put requests together and take answers apart:
+no output's width depends on its neighbours. Whatever is wrong with a request is said by an
+assertion of the graph, with the input's name.
+
+Dimension letters: B texts, N translations of each, J source and I target positions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
+from rnnsearch_tf.export.weights import StoredWeights
+from rnnsearch_tf.layers.base import stand_ins
+from rnnsearch_tf.search.beam import beam_search
+from rnnsearch_tf.search.sampling import sample
+from rnnsearch_tf.search.scoring import force
+from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
+
+DIGITS = 4
+"""Decimals of an alignment weight."""
+
+
+class Sentences(typing.NamedTuple):
+    """One side of a request, read."""
+
+    tokens: tf.RaggedTensor  # string [B, None], the end symbol left out, cut at the limit
+    ids: tf.Tensor  # int32 [B, J], ended by END_ID, padded with PAD_ID
+    lengths: tf.Tensor  # int32 [B], END_ID counted
+    truncated: tf.Tensor  # bool [B]
+
+
+class Served(tf.Module):
+    """A translation model as a server's functions.
+
+    Args:
+        model: a TranslationModel, or an ensemble: what has ``start``, ``step`` and ``trainable_variables``.
+        source_text, target_text: Text of either side.
+        profile: Profile.
+    """
+
+    def __init__(self, model, source_text, target_text, profile):
+        super().__init__(name="translation")
+        self.weights = StoredWeights(model.trainable_variables, profile.weights)
+        self.source_text = source_text
+        self.target_text = target_text
+        search = profile.search
+        self.lexicon = Lexicon.load(search.lexicon) if search.replace_unknown and search.lexicon else None
+        self._answers = _Answers(self, model, profile)
+
+    def signatures(self, names) -> dict:
+        """{name: concrete function} of these signatures; ``serving_default`` is ``translate``."""
+        functions = {name: _traced(getattr(self._answers, name), INPUTS[name], self.weights) for name in names}
+        return functions | {"serving_default": functions["translate"]}
+
+
+INPUTS = {
+    "translate": {"text": tf.string},
+    "translate_nbest": {"text": tf.string},
+    "translate_aligned": {"text": tf.string},
+    "score": {"source": tf.string, "target": tf.string},
+    "sample": {"text": tf.string, "seed": tf.int64},
+    "tokenize": {"text": tf.string},
+}
+
+
+def _traced(answer, inputs, weights):
+    # The rank is left open and asserted: a server does not compare shapes, and a known rank would fold the assertion away.
+    @tf.function(input_signature=[tf.TensorSpec(None, dtype, name=name) for name, dtype in inputs.items()])
+    def function(*values):
+        values = _rows(dict(zip(inputs, values)))
+        with stand_ins(weights.tensors()):
+            return answer(*values)
+
+    return function.get_concrete_function()
+
+
+def _rows(values):
+    """The inputs, each a vector, all of one length; anything else is refused by name."""
+    first, *_ = values
+    for name, value in values.items():
+        message = f"input {name}: expected rank 1, one entry a row of the batch; got rank"
+        with tf.control_dependencies([tf.debugging.Assert(tf.rank(value) == 1, [message, tf.rank(value)])]):
+            values[name] = tf.ensure_shape(tf.identity(value), [None])
+    for name, value in values.items():
+        if name != first:
+            sizes = [tf.size(values[first]), tf.size(value)]
+            message = f"inputs {first} and {name}: expected as many entries in both; got"
+            with tf.control_dependencies([tf.debugging.Assert(sizes[0] == sizes[1], [message, *sizes])]):
+                values[name] = tf.identity(value)
+    return values.values()
+
+
+class _Answers:
+    """The functions behind the signatures. (Not a tf.Module: it holds the Keras model, which must not be saved.)"""
+
+    def __init__(self, served, model, profile):
+        self.source_text = served.source_text
+        self.target_text = served.target_text
+        self.lexicon = served.lexicon
+        self.model = model
+        self.profile = profile
+
+    def translate(self, text):
+        source, result, tokens = self._search(text, 1)
+        return {
+            "translation": self._texts(tokens),
+            "score": _or_zero(result.scores[:, 0], source),
+            "source_truncated": source.truncated,
+        }
+
+    def translate_nbest(self, text):
+        source, result, tokens = self._search(text, self.profile.search.nbest)
+        shape = tf.shape(result.lengths)  # [B, N]
+        first = tf.range(shape[1]) == 0  # a source without words has one translation, the empty one
+        lengths = tf.where(_wordless(source)[:, tf.newaxis], tf.cast(first, tf.int32), result.lengths)
+        there = lengths > 0
+        return {
+            "translation": tf.where(there, tf.reshape(self._texts(tokens), shape), ""),
+            "score": tf.where(there, _or_zero(result.scores, source), result.scores.dtype.min),
+            "log_probability": tf.where(there, _or_zero(result.log_probabilities, source), result.scores.dtype.min),
+            "length": lengths,
+            "source_truncated": source.truncated,
+        }
+
+    def translate_aligned(self, text):
+        source, result, tokens = self._search(text, 1)
+        return {
+            "translation": self._texts(tokens),
+            "score": _or_zero(result.scores[:, 0], source),
+            "source_tokens": _joined(source.tokens),
+            "target_tokens": _joined(tokens),
+            "alignment": _matrices(result.alignments[:, 0], result.lengths[:, 0], source.lengths, _wordless(source)),
+            "source_truncated": source.truncated,
+        }
+
+    def score(self, source, target):
+        source = _read(self.source_text, source, self.profile.maximum_source_length)
+        target = _read(self.target_text, target, self.profile.maximum_target_length)
+        forced = force(*self.model.start(source.ids), self.model.step, target.ids)
+        return {
+            "log_probability": tf.reduce_sum(forced.log_probabilities, axis=1),
+            "source_truncated": source.truncated,
+            "target_truncated": target.truncated,
+        }
+
+    def sample(self, text, seed):
+        source = _read(self.source_text, text, self.profile.maximum_source_length)
+        start, search = self.model.start(source.ids), self.profile.search
+        drawn = sample(*start, self.model.step, source.lengths, seed, search, temperature=self.profile.temperature)
+        return {
+            "translation": self._texts(self.target_text.tokens(drawn.ids)),
+            "log_probability": drawn.log_probabilities,
+            "source_truncated": source.truncated,
+        }
+
+    def tokenize(self, text):
+        tokens = self.source_text.tokenize(text)
+        unknown = tf.cast(self.source_text.vocabulary.ids(tokens) == UNKNOWN_ID, tf.int32)
+        return {
+            "tokens": _joined(tokens),
+            "length": tf.cast(tokens.row_lengths(), tf.int32),
+            "unknown": tf.reduce_sum(unknown, axis=1),
+        }
+
+    def _search(self, text, nbest):
+        """(Sentences, BeamResult, tokens of all B·N translations, ragged [B·N, None])."""
+        search = self.profile.search
+        source = _read(self.source_text, text, self.profile.maximum_source_length)
+        state, memory = self.model.start(source.ids)
+        result = beam_search(state, memory, self.model.step, source.lengths, dataclasses.replace(search, nbest=nbest))
+        target_length = tf.shape(result.ids)[2]
+        ids = tf.where(_wordless(source)[:, tf.newaxis, tf.newaxis], PAD_ID, result.ids)
+        tokens = self.target_text.tokens(tf.reshape(ids, [-1, target_length]))
+        if search.replace_unknown:
+            alignments = tf.reshape(result.alignments, [-1, target_length, tf.shape(result.alignments)[3]])
+            rows = tf.repeat(tf.range(tf.shape(source.ids)[0]), nbest)  # each source stands beside all its translations
+            tokens = replace_unknown(tokens, alignments, tf.gather(source.tokens, rows), self.lexicon)
+        return source, result, tokens
+
+    def _texts(self, tokens):
+        texts = self.target_text.detokenize(tokens)
+        return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")  # answers must be valid UTF-8
+
+
+
+
+def _read(text, strings, limit) -> Sentences:
+    """Tokens and ids of texts [B], those longer than `limit` tokens cut."""
+    tokens = text.tokenize(strings)
+    truncated = tokens.row_lengths() > limit
+    tokens = tokens[:, :limit]
+    ids = text.ids(tokens)
+    lengths = tf.cast(ids.row_lengths(), tf.int32)
+    padded = ids.to_tensor(PAD_ID)
+    none = tf.cast(tf.shape(padded)[1] == 0, tf.int32)  # no text at all has no end symbol either; layers need one position
+    return Sentences(tokens, tf.pad(padded, [[0, 0], [0, none]], constant_values=END_ID), lengths, truncated)
+
+
+def _wordless(source):
+    """True for a source without words, whose translation is empty with score 0: bool [B]."""
+    return source.lengths <= 1
+
+
+def _or_zero(numbers, source):
+    """The numbers [B] or [B, N], 0 for a source without words."""
+    wordless = tf.reshape(_wordless(source), tf.concat([[-1], tf.ones([tf.rank(numbers) - 1], tf.int32)], axis=0))
+    return tf.where(wordless, tf.zeros_like(numbers), numbers)
+
+
+def _joined(tokens):
+    """Tokens separated by single spaces (no token has one): string [B]."""
+    return tf.strings.reduce_join(tokens, axis=1, separator=" ")
+
+
+def _matrices(alignments, target_lengths, source_lengths, wordless):
+    """Each α [I, J], the end symbols' row and column included, as JSON: [[0.9,0.1],[…]]; string [B].
+
+    A tensor [B, I, J] would be as wide as the longest sentence that happens to be in the batch.
+    """
+    target_lengths = tf.where(wordless, 0, target_lengths)
+    numbers = tf.strings.as_string(alignments, precision=DIGITS)  # [B, I, J]
+    by_row = tf.repeat(source_lengths, target_lengths)  # [R], R rows of all sentences together
+    rows = tf.RaggedTensor.from_tensor(numbers, lengths=target_lengths).values  # [R, J]
+    rows = tf.RaggedTensor.from_tensor(rows, lengths=by_row)  # [R, None]
+    rows = tf.strings.join(["[", tf.strings.reduce_join(rows, axis=1, separator=","), "]"])  # [R]
+    rows = tf.RaggedTensor.from_row_lengths(rows, target_lengths)  # [B, None]
+    return tf.strings.join(["[", tf.strings.reduce_join(rows, axis=1, separator=","), "]"])

@@ -1,0 +1,133 @@
+"""From a RUN to a published version: written beside, checked, and only then given its number.
+
+A server polls the folder and takes any number it finds there: the work is done under a
+name that is none, and a rename, which happens at once or not at all, publishes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+import os
+import pathlib
+import shutil
+import tempfile
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.export.card import write_card
+from rnnsearch_tf.export.check import check_export
+from rnnsearch_tf.export.operations import check_operations
+from rnnsearch_tf.export.profile import load_profile
+from rnnsearch_tf.export.quality import cost_of_storage
+from rnnsearch_tf.export.signatures import INPUTS, Served
+from rnnsearch_tf.export.warmup import sentences_of, write_warmup
+from rnnsearch_tf.run_folder import check_run
+from rnnsearch_tf.translation import Translator
+
+log = logging.getLogger("rnnsearch_tf")
+
+
+@dataclasses.dataclass(frozen=True)
+class Exported:
+    """What an export made.
+
+    Attributes:
+        folder: path of the version, ``OUTPUT/N``.
+        bytes: of its stored weights.
+        compared: answers that were compared with the Python model's.
+        cost: sentence on what reduced storage costs in BLEU; None for float32.
+    """
+
+    folder: pathlib.Path
+    bytes: int
+    compared: int
+    cost: str | None
+
+
+def export(run, output, version=None, profile=None, overrides=()) -> Exported:
+    """Write a RUN as the next version of a served model.
+
+    Args:
+        run: path of the RUN folder.
+        output: path of the model's folder, in which versions are numbered folders.
+        version: its number; None takes the one after the highest there.
+        profile: path of a YAML profile; None takes the defaults.
+        overrides: strings ``key=value`` that change the profile.
+
+    Raises:
+        UserError: the run is incomplete, the version exists already, or the exported
+            model does not answer as the Python model does; nothing is published then.
+        UsageError: the profile has unknown or impossible options.
+    """
+    run = check_run(run)
+    profile = load_profile(load_config(run / "config.yaml").search, profile, overrides)
+    target = _version_folder(output, version)
+    translator = Translator.load(run, precision=profile.precision)
+    translator.maximum_lengths = {"source": profile.maximum_source_length, "target": profile.maximum_target_length}
+    served = Served(translator.model, translator.source_text, translator.target_text, profile)
+    cost = cost_of_storage(translator, served.weights, profile)
+    sentences = sentences_of(translator.source_text)
+    with _beside(target) as folder:
+        tf.saved_model.save(served, str(folder), signatures=served.signatures(profile.signatures))
+        declare_inputs(folder)
+        check_operations(folder)
+        write_warmup(folder, {name: INPUTS[name] for name in profile.signatures}, sentences, profile.warmup_requests)
+        compared = check_export(folder, translator, profile, sentences)
+        write_card(folder, run, profile, served.weights.size, compared, cost)
+        _publish(folder, target)
+    return Exported(target, served.weights.size, compared, cost)
+
+
+def _version_folder(output, version) -> pathlib.Path:
+    """OUTPUT/N, which does not exist yet."""
+    output = pathlib.Path(output)
+    if output.exists() and not output.is_dir():
+        raise UserError(f"{output}: expected a folder to put versions in, got a file; name another")
+    if version is None:
+        there = [int(path.name) for path in output.glob("*") if path.name.isdigit()] if output.exists() else []
+        version = max(there, default=0) + 1
+    target = output / str(version)
+    _refuse_existing(target)
+    return target
+
+
+def _refuse_existing(target):
+    if target.exists():
+        raise UserError(f"{target}: expected a version that is not there yet, got one that is; versions are never overwritten")
+
+
+@contextlib.contextmanager
+def _beside(target):
+    """A folder on the same file system whose name no server takes for a version; removed unless it was published."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=f".exporting-{target.name}-", dir=target.parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _publish(folder, target):
+    folder.chmod(0o755)  # mkdtemp's is for its owner alone; the server may be another user
+    _refuse_existing(target)
+    os.rename(folder, target)
+
+
+def declare_inputs(folder) -> None:
+    """Write into the signatures that every input is a vector, which the graph itself asserts.
+
+    (Inside the graph the rank is left open, or the assertion would be folded away.)
+    """
+    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+    path = pathlib.Path(folder) / "saved_model.pb"
+    model = SavedModel.FromString(path.read_bytes())
+    for graph in model.meta_graphs:
+        for signature in graph.signature_def.values():
+            for tensor in signature.inputs.values():
+                tensor.tensor_shape.CopyFrom(tf.TensorShape([None]).as_proto())
+    path.write_bytes(model.SerializeToString(deterministic=True))
