@@ -81,6 +81,8 @@ class RestServer:
         self.host, self.port = host, port
         self._application = Application(core, timeout, metrics_path)
         self._settings = {"threads": threads, "max_request_body_size": body_limit}
+        self._sockets = {}  # of Waitress' loop, by descriptor
+        self._ended = False
         self._server = self._thread = None
 
     def start(self):
@@ -89,16 +91,16 @@ class RestServer:
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a waiting request is not worth a line
         self._server = waitress.server.create_server(
             self._application,
+            self._sockets,
             sockets=[listener],
             ident="rnnsearch",
             max_request_header_size=HEADER_LIMIT,
             connection_limit=MOST_CONNECTIONS,
-            asyncore_use_poll=True,
             log_socket_errors=False,  # a client that leaves is nothing to report
             clear_untrusted_proxy_headers=True,
             **self._settings,
         )
-        self._thread = threading.Thread(target=self._server.run, name="rest", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
         self._thread.start()
 
     def stop(self, grace=None):
@@ -112,9 +114,14 @@ class RestServer:
             time.sleep(DRAIN_INTERVAL)
             self._in_loop(self._close_idle)
         self._server.task_dispatcher.shutdown(timeout=1)
-        self._in_loop(self._close_all)
+        self._in_loop(self._end)
         self._thread.join()
+        self._server.close()
         self._server = None
+
+    def _run(self):
+        while not self._ended:
+            wasyncore.loop(timeout=1, use_poll=True, map=self._sockets, count=1)
 
     def _listen(self):
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
@@ -135,10 +142,10 @@ class RestServer:
             if not channel.requests and not channel.total_outbufs_len:
                 channel.handle_close()
 
-    def _close_all(self):
+    def _end(self):
         for channel in list(self._server.active_channels.values()):
             channel.handle_close()
-        self._server.trigger.close()  # nothing is left to wait for: the loop ends
+        self._ended = True
 
 
 class Application:
