@@ -1,0 +1,1 @@
+"""The embedded server: any SavedModel over gRPC and REST, as tensorflow_model_server answers."""
