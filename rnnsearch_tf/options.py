@@ -95,13 +95,17 @@ class ModelConfig:
     unit: str = option(
         "gru", "gru: the gated unit of Bahdanau et al. 2015; lstm: long short-term memory", choices=("gru", "lstm")
     )
+    layer_normalization: bool = option(False, "the products of every recurrent unit are normalized (Ba et al. 2016)")
     peepholes: bool = option(False, "LSTM gates see the cell through diagonal weights (Graves 2013)")
     layers: int = option(1, "recurrent layers of the encoder and of the decoder", unit="layers", minimum=1)
     reverse_source: bool = option(False, "the source words are read last to first, the end symbol still last")
     attention: str = option(
-        "content", "content: by the annotations (Bahdanau et al. 2015); gaussian_window: windows that move right (Graves 2013)",
-        choices=("content", "gaussian_window"),
+        "content",
+        "content: by the annotations (Bahdanau et al. 2015); coverage: the same, knowing where it has looked before "
+        "(See et al. 2017); gaussian_window: windows that move right (Graves 2013)",
+        choices=("content", "coverage", "gaussian_window"),
     )
+    windows: int = option(10, "Gaussian windows under attention: gaussian_window", unit="windows", minimum=1)
     attention_score: str = option(
         "general", "of a state s and an annotation h: dot: sᵀ h; general: sᵀ W_a h; concat: v_aᵀ tanh(W_a [s ; h])",
         choices=("dot", "general", "concat"),
@@ -285,10 +289,12 @@ LAYERED = ("deep_lstm", "luong", "stacked")
 
 OWNERS = {
     "unit": ("rnnsearch", "rnnencdec", "luong", "stacked"),
+    "layer_normalization": ("rnnsearch", "rnnencdec", *LAYERED),
     "peepholes": LAYERED,
     "layers": LAYERED,
     "reverse_source": ("encoder_decoder", *LAYERED),
     "attention": ("rnnsearch",),
+    "windows": ("rnnsearch",),
     "attention_score": ("luong",),
     "input_feeding": ("luong",),
     "alignment_size": ("rnnsearch", "luong"),

@@ -74,6 +74,14 @@ class BahdanauAttention(PaperLayer):
     def call(self, state, memory):
         return attend(state, memory, tensor(self.W_a), tensor(self.v_a), self.product_dtype)
 
+    def first(self, memory):
+        """What attention itself remembers from word to word: nothing."""
+        return {}
+
+    def look(self, query, memory):
+        """(c_i [B, K, 2n], α_i [B, K, J], what it remembers) for s_{i−1} [B, K, n]."""
+        return (*self(query, memory), {})
+
     def paper_weights(self):
         weights = {"W_a": self.W_a, "U_a": self.U_a, "v_a": self.v_a, "b_a": self.b_a}
         arrays = {letter: keras.ops.convert_to_numpy(value) for letter, value in weights.items() if value is not None}

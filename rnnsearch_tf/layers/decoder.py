@@ -81,27 +81,31 @@ class Decoder(PaperLayer):
             return projected
         return projected + tf.pad(tensor(self.b), [[0, 3 * self.hidden_size - self.b.shape[0]]])
 
-    def attend(self, state, memory):
-        """(context [B, K, 2n], alignment [B, K, J]) for states [B, K, n]."""
-        return self.attention(state, memory)
+    def first(self, annotations, memory):
+        """The state before the first word: {"state": s_0 [B, n]}."""
+        return {"state": self.initial_state(annotations)}
+
+    def look(self, state, memory):
+        """(context [B, K, 2n], alignment [B, K, J], state) for the state of K hypotheses a sentence."""
+        return (*self.attention(state["state"], memory), state)
 
     def update(self, state, inputs, context):
-        """s_i [B, K, n] from s_{i−1} [B, K, n], inputs [B, K, 3n] and c_i [B, K, 2n]."""
-        return update(state, inputs, context, self.step_weights(), self.product_dtype)[0]
+        """The state s_i after a word, from s_{i−1} [B, K, n], inputs [B, K, 3n] and c_i [B, K, 2n]."""
+        return {"state": update(state["state"], inputs, context, self.step_weights(), self.product_dtype)[0]}
 
-    def call(self, inputs, initial_state, memory):
+    def call(self, inputs, state, memory):
         """All steps with given words (training, forced scoring).
 
         Args:
             inputs: float [B, I, 3n], from :meth:`inputs`.
-            initial_state: float [B, n]: s_0.
+            state: {"state": s_0 [B, n]}.
             memory: AttentionMemory.
 
         Returns:
             (states [B, I, n], contexts [B, I, 2n], alignments [B, I, J]): s_i, c_i and α_i.
             No gradient flows out of the alignments.
         """
-        return scan(inputs, initial_state, memory, self.step_weights(), self.product_dtype)
+        return scan(inputs, state["state"], memory, self.step_weights(), self.product_dtype)
 
     def step_weights(self):
         attention = self.attention

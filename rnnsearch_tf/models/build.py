@@ -3,9 +3,10 @@
 import pathlib
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.models.rnnencdec import RNNEncDec
 from rnnsearch_tf.models.rnnsearch import RNNSearch
 
-SYSTEMS = {"rnnsearch": RNNSearch}
+SYSTEMS = {"rnnsearch": RNNSearch, "rnnencdec": RNNEncDec}
 """The class of each value of the option model.system."""
 
 BEST_WEIGHTS = pathlib.Path("best") / "model.weights.h5"

@@ -12,12 +12,16 @@
     look_update_generate    s_i = f(s_{i−1}, y_{i−1}, c_i)   s_i,     y_{i−1}, c_i   eq. (4)
 """
 
+import logging
+
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers import BiGRUEncoder, Decoder, DeepOutput
+from rnnsearch_tf.layers import BiGRUEncoder, Decoder, DeepOutput, PlainDecoder, PlainEncoder
 from rnnsearch_tf.models.sequence_model import SequenceModel
+
+log = logging.getLogger("rnnsearch_tf")
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -37,16 +41,32 @@ class RNNSearch(SequenceModel):
 
     def _add_layers(self, seeds, common):
         config, m, n = self.config, self.config.embedding_size, self.config.hidden_size
-        self.encoder = BiGRUEncoder(n, seed=seeds.next(), name="encoder", **common)
-        self.decoder = Decoder(n, config.alignment_size, seed=seeds.next(), name="decoder", **common)
+        self.encoder, self.decoder = self._recurrent_layers(seeds, common)
         self.output_layer = DeepOutput(
             self.target_vocabulary_size, config.maxout_size, config.output_rank, dropout=config.readout_dropout,
             seed=seeds.next(), tied=config.tie_target_embeddings, name="deep_output", **common,
         )
+        self.context_size = 2 * n if self.has_attention else n
         self.encoder.build((None, None, m))
         self.encoder.built = True
-        self.decoder.build(m, 2 * n)
-        self.output_layer.build(n, m, 2 * n)
+        self.decoder.build(m, self.context_size)
+        self.output_layer.build(n, m, self.context_size)
+
+    def _recurrent_layers(self, seeds, common):
+        """(encoder, decoder): with gradients written by hand where there are such, else with TensorFlow's."""
+        config, n = self.config, self.config.hidden_size
+        encoder_seed, decoder_seed = seeds.next(), seeds.next()
+        unit = dict(unit=config.unit, layer_normalization=config.layer_normalization)
+        papers_unit = config.unit == "gru" and not config.layer_normalization
+        if papers_unit:
+            encoder = BiGRUEncoder(n, seed=encoder_seed, name="encoder", **common)
+        else:
+            encoder = PlainEncoder(n, seed=encoder_seed, name="encoder", **unit, **common)
+        if papers_unit and config.attention == "content":
+            return encoder, Decoder(n, config.alignment_size, seed=decoder_seed, name="decoder", **common)
+        log.info("this decoder has no gradient written by hand: TensorFlow differentiates it, which takes longer")
+        size = config.windows if config.attention == "gaussian_window" else config.alignment_size
+        return encoder, PlainDecoder(n, config.attention, size, seed=decoder_seed, name="decoder", **unit, **common)
 
     # Training: all target positions at once.
 
@@ -62,7 +82,7 @@ class RNNSearch(SequenceModel):
         states, contexts, _ = self.decoder(self.decoder.inputs(words), state, memory)
         if self.config.decoder_order != "look_update_generate":
             earlier, _ = tf.split(states, [-1, 1], axis=1)
-            states = tf.concat([state[:, tf.newaxis], earlier], axis=1)  # s_{i−1}
+            states = tf.concat([state["state"][:, tf.newaxis], earlier], axis=1)  # s_{i−1}
         states = self.drop_hidden(states, training=training)
         return self.output_layer.features(states, previous, contexts, training)
 
@@ -75,13 +95,13 @@ class RNNSearch(SequenceModel):
             source_ids: int32 [B, J].
 
         Returns:
-            (state, memory): state a dictionary of float [B, ...]; memory an AttentionMemory.
+            (state, memory): state a dictionary of float [B, ...], ``state`` the s_{i−1} of the next word;
+            memory as the attention's ``memory`` gives it.
         """
         state, memory = self._encode(source_ids)
-        start = {"state": state}
         if self.config.decoder_order == "look_generate_update":
-            start["context"] = tf.zeros_like(memory.annotations[:, 0])
-        return start, memory
+            state["context"] = tf.zeros([tf.shape(source_ids)[0], self.context_size], state["state"].dtype)
+        return state, memory
 
     def step(self, previous_ids, state, memory):
         """Probabilities of the next word of K hypotheses a sentence.
@@ -89,35 +109,35 @@ class RNNSearch(SequenceModel):
         Args:
             previous_ids: int32 [B, K]: y_{i−1}; 0 before the first word.
             state: as :meth:`start` gives it, with an axis K after the first.
-            memory: AttentionMemory, [B, ...].
+            memory: as :meth:`start` gives it, [B, ...].
 
         Returns:
             (log_probabilities float32 [B, K, V], alignment float32 [B, K, J], state).
         """
         previous = self.target_embedding(previous_ids)  # [B, K, m]
         inputs = self.decoder.inputs(previous)
-        before = state["state"]  # [B, K, n]
         if self.config.decoder_order == "look_generate_update":
             # The update with y_{i−1}, put off by training to the end of step i − 1, is due now.
+            before = {name: value for name, value in state.items() if name != "context"}
             updated = self.decoder.update(before, inputs, state["context"])
-            read = tf.where((previous_ids == PAD_ID)[..., tf.newaxis], before, updated)
-            context, alignment = self.decoder.attend(read, memory)
-            state = {"state": read, "context": context}
+            first = (previous_ids == PAD_ID)[..., tf.newaxis]
+            read = tf.nest.map_structure(lambda old, new: tf.where(first, old, new), before, updated)
+            context, alignment, after = self.decoder.look(read, memory)
+            after["context"] = context
         else:
-            context, alignment = self.decoder.attend(before, memory)
-            after = self.decoder.update(before, inputs, context)
-            read = after if self.config.decoder_order == "look_update_generate" else before
-            state = {"state": after}
-        features = self.output_layer.features(read, previous, context)
-        return self.log_probabilities(features), tf.cast(alignment, tf.float32), state
+            context, alignment, looked = self.decoder.look(state, memory)
+            after = self.decoder.update(looked, inputs, context)
+            read = after if self.config.decoder_order == "look_update_generate" else state
+        features = self.output_layer.features(read["state"], previous, context)
+        return self.log_probabilities(features), tf.cast(alignment, tf.float32), after
 
     def _encode(self, source_ids, training=False):
-        """(s_0 [B, n], AttentionMemory) of a batch of source sentences."""
+        """(first state, memory) of a batch of source sentences."""
         mask = source_ids != PAD_ID
         words = self.drop_words(self.source_embedding(source_ids), training=training)
         annotations = self.encoder(words, mask)
         memory = self.decoder.attention.memory(self.drop_hidden(annotations, training=training), mask)
-        return self.decoder.initial_state(annotations), memory
+        return self.decoder.first(annotations, memory), memory
 
     def _layer_weights(self):
         """Encoder weights are ``encoder.forward.U`` and so on; biases, where the option has them, b, b_s, b_o, b_softmax."""

@@ -105,7 +105,7 @@ def test_decoder_recurrence(biases):
     annotations, words = normal(3, 4, 2 * N), normal(3, 5, M, seed=1)
     memory = layer.attention.memory(tf.constant(annotations), mask_of(LENGTHS))
     initial = layer.initial_state(tf.constant(annotations))
-    states, contexts, alignments = layer(layer.inputs(tf.constant(words)), initial, memory)
+    states, contexts, alignments = layer(layer.inputs(tf.constant(words)), {"state": initial}, memory)
     for row, length in enumerate(LENGTHS):
         own = annotations[row, :length]
         state = rnnsearch.initial_state(weights, own)

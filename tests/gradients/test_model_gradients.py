@@ -42,14 +42,14 @@ def plain_loss(model, source, target):
     words = model.source_embedding(padded([source]))[0]
     annotations = plain_annotations(model.encoder, words)
     memory = decoder.attention.memory(annotations, tf.ones([1, len(source)], tf.bool))
-    state, total = decoder.initial_state(annotations)[:, None], 0.0
+    state, total = {"state": decoder.initial_state(annotations)[:, None]}, 0.0
     for i, word in enumerate(target):
         before = model.target_embedding(tf.constant([[target[i - 1] if i else 0]]))
         entering = model.target_embedding(tf.constant([[word]])) if order == "look_generate_update" else before
-        context, _ = decoder.attend(state, memory)
+        context, _, _ = decoder.look(state, memory)
         next_state = decoder.update(state, decoder.inputs(entering), context)
         seen = next_state if order == "look_update_generate" else state
-        logits = model.output_layer(seen, before, context, model._output_matrix())
+        logits = model.output_layer(seen["state"], before, context, model._output_matrix())
         total -= tf.nn.log_softmax(logits)[0, 0, word]
         state = next_state
     return total

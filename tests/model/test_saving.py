@@ -14,7 +14,7 @@ from rnnsearch_tf.training import optimizers
 from tiny_rnnsearch import SIZES, VARIANTS, batch, tiny_model, variant_name
 
 UNUSUAL = dict(  # every option that RNNsearch has away from its default
-    unit="lstm", attention="gaussian_window",
+    unit="lstm", attention="gaussian_window", windows=2, layer_normalization=True,
     embedding_size=3, hidden_size=4, alignment_size=5, maxout_size=6, output_rank=3, decoder_order="paper", biases="all",
     initialization="glorot", tie_target_embeddings=True, embedding_dropout=0.1, hidden_dropout=0.2, readout_dropout=0.3,
 )

@@ -1,0 +1,45 @@
+"""No attention: the context is the last forward state (RNNencdec, Bahdanau et al. 2015, §4.2)."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.layers.base import PaperLayer
+
+
+class ContextMemory(NamedTuple):
+    """The source sentence in one vector.
+
+    Attributes:
+        context: float [B, n]: →h_{T_x}.
+        mask: bool [B, J].
+    """
+
+    context: tf.Tensor
+    mask: tf.Tensor
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class FixedContext(PaperLayer):
+    """c_i = →h_{T_x} for every i; stands where an attention would, with alignments of zero."""
+
+    def build(self, state_size, annotation_size):
+        self.built = True
+
+    def memory(self, annotations, mask):
+        """ContextMemory of the forward states [B, J, n]; padding on the right keeps the last one as it was."""
+        return ContextMemory(annotations[:, -1], mask)
+
+    def first(self, memory):
+        return {}
+
+    def look(self, query, memory):
+        """(c_i [B, K, n], zeros [B, K, J], what it remembers: nothing)."""
+        shape = tf.shape(query)[:2]
+        context = tf.repeat(memory.context[:, tf.newaxis], shape[1], axis=1)
+        alignment = tf.zeros(tf.concat([shape, tf.shape(memory.mask)[1:]], axis=0), query.dtype)
+        return context, alignment, {}
+
+    def paper_weights(self):
+        return {}
