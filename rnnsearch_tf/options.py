@@ -134,7 +134,7 @@ class ModelConfig:
         "paper",
         "paper: N(0, 0.01²), alignment N(0, 0.001²), orthogonal recurrent matrices, v_a and biases 0; "
         "glorot: Glorot uniform in place of the two normal distributions and of the zeros of v_a; "
-        "uniform: every matrix (and every bias of deep_lstm, luong and stacked) between −0.08 and 0.08 (Sutskever et al. 2014)",
+        "uniform: every weight and bias between −0.08 and 0.08 (Sutskever et al. 2014)",
         choices=("paper", "glorot", "uniform"),
     )
     tie_target_embeddings: bool = option(
@@ -301,6 +301,7 @@ OWNERS = {
     "maxout_size": MAXOUT,
     "output_rank": MAXOUT,
     "decoder_order": ("rnnsearch", "rnnencdec"),
+    "readout_dropout": (*MAXOUT, "luong"),
     "tie_target_embeddings": (*MAXOUT, "deep_lstm", "luong"),
 }
 """The systems that an option of the model section has a part in; what is not listed has one in all."""
@@ -308,6 +309,8 @@ OWNERS = {
 
 def _check_system(model: ModelConfig) -> None:
     """An option that the chosen system does not have stays at its default."""
+    if model.peepholes and model.system != "deep_lstm" and model.unit != "lstm":
+        raise UsageError("model.peepholes: needs an LSTM, got model.unit=gru; set model.unit=lstm")
     for field in dataclasses.fields(ModelConfig):
         owners = OWNERS.get(field.name, (model.system,))
         if model.system not in owners and getattr(model, field.name) != field.default:

@@ -12,6 +12,15 @@ from tiny_rnnsearch import SIZES, SOURCE_SIZE, TARGET_SIZE, randomize
 
 SYSTEMS = {  # name of the row: options of the model section
     "rnnsearch": dict(system="rnnsearch", alignment_size=5, maxout_size=3, output_rank=None),
+    "deep_lstm": dict(system="deep_lstm", layers=3, reverse_source=True, peepholes=True),
+    "deep_lstm-forward": dict(system="deep_lstm", layers=2, tie_target_embeddings=True, hidden_size=3),
+    "stacked-gru": dict(system="stacked", layers=3),
+    "stacked-lstm": dict(system="stacked", unit="lstm", layers=2, biases="all", reverse_source=True),
+    "luong-dot": dict(system="luong", attention_score="dot"),
+    "luong-general": dict(system="luong", attention_score="general", unit="lstm", layers=2, input_feeding=True),
+    "luong-concat": dict(system="luong", attention_score="concat", alignment_size=5, layers=2, input_feeding=True,
+                         reverse_source=True, biases="all"),
+    "luong-tied": dict(system="luong", unit="lstm", peepholes=True, tie_target_embeddings=True, hidden_size=3),
 }
 
 

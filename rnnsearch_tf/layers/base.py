@@ -2,10 +2,12 @@
 
 import contextlib
 import contextvars
+import zlib
 
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.layers.initializers import initializer
 
 
 class PaperLayer(keras.layers.Layer):
@@ -30,8 +32,8 @@ class PaperLayer(keras.layers.Layer):
         return self.add_weight(name=name, shape=shape, initializer=initializer, dtype=self.variable_dtype, autocast=False)
 
     def vector(self, name, size):
-        """Add a bias, zero at the start (Appendix B.1)."""
-        return self.add_weight(name=name, shape=(size,), initializer="zeros", dtype=self.variable_dtype, autocast=False)
+        """Add a bias: zero at the start (Appendix B.1), under ``initialization: uniform`` drawn like every weight."""
+        return self.matrix(name, (size,), initializer(self.initialization, "bias", self.seed + zlib.crc32(name.encode())))
 
 
 _STAND_INS = contextvars.ContextVar("stand_ins", default={})

@@ -52,7 +52,7 @@ class BiGRUEncoder(PaperLayer):
             "U_gates", (len(DIRECTIONS), n, 2 * n), initializer(self.initialization, "recurrent", seeds.next())
         )
         width = {"none": 0, "groundhog": n, "all": 3 * n}[self.biases]
-        self.b = self.matrix("b", (len(DIRECTIONS), 1, width), "zeros") if width else None
+        self.b = self.matrix("b", (len(DIRECTIONS), 1, width), initializer(self.initialization, "bias", seeds.next())) if width else None
 
     def call(self, embeddings, mask):
         rows = tf.transpose(embeddings, [1, 0, 2])  # time first: [J, B, m]

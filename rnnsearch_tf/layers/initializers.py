@@ -6,6 +6,7 @@ Every matrix asks for its initializer by role:
     recurrent   orthogonal: left singular vectors of a Gaussian  same
     alignment   N(0, 0.001²)   (W_a, U_a)                        Glorot uniform
     energy      0              (v_a)                             Glorot uniform
+    peephole    0                                                0
     other       N(0, 0.01²)                                      Glorot uniform; embeddings N(0, 1/m)
     bias        0                                                0
 
@@ -56,7 +57,7 @@ def initializer(kind, role, seed, size=None):
 
     Args:
         kind: ``paper``, ``glorot`` or ``uniform`` (option model.initialization).
-        role: recurrent, alignment, energy, embedding, bias or other, as in the table above.
+        role: recurrent, alignment, energy, embedding, bias, peephole or other, as in the table above.
         seed: int; give each weight its own.
         size: embedding size m, for role embedding.
 
@@ -67,7 +68,7 @@ def initializer(kind, role, seed, size=None):
         return keras.initializers.RandomUniform(-0.08, 0.08, seed=seed)
     if role == "recurrent":
         return Orthogonal(seed)
-    if role == "bias":
+    if role in ("bias", "peephole"):
         return keras.initializers.get("zeros")
     if kind == "glorot":
         if role == "embedding":

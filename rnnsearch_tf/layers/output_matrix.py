@@ -2,7 +2,7 @@
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
-from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.initializers import initializer
 from rnnsearch_tf.layers.product import product
 
 
@@ -31,10 +31,9 @@ class OutputMatrix(PaperLayer):
         self.tied = tied
 
     def build(self, features_size):
-        seeds = Seeds(self.seed)
-        other, bias = (initializer(self.initialization, role, seeds.next()) for role in ("other", "bias"))
+        other = initializer(self.initialization, "other", self.seed)
         self.W_o = None if self.tied else self.matrix(self.symbol, (features_size, self.vocabulary_size), other)
-        self.b_softmax = None if self.biases == "none" else self.matrix("b_softmax", (self.vocabulary_size,), bias)
+        self.b_softmax = None if self.biases == "none" else self.vector("b_softmax", self.vocabulary_size)
         self.built = True
 
     def logits(self, features, output_matrix=None):

@@ -6,6 +6,7 @@
 
 The LSTM is that of Hochreiter and Schmidhuber 1997 with the forget gate of Gers et al. 2000;
 Bahdanau et al. (A.1.1) say that it may stand in for the gated unit and write no formula.
+With peepholes (Graves 2013, eqs. 7-11) i and f also see p ∘ cell', and o sees p_output ∘ cell.
 With layer normalization every product above, and the cell inside tanh(cell), is normalized.
 """
 
@@ -30,18 +31,21 @@ class RecurrentUnit(PaperLayer):
         hidden_size: n.
         unit: ``gru`` or ``lstm``.
         layer_normalization: normalize the products.
+        peepholes: the gates of an LSTM see its cell.
         biases: ``none``; ``groundhog``: the candidate of a gated unit, all of an LSTM; ``all``.
         initialization: see ``initializers.py``.
         seed: int.
     """
 
     def __init__(
-        self, hidden_size, unit="gru", layer_normalization=False, biases="groundhog", initialization="paper", seed=0, **keywords
+        self, hidden_size, unit="gru", layer_normalization=False, peepholes=False,
+        biases="groundhog", initialization="paper", seed=0, **keywords,
     ):
         super().__init__(**keywords)
         self.hidden_size = hidden_size
         self.unit = unit
         self.layer_normalization = layer_normalization
+        self.peepholes = peepholes and unit == "lstm"
         self.biases = biases
         self.initialization = initialization
         self.seed = seed
@@ -62,6 +66,7 @@ class RecurrentUnit(PaperLayer):
         self.U_gates_gain = gain("U_gates_gain", 2 * n) if apart else None
         self.C_gain = gain("C_gain", gates * n) if context_size else None
         self.cell_gain = gain("cell_gain", n) if self.unit == "lstm" else None
+        self.p = self.matrix("p", (3 * n,), draw("peephole")) if self.peepholes else None  # [p_input | p_forget | p_output]
         self.built = True
 
     def inputs(self, values):
@@ -100,9 +105,13 @@ class RecurrentUnit(PaperLayer):
     def _lstm(self, inputs, state, cell):
         total = inputs + self._product(state, self.U, self.U_gain)
         candidate, gates = tf.split(total, [self.hidden_size, 3 * self.hidden_size], axis=-1)
-        enter, keep, show = tf.split(tf.sigmoid(gates), 3, axis=-1)
-        cell = keep * cell + enter * tf.tanh(candidate)
-        return {"state": show * tf.tanh(normalized(cell, tensor(self.cell_gain), self.hidden_size)), "cell": cell}
+        enter, keep, show = tf.split(gates, 3, axis=-1)
+        p_input, p_forget, p_output = tf.split(tensor(self.p), 3) if self.peepholes else (0.0, 0.0, 0.0)
+        cell_before = cell
+        cell = tf.sigmoid(keep + p_forget * cell_before) * cell_before
+        cell += tf.sigmoid(enter + p_input * cell_before) * tf.tanh(candidate)
+        shown = tf.tanh(normalized(cell, tensor(self.cell_gain), self.hidden_size))
+        return {"state": tf.sigmoid(show + p_output * cell) * shown, "cell": cell}
 
     def _product(self, values, weight, gain):
         return normalized(product(values, tensor(weight), self.product_dtype), tensor(gain), self.hidden_size)
@@ -111,7 +120,7 @@ class RecurrentUnit(PaperLayer):
         """This unit's weights by the paper's letters: W, W_z, …, W_gain, … behind ``prefix``."""
         n, gates, weights = self.hidden_size, GATES[self.unit], {}
         letters = {"W": (self.W, self.W_gain, gates), "U": (self.U, self.U_gain, gates), "C": (self.C, self.C_gain, gates),
-                   "b": (self.b, None, gates), "cell": (None, self.cell_gain, ("",))}
+                   "b": (self.b, None, gates), "p": (self.p, None, gates[1:]), "cell": (None, self.cell_gain, ("",))}
         parts = [(letter, *values) for letter, values in letters.items()] + [("U", self.U_gates, self.U_gates_gain, gates[1:])]
         for letter, *values, endings in parts:
             for value, ending in zip(values, ("", "_gain")):
@@ -120,5 +129,5 @@ class RecurrentUnit(PaperLayer):
         return weights
 
     def get_config(self):
-        own = ("hidden_size", "unit", "layer_normalization", "biases", "initialization", "seed")
+        own = ("hidden_size", "unit", "layer_normalization", "peepholes", "biases", "initialization", "seed")
         return super().get_config() | {name: getattr(self, name) for name in own}

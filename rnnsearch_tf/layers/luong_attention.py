@@ -1,0 +1,84 @@
+"""Luong's attention (the notes on a second attention model, beside Sutskever et al. 2014).
+
+    e_j = score(s_t, h_j)    dot: s_tᵀ h_j;  general: s_tᵀ W_a h_j;  concat: v_aᵀ tanh(W_a [s_t ; h_j])
+    α = softmax of e over the real source positions,  c_t = Σ_j α_j h_j
+    ŝ_t = tanh(W_c [c_t ; s_t])
+"""
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.layers.attention import AttentionMemory, attend, masked_softmax
+from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.product import batched_product, product
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class LuongAttention(PaperLayer):
+    """From decoder states to attentional states.
+
+    Args:
+        hidden_size: n, of states, annotations and attentional states.
+        score: ``dot``, ``general`` or ``concat``.
+        alignment_size: n', hidden units of ``concat``; the others have none.
+        initialization: see ``initializers.py``.
+        seed: int.
+
+    Call arguments:
+        state: float [B, K, n]: s_t of K hypotheses a sentence, or of K target positions.
+        memory: AttentionMemory, from :meth:`memory`.
+
+    Returns:
+        (attentional state [B, K, n], alignment [B, K, J]). Padded positions have weight 0; a
+        sentence of padding only has the context 0.
+    """
+
+    def __init__(self, hidden_size, score="general", alignment_size=None, initialization="paper", seed=0, **keywords):
+        super().__init__(**keywords)
+        self.hidden_size = hidden_size
+        self.score = score
+        self.alignment_size = alignment_size
+        self.initialization = initialization
+        self.seed = seed
+
+    def build(self, input_shape=None):
+        n, seeds = self.hidden_size, Seeds(self.seed)
+        draw = lambda role: initializer(self.initialization, role, seeds.next())  # noqa: E731
+        self.W_c = self.matrix("W_c", (2 * n, n), draw("other"))
+        concat = self.score == "concat"
+        # The decoder's state comes first: rows :n of W_a meet it; those after, or all of general's, the annotation.
+        rows, columns = (2 * n, self.alignment_size) if concat else (n, n)
+        self.W_a = None if self.score == "dot" else self.matrix("W_a", (rows, columns), draw("alignment"))
+        self.v_a = self.matrix("v_a", (self.alignment_size, 1), draw("energy")) if concat else None
+        self.built = True
+
+    def memory(self, annotations, mask):
+        """What a source sentence brings, computed once: AttentionMemory of annotations [B, J, n] and mask [B, J]."""
+        if self.score == "dot":
+            projected = annotations
+        elif self.score == "general":
+            projected = product(annotations, tensor(self.W_a), self.product_dtype, transpose_right=True)  # W_a h_j
+        else:
+            projected = product(annotations, tensor(self.W_a)[self.hidden_size :], self.product_dtype)  # [B, J, n']
+        return AttentionMemory(annotations, projected, mask)
+
+    def call(self, state, memory):
+        if self.score == "concat":
+            W_a = tensor(self.W_a)[: self.hidden_size]
+            context, alignment = attend(state, memory, W_a, tensor(self.v_a), self.product_dtype)
+        else:
+            energies = tf.matmul(state, memory.projected_annotations, transpose_b=True)  # [B, K, J]
+            alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
+            context = batched_product(alignment, memory.annotations, self.product_dtype)
+        both = tf.concat([context, state], axis=-1)  # [B, K, 2n]
+        return tf.tanh(product(both, tensor(self.W_c), self.product_dtype)), alignment
+
+    def paper_weights(self):
+        weights = {"W_c": self.W_c, "W_a": self.W_a, "v_a": self.v_a}
+        arrays = {letter: keras.ops.convert_to_numpy(value) for letter, value in weights.items() if value is not None}
+        return arrays | ({"v_a": arrays["v_a"][:, 0]} if "v_a" in arrays else {})
+
+    def get_config(self):
+        own = ("hidden_size", "score", "alignment_size", "initialization", "seed")
+        return super().get_config() | {name: getattr(self, name) for name in own}

@@ -1,0 +1,119 @@
+"""Several recurrent layers, one above the other, over a sentence or one position at a time.
+
+    h^1_t = H(x_t, h^1_{t−1})
+    h^k_t = H(h^{k−1}_t, h^k_{t−1})             Sutskever et al. 2014, §2; with skip connections
+    h^k_t = H([x_t ; h^{k−1}_t], h^k_{t−1})     the notes on stacked networks; Graves 2013, eqs. 1-2
+
+H is a gated unit or an LSTM, see ``recurrent_unit.py``.
+"""
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.layers.base import PaperLayer
+from rnnsearch_tf.layers.dropout import Dropout
+from rnnsearch_tf.layers.initializers import Seeds
+from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
+from rnnsearch_tf.layers.scan import scan
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class RecurrentStack(PaperLayer):
+    """A stack of :class:`RecurrentUnit`; its state is a tuple of theirs, lowest first.
+
+    Args:
+        layers: how many.
+        skips: the input goes to every layer, and every layer to the output.
+        dropout: share of a layer's outputs dropped on the way to the next, in training (Zaremba et al. 2014).
+        seed: int.
+        keywords: what every unit has, see :class:`RecurrentUnit`.
+    """
+
+    def __init__(self, layers, hidden_size, skips=False, dropout=0.0, seed=0, dtype=None, name=None, **unit):
+        super().__init__(dtype=dtype, name=name)
+        self.layers, self.hidden_size, self.skips, self.dropout, self.seed, self.unit = (
+            layers, hidden_size, skips, dropout, seed, unit,
+        )
+        seeds = Seeds(seed)
+        self.units = [
+            RecurrentUnit(hidden_size, seed=seeds.next(), name=f"layer_{k + 1}", dtype=self.dtype_policy, **unit)
+            for k in range(layers)
+        ]
+        self.drop = Dropout(dropout, seed=seeds.next(), dtype=self.variable_dtype)
+
+    def build(self, input_size):
+        for k, unit in enumerate(self.units):
+            below = 0 if k == 0 else self.hidden_size
+            unit.build(below + (input_size if k == 0 or self.skips else 0))
+        self.built = True
+
+    def zero_state(self, batch_size):
+        """The state before the first word: a tuple of dictionaries of zeros [B, n]."""
+        zeros = tf.zeros([batch_size, self.hidden_size], self.variable_dtype)
+        return tuple(unit.first(zeros) for unit in self.units)
+
+    def call(self, values, state, mask=None, training=False):
+        """All positions, layer after layer.
+
+        Args:
+            values: float [B, T, d].
+            state: as :meth:`zero_state`, before the first position.
+            mask: bool [B, T], True at real positions; elsewhere the states stay as they were. None: all are real.
+            training: dropout is active.
+
+        Returns:
+            The states after every position: a tuple of dictionaries of float [B, T, n].
+        """
+        states, below = [], None
+        for unit, first in zip(self.units, state):
+            inputs = unit.inputs(self._enter(values, below))
+            states.append(scan(unit.advance, inputs, first, mask))
+            below = self.drop(states[-1]["state"], training=training)
+        return tuple(states)
+
+    def advance(self, values, state, kept=None):
+        """One position.
+
+        Args:
+            values: float [..., d].
+            state: a tuple of dictionaries of float [..., n].
+            kept: factors [..., layers, n] on what goes from a layer to the next, from :meth:`draw`; None: 1.
+
+        Returns:
+            The next state.
+        """
+        states, below = [], None
+        for k, (unit, before) in enumerate(zip(self.units, state)):
+            states.append(unit.advance(unit.inputs(self._enter(values, below)), before))
+            below = states[-1]["state"] if kept is None else states[-1]["state"] * kept[..., k, :]
+        return tuple(states)
+
+    def draw(self, values, training):
+        """Dropout factors of all positions of values [B, T, d] beforehand, for a scan of :meth:`advance`: [B, T, layers, n]."""
+        ones = tf.ones_like(values[..., :1, tf.newaxis]) * tf.ones([self.layers, self.hidden_size], self.variable_dtype)
+        return self.drop(ones, training=training)
+
+    def output(self, states):
+        """What the stack shows: its top layer [..., n], with skip connections all layers side by side [..., layers · n]."""
+        return tf.concat([state["state"] for state in (states if self.skips else states[-1:])], axis=-1)
+
+    @property
+    def output_size(self):
+        return self.hidden_size * (self.layers if self.skips else 1)
+
+    def _enter(self, values, below):
+        """What a layer reads: the input, or the layer below, or both."""
+        if below is None:
+            return values
+        return tf.concat([values, below], axis=-1) if self.skips else below
+
+    def paper_weights(self, prefix):
+        """Every unit's weights, behind ``prefix`` and the layer's number from 1."""
+        weights = {}
+        for k, unit in enumerate(self.units):
+            weights |= unit.paper_weights(f"{prefix}.{k + 1}.")
+        return weights
+
+    def get_config(self):
+        own = ("layers", "hidden_size", "skips", "dropout", "seed")
+        return super().get_config() | {name: getattr(self, name) for name in own} | self.unit

@@ -1,0 +1,131 @@
+"""Deep recurrent encoder and decoder: Sutskever's deep LSTM, and the stack with skip connections.
+
+    encoder    the states of all layers after the whole source
+    decoder    starts from them; each layer reads the word before (the first time none) and goes on
+    output     p(y_t) = softmax(W of what the decoder's layers show)
+
+The source may be read in reverse, its end symbol still last (Sutskever et al. 2014, §2).
+"""
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.layers.output_matrix import OutputMatrix
+from rnnsearch_tf.layers.recurrent_stack import RecurrentStack
+from rnnsearch_tf.models.sequence_model import SequenceModel
+
+
+class LayeredModel(SequenceModel):
+    """Two :class:`RecurrentStack` and an output matrix; arguments and results as in :class:`SequenceModel`.
+
+    Departure from Sutskever's figure 1: there the decoder first reads the source's end
+    symbol; here it reads no word (zeros), and the encoder has read that symbol.
+    """
+
+    embedding_bias = False
+    skips = False
+    symbol = "W_o"  # what the paper calls the output matrix
+
+    def _add_layers(self, seeds, common):
+        config = self.config
+        stack = common | dict(
+            unit=self._unit(), peepholes=config.peepholes, layer_normalization=config.layer_normalization,
+            skips=self.skips, dropout=config.hidden_dropout,
+        )
+        self.encoder = RecurrentStack(config.layers, config.hidden_size, seed=seeds.next(), name="encoder", **stack)
+        self.decoder = RecurrentStack(config.layers, config.hidden_size, seed=seeds.next(), name="decoder", **stack)
+        self.output_layer = OutputMatrix(
+            self.target_vocabulary_size, self.symbol, seed=seeds.next(), tied=config.tie_target_embeddings,
+            name="output_matrix", **common,
+        )
+        self.encoder.build(config.embedding_size)
+        self.decoder.build(self._decoder_input_size())
+        self.output_layer.build(self.decoder.output_size)
+
+    def _unit(self):
+        return self.config.unit
+
+    def _decoder_input_size(self):
+        return self.config.embedding_size
+
+    def features(self, source_ids, target_ids, training=False):
+        """What meets the output matrix, at every target position: float [B, I, l]."""
+        states, _ = self.read(source_ids, training)
+        words = self.previous_words(target_ids, training)  # [B, I, m]
+        states = self.decoder(words, last(states), training=training)
+        return self.drop_hidden(self.decoder.output(states), training=training)
+
+    def start(self, source_ids):
+        """Read the source: (the encoder's last states, mask [B, J], which only tells the source's length)."""
+        states, mask = self.read(source_ids)
+        return last(states), mask
+
+    def step(self, previous_ids, state, memory):
+        """See search/interface.py; there is no alignment: zeros."""
+        state = self.decoder.advance(self.target_embedding(previous_ids), state)
+        return self.log_probabilities(self.decoder.output(state)), no_alignment(previous_ids, memory), state
+
+    def read(self, source_ids, training=False):
+        """(encoder states at every position, a tuple of dictionaries of [B, J, n]; mask [B, J])."""
+        mask = source_ids != PAD_ID
+        if self.config.reverse_source:
+            source_ids = reverse_words(source_ids, mask)
+        words = self.drop_words(self.source_embedding(source_ids), training=training)
+        states = self.encoder(words, self.encoder.zero_state(tf.shape(words)[0]), mask, training=training)
+        return states, mask
+
+    def _layer_weights(self):
+        """Layer 1 of the encoder has ``encoder.1.W`` and so on; see :class:`RecurrentUnit` for the letters."""
+        decoder = self.decoder.paper_weights("decoder")
+        return self.encoder.paper_weights("encoder") | decoder | self.output_layer.paper_weights()
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class DeepLSTM(LayeredModel):
+    """Sutskever, Vinyals, Le 2014: the decoder's top layer predicts. At paper scale 4 layers of 1000 cells.
+
+    Example:
+        >>> from rnnsearch_tf.config import ModelConfig
+        >>> sizes = dict(embedding_size=4, hidden_size=5, layers=2, reverse_source=True)
+        >>> model = DeepLSTM(ModelConfig(system="deep_lstm", **sizes), 10, 12)
+        >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
+        >>> model({"source_ids": ids, "target_ids": ids}).shape
+        TensorShape([2, 3, 12])
+    """
+
+    def _unit(self):
+        return "lstm"
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class StackedNetwork(LayeredModel):
+    """The stack of the notes: every layer sees the word, and ŷ_t = b_y + Σ_k W_{h^k y} h^k_t.
+
+    The matrices W_{h^k y} stand one below the other in ``W_hy``.
+    """
+
+    skips = True
+    symbol = "W_hy"
+
+
+def last(states):
+    """Of states [B, T, n] those after the last real position; padding keeps the state as it was."""
+    return tf.nest.map_structure(lambda values: values[:, -1], states)
+
+
+def no_alignment(previous_ids, mask):
+    """Zeros [B, K, J] in place of an alignment: previous_ids [B, K], mask [B, J]."""
+    return tf.zeros(tf.concat([tf.shape(previous_ids), tf.shape(mask)[1:]], axis=0))
+
+
+def reverse_words(values, mask):
+    """Rows of ids [B, J] or vectors [B, J, n] with the words before the end symbol in reverse; it and padding stay.
+
+    Example:
+        >>> ids = tf.constant([[5, 6, 7, 1, 0], [8, 1, 0, 0, 0]])
+        >>> reverse_words(ids, ids != PAD_ID).numpy().tolist()
+        [[7, 6, 5, 1, 0], [8, 1, 0, 0, 0]]
+    """
+    words = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1) - 1
+    return tf.reverse_sequence(values, tf.maximum(words, 0), seq_axis=1)

@@ -1,0 +1,111 @@
+"""Luong's attention over a deep recurrent encoder and decoder.
+
+    s_t = RNN([y_{t−1}], s_{t−1});  with input feeding RNN([y_{t−1} ; ŝ_{t−1}], s_{t−1})
+    ŝ_t = tanh(W_c [c_t ; s_t]),    p(y_t) = softmax(W_s ŝ_t)
+
+Unlike RNNsearch, attention looks with the state of its own position. Without input feeding
+no state depends on an earlier look, and training attends at all positions at once.
+"""
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.layers.dropout import Dropout
+from rnnsearch_tf.layers.luong_attention import LuongAttention
+from rnnsearch_tf.layers.scan import scan
+from rnnsearch_tf.models.layered import LayeredModel, last, reverse_words
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class LuongModel(LayeredModel):
+    """The deep encoder and decoder of :class:`LayeredModel` with attention between them.
+
+    The decoder starts from the encoder's last states; ŝ_0 is zero. Dropout (readout_dropout)
+    falls on ŝ_t on its way to the output, not on what is fed back.
+
+    Example:
+        >>> from rnnsearch_tf.config import ModelConfig
+        >>> model = LuongModel(ModelConfig(system="luong", embedding_size=4, hidden_size=5, input_feeding=True), 10, 12)
+        >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
+        >>> model({"source_ids": ids, "target_ids": ids}).shape
+        TensorShape([2, 3, 12])
+    """
+
+    has_attention = True
+    symbol = "W_s"
+
+    def _add_layers(self, seeds, common):
+        config = self.config
+        super()._add_layers(seeds, common)
+        self.attention = LuongAttention(
+            config.hidden_size, config.attention_score, config.alignment_size, config.initialization,
+            seed=seeds.next(), dtype=self.dtype_policy, name="attention",
+        )
+        self.attention.build()
+        self.drop_readout = Dropout(config.readout_dropout, seed=seeds.next(), dtype=self.variable_dtype)
+
+    def _decoder_input_size(self):
+        return self.config.embedding_size + (self.config.hidden_size if self.config.input_feeding else 0)
+
+    def features(self, source_ids, target_ids, training=False):
+        """ŝ_t at every target position: float [B, I, n]."""
+        state, memory = self._encode(source_ids, training)
+        words = self.previous_words(target_ids, training)  # [B, I, m]
+        if self.config.input_feeding:
+            attentional = self._feed(words, state, memory, training)
+        else:
+            states = self.decoder(words, state["layers"], training=training)
+            attentional, _ = self.attention(self.drop_hidden(self.decoder.output(states), training=training), memory)
+        return self.drop_readout(attentional, training=training)
+
+    def _feed(self, words, state, memory, training):
+        """ŝ_t [B, I, n] one position after the other, :meth:`advance` with K = 1; dropout is drawn beforehand."""
+        kept = self.decoder.draw(words, training)  # [B, I, layers, n]
+        look = self.drop_hidden(tf.ones_like(kept[:, :, 0]), training=training)  # [B, I, n]
+        inputs = tuple(values[:, :, tf.newaxis] for values in (words, kept, look))
+        state = tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], state)
+        states = scan(lambda now, state: self.advance(now[0], state, memory, *now[1:])[0], inputs, state)
+        return states["attentional"][:, :, 0]
+
+    def start(self, source_ids):
+        """(the encoder's last states and, to feed, ŝ_0; AttentionMemory)."""
+        return self._encode(source_ids)
+
+    def step(self, previous_ids, state, memory):
+        """See search/interface.py."""
+        state, alignment = self.advance(self.target_embedding(previous_ids), state, memory)
+        log_probabilities = self.log_probabilities(state["attentional"])
+        if not self.config.input_feeding:
+            state = {"layers": state["layers"]}
+        return log_probabilities, tf.cast(alignment, tf.float32), state
+
+    def advance(self, words, state, memory, kept=None, look=1.0):
+        """One position of K hypotheses a sentence.
+
+        Args:
+            words: float [B, K, m]: embeddings of y_{t−1}.
+            state: ``layers`` and, with input feeding, ``attentional``: ŝ_{t−1} [B, K, n].
+            memory: AttentionMemory.
+            kept, look: dropout factors between the layers [B, K, layers, n] and below attention [B, K, n].
+
+        Returns:
+            (state with ŝ_t as ``attentional``, alignment [B, K, J]).
+        """
+        if self.config.input_feeding:
+            words = tf.concat([words, state["attentional"]], axis=-1)
+        layers = self.decoder.advance(words, state["layers"], kept)
+        attentional, alignment = self.attention(self.decoder.output(layers) * look, memory)
+        return {"layers": layers, "attentional": attentional}, alignment
+
+    def _encode(self, source_ids, training=False):
+        states, mask = self.read(source_ids, training)
+        annotations = self.encoder.output(states)  # [B, J, n]
+        state = {"layers": last(states)}
+        if self.config.input_feeding:
+            state["attentional"] = tf.zeros_like(annotations[:, 0])
+        if self.config.reverse_source:
+            annotations = reverse_words(annotations, mask)  # position j of the alignment is word j again
+        return state, self.attention.memory(self.drop_hidden(annotations, training=training), mask)
+
+    def _layer_weights(self):
+        return super()._layer_weights() | self.attention.paper_weights()

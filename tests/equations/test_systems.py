@@ -1,0 +1,73 @@
+"""Every system against its NumPy reference, 1e-10 in float64: the model sees a padded batch, the reference one sentence.
+
+The rows of tests/tiny_systems.py name the systems and, between them, each option of theirs.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from reference import rnnsearch, systems
+from tiny_rnnsearch import END, PAIRS, batch
+from tiny_systems import SYSTEMS, tiny_system
+
+NEAR = dict(rtol=0, atol=1e-10)
+SINGLE = dict(rtol=0, atol=2e-6)  # `step` returns float32: 7 digits of log-probabilities below 10
+
+each_system = pytest.mark.parametrize("name", SYSTEMS)
+
+
+def options_of(model):
+    return dataclasses.asdict(model.config)
+
+
+@each_system
+def test_logits_and_losses(name):
+    model = tiny_system(name)
+    weights, options = model.paper_weights(), options_of(model)
+    logits = model(batch(extra_source=2)).numpy()
+    assert logits.dtype == np.float64
+    losses, nll = (values.numpy() for values in model.token_losses(batch(), label_smoothing=0.2))
+    starts = np.cumsum([0] + [len(target) for _, target in PAIRS])
+    assert len(losses) == starts[-1]
+    for row, (source, target) in enumerate(PAIRS):
+        expected, _ = systems.decode(weights, source, target, options)
+        np.testing.assert_allclose(logits[row, : len(target)], expected, **NEAR)
+        words = slice(starts[row], starts[row + 1])
+        assert losses[words].sum() == pytest.approx(systems.sentence_loss(weights, source, target, options, 0.2), abs=1e-10)
+        assert nll[words].sum() == pytest.approx(systems.sentence_loss(weights, source, target, options), abs=1e-10)
+
+
+@each_system
+def test_in_a_graph(name):
+    model = tiny_system(name)
+    np.testing.assert_allclose(tf.function(model.call)(batch()), model(batch()), rtol=0, atol=1e-12)
+
+
+@each_system
+def test_steps_of_a_search(name):
+    """`start` and `step`, with two hypotheses a sentence that go different ways."""
+    model = tiny_system(name)
+    weights, options = model.paper_weights(), options_of(model)
+    state, memory = model.start(batch()["source_ids"])
+    state = tf.nest.map_structure(lambda leaf: tf.repeat(leaf[:, None], 2, axis=1), state)
+    words = np.array([[[0, 0], [3, 5], [6, 2], [4, 4]], [[0, 0], [2, 6], [2, 3], [5, 1]]] * 2)  # [B, I, K]
+    step = tf.function(model.step)
+    for i in range(words.shape[1]):
+        scores, alignment, state = step(tf.constant(words[:, i], tf.int32), state, memory)
+        assert scores.dtype == alignment.dtype == tf.float32
+        for row, (source, _) in enumerate(PAIRS):
+            for k in range(2):
+                target = [*words[row, 1 : i + 1, k], END]  # y_1 .. y_{i-1}, and any word to ask for
+                logits, alignments = systems.decode(weights, source, target, options)
+                np.testing.assert_allclose(scores[row, k], rnnsearch.log_softmax(logits[-1]), **SINGLE)
+                np.testing.assert_allclose(alignment[row, k, : len(source)], alignments[-1], **SINGLE)
+
+
+@each_system
+def test_has_attention_says_whether_alignments_mean_anything(name):
+    model = tiny_system(name)
+    state, memory = model.start(batch()["source_ids"])
+    _, alignment, _ = model.step(tf.zeros([len(PAIRS), 1], tf.int32), tf.nest.map_structure(lambda x: x[:, None], state), memory)
+    np.testing.assert_allclose(tf.reduce_sum(alignment, axis=-1), 1.0 if model.has_attention else 0.0, atol=1e-6)

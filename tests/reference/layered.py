@@ -1,0 +1,111 @@
+"""Deep LSTM, stacked network and Luong's attention in float64 NumPy, one sentence at a time.
+
+    deep LSTM          Sutskever, Vinyals, Le 2014, §2 and §3.4; its units: Graves 2013, eqs. 7-11
+    stacked network    the notes before that paper: x_t to every layer, every layer to the output
+    Luong's attention  the same notes: e_j = score(s_t, h_j), ŝ_t = tanh(W_c [c_t ; s_t]), p = softmax(W_s ŝ_t)
+
+Nothing of the package is imported. Weights come by symbol, input size first; layer k of the
+encoder has encoder.k.W, of the decoder decoder.k.W. What is absent is zero.
+"""
+
+import numpy as np
+from reference.rnnsearch import bias, embed, log_softmax, sigmoid
+
+
+def lstm(w, prefix, x, state):
+    """(h, cell) by Graves' equations; without weights p the gates do not see the cell."""
+    h, cell = state
+
+    def total(gate):
+        return x @ w[f"{prefix}W{gate}"] + h @ w[f"{prefix}U{gate}"] + bias(w, f"{prefix}b{gate}")
+
+    i = sigmoid(total("_input") + bias(w, f"{prefix}p_input") * cell)
+    f = sigmoid(total("_forget") + bias(w, f"{prefix}p_forget") * cell)
+    cell = f * cell + i * np.tanh(total(""))
+    o = sigmoid(total("_output") + bias(w, f"{prefix}p_output") * cell)
+    return o * np.tanh(cell), cell
+
+
+def gru(w, prefix, x, state):
+    """(h,) of the gated unit of Bahdanau et al. 2015, A.1.1."""
+    (h,) = state
+
+    def total(gate, recurrent):
+        return x @ w[f"{prefix}W{gate}"] + recurrent @ w[f"{prefix}U{gate}"] + bias(w, f"{prefix}b{gate}")
+
+    z, r = sigmoid(total("_z", h)), sigmoid(total("_r", h))
+    return ((1 - z) * h + z * np.tanh(total("", r * h)),)
+
+
+def zeros(w, side, options):
+    """The states of all layers before the first word."""
+    parts = 1 if options["unit"] == "gru" else 2
+    return [(np.zeros(w[f"{side}.{k + 1}.U"].shape[0]),) * parts for k in range(options["layers"])]
+
+
+def layers(w, side, x, states, options):
+    """One position of all layers; with skips x goes to every layer."""
+    below, result = None, []
+    for k, state in enumerate(states):
+        if below is None:
+            read = x
+        else:
+            read = np.concatenate([x, below]) if options["system"] == "stacked" else below
+        state = (gru if options["unit"] == "gru" else lstm)(w, f"{side}.{k + 1}.", read, state)
+        below = state[0]
+        result.append(state)
+    return result
+
+
+def encode(w, source_ids, options):
+    """(top states h_j (J, n) in the order of the words, the states of all layers after the last read)."""
+    *words, end = source_ids
+    order = [*reversed(words), end] if options["reverse_source"] else source_ids
+    states, top = zeros(w, "encoder", options), []
+    for word in order:
+        states = layers(w, "encoder", embed(w, "source", word), states, options)
+        top.append(states[-1][0])
+    if options["reverse_source"]:
+        *top, at_end = top
+        top = [*reversed(top), at_end]
+    return np.array(top), states
+
+
+def score(w, s, h, options):
+    """e_j of one annotation, by the three formulas."""
+    if options["attention_score"] == "dot":
+        return s @ h
+    if options["attention_score"] == "general":
+        return s @ w["W_a"] @ h
+    return np.tanh(np.concatenate([s, h]) @ w["W_a"]) @ w["v_a"]
+
+
+def look(w, s, annotations, options):
+    """(ŝ_t, alignment) of Luong's attention."""
+    alignment = np.exp(log_softmax(np.array([score(w, s, h, options) for h in annotations])))
+    context = sum(share * h for share, h in zip(alignment, annotations))
+    return np.tanh(np.concatenate([context, s]) @ w["W_c"]), alignment
+
+
+def decode(w, source_ids, target_ids, options):
+    """Forced decoding of one pair: (logits (I, V), alignments (I, J))."""
+    annotations, states = encode(w, source_ids, options)
+    attentional = np.zeros(w["W_c"].shape[1]) if "W_c" in w else None
+    logits, alignments = [], []
+    for i in range(len(target_ids)):
+        x = embed(w, "target", target_ids[i - 1] if i else 0)
+        if options["input_feeding"]:
+            x = np.concatenate([x, attentional])
+        states = layers(w, "decoder", x, states, options)
+        alignment = np.zeros(len(source_ids))
+        if options["system"] == "luong":
+            attentional, alignment = look(w, states[-1][0], annotations, options)
+            row = attentional @ w["W_s"]
+        elif options["system"] == "stacked":
+            n = len(states[0][0])
+            row = sum(state[0] @ w["W_hy"][k * n : (k + 1) * n] for k, state in enumerate(states))
+        else:
+            row = states[-1][0] @ w["W_o"]
+        logits.append(row + bias(w, "b_softmax"))
+        alignments.append(alignment)
+    return np.array(logits), np.array(alignments)
