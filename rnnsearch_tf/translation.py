@@ -9,14 +9,15 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import END_ID, PAD_ID, Config, SearchConfig, check_value, load_config
+from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, Config, check_value, load_config
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.models import load_model
+from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.run_folder import check_run
-from rnnsearch_tf.search.beam import beam_search
+from rnnsearch_tf.search.graphs import force_graph, sample_graph, search_graph
 from rnnsearch_tf.search.retry import search_until_finished
-from rnnsearch_tf.search.sampling import sample
-from rnnsearch_tf.search.scoring import force
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
+from rnnsearch_tf.text.pipeline import load_text
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -25,10 +26,6 @@ OVERLONG = 10
 
 SAMPLES_AT_ONCE = 64
 """Samples of one sentence drawn side by side."""
-
-IDS = tf.TensorSpec([None, None], tf.int32)
-"""Ids of any number of sentences of any length: one trace serves them all."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Hypothesis:
@@ -60,12 +57,13 @@ class Translation(Hypothesis):
 
 @dataclasses.dataclass(frozen=True)
 class ForcedPair:
-    """What the model says of a given sentence pair; fields as in `Hypothesis`."""
+    """What the model says of a given sentence pair; unknown_words counts those of both sides, other fields as in `Hypothesis`."""
 
     log_probability: float
     source_tokens: list
     target_tokens: list
     alignment: np.ndarray
+    unknown_words: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,21 +82,34 @@ class _Source:
     index: int
     tokens: list
     ids: list  # the end symbol included
+    readings: list  # `ids`, and those of an ensemble's members that read the source in other ways
 
 
 class Translator:
-    """Translates, scores, aligns and samples with one trained model.
+    """Translates, scores, aligns and samples with one trained model, or with an ensemble of several.
+
+    Args:
+        model: TranslationModel or Ensemble.
+        source_text, target_text: Text of each side.
+        config: Config; of an ensemble that of the first member.
+        more_source_texts: Texts of an ensemble's further ways to read the source.
+
+    Attributes:
+        source_texts: list of Text, source_text first.
+        maximum_lengths: {"source": tokens, "target": tokens}; longer sentences are cut, with a warning.
 
     Example:
         translator = Translator.load("runs/demo")
         translator.translate(["the red car"])[0].text
     """
 
-    def __init__(self, model, source_text, target_text, config: Config):
+    def __init__(self, model, source_text, target_text, config: Config, more_source_texts=()):
         self.model = model
         self.source_text = source_text
+        self.source_texts = [source_text, *more_source_texts]
         self.target_text = target_text
         self.config = config
+        self.maximum_lengths = {side: OVERLONG * getattr(config.data, f"maximum_{side}_length") for side in ("source", "target")}
         self._lexicons = {}  # by path
         self._graphs = {}  # one traced function for each kind of work and search configuration
 
@@ -108,28 +119,27 @@ class Translator:
         return cls(model, source_text, target_text, config)
 
     @classmethod
-    def load(cls, run) -> Translator:
-        """A Translator from the folder that training wrote.
+    def load(cls, runs, precision=None, combine="probabilities") -> Translator:
+        """A Translator from the folder that training wrote, or an ensemble from several.
 
         Args:
-            run: path of the folder, or a list of one.
+            runs: path of the folder, or a list of them; the members of an ensemble may be of any system
+                and read the source in their own ways, but share the target vocabulary.
+            precision: numbers computed with, as training.precision; None takes the run's own.
+            combine: see :class:`~rnnsearch_tf.models.ensemble.Ensemble`.
 
         Raises:
-            UserError: the folder is missing or incomplete.
-            UsageError: several folders (ensembles) were given.
+            UserError: a folder is missing or incomplete, or the target vocabularies differ.
         """
-        from rnnsearch_tf.models import load_model
-        from rnnsearch_tf.text.pipeline import load_text
-
-        runs = [run] if isinstance(run, (str, os.PathLike)) else list(run)
-        if len(runs) != 1:
-            raise UsageError(f"expected one RUN folder, got {len(runs)}; ensembles of several models are not available yet")
-        run = check_run(runs[0])
-        config = load_config(run / "config.yaml")
-        source_text = load_text(run, "source", config.source)
-        target_text = load_text(run, "target", config.target)
-        model = load_model(run, config, source_text.vocabulary.size, target_text.vocabulary.size)
-        return cls(model, source_text, target_text, config)
+        runs = [runs] if isinstance(runs, (str, os.PathLike)) else list(runs)
+        members = [_load_run(run, precision) for run in runs]
+        if len(members) == 1:
+            return cls(*members[0])
+        _check_targets(runs, [target_text for _, _, target_text, _ in members])
+        texts, readings = _distinct([source_text for _, source_text, _, _ in members])
+        _, _, target_text, config = members[0]
+        ensemble = Ensemble([model for model, *_ in members], combine, readings)
+        return cls(ensemble, texts[0], target_text, config, texts[1:])
 
     def translate(self, texts, **search) -> list:
         """Translate sentences by beam search.
@@ -152,12 +162,13 @@ class Translator:
                 results[source.index] = translation
         return results
 
-    def force(self, sources, targets, batch_size=None) -> list:
+    def force(self, sources, targets, batch_size=None, tokenized=False) -> list:
         """Score and align given pairs.
 
         Args:
             sources, targets: list[str] of equal length.
             batch_size: pairs computed at once; None takes search.batch_size.
+            tokenized: the lines are Moses tokens already; see ``Text.split``.
 
         Returns:
             list[ForcedPair], in order; log-probabilities are natural logarithms, the end symbol included.
@@ -166,18 +177,18 @@ class Translator:
             raise UserError(f"expected as many targets as sources, got {len(targets)} and {len(sources)}")
         if not sources:
             return []
-        target_tokens, target_ids = _tokens_and_ids(self.target_text, targets)
+        target_tokens, target_ids = _tokens_and_ids(self.target_text, targets, tokenized)
         pairs = [
-            (source, _cut("target", target_tokens[source.index], target_ids[source.index], self._limit("target")))
-            for source in self._encode(sources)
+            (source, _cut("target", target_tokens[source.index], target_ids[source.index], self.maximum_lengths["target"]))
+            for source in self._encode(sources, tokenized)
         ]
         pairs.sort(key=lambda pair: (len(pair[0].ids), len(pair[1][1])))
         results = [None] * len(sources)
         size = batch_size or self.config.search.batch_size
         for start in range(0, len(pairs), size):
             batch = pairs[start : start + size]
-            graph = self._graph(_force_graph)
-            result = graph(_padded([s.ids for s, _ in batch]), _padded([ids for _, (_, ids) in batch]))
+            graph = self._graph(force_graph)
+            result = graph(_source_ids([source for source, _ in batch]), _padded([ids for _, (_, ids) in batch]))
             log_probabilities, alignments = (value.numpy() for value in result)  # [B, I], [B, I, J]
             for row, (source, (tokens, ids)) in enumerate(batch):
                 results[source.index] = ForcedPair(
@@ -185,12 +196,13 @@ class Translator:
                     source.tokens,
                     tokens,
                     alignments[row, : len(ids), : len(source.ids)],
+                    (source.ids + ids).count(UNKNOWN_ID),
                 )
         return results
 
-    def score(self, sources, targets) -> list:
-        """list[float]: natural-log probability of each pair, the end symbol included."""
-        return [forced.log_probability for forced in self.force(sources, targets)]
+    def score(self, sources, targets, tokenized=False) -> list:
+        """list[float]: natural-log probability of each pair, the end symbol included; arguments as of `force`."""
+        return [forced.log_probability for forced in self.force(sources, targets, tokenized=tokenized)]
 
     def search_config(self, **changes):
         """The run's search section with some options changed, checked as in a file."""
@@ -216,7 +228,7 @@ class Translator:
         Returns:
             list of lists of `number` Samples, as drawn.
         """
-        graph = self._graph(_sample_graph, self.config.search)
+        graph = self._graph(sample_graph, self.config.search)
         return [self._samples(graph, source, number, temperature, seed) for source in self._encode(texts)]
 
     def _samples(self, graph, source, number, temperature, seed) -> list:
@@ -225,7 +237,7 @@ class Translator:
         for first in range(0, number, SAMPLES_AT_ONCE):
             count = min(SAMPLES_AT_ONCE, number - first)
             seeds = tf.range(first, first + count, dtype=tf.int64) + (seed << 32)
-            result = graph(_padded([source.ids] * count), seeds, tf.constant(temperature, tf.float64))
+            result = graph(_source_ids([source] * count), seeds, tf.constant(temperature, tf.float64))
             tokens = self.target_text.tokens(result.ids)
             texts, log_probabilities = self._texts(tokens), result.log_probabilities.numpy()
             samples += [Sample(text, float(p), words) for text, p, words in zip(texts, log_probabilities, _strings(tokens))]
@@ -245,17 +257,15 @@ class Translator:
             config = dataclasses.replace(config, batch_size=1, lexicon=None, replace_unknown=False)
         key = (build, config)
         if key not in self._graphs:
-            self._graphs[key] = build(self.model, config)
+            self._graphs[key] = build(self.model, config, len(self.source_texts))
         return self._graphs[key]
 
-    def _limit(self, side) -> int:
-        return OVERLONG * getattr(self.config.data, f"maximum_{side}_length")
-
-    def _encode(self, texts) -> list:
+    def _encode(self, texts, tokenized=False) -> list:
         """The source sentences as tokens and ids, overlong ones cut."""
-        tokens, ids = _tokens_and_ids(self.source_text, texts)
-        limit = self._limit("source")
-        return [_Source(index, *_cut("source", *row, limit)) for index, row in enumerate(zip(tokens, ids))]
+        limit = self.maximum_lengths["source"]
+        sides = [zip(*_tokens_and_ids(text, texts, tokenized)) for text in self.source_texts]
+        readings = [[_cut("source", *row, limit) for row in side] for side in sides]
+        return [_Source(k, *rows[0], [ids for _, ids in rows]) for k, rows in enumerate(zip(*readings))]
 
     def _batches(self, texts, size):
         """Lists of at most `size` sentences of like length; those without a word are left out."""
@@ -263,20 +273,20 @@ class Translator:
         for start in range(0, len(sources), size):
             yield sources[start : start + size]
 
-    def _search(self, source_ids, config):
+    def _search(self, batch, config):
         """BeamResult of NumPy arrays.
 
         Under the authors' rules a sentence without a finished hypothesis is searched
         again, more widely; greedy search (beam 1) has nothing to widen.
         """
-        if config.shrinking_beam and config.beam_size > 1:
-            search = lambda rows, config: self._graph(_search_graph, config)(source_ids[rows])  # noqa: E731
-            return search_until_finished(search, config, len(source_ids))
-        result = self._graph(_search_graph, config)(source_ids)
+        if config.shrinking_beam and config.search_again and config.beam_size > 1:
+            search = lambda rows, config: self._graph(search_graph, config)(_source_ids([batch[k] for k in rows]))  # noqa: E731
+            return search_until_finished(search, config, len(batch))
+        result = self._graph(search_graph, config)(_source_ids(batch))
         return type(result)(*(value.numpy() for value in result))
 
     def _translate_batch(self, batch, config, lexicon) -> list:
-        result = self._search(_padded([source.ids for source in batch]), config)
+        result = self._search(batch, config)
         hypotheses = [(row, n) for row in range(len(batch)) for n in range(config.nbest) if result.lengths[row, n]]
         rows, columns = (list(index) for index in zip(*hypotheses))
         tokens = self.target_text.tokens(result.ids[rows, columns])
@@ -292,42 +302,31 @@ class Translator:
         return [Translation(**vars(nbest[0]), source_tokens=s.tokens, nbest=nbest) for s, nbest in zip(batch, lists)]
 
 
-def _search_graph(model, config: SearchConfig):
-    """source_ids → BeamResult."""
-
-    @tf.function(input_signature=[IDS])
-    def search(source_ids):
-        state, memory = model.start(source_ids)
-        return beam_search(state, memory, model.step, _lengths(source_ids), config)
-
-    return search
+def _load_run(run, precision):
+    """(model, source Text, target Text, Config) of a RUN folder."""
+    run = check_run(run)
+    config = load_config(run / "config.yaml", overrides=[f"training.precision={precision}"] if precision else ())
+    texts = [load_text(run, side, getattr(config, side)) for side in ("source", "target")]
+    return load_model(run, config, *(text.vocabulary.size for text in texts)), *texts, config
 
 
-def _force_graph(model, _):
-    """(source_ids, target_ids) → Forced."""
-
-    @tf.function(input_signature=[IDS, IDS])
-    def score(source_ids, target_ids):
-        state, memory = model.start(source_ids)
-        return force(state, memory, model.step, target_ids)
-
-    return score
+def _check_targets(runs, texts):
+    for run, text in zip(runs, texts):
+        if not text.same_as(texts[0]):
+            raise UserError(
+                f"{run}: expected the target vocabulary and tokenization of the ensemble's first member {runs[0]}, got others "
+                f"({text.vocabulary.size} entries against {texts[0].vocabulary.size}); train the members on one vocabulary"
+            )
 
 
-def _sample_graph(model, config: SearchConfig):
-    """(source_ids, seeds, temperature) → Samples."""
-
-    @tf.function(input_signature=[IDS, tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64)])
-    def draw(source_ids, seeds, temperature):
-        state, memory = model.start(source_ids)
-        return sample(state, memory, model.step, _lengths(source_ids), seeds, config, temperature=temperature)
-
-    return draw
-
-
-def _lengths(ids):
-    """int32 [B]: ids of each row that are not padding, the end symbol counted."""
-    return tf.math.count_nonzero(ids != PAD_ID, axis=1, dtype=tf.int32)
+def _distinct(texts):
+    """(the different ones, for each text which of them it is)."""
+    different, places = [], []
+    for text in texts:
+        place = next((k for k, other in enumerate(different) if text.same_as(other)), len(different))
+        different += [text] if place == len(different) else []
+        places.append(place)
+    return different, places
 
 
 _NOTHING = Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))
@@ -338,9 +337,9 @@ def _nothing() -> Translation:
     return Translation(**vars(_NOTHING), source_tokens=[], nbest=[_NOTHING])
 
 
-def _tokens_and_ids(text, lines):
+def _tokens_and_ids(text, lines, tokenized=False):
     """(tokens, ids) of every line, as lists; the ids end with the end symbol, the tokens have none."""
-    tokens = text.tokenize(tf.constant(lines, tf.string))
+    tokens = (text.split if tokenized else text.tokenize)(tf.constant(lines, tf.string))
     return _strings(tokens), text.ids(tokens).to_list()
 
 
@@ -348,7 +347,7 @@ def _cut(side, tokens, ids, limit):
     """(tokens, ids) with no more than `limit` tokens before the end symbol."""
     if len(tokens) <= limit:
         return tokens, ids
-    log.warning("warning: a %s sentence of %d tokens was cut to %d, %d times the longest of training", side, len(tokens), limit, OVERLONG)
+    log.warning("warning: a %s sentence of %d tokens was cut to %d, the most that is taken", side, len(tokens), limit)
     return tokens[:limit], ids[:limit] + [END_ID]
 
 
@@ -363,6 +362,12 @@ def _ragged(rows):
 def _rows(alignment, count):
     """The first rows; where the search was cut off there is none of the end symbol: zeros stand in."""
     return np.pad(alignment[:count], [(0, max(count - len(alignment), 0)), (0, 0)])
+
+
+def _source_ids(sources):
+    """Padded ids of a batch of _Sources, as a graph takes them: one array, or one for each way to read the source."""
+    arrays = tuple(_padded(rows) for rows in zip(*(source.readings for source in sources)))
+    return arrays if len(arrays) > 1 else arrays[0]
 
 
 def _padded(rows):

@@ -24,7 +24,11 @@ SEARCH_FLAGS = {
 
 def add_model(parser):
     parser.add_argument(
-        "--model", action="append", required=True, metavar="RUN", help="folder that `rnnsearch train` wrote"
+        "--model", action="append", required=True, metavar="RUN", help="folder that `rnnsearch train` wrote; several form an ensemble"
+    )
+    parser.add_argument(
+        "--combine", choices=("probabilities", "log_probabilities"), default="probabilities",
+        help="what an ensemble averages: the members' probabilities (the default) or, geometrically, their logarithms",
     )
 
 
@@ -80,13 +84,10 @@ def whole_number(text, flag, minimum=0) -> int:
 
 
 def load_translator(arguments):
-    """The model that --model names; imports TensorFlow."""
-    if len(arguments.model) > 1:
-        raise UsageError(
-            f"--model: expected one RUN, got {len(arguments.model)}; ensembles of several models are not available yet"
-        )
-    check_run(arguments.model[0])  # before TensorFlow takes its seconds
+    """The model that --model names, or the ensemble of several; imports TensorFlow."""
+    for run in arguments.model:
+        check_run(run)  # before TensorFlow takes its seconds
     import_tensorflow()
     from rnnsearch_tf.translation import Translator
 
-    return Translator.load(arguments.model[0])
+    return Translator.load(arguments.model, combine=arguments.combine)

@@ -38,7 +38,7 @@ def detokenize(tokens, language):
         >>> detokenize(tf.ragged.constant([["It", "'s", "(", "very", ")", "good", "."]]), "en").numpy()[0]
         b"It's (very) good."
     """
-    tokens = _as_moses_reads(tokens)
+    tokens = unescape(tokens)
     words, rows = tokens.values, tokens.value_rowids()  # both [T]
     closes, opens, spaced = _attachments(words, rows, language)
     after_opening = tf.concat([[False], opens], 0)[: tf.size(rows)]
@@ -48,7 +48,7 @@ def detokenize(tokens, language):
     return tf.strings.strip(texts)
 
 
-def _as_moses_reads(tokens):
+def unescape(tokens):
     """Tokens with Moses' escapes undone, split at white space again; RaggedTensor string [B, None]."""
     texts = tf.strings.reduce_join(tokens, axis=1, separator=" ")
     texts = tf.strings.regex_replace(texts, f"[{SPACE}]+", " ")

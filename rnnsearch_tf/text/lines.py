@@ -6,7 +6,9 @@ mark at the start of a file is not part of its text.
 """
 
 import codecs
+import contextlib
 import gzip
+import sys
 import zlib
 
 from rnnsearch_tf.errors import UserError
@@ -25,15 +27,25 @@ def read_bytes(path):
         >>> list(read_bytes(path))
         [b'one', b'two']
     """
+    for number, line in enumerate(read_raw(path), start=1):
+        if number == 1 and line.startswith(codecs.BOM_UTF8):
+            line = line[len(codecs.BOM_UTF8):]
+            if not line:  # a file of nothing but the mark
+                return
+        yield line[:-2] if line.endswith(b"\r\n") else line[:-1] if line.endswith(b"\n") else line
+
+
+def read_raw(path):
+    """Yield the lines of a plain or .gz file as they are, with their ends; errors as for :func:`read_bytes`.
+
+    Args:
+        path: a file; None or ``-`` for standard input.
+    """
     number = 0
     try:
-        with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
+        with _open(path) as file:
             for number, line in enumerate(file, start=1):
-                if number == 1 and line.startswith(codecs.BOM_UTF8):
-                    line = line[len(codecs.BOM_UTF8):]
-                    if not line:  # a file of nothing but the mark
-                        return
-                yield line[:-2] if line.endswith(b"\r\n") else line[:-1] if line.endswith(b"\n") else line
+                yield line
     except FileNotFoundError:
         raise UserError(f"{path}: expected a text file, found none; check the path") from None
     except IsADirectoryError:
@@ -44,6 +56,12 @@ def read_bytes(path):
         raise UserError(f"{path}:{number + 1}: expected gzip data, got {error}; decompress it or name it without .gz") from None
     except OSError as error:
         raise UserError(f"{path}: expected a readable file, got {error.strerror or error}") from None
+
+
+def _open(path):
+    if path in (None, "-"):
+        return contextlib.nullcontext(sys.stdin.buffer)
+    return (gzip.open if str(path).endswith(".gz") else open)(path, "rb")
 
 
 def read_lines(path):

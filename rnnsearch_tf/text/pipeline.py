@@ -1,5 +1,6 @@
 """One side of the model, both ways: text -> tokens -> ids, and ids -> tokens -> text."""
 
+import dataclasses
 import os
 import pathlib
 
@@ -8,7 +9,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text import subwords
-from rnnsearch_tf.text.detokenize import detokenize
+from rnnsearch_tf.text.detokenize import detokenize, unescape
 from rnnsearch_tf.text.lines import read_lines
 from rnnsearch_tf.text.normalize import clean, lowercase, normalize
 from rnnsearch_tf.text.tokenize import tokenize
@@ -56,6 +57,23 @@ class Text(tf.Module):
             RaggedTensor string [B, None]; an empty line has no tokens.
         """
         return _tokenize(texts, self.config, self._subwords)
+
+    def split(self, texts):
+        """As :meth:`tokenize`, of lines that are Moses tokens already, with spaces between, escaped (``&apos;``) or not.
+
+        Words stay as they were cut; subword pieces are those of the detokenized line.
+        """
+        tokens = unescape(tf.strings.split(tf.convert_to_tensor(texts, tf.string)))
+        if self.config.tokenization == "sentencepiece":
+            return self.tokenize(detokenize(tokens, self.config.language))
+        joined = tf.strings.reduce_join(tokens, axis=1, separator=" ")
+        return _tokenize(joined, dataclasses.replace(self.config, tokenization="space"), None)
+
+    def same_as(self, other) -> bool:
+        """Whether both make the same ids of every text, and the same text of all ids."""
+        settings = [(t.config.language, t.config.tokenization, t.config.unicode_form, t.config.lowercase) for t in (self, other)]
+        models = [t._subwords.model if t._subwords else None for t in (self, other)]
+        return settings[0] == settings[1] and models[0] == models[1] and self.vocabulary.tokens == other.vocabulary.tokens
 
     def detokenize(self, tokens):
         """Join tokens into text: RaggedTensor string [B, None] -> string [B].

@@ -77,7 +77,6 @@ def test_help_in_a_plain_c_locale_is_still_utf8():
         (["translate", "--model", "x", "--n-best", "3", "--output-type", "text"], ["--n-best 3", "json or nbest"]),
         (["translate", "--model", "x", "--n-best", "3", "--alignment", "soft"], ["--alignment soft", "text or json"]),
         (["translate", "--model", "x", "--lexicon", "f"], ["--lexicon", "--replace-unknown"]),
-        (["translate", "--model", "x", "--model", "y"], ["expected one RUN, got 2", "not available yet"]),
         (["score", "--model", "x", "source"], ["required: TARGET"]),
         (["align", "--model", "x", "a", "b", "c"], ["unrecognized arguments: c"]),
         (["sample", "--model", "x", "-n", "0"], ["-n", "at least 1", "'0'"]),
@@ -87,7 +86,6 @@ def test_help_in_a_plain_c_locale_is_still_utf8():
         (["train", "--output", "x"], ["expected --config"]),
         (["train", "--config", "no.yaml", "--output", "x"], ["no.yaml", "found none"]),
         (["fidelity", "--config", "no.yaml"], ["no.yaml", "found none"]),
-        (["rescore"], ["unknown verb 'rescore'"]),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_2(capsys, words, parts):

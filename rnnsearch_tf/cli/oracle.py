@@ -1,0 +1,33 @@
+"""BLEU of an n-best list: of its first hypotheses, and of those nearest the reference.
+
+Two lines, each with its sacreBLEU signature: the list as it is sorted now (before or after
+`rescore`), and the oracle, which takes of every sentence the hypothesis with the highest
+sentence BLEU: what the best choice could give. --chosen keeps the oracle's sentences.
+"""
+
+from rnnsearch_tf.cli.lines import Output, read_lines
+
+
+def arguments(parser):
+    parser.add_argument("--reference", required=True, metavar="F", help="reference translations, one a sentence of the list")
+    parser.add_argument("--tokenized", action="store_true", help="list and reference are tokens already (tokenize=none)")
+    parser.add_argument("--lowercase", action="store_true", help="compare without case; the signature says so")
+    parser.add_argument("--chosen", metavar="F", help="write the oracle's sentences to this file too")
+    parser.add_argument("nbest", metavar="NBEST", help="Moses n-best list, plain or .gz; -: standard input")
+
+
+def run(arguments):
+    from rnnsearch_tf.evaluation.bleu import bleu
+    from rnnsearch_tf.smt.nbest import read_nbest
+    from rnnsearch_tf.smt.oracle import choose
+
+    references = read_lines(arguments.reference)
+    rules = dict(tokenize="none" if arguments.tokenized else "13a", lowercase=arguments.lowercase)
+    firsts, chosen = choose(read_nbest(arguments.nbest, len(references)), references, **rules)
+    if arguments.chosen:
+        with Output(arguments.chosen) as output:
+            output.write(chosen)
+    with Output() as output:
+        for title, texts in (("first", firsts), ("oracle", chosen)):
+            score = bleu(texts, references, **rules)
+            output.write([f"{title:<8}{score.score:6.2f}  {score.signature}"])

@@ -1,0 +1,69 @@
+"""Add the model's log-probability to a Moses n-best list, as a named feature.
+
+A line is `id ||| text ||| features ||| score`, perhaps with more fields; the id is
+the line of the source, from 0. Each line gets `NAME= value` behind its features: the
+natural logarithm of p(text | source), the end symbol included, not length-normalized.
+Other fields stay as they are, byte for byte.
+
+--weight W makes the score (1 − W) · score + W · value and sorts each sentence's list by
+it, best first; 0.5 is the even average of Sutskever et al. 2014.
+
+The list is read one sentence after another: its length does not matter. A list in a file
+is checked before the model is loaded.
+"""
+
+import os
+
+from rnnsearch_tf.cli.lines import read_lines
+from rnnsearch_tf.cli.shared import add_model, load_translator
+from rnnsearch_tf.errors import UsageError
+
+
+def arguments(parser):
+    add_model(parser)
+    parser.add_argument("--source", required=True, metavar="SOURCE", help="source sentences, plain or .gz")
+    parser.add_argument("--feature", metavar="NAME", default="RNN", help="name of the new feature (default: %(default)s)")
+    parser.add_argument("--weight", metavar="W", help="mix the feature into the score with this share, 0 to 1, and sort")
+    parser.add_argument(
+        "--tokenized", action="store_true", help="source and list are Moses tokens; without it both are tokenized as for translating"
+    )
+    parser.add_argument("--output", metavar="F", help="write the list to this file (.gz: compressed), once it is whole")
+    parser.add_argument("nbest", metavar="NBEST", help="the list, plain or .gz; -: standard input")
+
+
+def run(arguments):
+    from rnnsearch_tf.smt.files import whole_file
+    from rnnsearch_tf.smt.nbest import blocks, check_feature_name, read_nbest, rescore
+
+    name, weight = check_feature_name(arguments.feature), _weight(arguments.weight)
+    sources = read_lines(arguments.source)
+    if os.path.isfile(arguments.nbest):
+        for _ in read_nbest(arguments.nbest, len(sources)):
+            pass
+    translator = load_translator(arguments)
+    with whole_file(arguments.output) as output:
+        for block in blocks(read_nbest(arguments.nbest, len(sources))):
+            values = _values(translator, [entry for entries in block for entry in entries], sources, arguments.tokenized)
+            for entries in block:
+                mine = [values[entry.sentence, entry.text] for entry in entries]
+                output.writelines(entry.line for entry in rescore(entries, mine, name, weight))
+            output.flush()
+
+
+def _values(translator, entries, sources, tokenized) -> dict:
+    """{(sentence, text): log-probability}, each computed once: derivations of one text abound in such lists."""
+    pairs = list(dict.fromkeys((entry.sentence, entry.text) for entry in entries))
+    scores = translator.score([sources[sentence] for sentence, _ in pairs], [text for _, text in pairs], tokenized)
+    return dict(zip(pairs, scores, strict=True))
+
+
+def _weight(text):
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 <= value <= 1:
+        raise UsageError(f"--weight: expected a number from 0 to 1, got {text!r}")
+    return value

@@ -1,0 +1,79 @@
+"""Several models that choose the next word together (Sutskever et al. 2014, Table 1)."""
+
+import math
+
+import tensorflow as tf
+
+from rnnsearch_tf.errors import UsageError
+
+COMBINATIONS = ("probabilities", "log_probabilities")
+
+
+class Ensemble:
+    """A start and a step made of those of its members; search, scoring and export take it for a model.
+
+    At every target position the members' probabilities are averaged. The members may be
+    of different systems; what they share is the target vocabulary.
+
+    Args:
+        models: list of TranslationModel, at least one.
+        combine: ``probabilities``: their mean; ``log_probabilities``: their geometric mean,
+            normalized again, so that the probabilities of all outputs still sum to 1.
+        readings: for each model, which of the source ids it takes, where members read the
+            source in different ways; the first is 0. None: all take the same ids.
+
+    Attributes:
+        has_attention: whether the alignments mean anything.
+
+    Raises:
+        UsageError: `combine` is not one of the two.
+
+    Example:
+        Ensemble([load_model(run, …) for run in runs]).start(source_ids)
+    """
+
+    def __init__(self, models, combine="probabilities", readings=None):
+        if combine not in COMBINATIONS:
+            raise UsageError(f"combine: expected one of {', '.join(COMBINATIONS)}, got {combine!r}")
+        self.models = list(models)
+        self.combine = combine
+        self.readings = list(readings or [0] * len(self.models))
+        self._aligners = [k for k, reading in enumerate(self.readings) if reading == 0 and self.models[k].has_attention]
+        self.has_attention = bool(self._aligners)
+        self.target_vocabulary_size = self.models[0].target_vocabulary_size
+
+    @property
+    def trainable_variables(self):
+        """The variables of all members."""
+        return [variable for model in self.models for variable in model.trainable_variables]
+
+    def start(self, source_ids):
+        """Read the source with every member.
+
+        Args:
+            source_ids: int32 [B, J]; with several readings a tuple of them, J differing.
+
+        Returns:
+            (state, memory): tuples, an entry a member.
+        """
+        sources = source_ids if isinstance(source_ids, (tuple, list)) else (source_ids,)
+        states, memories = zip(*(model.start(sources[reading]) for model, reading in zip(self.models, self.readings)))
+        return states, memories
+
+    def step(self, previous_ids, state, memory):
+        """The members' next words, combined; see search/interface.py.
+
+        Returns:
+            (log_probabilities float32 [B, K, V], alignment float32 [B, K, J], state). The alignment is the mean
+            over the members that have attention and take the first source ids; zeros where there is none.
+        """
+        steps = [model.step(previous_ids, *rest) for model, *rest in zip(self.models, state, memory)]
+        log_probabilities, alignments, states = zip(*steps)
+        aligned = [alignments[k] for k in self._aligners] or alignments[:1]
+        return self._combined(tf.stack(log_probabilities)), tf.add_n(aligned) / len(aligned), states
+
+    def _combined(self, log_probabilities):
+        """[members, B, K, V] → [B, K, V]."""
+        if self.combine == "probabilities":
+            return tf.reduce_logsumexp(log_probabilities, axis=0) - math.log(len(self.models))
+        return tf.nn.log_softmax(tf.reduce_mean(log_probabilities, axis=0))

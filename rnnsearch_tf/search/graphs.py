@@ -1,0 +1,60 @@
+"""Ids in, results out: one traced function for each kind of work.
+
+A model is whatever has `start` and `step` (search/interface.py). Its source ids
+are one tensor, or a tuple of them where an ensemble's members read the source
+in different ways; `sources` says how many.
+"""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import PAD_ID, SearchConfig
+from rnnsearch_tf.search.beam import beam_search
+from rnnsearch_tf.search.sampling import sample
+from rnnsearch_tf.search.scoring import force
+
+IDS = tf.TensorSpec([None, None], tf.int32)
+"""Ids of any number of sentences of any length: one trace serves them all."""
+
+
+def search_graph(model, config: SearchConfig, sources=1):
+    """source_ids → BeamResult."""
+
+    @tf.function(input_signature=[_source_ids(sources)])
+    def search(source_ids):
+        state, memory = model.start(source_ids)
+        return beam_search(state, memory, model.step, _lengths(source_ids), config)
+
+    return search
+
+
+def force_graph(model, _, sources=1):
+    """(source_ids, target_ids) → Forced."""
+
+    @tf.function(input_signature=[_source_ids(sources), IDS])
+    def score(source_ids, target_ids):
+        state, memory = model.start(source_ids)
+        return force(state, memory, model.step, target_ids)
+
+    return score
+
+
+def sample_graph(model, config: SearchConfig, sources=1):
+    """(source_ids, seeds, temperature) → Samples."""
+
+    @tf.function(input_signature=[_source_ids(sources), tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64)])
+    def draw(source_ids, seeds, temperature):
+        state, memory = model.start(source_ids)
+        return sample(state, memory, model.step, _lengths(source_ids), seeds, config, temperature=temperature)
+
+    return draw
+
+
+def _source_ids(sources):
+    return IDS if sources == 1 else (IDS,) * sources
+
+
+def _lengths(source_ids):
+    """int32 [B]: ids of each row that are not padding, the end symbol counted; of the first way to read it."""
+    return tf.math.count_nonzero(tf.nest.flatten(source_ids)[0] != PAD_ID, axis=1, dtype=tf.int32)

@@ -1,0 +1,60 @@
+"""Several --model: the ensemble of Translator.load in the verbs, against its members."""
+
+import numpy as np
+import pytest
+from tiny_run import write_run
+
+SOURCE, TARGET = ["The door is white.", "Where is the white cat?"], ["La porte est blanche.", "Où sont les zèbres ?"]
+
+
+@pytest.fixture(scope="module")
+def lower_case(tmp_path_factory):
+    """A RUN with another source vocabulary, another architecture, and the same target vocabulary."""
+    settings = ["source.lowercase=true", "model.hidden_size=6", "model.decoder_order=paper"]
+    return str(write_run(tmp_path_factory.mktemp("member") / "run", settings, seed=6))
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, lines in (("source", SOURCE), ("target", TARGET)):
+        (tmp_path / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return tmp_path / "source", tmp_path / "target"
+
+
+def test_members_with_their_own_source_vocabularies_score_together(rnnsearch, run_folder, lower_case, files):
+    from rnnsearch_tf.translation import Translator
+
+    probabilities = []
+    for run in (run_folder, lower_case):
+        member = Translator.load(run)
+        words = [(member.source_text.encode([s]).to_tensor(), member.target_text.encode([t]).to_tensor()) for s, t in zip(SOURCE, TARGET)]
+        logits = [member.model({"source_ids": s, "target_ids": t}).numpy()[0].astype(np.float64) for s, t in words]
+        softmax = [np.exp(row) / np.exp(row).sum(axis=1, keepdims=True) for row in logits]
+        probabilities.append([row[np.arange(len(row)), t.numpy()[0]] for row, (_, t) in zip(softmax, words)])
+    expected = [np.log((a + b) / 2).sum() for a, b in zip(*probabilities)]
+    out, err = rnnsearch("score", "--model", run_folder, "--model", lower_case, *files)
+    assert [float(line) for line in out] == pytest.approx(expected, abs=1e-4)
+    geometric, _ = rnnsearch("score", "--model", run_folder, "--model", lower_case, "--combine", "log_probabilities", *files)
+    assert geometric != out
+
+
+def test_the_other_verbs_take_ensembles_too(rnnsearch, run_folder, lower_case, files):
+    models = ["--model", run_folder, "--model", lower_case]
+    translations, _ = rnnsearch("translate", *models, "--n-best", 2, files[0])
+    texts = [line.split(" ||| ")[1] for line in translations]
+    assert len(texts) == 4 and all(texts)
+    assert texts[::2] != rnnsearch("translate", "--model", run_folder, files[0])[0]
+    assert len(rnnsearch("align", *models, *files)[0]) == 2
+    samples, _ = rnnsearch("sample", *models, "-n", 5, SOURCE[0])
+    assert sum(int(line.split("\t")[2]) for line in samples) == 5
+
+
+def test_different_target_vocabularies_are_refused(rnnsearch, run_folder, tmp_path):
+    other = write_run(tmp_path / "other", ["target.lowercase=true"])
+    out, err = rnnsearch("score", "--model", run_folder, "--model", other, "s", "t", code=1)
+    assert out == [] and f"{other}: expected the target vocabulary" in err and run_folder in err
+
+
+def test_every_member_is_looked_for_first(rnnsearch, run_folder):
+    out, err = rnnsearch("translate", "--model", run_folder, "--model", "no-run", code=1)
+    assert "no-run: expected a RUN folder" in err

@@ -1,0 +1,110 @@
+"""Ensembles: against the members' training logits combined in NumPy."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from rnnsearch_tf.config import SearchConfig
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.models.ensemble import COMBINATIONS, Ensemble
+from rnnsearch_tf.search.graphs import force_graph, search_graph
+from tiny_rnnsearch import PAIRS, batch, tiny_model
+
+LONGER = [([2, *source], target) for source, target in PAIRS]  # another way to read the source: one more word
+
+
+def members():
+    return [
+        tiny_model(dtype="float32", seed=1, scale=1.0),
+        tiny_model(dtype="float32", seed=2, scale=1.0, hidden_size=6, decoder_order="paper"),
+        tiny_model(dtype="float32", seed=3, scale=1.0, maxout_size=2),
+    ]
+
+
+def combined(log_probabilities, combine):
+    """[members, B, I, V] → [B, I, V]."""
+    if combine == "probabilities":
+        return np.log(np.mean(np.exp(log_probabilities), axis=0))
+    mean = np.mean(log_probabilities, axis=0)
+    return mean - np.log(np.exp(mean).sum(axis=-1, keepdims=True))
+
+
+def training_log_probabilities(model, pairs=PAIRS):
+    logits = model(batch(pairs)).numpy().astype(np.float64)
+    return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+
+
+def chosen(log_probabilities, target_ids):
+    return np.take_along_axis(log_probabilities, target_ids[..., None], axis=2)[..., 0] * (target_ids != 0)
+
+
+@pytest.mark.parametrize("combine", COMBINATIONS)
+def test_the_members_probabilities_are_averaged_word_by_word(combine):
+    models = members()
+    inputs = {key: value.numpy() for key, value in batch().items()}
+    forced = force_graph(Ensemble(models, combine), None)(inputs["source_ids"], inputs["target_ids"])
+    expected = combined([training_log_probabilities(model) for model in models], combine)
+    np.testing.assert_allclose(forced.log_probabilities, chosen(expected, inputs["target_ids"]), atol=1e-5)
+    each = [force_graph(model, None)(inputs["source_ids"], inputs["target_ids"]).alignments for model in models]
+    np.testing.assert_allclose(forced.alignments, np.mean(each, axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("combine", COMBINATIONS)
+def test_the_probabilities_of_the_next_word_sum_to_one(combine):
+    ensemble = Ensemble(members(), combine)
+    state, memory = ensemble.start(batch()["source_ids"])
+    state = tf.nest.map_structure(lambda leaf: tf.repeat(leaf[:, None], 2, axis=1), state)
+    previous_ids = tf.zeros([4, 2], tf.int32)
+    for word in (3, 5):
+        log_probabilities, _, state = ensemble.step(previous_ids, state, memory)
+        np.testing.assert_allclose(np.exp(log_probabilities).sum(axis=-1), 1, atol=1e-5)
+        previous_ids = tf.fill([4, 2], word)
+
+
+@pytest.mark.parametrize("combine", COMBINATIONS)
+def test_copies_of_a_model_are_the_model(combine):
+    model = tiny_model(dtype="float32", seed=1, scale=1.0)
+    inputs = batch().values()
+    one, three = (force_graph(each, None)(*inputs) for each in (model, Ensemble([model] * 3, combine)))
+    np.testing.assert_allclose(three.log_probabilities, one.log_probabilities, atol=1e-5)
+
+
+@pytest.mark.parametrize("readings", [None, [0, 1, 0]], ids=["one reading", "two readings"])
+def test_a_hypothesis_of_the_beam_has_its_forced_score(readings):
+    ensemble = Ensemble(members(), "probabilities", readings)
+    config = SearchConfig(beam_size=4, nbest=3, length_penalty=0.0)
+    sources = batch()["source_ids"] if readings is None else (batch()["source_ids"], batch(LONGER)["source_ids"])
+    result = search_graph(ensemble, config, 1 if readings is None else 2)(sources)
+    graph = force_graph(ensemble, None, 1 if readings is None else 2)
+    for n in range(3):
+        there = result.lengths[:, n].numpy() > 0
+        forced = graph(sources, result.ids[:, n]).log_probabilities.numpy().sum(axis=1)
+        np.testing.assert_allclose(result.log_probabilities[:, n].numpy()[there], forced[there], atol=1e-4)
+        assert there.all() or n
+
+
+def test_members_that_read_the_source_in_other_ways():
+    models = members()
+    sources, target_ids = (batch()["source_ids"], batch(LONGER)["source_ids"]), batch()["target_ids"].numpy()
+    forced = force_graph(Ensemble(models, readings=[0, 1, 0]), None, 2)(sources, target_ids)
+    each = [training_log_probabilities(model, pairs) for model, pairs in zip(models, (PAIRS, LONGER, PAIRS))]
+    np.testing.assert_allclose(forced.log_probabilities, chosen(combined(each, "probabilities"), target_ids), atol=1e-5)
+    alignments = [force_graph(models[k], None)(sources[0], target_ids).alignments for k in (0, 2)]
+    np.testing.assert_allclose(forced.alignments, np.mean(alignments, axis=0), atol=1e-6)
+
+
+def test_members_without_attention_say_nothing_of_the_alignment():
+    models = members()
+    for model in models[:2]:
+        model.has_attention = False
+    ensemble = Ensemble(models)
+    inputs = batch().values()
+    alone = force_graph(models[2], None)(*inputs).alignments
+    np.testing.assert_allclose(force_graph(ensemble, None)(*inputs).alignments, alone, atol=1e-6)
+    assert ensemble.has_attention
+    assert not Ensemble(models[:2]).has_attention
+    assert not Ensemble(models[1:], readings=[0, 1]).has_attention
+
+
+def test_an_unknown_combination():
+    with pytest.raises(UsageError, match="combine: expected one of probabilities, log_probabilities, got 'mean'"):
+        Ensemble(members()[:1], "mean")

@@ -1,0 +1,50 @@
+"""Lines that are Moses tokens already, as in phrase tables and n-best lists."""
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import TextConfig
+from rnnsearch_tf.text.pipeline import Text, build_text
+from rnnsearch_tf.text.vocabulary import Vocabulary
+
+
+def words(text, line):
+    return [token.decode() for token in text.split([line]).to_list()[0]]
+
+
+def moses(**options):
+    return Text(TextConfig(language="fr", **options), Vocabulary(["<pad>", "</s>", "<unk>", "l'", "a"]))
+
+
+def test_tokens_stay_as_they_were_cut():
+    for line in ("l' homme", "M .", "( , ainsi que", "a.b c", "à la fin de l'"):
+        assert words(moses(), line) == line.split()
+    assert [token.decode() for token in moses().tokenize(["M ."]).to_list()[0]] == ["M", "."]
+
+
+def test_escapes_are_undone():
+    assert words(moses(), "l&apos; &quot; a &amp; b &#124; &#91; x &#93; &lt; &gt;") == "l' \" a & b | [ x ] < >".split()
+    assert words(moses(), "Jean @-@ Paul") == ["Jean-Paul"]
+
+
+def test_case_and_spaces():
+    assert words(moses(lowercase=True), "  L'  Été ") == ["l'", "été"]
+    assert words(moses(), "   ") == []
+
+
+def test_subword_pieces_are_those_of_the_running_text():
+    config = TextConfig(language="fr", tokenization="sentencepiece", vocabulary_size=40)
+    text = build_text(config, ["L'homme dort dans la maison.", "La maison de l'homme est là."] * 20)
+    tokens = text.split(["l&apos; homme dort dans la maison ."]).to_list()
+    assert tokens == text.tokenize(["l'homme dort dans la maison."]).to_list()
+    assert tokens != text.tokenize(["l' homme dort dans la maison ."]).to_list()
+
+
+def test_in_a_graph():
+    text = moses()
+    assert tf.function(text.split)(tf.constant(["l&apos; a"])).to_list() == [[b"l'", b"a"]]
+
+
+def test_what_makes_two_texts_the_same():
+    assert moses().same_as(moses(vocabulary_size=99))
+    assert not moses().same_as(moses(lowercase=True))
+    assert not moses().same_as(Text(TextConfig(language="fr"), Vocabulary(["<pad>", "</s>", "<unk>", "a", "l'"])))
