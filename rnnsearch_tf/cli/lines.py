@@ -27,7 +27,8 @@ def read_batches(name, size):
     """Yield lists of 1 to `size` lines, as soon as they have arrived.
 
     Args:
-        name: a file, ``.gz`` read by name; None or ``-`` for standard input.
+        name: a file, ``.gz`` read by name; None or ``-`` for standard input; an int
+            for a copy of its descriptor, which is closed at the end.
         size: most lines in a list.
 
     Yields:
@@ -37,7 +38,7 @@ def read_batches(name, size):
     Raises:
         UserError: the file is missing, is not readable, or is not gzip.
     """
-    where = "standard input" if name in (None, "-") else str(name)
+    where = "standard input" if name in (None, "-") or isinstance(name, int) else str(name)
     replaced = 0
     first = True
     with _open_bytes(name) as stream, _reading(where):

@@ -29,6 +29,7 @@ VERBS = {
     "plot-attention": "pictures of the alignments (Figure 3)",
     "sample": "draw translations at random from the model",
     "export": "a SavedModel for TensorFlow Serving, text in and text out",
+    "client": "translate with a served model, over gRPC",
     "demo": "the whole way on the built-in corpus",
     "doctor": "what is wrong with the data, before an hour is lost",
     "fidelity": "the effective settings beside the paper's and the authors' program's",

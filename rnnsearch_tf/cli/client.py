@@ -1,0 +1,75 @@
+"""Translate text with a served model over gRPC: standard input or the named files, one sentence a line.
+
+Works with `rnnsearch serve` and with tensorflow_model_server. Exactly one line of
+output for each line of input, in order; results stream: what has arrived is sent
+at once, and what has come back is written at once.
+
+While the server is UNAVAILABLE (not up yet, or its queue is full) a request is sent
+again, with growing pauses, until its deadline; any other refusal ends the command.
+"""
+
+import os
+
+from rnnsearch_tf.cli.lines import Output, read_batches
+from rnnsearch_tf.cli.quiet import import_tensorflow
+from rnnsearch_tf.cli.shared import add_output, whole_number
+from rnnsearch_tf.errors import UsageError
+
+
+def arguments(parser):
+    parser.add_argument("--server", required=True, metavar="HOST:PORT", help="the server's gRPC address")
+    parser.add_argument("--model-name", required=True, metavar="NAME", help="the served model")
+    parser.add_argument("--model-version", metavar="N", help="this version of it (default: the latest)")
+    parser.add_argument("--version-label", metavar="L", help="the version that has this label")
+    parser.add_argument("--signature", default="serving_default", metavar="S", help="default: %(default)s")
+    parser.add_argument("--deadline", default="60", metavar="SECONDS", help="for one request, its retries included (default: %(default)s)")
+    parser.add_argument("--batch-size", default="32", metavar="N", help="most lines in one request (default: %(default)s)")
+    parser.add_argument("--concurrency", default="4", metavar="N", help="requests under way at once (default: %(default)s)")
+    parser.add_argument("--tls-ca", metavar="F", help="use TLS; the authority of the server's certificate, PEM")
+    parser.add_argument("--tls-certificate", metavar="F", help="the client's own certificate, PEM, where the server asks for one")
+    parser.add_argument("--tls-key", metavar="F", help="the key of --tls-certificate, PEM")
+    add_output(parser)
+    parser.add_argument("files", nargs="*", metavar="FILE", help="text to translate, plain or .gz; none or -: standard input")
+
+
+def run(arguments):
+    settings = checked(arguments)
+    batch_size = whole_number(arguments.batch_size, "--batch-size", 1)
+    concurrency = whole_number(arguments.concurrency, "--concurrency", 1)
+    import_tensorflow()
+    from rnnsearch_tf.serving.client import Client, tls_credentials
+
+    if arguments.tls_ca:
+        settings["credentials"] = tls_credentials(arguments.tls_ca, arguments.tls_certificate, arguments.tls_key)
+    with Client(arguments.server, arguments.model_name, **settings) as client, Output(arguments.output) as output:
+        for lines in client.translate_batches(batches(arguments.files or ["-"], batch_size), concurrency):
+            output.write(lines)
+
+
+def checked(arguments) -> dict:
+    """The options that choose the model, checked, as keywords of `Client`."""
+    host, colon, port = arguments.server.rpartition(":")
+    if not (host and colon and port.isdecimal() and 0 < int(port) < 65536):
+        raise UsageError(f"--server: expected HOST:PORT, got {arguments.server!r}")
+    if arguments.model_version is not None and arguments.version_label is not None:
+        raise UsageError("expected --model-version or --version-label, got both; leave one out")
+    if bool(arguments.tls_certificate) != bool(arguments.tls_key):
+        raise UsageError("expected --tls-certificate and --tls-key together, got one of them")
+    if arguments.tls_key and not arguments.tls_ca:
+        raise UsageError("--tls-key: expected --tls-ca beside it, got none; name the authority of the server's certificate")
+    try:
+        deadline = float(arguments.deadline)
+    except ValueError:
+        deadline = 0
+    if not 0 < deadline < float("inf"):
+        raise UsageError(f"--deadline: expected seconds above 0, got {arguments.deadline!r}")
+    version = arguments.model_version and whole_number(arguments.model_version, "--model-version")
+    return {"version": version, "label": arguments.version_label, "signature": arguments.signature, "deadline": deadline}
+
+
+def batches(names, size):
+    """Lists of lines of all files, one after the other."""
+    for name in names:
+        # The reading thread may still wait for standard input when the command ends; Python cannot
+        # close sys.stdin then, so the thread reads a descriptor of its own.
+        yield from read_batches(os.dup(0) if name == "-" else name, size)

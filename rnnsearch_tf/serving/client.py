@@ -1,0 +1,199 @@
+"""A gRPC client that translates: for this project's server and for tensorflow_model_server.
+
+Retries are for UNAVAILABLE only, the one status that says nothing was done: the
+server is starting, or its queue is full. All attempts of a request share its deadline.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import logging
+import queue
+import random
+import threading
+import time
+
+import grpc
+from tensorflow.core.framework import types_pb2
+from tensorflow.core.framework.tensor_pb2 import TensorProto
+from tensorflow.core.framework.tensor_shape_pb2 import TensorShapeProto
+from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+
+from rnnsearch_tf.errors import UserError
+
+log = logging.getLogger("rnnsearch_tf")
+
+DEADLINE = 60.0  # seconds
+FIRST_WAIT, LONGEST_WAIT = 0.1, 2.0  # seconds between attempts, doubled each time; a random half of it is left out
+CHANNEL_OPTIONS = [
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.initial_reconnect_backoff_ms", 100),  # the waits between attempts are ours
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+]
+ADVICE = {
+    grpc.StatusCode.NOT_FOUND: "check the model's name and version",
+    grpc.StatusCode.FAILED_PRECONDITION: "check the signature's name",
+    grpc.StatusCode.DEADLINE_EXCEEDED: "allow a longer deadline or send smaller batches",
+    grpc.StatusCode.UNAVAILABLE: "check the address and that the server runs, with TLS on both sides or on none",
+    grpc.StatusCode.UNIMPLEMENTED: "check that the address is the gRPC port of a model server",
+}
+
+
+class Client:
+    """Translates lists of texts with a served model; safe to use from many threads.
+
+    Args:
+        address: HOST:PORT of the server's gRPC interface.
+        model_name: the served model.
+        version, label: of the model; both None: the latest.
+        signature: one with an input `text` and an output `translation`.
+        deadline: seconds for one request, its retries included.
+        credentials: grpc.ChannelCredentials for TLS, or None for plain text.
+
+    Example:
+        >>> with Client("127.0.0.1:8500", "mt") as client:  # doctest: +SKIP
+        ...     client.translate(["a cat"])
+        ['un chat']
+    """
+
+    def __init__(
+        self, address, model_name, *, version=None, label=None, signature="serving_default", deadline=DEADLINE, credentials=None
+    ):
+        self.address, self.deadline = address, deadline
+        self._request = predict_pb2.PredictRequest(output_filter=["translation"])
+        self._request.model_spec.name = model_name
+        self._request.model_spec.signature_name = signature
+        if version is not None:
+            self._request.model_spec.version.value = version
+        if label is not None:
+            self._request.model_spec.version_label = label
+        self._channel = (
+            grpc.secure_channel(address, credentials, CHANNEL_OPTIONS)
+            if credentials
+            else grpc.insecure_channel(address, CHANNEL_OPTIONS)
+        )
+        self._predict = prediction_service_pb2_grpc.PredictionServiceStub(self._channel).Predict
+        self._closed = threading.Event()
+
+    def translate(self, texts) -> list:
+        """The translations of a list of texts, as one request.
+
+        Args:
+            texts: list of str.
+
+        Returns:
+            list[str], one for each text; bytes that are not UTF-8 become U+FFFD.
+
+        Raises:
+            UserError: the server refused, did not answer in time, or has another kind of model.
+        """
+        if not texts:
+            return []
+        request = predict_pb2.PredictRequest()
+        request.CopyFrom(self._request)
+        values = [text.encode("utf-8", "replace") for text in texts]
+        shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=len(values))])
+        request.inputs["text"].CopyFrom(TensorProto(dtype=types_pb2.DT_STRING, tensor_shape=shape, string_val=values))
+        translation = self._answer(request).outputs["translation"]
+        if len(translation.string_val) != len(texts):
+            raise UserError(
+                f"{self._name}: expected {len(texts)} strings as output `translation`, got {len(translation.string_val)} "
+                f"({types_pb2.DataType.Name(translation.dtype)}); is it a translation model?"
+            )
+        return [text.decode("utf-8", "replace") for text in translation.string_val]
+
+    def translate_batches(self, batches, concurrency=1):
+        """Translate an iterable of lists of texts, several at a time, and yield the results in its order.
+
+        A result is yielded as soon as it and those before it have arrived, also
+        while `batches` keeps the next one waiting: it is read in a thread of its
+        own, at most 2 × concurrency batches ahead.
+
+        Raises:
+            UserError: as `translate`, at the first batch that has no result. Close
+                the client then, so that nothing waits for the others.
+        """
+        arrived = queue.SimpleQueue()  # futures in order, None at the end
+        room = threading.Semaphore(2 * concurrency)
+        done = threading.Event()
+        pool = concurrent.futures.ThreadPoolExecutor(concurrency, thread_name_prefix="client")
+
+        def read():
+            try:
+                for texts in batches:
+                    room.acquire()
+                    if done.is_set():
+                        return
+                    arrived.put(pool.submit(self.translate, texts))
+                arrived.put(None)
+            except Exception as error:  # of the input: comes out in its turn
+                failed = concurrent.futures.Future()
+                failed.set_exception(error)
+                arrived.put(failed)
+
+        threading.Thread(target=read, name="client-reader", daemon=True).start()
+        try:
+            while (future := arrived.get()) is not None:
+                yield future.result()
+                room.release()
+        finally:
+            done.set()
+            room.release()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def close(self):
+        """Give up what is under way and close the connection."""
+        self._closed.set()
+        self._channel.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    @property
+    def _name(self) -> str:
+        return f"{self.address}: model {self._request.model_spec.name}"
+
+    def _answer(self, request):
+        end, wait = time.monotonic() + self.deadline, FIRST_WAIT
+        while True:
+            try:
+                return self._predict(request, timeout=max(end - time.monotonic(), 0.001))
+            except grpc.RpcError as error:
+                pause = wait * random.uniform(0.5, 1)
+                if error.code() is not grpc.StatusCode.UNAVAILABLE or time.monotonic() + pause >= end:
+                    raise self._explained(error) from None
+                if wait == FIRST_WAIT:
+                    log.warning("warning: %s: %s; trying again for %.0f s", self._name, error.details(), end - time.monotonic())
+            if self._closed.wait(pause):
+                raise UserError(f"{self._name}: expected an answer, got none before the client was closed")
+            wait = min(2 * wait, LONGEST_WAIT)
+
+    def _explained(self, error) -> UserError:
+        advice = ADVICE.get(error.code(), "see the server's log")
+        return UserError(f"{self._name}: expected a translation, got {error.code().name}: {error.details()}; {advice}")
+
+
+def tls_credentials(ca, certificate=None, key=None):
+    """Credentials for TLS from PEM files.
+
+    Args:
+        ca: the authority that the server's certificate is checked by.
+        certificate, key: the client's own, where the server asks for one; both or none.
+
+    Raises:
+        UserError: a file cannot be read.
+    """
+    return grpc.ssl_channel_credentials(_read(ca), key and _read(key), certificate and _read(certificate))
+
+
+def _read(name) -> bytes:
+    try:
+        with open(name, "rb") as stream:
+            return stream.read()
+    except OSError as error:
+        raise UserError(f"{name}: expected a readable PEM file, got: {error.strerror}; check the path") from None

@@ -1,0 +1,173 @@
+"""The gRPC client against a server that answers as told: order, streaming, retries, deadlines, TLS."""
+
+import itertools
+import shutil
+import socket
+import subprocess
+import threading
+import time
+
+import grpc
+import pytest
+from serving.fake_server import FakeServer
+from tensorflow.core.framework import types_pb2
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.serving.client import Client, tls_credentials
+
+
+@pytest.fixture
+def server():
+    server = FakeServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def client(server):
+    with Client(server.address, "mt", deadline=20) as client:
+        yield client
+
+
+def refusal(function, *arguments):
+    with pytest.raises(UserError) as caught:
+        function(*arguments)
+    return str(caught.value)
+
+
+def test_one_request(server):
+    with Client(server.address, "mt", version=3, signature="translate") as client:
+        assert client.translate(["é", "", "a\0b"]) == ["É", "", "A\0B"]
+        assert client.translate([]) == []
+    (request,) = server.requests
+    tensor = request.inputs["text"]
+    assert (request.model_spec.name, request.model_spec.version.value, request.model_spec.signature_name) == ("mt", 3, "translate")
+    assert tensor.dtype == types_pb2.DT_STRING and [dim.size for dim in tensor.tensor_shape.dim] == [3]
+    assert list(tensor.string_val) == ["é".encode(), b"", b"a\0b"] and list(request.output_filter) == ["translation"]
+
+
+def test_the_latest_version_or_a_label(server, client):
+    client.translate(["a"])
+    assert not server.requests[0].model_spec.HasField("version") and not server.requests[0].model_spec.version_label
+    with Client(server.address, "mt", label="stable") as labelled:
+        labelled.translate(["a"])
+    assert server.requests[1].model_spec.version_label == "stable"
+
+
+def test_the_order_is_kept_though_the_first_is_the_last_to_finish(server, client):
+    results = client.translate_batches([["wait"], ["b"], ["c", "d"]], concurrency=3)
+    threading.Thread(target=lambda: (server.waiting.wait(20), until(lambda: len(server.requests) == 3), server.gate.set())).start()
+    assert list(results) == [["WAIT"], ["B"], ["C", "D"]]
+
+
+def until(condition):
+    end = time.monotonic() + 20
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.005)
+
+
+def test_a_result_comes_while_the_next_batch_is_awaited(server, client):
+    more = threading.Event()
+
+    def batches():
+        yield ["a"]
+        assert more.wait(20)
+        yield ["b"]
+
+    results = client.translate_batches(batches(), concurrency=2)
+    assert next(results) == ["A"]
+    more.set()
+    assert list(results) == [["B"]]
+
+
+def test_the_input_is_not_read_far_ahead(server, client):
+    taken = []
+    endless = ([taken.append(number) or "wait"] for number in itertools.count())
+    results = client.translate_batches(endless, concurrency=2)
+    threading.Thread(target=lambda: (until(lambda: len(taken) > 4), server.gate.set())).start()
+    assert next(results) == ["WAIT"]
+    results.close()
+    assert len(taken) <= 6  # 2 × 2 submitted, one in hand, one more when the first was done
+
+
+def test_an_error_of_the_input_comes_in_its_turn(client):
+    def batches():
+        yield ["a"]
+        raise UserError("no more to read")
+
+    results = client.translate_batches(batches(), concurrency=2)
+    assert next(results) == ["A"]
+    assert refusal(next, results) == "no more to read"
+
+
+def test_unavailable_is_tried_again(server, client, caplog):
+    server.refusals = [grpc.StatusCode.UNAVAILABLE] * 3
+    assert client.translate(["a"]) == ["A"]
+    assert len(server.requests) == 4
+    assert caplog.text.count("refused with UNAVAILABLE; trying again for") == 1
+
+
+@pytest.mark.parametrize("code", sorted(set(grpc.StatusCode) - {grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE}, key=str),
+                         ids=lambda code: code.name)
+def test_nothing_else_is_tried_again(server, client, code):
+    server.refusals = [code]
+    message = refusal(client.translate, ["a"])
+    assert f"{server.address}: model mt: expected a translation, got {code.name}: refused with {code.name}; " in message
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_is_not_up_yet():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    started = []
+    with Client(f"127.0.0.1:{port}", "mt", deadline=20) as client:
+        timer = threading.Timer(0.5, lambda: started.append(FakeServer(port)))
+        timer.start()
+        assert client.translate(["a"]) == ["A"]
+    timer.join()
+    started[0].stop()
+
+
+def test_a_server_that_never_comes_up_is_given_up_at_the_deadline():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    before = time.monotonic()
+    with Client(f"127.0.0.1:{port}", "mt", deadline=1) as client:
+        assert "got UNAVAILABLE" in refusal(client.translate, ["a"])
+    assert time.monotonic() - before < 2
+
+
+def test_a_server_that_does_not_answer_in_time(server):
+    before = time.monotonic()
+    with Client(server.address, "mt", deadline=0.5) as client:
+        assert "got DEADLINE_EXCEEDED" in refusal(client.translate, ["wait"])
+    assert 0.4 < time.monotonic() - before < 5
+
+
+def test_closing_gives_up_what_is_under_way(server):
+    client = Client(server.address, "mt", deadline=60)
+    threading.Thread(target=lambda: (server.waiting.wait(20), client.close())).start()
+    before = time.monotonic()
+    assert "got CANCELLED" in refusal(client.translate, ["wait"])
+    assert time.monotonic() - before < 10
+
+
+def test_an_answer_that_is_no_translation(client):
+    assert "expected 2 strings as output `translation`, got 1 (DT_STRING)" in refusal(client.translate, ["lose", "b"])
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="makes certificates with openssl")
+def test_tls(tmp_path):
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
+                    "-keyout", key, "-out", certificate, "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"],
+                   check=True, capture_output=True)
+    pair = (key.read_bytes(), certificate.read_bytes())
+    server = FakeServer(credentials=grpc.ssl_server_credentials([pair], pair[1], require_client_auth=True))
+    with Client(server.address, "mt", credentials=tls_credentials(certificate, certificate, key)) as client:
+        assert client.translate(["a"]) == ["A"]
+    for credentials in (tls_credentials(certificate), None):  # no certificate of its own; no TLS at all
+        with Client(server.address, "mt", deadline=0.5, credentials=credentials) as client:
+            assert "got UNAVAILABLE" in refusal(client.translate, ["a"])
+    server.stop()
+    assert "none.pem: expected a readable PEM file" in refusal(tls_credentials, tmp_path / "none.pem")
