@@ -12,15 +12,23 @@ from tiny_rnnsearch import SIZES, SOURCE_SIZE, TARGET_SIZE, randomize
 
 SYSTEMS = {  # name of the row: options of the model section
     "rnnsearch": dict(system="rnnsearch", alignment_size=5, maxout_size=3, output_rank=None),
+    "rnnsearch-lstm": dict(unit="lstm", maxout_size=3, output_rank=2, alignment_size=5, decoder_order="look_update_generate"),
+    "rnnsearch-normalized": dict(layer_normalization=True, maxout_size=3, output_rank=None, alignment_size=5, biases="none"),
+    "rnnsearch-coverage": dict(attention="coverage", maxout_size=3, output_rank=None, alignment_size=5, biases="all"),
+    "rnnsearch-windows": dict(attention="gaussian_window", windows=2, maxout_size=3, output_rank=None, decoder_order="paper"),
+    "rnnencdec": dict(system="rnnencdec", maxout_size=3, output_rank=None),
+    "rnnencdec-lstm": dict(system="rnnencdec", unit="lstm", layer_normalization=True, biases="all", maxout_size=3, output_rank=2),
+    "encoder_decoder": dict(system="encoder_decoder", maxout_size=3, output_rank=2),
+    "encoder_decoder-all": dict(system="encoder_decoder", maxout_size=3, output_rank=None, biases="all"),
     "deep_lstm": dict(system="deep_lstm", layers=3, reverse_source=True, peepholes=True),
     "deep_lstm-forward": dict(system="deep_lstm", layers=2, tie_target_embeddings=True, hidden_size=3),
-    "stacked-gru": dict(system="stacked", layers=3),
+    "stacked-gru": dict(system="stacked", layers=3, layer_normalization=True),
     "stacked-lstm": dict(system="stacked", unit="lstm", layers=2, biases="all", reverse_source=True),
     "luong-dot": dict(system="luong", attention_score="dot"),
     "luong-general": dict(system="luong", attention_score="general", unit="lstm", layers=2, input_feeding=True),
     "luong-concat": dict(system="luong", attention_score="concat", alignment_size=5, layers=2, input_feeding=True,
                          reverse_source=True, biases="all"),
-    "luong-tied": dict(system="luong", unit="lstm", peepholes=True, tie_target_embeddings=True, hidden_size=3),
+    "luong-tied": dict(system="luong", unit="lstm", peepholes=True, layer_normalization=True, tie_target_embeddings=True, hidden_size=3),
 }
 
 

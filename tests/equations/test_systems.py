@@ -70,4 +70,8 @@ def test_has_attention_says_whether_alignments_mean_anything(name):
     model = tiny_system(name)
     state, memory = model.start(batch()["source_ids"])
     _, alignment, _ = model.step(tf.zeros([len(PAIRS), 1], tf.int32), tf.nest.map_structure(lambda x: x[:, None], state), memory)
-    np.testing.assert_allclose(tf.reduce_sum(alignment, axis=-1), 1.0 if model.has_attention else 0.0, atol=1e-6)
+    total = tf.reduce_sum(alignment, axis=-1).numpy()
+    if model.config.attention == "gaussian_window":  # its weights do not sum to one
+        assert (total > 0).all()
+    else:
+        np.testing.assert_allclose(total, 1.0 if model.has_attention else 0.0, atol=1e-6)

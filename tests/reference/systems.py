@@ -1,7 +1,7 @@
 """The reference of each system under one roof: what the package is asked for, one sentence at a time."""
 
 import numpy as np
-from reference import layered, rnnsearch
+from reference import encoder_decoder, layered, rnnsearch, variants, variants
 
 
 def decode(weights, source_ids, target_ids, options):
@@ -10,8 +10,12 @@ def decode(weights, source_ids, target_ids, options):
     Args:
         options: dictionary of every option of the model section.
     """
-    if options["system"] == "rnnsearch":
-        return rnnsearch.decode(weights, source_ids, target_ids, options["decoder_order"])[:2]
+    if options["system"] == "rnnencdec" or options["system"] == "rnnsearch" and not variants.is_the_papers(options):
+        return variants.decode(weights, source_ids, target_ids, options)[:2]
+    if options["system"] in ("rnnsearch", "rnnencdec"):
+        return variants.decode(weights, source_ids, target_ids, options)[:2]
+    if options["system"] == "encoder_decoder":
+        return encoder_decoder.decode(weights, source_ids, target_ids)
     unit = {"unit": "lstm"} if options["system"] == "deep_lstm" else {}
     return layered.decode(weights, source_ids, target_ids, options | unit)
 

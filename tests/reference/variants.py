@@ -119,6 +119,11 @@ def attention(weights, h, options):
     return content, np.zeros(len(h))
 
 
+def is_the_papers(options):
+    """Whether rnnsearch.py has these options too."""
+    return options["unit"] == "gru" and options["attention"] == "content" and not options["layer_normalization"]
+
+
 def decode(weights, source_ids, target_ids, options):
     """Forced decoding of one pair: logits (I, V), alignments (I, J), units' outputs s_0..s_I (I+1, n).
 
@@ -142,10 +147,3 @@ def decode(weights, source_ids, target_ids, options):
         state = new
         outputs.append(state[0])
     return np.array(logits), np.array(alignments), np.array(outputs)
-
-
-def sentence_loss(weights, source_ids, target_ids, options, label_smoothing=0.0):
-    """As rnnsearch.sentence_loss: nats, summed over the target words."""
-    logits, _, _ = decode(weights, source_ids, target_ids, options)
-    rows = [log_softmax(row) for row in logits]
-    return sum((1 - label_smoothing) * -row[y] + label_smoothing * -row.mean() for row, y in zip(rows, target_ids))

@@ -1,0 +1,115 @@
+"""RNNencdec and the variants of RNNsearch against their NumPy reference, every combination, 1e-10 in float64.
+
+tests/equations/test_systems.py has losses, steps of a search and graphs; here every option meets every other.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from reference import systems, variants
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.layers import PlainDecoder, PlainEncoder
+from rnnsearch_tf.models import build_model
+from tiny_rnnsearch import PAIRS, batch, randomize, tiny_model
+from tiny_systems import tiny_system
+
+NEAR = dict(rtol=0, atol=1e-10)
+ORDERS = ("look_generate_update", "paper", "look_update_generate")
+LOOKS = [dict(attention=name, unit=unit) for name in ("content", "coverage", "gaussian_window") for unit in ("gru", "lstm")]
+OWN = [("rnnsearch-windows" if look["attention"] == "gaussian_window" else "rnnsearch", look) for look in LOOKS]
+OWN += [("rnnencdec", dict(unit="gru")), ("rnnencdec", dict(unit="lstm"))]
+COMBINATIONS = [
+    (name, look | dict(layer_normalization=normalization, decoder_order=order))
+    for (name, look), normalization, order in itertools.product(OWN, (False, True), ORDERS)
+]
+
+
+def named(value):
+    return value if isinstance(value, str) else "-".join(map(str, value.values()))
+
+
+@pytest.mark.parametrize("name, options", COMBINATIONS, ids=named)
+@pytest.mark.parametrize("biases", ("groundhog", "all"))
+def test_logits_and_alignments(name, options, biases):
+    model = tiny_system(name, biases=biases, **options)
+    weights, logits = model.paper_weights(), model(batch(extra_source=1)).numpy()
+    for row, (source, target) in enumerate(PAIRS):
+        expected, _ = systems.decode(weights, source, target, dict(vars(model.config)))
+        np.testing.assert_allclose(logits[row, : len(target)], expected, **NEAR)
+
+
+def test_the_two_references_are_one_where_they_meet():
+    model = tiny_model(biases="all", decoder_order="paper")
+    options = dict(system="rnnsearch", unit="gru", attention="content", decoder_order="paper")
+    for source, target in PAIRS:
+        one = variants.decode(model.paper_weights(), source, target, options)
+        other = variants.rnnsearch.decode(model.paper_weights(), source, target, "paper")
+        for ours, theirs in zip(one, other):
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13)
+
+
+def test_plain_layers_are_those_with_gradients_by_hand():
+    """The same weights in PlainEncoder and PlainDecoder: the same annotations, states, contexts and alignments."""
+    model = tiny_model(biases="all")
+    m, n = model.config.embedding_size, model.config.hidden_size
+    encoder, decoder = PlainEncoder(n, biases="all", dtype="float64"), PlainDecoder(n, "content", 5, biases="all", dtype="float64")
+    encoder.build((None, None, m))
+    decoder.build(m, 2 * n)
+    for direction, unit in enumerate(encoder.units):
+        for letter in ("W", "U", "U_gates"):
+            getattr(unit, letter).assign(getattr(model.encoder, letter)[direction])
+        unit.b.assign(model.encoder.b[direction, 0])
+    for letter in ("W", "U", "U_gates", "C", "b"):
+        getattr(decoder.unit, letter).assign(getattr(model.decoder, letter))
+    for letter in ("W_s", "b_s"):
+        getattr(decoder, letter).assign(getattr(model.decoder, letter))
+    for letter in ("W_a", "U_a", "v_a", "b_a"):
+        getattr(decoder.attention, letter).assign(getattr(model.decoder.attention, letter))
+    source, target = batch()["source_ids"], batch()["target_ids"]
+    words = model.source_embedding(source)
+    found = []
+    for encoder, decoder in ((model.encoder, model.decoder), (encoder, decoder)):
+        annotations = encoder(words, source != 0)
+        memory = decoder.attention.memory(annotations, source != 0)
+        state = decoder.first(annotations, memory)
+        found.append((annotations, *decoder(decoder.inputs(model.target_embedding(target)), state, memory)))
+    for one, other in zip(*found):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+
+
+def test_parameters_of_rnnencdec_in_the_authors_program():
+    """72,487,101, counted by the authors' own program for 30,001 symbols a side; RNNsearch has 84,349,101."""
+    config = load_config(values={"preset": "groundhog", "model": {"system": "rnnencdec"}})
+    with tf.device("cpu"):
+        model = build_model(config, 30_001, 30_001)
+    assert sum(int(np.prod(weight.shape)) for weight in model.trainable_variables) == 72_487_101
+
+
+def test_windows_begin_with_heights_that_sum_to_one():
+    model = build_model(load_config(values={"model": dict(attention="gaussian_window", hidden_size=4, embedding_size=4)}), 8, 7)
+    weights = model.paper_weights()
+    assert np.exp(weights["b_alpha"]).sum() == pytest.approx(1.0, abs=1e-6)
+    assert not weights["b_beta"].any() and not weights["b_kappa"].any()
+
+
+def test_windows_move_right_only():
+    model = tiny_system("rnnsearch-windows")
+    state, memory = model.start(batch()["source_ids"])
+    state = tf.nest.map_structure(lambda leaf: leaf[:, None], state)
+    for word in (0, 3, 5, 4):
+        before = state["location"].numpy()
+        _, _, state = model.step(tf.fill([len(PAIRS), 1], word), state, memory)
+        assert (state["location"].numpy() > before).all()
+
+
+def test_every_option_moves_the_logits():
+    """The comparisons above would not see options that do nothing."""
+    weights = {}
+    for options in ({}, dict(unit="lstm"), dict(attention="coverage"), dict(layer_normalization=True), dict(system="rnnencdec")):
+        name = "rnnencdec" if options.pop("system", None) else "rnnsearch"
+        model = tiny_system(name, **options)
+        weights[name, *options] = randomize(model, scale=0.6)(batch()).numpy()[0, :3]
+    for one, other in itertools.combinations(weights.values(), 2):
+        assert np.abs(one - other).max() > 1e-3
