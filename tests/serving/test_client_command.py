@@ -1,0 +1,98 @@
+"""`rnnsearch client`: lines in, lines out, against a server in this process."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import grpc
+import pytest
+from serving.fake_server import FakeServer
+
+from rnnsearch_tf.cli.main import run
+
+REQUIRED = ["--server", "localhost:1", "--model-name", "mt"]
+
+
+@pytest.fixture
+def server():
+    server = FakeServer()
+    yield server
+    server.stop()
+
+
+def start(server, *words):
+    """The command as a process that has 100 seconds; its standard streams are pipes."""
+    command = [sys.executable, "-m", "rnnsearch_tf", "client", "--server", server.address, "--model-name", "mt", *words]
+    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    environment = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}  # pytest's own has it
+    process = subprocess.Popen(command, env=environment, **pipes)
+    watchdog = threading.Timer(100, process.kill)
+    watchdog.daemon = True
+    watchdog.start()
+    return process
+
+
+def send(process, line):
+    process.stdin.write(line)
+    process.stdin.flush()
+
+
+def test_a_line_in_is_a_line_out_and_a_refusal_ends_it_though_more_may_come(server):
+    process = start(server)
+    for line, expected in ((b"a\n", b"A\n"), (b"\n", b"\n"), ("é\n".encode(), "É\n".encode())):
+        send(process, line)
+        assert process.stdout.readline() == expected
+    server.refusals = [grpc.StatusCode.NOT_FOUND]
+    send(process, b"b\n")
+    assert process.wait(100) == 1  # standard input is still open
+    assert process.stderr.read().decode() == (
+        f"rnnsearch: error: {server.address}: model mt: expected a translation, got NOT_FOUND: refused with NOT_FOUND; "
+        "check the model's name and version\n")
+    assert process.stdout.read() == b""
+    process.communicate()
+
+
+def test_a_reader_that_leaves_ends_it_quietly(server):
+    process = start(server)
+    send(process, b"a\n")
+    assert process.stdout.readline() == b"A\n"
+    process.stdout.close()
+    send(process, b"b\n")
+    assert process.wait(100) == 1
+    assert process.stderr.read() == b""
+    process.stdin.close()
+    process.stderr.close()
+
+
+def test_files_in_order_in_batches(server, tmp_path, capsys):
+    first, second, output = tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "out.txt"
+    lines = [f"line {number}" if number % 7 else "" for number in range(250)]
+    first.write_text("\n".join(lines[:100]) + "\n")
+    second.write_text("\n".join(lines[100:]))
+    server.refusals = [grpc.StatusCode.UNAVAILABLE] * 2
+    words = ["client", "--server", server.address, "--model-name", "mt", "--batch-size", "8", "--concurrency", "3", "--output", str(output)]
+    assert run([*words, str(first), str(second)]) == 0
+    assert output.read_text() == "".join(line.upper() + "\n" for line in lines)
+    assert max(len(request.inputs["text"].string_val) for request in server.requests) == 8
+    assert len(server.requests) == 13 + 19 + 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and "refused with UNAVAILABLE; trying again for" in captured.err
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--server", "localhost", "--model-name", "mt"], "--server: expected HOST:PORT, got 'localhost'"),
+    (["--server", "localhost:99999", "--model-name", "mt"], "--server: expected HOST:PORT"),
+    ([*REQUIRED, "--model-version", "1", "--version-label", "x"], "expected --model-version or --version-label, got both"),
+    ([*REQUIRED, "--model-version", "x"], "--model-version: expected a whole number"),
+    ([*REQUIRED, "--deadline", "0"], "--deadline: expected seconds above 0, got '0'"),
+    ([*REQUIRED, "--deadline", "nan"], "--deadline: expected seconds above 0, got 'nan'"),
+    ([*REQUIRED, "--batch-size", "0"], "--batch-size: expected a whole number, at least 1"),
+    ([*REQUIRED, "--concurrency", "0"], "--concurrency: expected a whole number, at least 1"),
+    ([*REQUIRED, "--tls-key", "k"], "expected --tls-certificate and --tls-key together"),
+    ([*REQUIRED, "--tls-key", "k", "--tls-certificate", "c"], "--tls-key: expected --tls-ca beside it"),
+    ([*REQUIRED, "--tls", "k"], "unknown option --tls; did you mean --tls-"),
+], ids=["no_port", "port", "both", "version", "deadline", "nan", "batch", "concurrency", "pair", "ca", "unknown"])
+def test_wrong_usage(words, message, capsys):
+    assert run(["client", *words]) == 2
+    assert message in capsys.readouterr().err
