@@ -292,7 +292,7 @@ OWNERS = {
     "layer_normalization": ("rnnsearch", "rnnencdec", *LAYERED),
     "peepholes": LAYERED,
     "layers": LAYERED,
-    "reverse_source": ("encoder_decoder", *LAYERED),
+    "reverse_source": LAYERED,
     "attention": ("rnnsearch",),
     "windows": ("rnnsearch",),
     "attention_score": ("luong",),

@@ -4,6 +4,7 @@ Every matrix asks for its initializer by role:
 
     role        ``paper``                                        ``glorot``
     recurrent   orthogonal: left singular vectors of a Gaussian  same
+      small     0.01 times that (Cho et al. 2014a, §4.1.1)       orthogonal
     alignment   N(0, 0.001²)   (W_a, U_a)                        Glorot uniform
     energy      0              (v_a)                             Glorot uniform
     peephole    0                                                0
@@ -27,10 +28,12 @@ class Orthogonal(keras.initializers.Initializer):
 
     Args:
         seed: int or None; with a seed the same matrices every time.
+        scale: factor on the orthogonal blocks.
     """
 
-    def __init__(self, seed=None):
+    def __init__(self, seed=None, scale=1.0):
         self.seed = seed
+        self.scale = scale
 
     def __call__(self, shape, dtype=None):
         generator = np.random.default_rng(self.seed)
@@ -42,10 +45,10 @@ class Orthogonal(keras.initializers.Initializer):
             np.concatenate([_left_singular_vectors(generator, size) for _ in range(width // size)], axis=1)
             for _ in range(count)
         ]
-        return keras.ops.convert_to_tensor(np.reshape(blocks, shape), dtype=dtype)
+        return keras.ops.convert_to_tensor(self.scale * np.reshape(blocks, shape), dtype=dtype)
 
     def get_config(self):
-        return {"seed": self.seed}
+        return {"seed": self.seed, "scale": self.scale}
 
 
 def _left_singular_vectors(generator, size):
@@ -57,7 +60,7 @@ def initializer(kind, role, seed, size=None):
 
     Args:
         kind: ``paper``, ``glorot`` or ``uniform`` (option model.initialization).
-        role: recurrent, alignment, energy, embedding, bias, peephole or other, as in the table above.
+        role: recurrent, small recurrent, alignment, energy, embedding, bias, peephole or other, as in the table above.
         seed: int; give each weight its own.
         size: embedding size m, for role embedding.
 
@@ -66,8 +69,8 @@ def initializer(kind, role, seed, size=None):
     """
     if kind == "uniform":
         return keras.initializers.RandomUniform(-0.08, 0.08, seed=seed)
-    if role == "recurrent":
-        return Orthogonal(seed)
+    if role in ("recurrent", "small recurrent"):
+        return Orthogonal(seed, scale=0.01 if (kind, role) == ("paper", "small recurrent") else 1.0)
     if role in ("bias", "peephole"):
         return keras.initializers.get("zeros")
     if kind == "glorot":

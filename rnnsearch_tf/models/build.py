@@ -3,12 +3,20 @@
 import pathlib
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.models.encoder_decoder import EncoderDecoder
 from rnnsearch_tf.models.layered import DeepLSTM, StackedNetwork
-from rnnsearch_tf.models.rnnencdec import RNNEncDec
 from rnnsearch_tf.models.luong import LuongModel
+from rnnsearch_tf.models.rnnencdec import RNNEncDec
 from rnnsearch_tf.models.rnnsearch import RNNSearch
 
-SYSTEMS = {"rnnsearch": RNNSearch, "rnnencdec": RNNEncDec, "deep_lstm": DeepLSTM, "luong": LuongModel, "stacked": StackedNetwork}
+SYSTEMS = {
+    "rnnsearch": RNNSearch,
+    "rnnencdec": RNNEncDec,
+    "encoder_decoder": EncoderDecoder,
+    "deep_lstm": DeepLSTM,
+    "luong": LuongModel,
+    "stacked": StackedNetwork,
+}
 """The class of each value of the option model.system."""
 
 BEST_WEIGHTS = pathlib.Path("best") / "model.weights.h5"

@@ -5,36 +5,23 @@
     Luong's attention  the same notes: e_j = score(s_t, h_j), ŝ_t = tanh(W_c [c_t ; s_t]), p = softmax(W_s ŝ_t)
 
 Nothing of the package is imported. Weights come by symbol, input size first; layer k of the
-encoder has encoder.k.W, of the decoder decoder.k.W. What is absent is zero.
+encoder has encoder.k.W, of the decoder decoder.k.W. What is absent is zero. The gated unit,
+and each sum of products with or without layer normalization, are those of variants.py.
 """
 
 import numpy as np
 from reference.rnnsearch import bias, embed, log_softmax, sigmoid
+from reference.variants import gru, normalized, total
 
 
 def lstm(w, prefix, x, state):
     """(h, cell) by Graves' equations; without weights p the gates do not see the cell."""
     h, cell = state
-
-    def total(gate):
-        return x @ w[f"{prefix}W{gate}"] + h @ w[f"{prefix}U{gate}"] + bias(w, f"{prefix}b{gate}")
-
-    i = sigmoid(total("_input") + bias(w, f"{prefix}p_input") * cell)
-    f = sigmoid(total("_forget") + bias(w, f"{prefix}p_forget") * cell)
-    cell = f * cell + i * np.tanh(total(""))
-    o = sigmoid(total("_output") + bias(w, f"{prefix}p_output") * cell)
-    return o * np.tanh(cell), cell
-
-
-def gru(w, prefix, x, state):
-    """(h,) of the gated unit of Bahdanau et al. 2015, A.1.1."""
-    (h,) = state
-
-    def total(gate, recurrent):
-        return x @ w[f"{prefix}W{gate}"] + recurrent @ w[f"{prefix}U{gate}"] + bias(w, f"{prefix}b{gate}")
-
-    z, r = sigmoid(total("_z", h)), sigmoid(total("_r", h))
-    return ((1 - z) * h + z * np.tanh(total("", r * h)),)
+    i = sigmoid(total(w, prefix, "_input", x, h, None) + bias(w, f"{prefix}p_input") * cell)
+    f = sigmoid(total(w, prefix, "_forget", x, h, None) + bias(w, f"{prefix}p_forget") * cell)
+    cell = f * cell + i * np.tanh(total(w, prefix, "", x, h, None))
+    o = sigmoid(total(w, prefix, "_output", x, h, None) + bias(w, f"{prefix}p_output") * cell)
+    return o * np.tanh(normalized(cell, w, f"{prefix}cell")), cell
 
 
 def zeros(w, side, options):
@@ -51,7 +38,8 @@ def layers(w, side, x, states, options):
             read = x
         else:
             read = np.concatenate([x, below]) if options["system"] == "stacked" else below
-        state = (gru if options["unit"] == "gru" else lstm)(w, f"{side}.{k + 1}.", read, state)
+        prefix = f"{side}.{k + 1}."
+        state = gru(read, state, w, prefix) if options["unit"] == "gru" else lstm(w, prefix, read, state)
         below = state[0]
         result.append(state)
     return result

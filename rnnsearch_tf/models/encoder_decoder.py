@@ -1,0 +1,143 @@
+"""The RNN Encoder–Decoder (Cho et al. 2014a, Appendix A).
+
+    h_t from the words, one direction;  c = tanh(V h_N);  m_x = mean of the e(x_t)
+    h'_0 = tanh(V' c);  h'_t from e(y_{t−1}), h'_{t−1} and c;  e(y_0) = 0
+    s_t = maxout of O_h h'_t + O_y e(y_{t−1}) + O_c c + O_w m_x;   p(y_t) = softmax(G_l G_r s_t)
+
+Departures: the appendix writes O_y y_{t−1} for a one-hot word; §4.1.1 approximates every such
+matrix through an embedding, and so does this. Like every system here, it reads the end symbol
+of the source as its last word.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.layers import DeepOutput
+from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.cho_unit import ChoUnit
+from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.product import product
+from rnnsearch_tf.layers.scan import scan
+from rnnsearch_tf.models.layered import no_alignment
+from rnnsearch_tf.models.sequence_model import SequenceModel
+
+
+class Summary(NamedTuple):
+    """What a source phrase becomes.
+
+    Attributes:
+        seen: float [B, n + m]: [c ; m_x], what the output layer sees.
+        context_term: float [B, 3n]: [C c | C_z c | C_r c].
+        mask: bool [B, J], True at real positions.
+    """
+
+    seen: tf.Tensor
+    context_term: tf.Tensor
+    mask: tf.Tensor
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class SummaryMatrices(PaperLayer):
+    """c = tanh(V h_N) and h'_0 = tanh(V' c), each with a bias unless biases is ``none``."""
+
+    def __init__(self, hidden_size, biases="groundhog", initialization="paper", seed=0, **keywords):
+        super().__init__(**keywords)
+        self.hidden_size = hidden_size
+        self.biases = biases
+        self.initialization = initialization
+        self.seed = seed
+
+    def build(self, input_shape=None):
+        n, seeds = self.hidden_size, Seeds(self.seed)
+        biased = self.biases != "none"
+        self.V = self.matrix("V", (n, n), initializer(self.initialization, "other", seeds.next()))
+        self.V_prime = self.matrix("V_prime", (n, n), initializer(self.initialization, "other", seeds.next()))
+        self.b_V = self.vector("b_V", n) if biased else None
+        self.b_V_prime = self.vector("b_V_prime", n) if biased else None
+        self.built = True
+
+    def context(self, last_state):
+        return tf.tanh(add_bias(product(last_state, tensor(self.V), self.product_dtype), self.b_V))
+
+    def initial_state(self, context):
+        return tf.tanh(add_bias(product(context, tensor(self.V_prime), self.product_dtype), self.b_V_prime))
+
+    def paper_weights(self):
+        weights = {name: getattr(self, name) for name in ("V", "V_prime", "b_V", "b_V_prime")}
+        return {key: keras.ops.convert_to_numpy(value) for key, value in weights.items() if value is not None}
+
+    def get_config(self):
+        own = ("hidden_size", "biases", "initialization", "seed")
+        return super().get_config() | {name: getattr(self, name) for name in own}
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class EncoderDecoder(SequenceModel):
+    """Cho's phrase model; arguments and results as in :class:`SequenceModel`.
+
+    Example:
+        >>> from rnnsearch_tf.config import ModelConfig
+        >>> sizes = dict(embedding_size=4, hidden_size=5, maxout_size=3, output_rank=4)
+        >>> model = EncoderDecoder(ModelConfig(system="encoder_decoder", **sizes), 10, 12)
+        >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
+        >>> model({"source_ids": ids, "target_ids": ids}).shape
+        TensorShape([2, 3, 12])
+    """
+
+    def _add_layers(self, seeds, common):
+        config, m, n = self.config, self.config.embedding_size, self.config.hidden_size
+        self.encoder = ChoUnit(n, seed=seeds.next(), name="encoder", **common)
+        self.summary = SummaryMatrices(n, seed=seeds.next(), name="summary", **common)
+        self.decoder = ChoUnit(n, seed=seeds.next(), name="decoder", **common)
+        self.output_layer = DeepOutput(
+            self.target_vocabulary_size, config.maxout_size, config.output_rank, dropout=config.readout_dropout,
+            seed=seeds.next(), tied=config.tie_target_embeddings, name="deep_output", **common,
+        )
+        self.encoder.build(m)
+        self.summary.build()
+        self.decoder.build(m, n)
+        self.output_layer.build(n, m, n + m)
+
+    def features(self, source_ids, target_ids, training=False):
+        """What meets G_l, at every target position: float [B, I, rank], or [B, I, l]."""
+        state, summary = self._encode(source_ids, training)
+        words = self.previous_words(target_ids, training)  # [B, I, m]
+        advance = lambda inputs, state: self.decoder.advance(inputs, state, summary.context_term)  # noqa: E731
+        states = self.drop_hidden(scan(advance, self.decoder.inputs(words), state), training=training)
+        return self.output_layer.features(states, words, summary.seen[:, tf.newaxis], training)
+
+    def start(self, source_ids):
+        """(h'_0 [B, n], Summary)."""
+        return self._encode(source_ids)
+
+    def step(self, previous_ids, state, memory):
+        """See search/interface.py; there is no alignment: zeros."""
+        words = self.target_embedding(previous_ids)  # [B, K, m]
+        state = self.decoder.advance(self.decoder.inputs(words), state, memory.context_term[:, tf.newaxis])
+        features = self.output_layer.features(state, words, memory.seen[:, tf.newaxis])
+        return self.log_probabilities(features), no_alignment(previous_ids, memory.mask), state
+
+    def _encode(self, source_ids, training=False):
+        mask = source_ids != PAD_ID
+        words = self.drop_words(self.source_embedding(source_ids), training=training)  # zero at padding
+        zeros = tf.zeros([tf.shape(words)[0], self.config.hidden_size], words.dtype)
+        last_state = scan(self.encoder.advance, self.encoder.inputs(words), zeros, mask)[:, -1]
+        context = self.summary.context(last_state)
+        count = tf.reduce_sum(tf.cast(mask, words.dtype), axis=1, keepdims=True)
+        mean = tf.math.divide_no_nan(tf.reduce_sum(words, axis=1), count)  # m_x [B, m]
+        seen = tf.concat([context, mean], axis=-1)
+        return self.summary.initial_state(context), Summary(seen, self.decoder.context_term(context), mask)
+
+    def _layer_weights(self):
+        decoder = self.decoder.paper_weights("decoder.") | self.summary.paper_weights()
+        return self.encoder.paper_weights("encoder.") | decoder | self.output_layer.paper_weights()
+
+    def paper_weights(self):
+        """As in :class:`SequenceModel`; the output layer's by the letters of Cho et al.: O_h, O_y, O_c, O_w, G_l, G_r."""
+        weights = super().paper_weights()
+        weights["O_c"], weights["O_w"] = weights["C_o"][: self.config.hidden_size], weights["C_o"][self.config.hidden_size :]
+        names = {"U_o": "O_h", "V_o": "O_y", "W_o": "G", "W_o1": "G_r", "W_o2": "G_l"}
+        return {names.get(key, key): value for key, value in weights.items() if key != "C_o"}
