@@ -1,0 +1,157 @@
+"""The files of the top-level serving/: each parsed, and checked for what would hurt."""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+import tensorflow as tf
+import yaml
+from google.protobuf import text_format
+from tensorflow_serving.config import model_server_config_pb2
+
+FOLDER = pathlib.Path(__file__).parents[2] / "serving"
+COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]["serving"]
+DEPLOYMENT, SERVICE, POLICY = yaml.safe_load_all((FOLDER / "kubernetes.yaml").read_text())
+POD = DEPLOYMENT["spec"]["template"]["spec"]
+(CONTAINER,) = POD["containers"]
+
+
+def flags(words):
+    """{name: value} of `--name=value` words."""
+    return dict(re.fullmatch(r"--(\w+)=(.*)", word).groups() for word in words)
+
+
+def test_every_file_here_is_known_to_this_test():
+    names = {path.name for path in FOLDER.iterdir() if path.is_file()}
+    assert names == {"README.md", "compose.yaml", "kubernetes.yaml", "kustomization.yaml", "models.config", "batching.config",
+                     "monitoring.config", "make_certificates.sh"}
+
+
+def test_models_config():
+    config = text_format.Parse((FOLDER / "models.config").read_text(), model_server_config_pb2.ModelServerConfig())
+    (model,) = config.model_config_list.config
+    assert (model.name, model.base_path, model.model_platform) == ("rnnsearch", "/models/rnnsearch", "tensorflow")
+    versions = list(model.model_version_policy.specific.versions)
+    assert versions and set(model.version_labels.values()) <= set(versions)
+
+
+def test_image_is_pinned_to_our_tensorflow():
+    assert COMPOSE["image"] == CONTAINER["image"]
+    version = re.fullmatch(r"tensorflow/serving:(\d+\.\d+)\.\d+", COMPOSE["image"]).group(1)
+    assert version == ".".join(tf.__version__.split(".")[:2])
+
+
+def test_ports_are_published_on_loopback_only():
+    assert COMPOSE["ports"] == ["127.0.0.1:8500:8500", "127.0.0.1:8501:8501"]
+
+
+def test_both_start_the_server_alike():
+    """Compose may have TLS besides; a flag's variable is the only one, and empty means off."""
+    ours = flags(COMPOSE["command"])
+    assert ours.pop("ssl_config_file") == "${SSL_CONFIG:-}"
+    assert ours == flags(CONTAINER["args"])
+    assert (COMPOSE["entrypoint"], CONTAINER["command"]) == (["tensorflow_model_server"],) * 2
+
+
+def test_flags_name_files_that_are_there():
+    mounted = [value for value in flags(CONTAINER["args"]).values() if value.startswith("/config/")]
+    assert len(mounted) == 3
+    generated = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())["configMapGenerator"][0]
+    assert sorted(generated["files"]) == sorted(pathlib.Path(value).name for value in mounted)
+    assert {generated["name"]} == {volume["configMap"]["name"] for volume in POD["volumes"] if "configMap" in volume}
+    for name in generated["files"]:
+        assert (FOLDER / name).is_file()
+    assert ".:/config:ro" in COMPOSE["volumes"]
+
+
+def test_probes_ask_grpc_health():
+    assert flags(CONTAINER["args"])["enable_grpc_healthcheck_service"] == "true"
+    port = {port["name"]: port["containerPort"] for port in CONTAINER["ports"]}
+    assert port == {"grpc": int(flags(CONTAINER["args"])["port"]), "rest": int(flags(CONTAINER["args"])["rest_api_port"])}
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert CONTAINER[probe]["grpc"] == {"port": port["grpc"]}
+
+
+def test_limits_and_rights():
+    threads = {value for name, value in flags(CONTAINER["args"]).items() if name.endswith("parallelism")}
+    assert threads == {COMPOSE["deploy"]["resources"]["limits"]["cpus"]} == {CONTAINER["resources"]["limits"]["cpu"]} == {"2"}
+    assert (COMPOSE["deploy"]["resources"]["limits"]["memory"], CONTAINER["resources"]["limits"]["memory"]) == ("4g", "4Gi")
+    assert COMPOSE["read_only"] and COMPOSE["cap_drop"] == ["ALL"]
+    assert POD["securityContext"]["runAsNonRoot"] and CONTAINER["securityContext"]["readOnlyRootFilesystem"]
+    assert all(mount["readOnly"] for mount in CONTAINER["volumeMounts"])
+
+
+def test_a_rollout_keeps_answering():
+    assert DEPLOYMENT["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
+    wait = int(CONTAINER["lifecycle"]["preStop"]["exec"]["command"][1])
+    assert 0 < wait < POD["terminationGracePeriodSeconds"]
+
+
+def test_service_and_policy_select_the_pods():
+    labels = DEPLOYMENT["spec"]["template"]["metadata"]["labels"]
+    assert DEPLOYMENT["spec"]["selector"]["matchLabels"] == SERVICE["spec"]["selector"] == POLICY["spec"]["podSelector"]["matchLabels"] == labels
+    assert SERVICE["spec"]["clusterIP"] == "None"  # headless
+    assert [port["targetPort"] for port in SERVICE["spec"]["ports"]] == ["grpc", "rest"]
+    (rule,) = POLICY["spec"]["ingress"]
+    assert rule["from"] == [{"podSelector": {"matchLabels": {"rnnsearch-client": "true"}}}]
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs kubectl")
+def test_kustomize_builds_all_of_it():
+    result = subprocess.run(["kubectl", "kustomize", str(FOLDER)], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    documents = {document["kind"]: document for document in yaml.safe_load_all(result.stdout)}
+    assert set(documents) == {"ConfigMap", "Deployment", "Service", "NetworkPolicy"}
+    assert documents["ConfigMap"]["data"]["models.config"] == (FOLDER / "models.config").read_text()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize("state, healthy", [("AVAILABLE", True), ("LOADING", False)])
+def test_health_check_of_the_container(state, healthy):
+    """The command itself, on a port of ours, against an answer as the server gives it."""
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            assert self.path == "/v1/models/rnnsearch"
+            self.wfile.write(json.dumps({"model_version_status": [{"version": "1", "state": state}]}, indent=1).encode())
+
+        def log_message(self, *words):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        kind, *command = COMPOSE["healthcheck"]["test"]
+        assert kind == "CMD"
+        result = subprocess.run([word.replace("/8501", f"/{server.server_port}") for word in command], capture_output=True, timeout=20)
+    assert (result.returncode == 0) == healthy, result.stderr
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+class TestCertificates:
+    """make_certificates.sh; that the embedded server takes what it writes is tested with TLS."""
+
+    def make(self, folder, *words):
+        environment = {"PATH": "/usr/bin:/bin:/usr/local/bin", "TLS_FOLDER": str(folder)}
+        return subprocess.run([str(FOLDER / "make_certificates.sh"), *words], capture_output=True, text=True, env=environment)
+
+    def test_no_host_is_wrong_usage(self, tmp_path):
+        result = self.make(tmp_path / "tls", "--mutual")
+        assert result.returncode == 2 and "expected the host names" in result.stderr
+
+    def test_nothing_is_overwritten(self, tmp_path):
+        assert self.make(tmp_path, "localhost").returncode == 0
+        before = (tmp_path / "ssl.config").read_text()
+        again = self.make(tmp_path, "localhost")
+        assert again.returncode == 1 and "exists" in again.stderr
+        assert (tmp_path / "ssl.config").read_text() == before
+
+    def test_keys_are_their_owners_only(self, tmp_path):
+        assert self.make(tmp_path, "localhost").returncode == 0
+        for name in ("server.key", "ca.key", "client.key", "ssl.config"):
+            assert (tmp_path / name).stat().st_mode & 0o077 == 0
