@@ -87,7 +87,7 @@ def _rows(values):
     for name, value in values.items():
         message = f"input {name}: expected rank 1, one entry a row of the batch; got rank"
         with tf.control_dependencies([tf.debugging.Assert(tf.rank(value) == 1, [message, tf.rank(value)])]):
-            values[name] = tf.ensure_shape(tf.identity(value), [None])
+            values[name] = tf.reshape(value, [-1])  # tf.ensure_shape would speak up before the assertion does
     for name, value in values.items():
         if name != first:
             sizes = [tf.size(values[first]), tf.size(value)]
@@ -175,12 +175,11 @@ class _Answers:
         source = _read(self.source_text, text, self.profile.maximum_source_length)
         state, memory = self.model.start(source.ids)
         result = beam_search(state, memory, self.model.step, source.lengths, dataclasses.replace(search, nbest=nbest))
-        target_length = tf.shape(result.ids)[2]
+        rows = tf.repeat(tf.range(tf.shape(source.ids)[0]), nbest)  # each source stands beside all its translations: [B·N]
         ids = tf.where(_wordless(source)[:, tf.newaxis, tf.newaxis], PAD_ID, result.ids)
-        tokens = self.target_text.tokens(tf.reshape(ids, [-1, target_length]))
+        tokens = self.target_text.tokens(_flat(ids, rows))
         if search.replace_unknown:
-            alignments = tf.reshape(result.alignments, [-1, target_length, tf.shape(result.alignments)[3]])
-            rows = tf.repeat(tf.range(tf.shape(source.ids)[0]), nbest)  # each source stands beside all its translations
+            alignments = _flat(result.alignments, rows)  # [B·N, I, J]
             tokens = replace_unknown(tokens, alignments, tf.gather(source.tokens, rows), self.lexicon)
         return source, result, tokens
 
@@ -201,6 +200,11 @@ def _read(text, strings, limit) -> Sentences:
     padded = ids.to_tensor(PAD_ID)
     none = tf.cast(tf.shape(padded)[1] == 0, tf.int32)  # no text at all has no end symbol either; layers need one position
     return Sentences(tokens, tf.pad(padded, [[0, 0], [0, none]], constant_values=END_ID), lengths, truncated)
+
+
+def _flat(values, rows):
+    """[B, N, ...] → [B·N, ...]; the size is said, for no text at all leaves nothing to infer it from."""
+    return tf.reshape(values, tf.concat([[tf.size(rows)], tf.shape(values)[2:]], axis=0))
 
 
 def _wordless(source):

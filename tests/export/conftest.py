@@ -1,0 +1,51 @@
+"""A tiny RUN and its export, made once for all processes of the suite."""
+
+import fcntl
+
+import pytest
+from tiny_run import write_run
+
+NBEST = 3
+
+
+def once(tmp_path_factory, name, make):
+    """The folder of this name, made by the first process that asks."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if base.name.startswith("popen-") else base) / name
+    with open(f"{folder}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            make(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory):
+    """Path of a RUN with random weights."""
+    return once(tmp_path_factory, "exported_run", write_run)
+
+
+@pytest.fixture(scope="session")
+def exported(run_folder, tmp_path_factory):
+    """Path of version 1 of its export, every signature in it; the export has checked itself."""
+    from rnnsearch_tf.export.writer import export
+
+    def make(folder):
+        export(run_folder, folder, overrides=["search.replace_unknown=true", f"search.nbest={NBEST}"])
+
+    return once(tmp_path_factory, "exported", make) / "1"
+
+
+@pytest.fixture(scope="session")
+def session(exported):
+    """The export in a v1 session of this process."""
+    from rnnsearch_tf.export.session import SessionModel
+
+    return SessionModel(exported)
+
+
+@pytest.fixture(scope="session")
+def translator(run_folder):
+    from rnnsearch_tf.translation import Translator
+
+    return Translator.load(run_folder)

@@ -1,0 +1,164 @@
+"""What an exported model answers: the contract, and the Python model's own answers."""
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
+
+CONTRACT = json.loads((pathlib.Path(__file__).parents[2] / "export" / "contract.json").read_text(encoding="utf-8"))["signatures"]
+NBEST = 3
+LINES = ["My sister reads an old book.", "", "the blue door", "🙂 שלום e\u0301te\u0301", "a " * 80, "Our doors are open, and they sing!"]
+SEARCH = dict(replace_unknown=True, nbest=NBEST)
+
+
+def request(name, lines):
+    other = {"score": {"target": lines[::-1]}, "sample": {"seed": [k << 32 for k in range(len(lines))]}}.get(name, {})
+    return {"source" if name == "score" else "text": lines} | other
+
+
+@pytest.fixture(scope="module")
+def translations(translator):
+    translator.maximum_lengths = {"source": 200, "target": 200}
+    return translator.translate(LINES, **SEARCH)
+
+
+def test_names_types_and_shapes_are_the_contract(exported):
+    graph = SavedModel.FromString((exported / "saved_model.pb").read_bytes()).meta_graphs[0]
+    found = {name: signature for name, signature in graph.signature_def.items() if not name.startswith("__")}
+    assert set(found) == {*CONTRACT, "serving_default"}
+    for name, promised in (CONTRACT | {"serving_default": CONTRACT["translate"]}).items():
+        for side in ("inputs", "outputs"):
+            tensors = getattr(found[name], side)
+            assert {
+                key: (tf.as_dtype(tensor.dtype).name, [dim.size for dim in tensor.tensor_shape.dim], tensor.tensor_shape.unknown_rank)
+                for key, tensor in tensors.items()
+            } == {key: (p["dtype"], [{"B": -1, "N": NBEST}[d] for d in p["shape"]], False) for key, p in promised[side].items()}
+
+
+def test_translate(session, translations):
+    for name in ("translate", "serving_default"):
+        answer = session(name, text=LINES)
+        assert [text.decode() for text in answer["translation"]] == [translation.text for translation in translations]
+        np.testing.assert_allclose(answer["score"], [translation.score for translation in translations], rtol=1e-5, atol=1e-5)
+
+
+def test_nbest(session, translations):
+    answer = session("translate_nbest", text=LINES)
+    for row, translation in enumerate(translations):
+        count = len(translation.nbest)
+        assert [text.decode() for text in answer["translation"][row]] == [n.text for n in translation.nbest] + [""] * (NBEST - count)
+        for key in ("score", "log_probability"):
+            expected = [getattr(n, key) for n in translation.nbest] + [np.finfo(np.float32).min] * (NBEST - count)
+            np.testing.assert_allclose(answer[key][row], expected, rtol=1e-5, atol=1e-5)
+    finished = [[len(n.tokens) + 1 for n in translation.nbest] for translation in translations]
+    for row, lengths in enumerate(finished):
+        got = answer["length"][row]
+        assert [length for length in got if length] == [min(length, limit) for length, limit in zip(lengths, got)]
+
+
+def test_alignments(session, translations):
+    answer = session("translate_aligned", text=LINES)
+    for row, translation in enumerate(translations):
+        assert answer["source_tokens"][row].decode() == " ".join(translation.source_tokens)
+        assert answer["target_tokens"][row].decode() == " ".join(translation.tokens)
+        matrix = json.loads(answer["alignment"][row])
+        if not translation.source_tokens:
+            assert matrix == []
+            continue
+        assert len(matrix) in (len(translation.tokens), len(translation.tokens) + 1)  # cut short, it has no row of the end symbol
+        np.testing.assert_allclose(matrix, translation.alignment[: len(matrix)], atol=0.6e-4)
+        np.testing.assert_allclose(np.sum(matrix, axis=1), 1.0, atol=1e-2)
+
+
+def test_scores(session, translator, translations):
+    answer = session("score", **request("score", LINES))
+    np.testing.assert_allclose(answer["log_probability"], translator.score(LINES, LINES[::-1]), rtol=1e-5)
+
+
+def test_samples(session, translator):
+    answer = session("sample", **request("sample", LINES))
+    for row, line in enumerate(LINES):
+        [[expected]] = translator.sample([line], 1, seed=row)
+        assert answer["translation"][row].decode() == expected.text
+        assert answer["log_probability"][row] == pytest.approx(expected.log_probability, rel=1e-5)
+
+
+def test_tokens(session, translator):
+    answer = session("tokenize", text=LINES)
+    tokens = translator.source_text.tokenize(LINES).to_list()
+    vocabulary = set(translator.source_text.vocabulary.tokens)
+    assert answer["tokens"].tolist() == [b" ".join(row) for row in tokens]
+    assert answer["length"].tolist() == [len(row) for row in tokens]
+    assert answer["unknown"].tolist() == [sum(token.decode() not in vocabulary for token in row) for row in tokens]
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_a_row_depends_on_itself_alone(session, name):
+    """As a server does that puts requests of several clients together and takes the answer apart."""
+    together = session(name, **request(name, LINES))
+    for row in range(len(LINES)):
+        alone = session(name, **{key: values[row : row + 1] for key, values in request(name, LINES).items()})
+        for key, value in alone.items():
+            assert value.shape == together[key][row : row + 1].shape
+            if value.dtype == np.float32:
+                np.testing.assert_allclose(value, together[key][row : row + 1], rtol=1e-5, atol=1e-5)
+            else:
+                assert value.tolist() == together[key][row : row + 1].tolist()
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_no_text_gives_no_answer(session, name):
+    answer = session(name, **{key: np.array([], np.int64 if key == "seed" else object) for key in CONTRACT[name]["inputs"]})
+    for key, promised in CONTRACT[name]["outputs"].items():
+        assert answer[key].shape == tuple({"B": 0, "N": NBEST}[d] for d in promised["shape"])
+
+
+def test_long_texts_are_cut_and_the_answer_says_so(session):
+    long = "book " * 250
+    assert session("translate", text=[long, "book " * 200])["source_truncated"].tolist() == [True, False]
+    answer = session("score", source=[long, "book"], target=["book", long])
+    assert answer["source_truncated"].tolist() == [True, False] and answer["target_truncated"].tolist() == [False, True]
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+@pytest.mark.parametrize("wrong", ["scalar", "matrix"])
+def test_a_wrong_rank_is_refused_by_name(session, name, wrong):
+    for key in CONTRACT[name]["inputs"]:
+        inputs = {k: np.array(v) for k, v in request(name, ["a", "b"]).items()}
+        inputs[key] = inputs[key][0] if wrong == "scalar" else inputs[key][:, np.newaxis]
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"input {key}: expected rank 1"):
+            session(name, **inputs)
+
+
+@pytest.mark.parametrize("name, key", [("score", "target"), ("sample", "seed")])
+def test_inputs_of_two_lengths_are_refused(session, name, key):
+    inputs = {k: np.array(v) for k, v in request(name, ["a", "b", "c"]).items()}
+    inputs[key] = inputs[key][:2]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="expected as many entries in both"):
+        session(name, **inputs)
+
+
+def test_every_weight_is_stored_once(exported, translator):
+    parameters = translator.model.count_params()
+    prefix = str(exported / "variables" / "variables")
+    stored = [shape for name, shape in tf.train.list_variables(prefix) if "weights" in name]
+    assert sum(int(np.prod(shape)) for shape in stored) == parameters
+    data = (exported / "variables" / "variables.data-00000-of-00001").stat().st_size
+    assert data <= 1.02 * 4 * parameters + 8192  # the list of names is in it too
+
+
+def test_warm_up_requests_are_answered(exported, session):
+    records = list(tf.data.TFRecordDataset(str(exported / "assets.extra" / "tf_serving_warmup_requests")).as_numpy_iterator())
+    seen = set()
+    for record in records:
+        asked = PredictionLog.FromString(record).predict_log.request
+        inputs = {key: tf.make_ndarray(value) for key, value in asked.inputs.items()}
+        answer = session(asked.model_spec.signature_name, **inputs)
+        rows = {len(value) for value in [*inputs.values(), *answer.values()]}
+        assert len(rows) == 1
+        seen.add(asked.model_spec.signature_name)
+    assert seen == set(CONTRACT)
