@@ -52,8 +52,8 @@ class FakeCore:
             raise ServingError(grpc.StatusCode[inputs["code"][0].decode()], "as asked")
         if spec.signature_name == "broken":
             raise ZeroDivisionError("a fault of the server")
-        texts = np.array([text.upper() for text in inputs["text"]] + [None], object)[:-1]
-        return spec, {"translation": texts, "score": np.float32([len(text) for text in inputs["text"]])}
+        texts = np.array([text.upper() for text in inputs["text"].flat] + [None], object)[:-1]
+        return spec, {"translation": texts, "score": np.float32([len(text) for text in inputs["text"].flat])}
 
     def status(self, request):
         self.find(request.model_spec)

@@ -119,7 +119,7 @@ BODIES = {
     "both": ('{"instances": [1], "inputs": [1]}', "expecting only one of 'inputs' or 'instances'"),
     "no_rows": ('{"instances": []}', "No values in 'instances' array"),
     "rows_no_list": ('{"instances": 1}', "Excepting 'instances' to be an list/array"),
-    "ragged": ('{"instances": [[1, 2], [3]]}', "element: 1 of 'instances' list. Error: INVALID_ARGUMENT: Expecting tensor size: 2 but got: 1"),
+    "ragged": ('{"instances": [[1, 2], [3]]}', "element: 1 of 'instances' list. Error: INVALID_ARGUMENT: Expecting tensor size: 2 but"),
     "transposed": ('{"instances": [[[1], [2]], [[3, 4]]]}', "Expecting shape [2,1] but got: [1,2]"),
     "mixed": ('{"instances": [{"x": 1}, 2]}', "Expecting object but got list at item 1 of input list"),
     "mixed_too": ('{"instances": [2, {"x": 1}]}', "Expecting value/list but got object at item 1 of input list"),
