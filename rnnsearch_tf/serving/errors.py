@@ -45,3 +45,7 @@ def unavailable(message: str) -> ServingError:
 
 def deadline_exceeded() -> ServingError:
     return ServingError(grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded")
+
+
+def cancelled_error() -> ServingError:
+    return ServingError(grpc.StatusCode.CANCELLED, "The caller has gone")

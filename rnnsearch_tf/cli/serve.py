@@ -1,0 +1,40 @@
+"""Serve SavedModels over gRPC and REST, as tensorflow_model_server does.
+
+Takes that server's flags (underscores or hyphens) and configuration files, and
+answers its requests with its statuses. A new numbered folder under the base
+path is loaded and replaces the version before it without a request failing.
+
+Listens on 127.0.0.1 unless --host says otherwise: neither interface asks who is
+there. SIGTERM or Ctrl-C ends it once the accepted requests are answered.
+"""
+
+import logging
+import signal
+import threading
+
+from rnnsearch_tf.cli.quiet import import_tensorflow
+from rnnsearch_tf.serving import flags
+
+GRACE = 30  # seconds for requests on their way when it is told to end
+
+
+def arguments(parser):
+    flags.add_to(parser)
+
+
+def run(arguments):
+    chosen = flags.from_arguments(arguments)
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    log = logging.getLogger("rnnsearch_tf")
+    log.setLevel(logging.INFO)
+    import_tensorflow()
+    from rnnsearch_tf.serving.server import Server
+
+    server = Server(chosen)
+    server.start()
+    log.info("gRPC on %s:%s, REST on %s:%s", chosen.host, server.grpc_port, chosen.host, server.rest_port)
+    ended.wait()
+    log.info("stopping: requests on their way are finished first")
+    server.stop(GRACE)

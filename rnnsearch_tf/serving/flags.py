@@ -1,0 +1,132 @@
+"""The flags of tensorflow_model_server, declared once, with its names and defaults.
+
+``--model_name`` and ``--model-name`` are the same flag, ``--flag value`` and
+``--flag=value`` too; a boolean may stand alone. Three departures: what listens
+does so on ``--host``, loopback unless told; REST listens unless told not to;
+a port of -1 takes a free one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+
+from rnnsearch_tf.errors import UsageError
+
+log = logging.getLogger("rnnsearch_tf")
+
+FREE = -1  # a port nobody uses
+WITHOUT_EFFECT = "accepted, without effect here: "
+
+
+def flag(default, meaning):
+    return dataclasses.field(default=default, metadata={"meaning": meaning})
+
+
+def ignored(default, meaning):
+    return flag(default, WITHOUT_EFFECT + meaning)
+
+
+@dataclasses.dataclass(frozen=True)
+class Flags:
+    """What a Server is told.
+
+    Example:
+        >>> Flags(model_name="mt", model_base_path="/models/mt", rest_api_port=FREE).port
+        8500
+    """
+
+    model_name: str = flag("default", "name of the model in --model_base_path")
+    model_base_path: str = flag("", "folder with a numbered folder for each version")
+    model_config_file: str = flag("", "file with a ModelServerConfig: several models, version policies, labels")
+    model_config_file_poll_wait_seconds: int = flag(0, "seconds between looks at that file; 0: it is read once")
+    file_system_poll_wait_seconds: float = flag(1, "seconds between looks for new versions; 0: one look; negative: none after the start")
+    allow_version_labels_for_unavailable_models: bool = flag(False, "a new label may point to a version that is not there yet")
+    force_allow_any_version_labels_for_unavailable_models: bool = flag(False, "so may one that pointed elsewhere")
+    saved_model_tags: str = flag("serve", "tags of the graph to load, with commas between them")
+    max_num_load_retries: int = flag(5, "how often a version that failed to load is tried again")
+    load_retry_interval_micros: int = flag(60_000_000, "microseconds before that")
+    enable_model_warmup: bool = flag(True, "replay the requests of assets.extra before a version answers")
+    num_request_iterations_for_warmup: int = flag(1, "how often")
+
+    host: str = flag("127.0.0.1", "address to listen on (not in tensorflow_model_server, which takes 0.0.0.0)")
+    port: int = flag(8500, "gRPC port; 0: none; -1: a free one")
+    rest_api_port: int = flag(8501, "REST port; 0: none; -1: a free one")
+    grpc_socket_path: str = flag("", "UNIX socket to listen on as well, for gRPC")
+    grpc_channel_arguments: str = flag("", "gRPC arguments, key=value with commas between them")
+    grpc_max_threads: int = flag(64, "gRPC requests that are worked on at once")
+    rest_api_num_threads: int = flag(32, "REST requests that are worked on at once")
+    rest_api_timeout_in_ms: int = flag(30_000, "milliseconds after which a REST request is answered with 504")
+    enable_grpc_healthcheck_service: bool = flag(True, "grpc.health.v1, for readiness probes")
+    ssl_config_file: str = flag("", "file with an SSLConfig: TLS for gRPC")
+    monitoring_config_file: str = flag("", "file with a MonitoringConfig: where the Prometheus page is")
+
+    enable_batching: bool = flag(False, "merge concurrent requests into one call")
+    batching_parameters_file: str = flag("", "file with BatchingParameters; needs --enable_batching")
+    tensorflow_session_parallelism: int = flag(0, "threads of a session, for both of the next; 0: TensorFlow chooses")
+    tensorflow_intra_op_parallelism: int = flag(0, "threads of one operation")
+    tensorflow_inter_op_parallelism: int = flag(0, "operations at once")
+
+    flush_filesystem_caches: bool = ignored(True, "caches of remote file systems")
+    num_load_threads: int = ignored(0, "versions load one after the other")
+    num_unload_threads: int = ignored(0, "versions unload when their last request has ended")
+    per_process_gpu_memory_fraction: float = ignored(0, "GPU memory")
+    rest_api_enable_cors_support: bool = ignored(False, "requests from pages of other sites")
+    enable_per_model_batching_parameters: bool = ignored(False, "batching parameters beside a model")
+    enable_signature_method_name_check: bool = ignored(False, "method names")
+    enable_profiler: bool = ignored(True, "profiler service")
+    remove_unused_fields_from_bundle_metagraph: bool = ignored(True, "memory of the graph")
+    tensorflow_session_config_file: str = ignored("", "session options")
+    platform_config_file: str = ignored("", "platforms other than tensorflow")
+    thread_pool_factory_config_file: str = ignored("", "thread pools")
+    prefer_tflite_model: bool = ignored(False, "TensorFlow Lite")
+    num_tflite_pools: int = ignored(0, "TensorFlow Lite")
+    num_tflite_interpreters_per_pool: int = ignored(0, "TensorFlow Lite")
+    xla_cpu_compilation_enabled: bool = ignored(False, "XLA")
+    mixed_precision: str = ignored("", "mixed precision")
+    skip_initialize_tpu: bool = ignored(False, "TPU")
+
+    def __post_init__(self):
+        if bool(self.model_base_path) == bool(self.model_config_file):
+            given = "both" if self.model_base_path else "neither"
+            raise UsageError(f"expected --model_base_path or --model_config_file, got {given}")
+        if self.batching_parameters_file and not self.enable_batching:
+            raise UsageError("--batching_parameters_file: expected --enable_batching with it; add that")
+        if self.port == self.rest_api_port > 0:
+            raise UsageError(f"expected different ports for gRPC and REST, got {self.port} for both")
+        for name in ("port", "rest_api_port"):
+            if not -1 <= getattr(self, name) <= 65535:
+                raise UsageError(f"--{name}: expected a port from 0 to 65535, or -1, got {getattr(self, name)}")
+        for name in ("grpc_max_threads", "rest_api_num_threads", "rest_api_timeout_in_ms", "num_request_iterations_for_warmup"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"--{name}: expected at least 1, got {getattr(self, name)}")
+
+
+FIELDS = {field.name: field for field in dataclasses.fields(Flags)}
+
+
+def add_to(parser):
+    """Declare every flag, with underscores and with hyphens, to an argparse parser."""
+    for name, field in FIELDS.items():
+        kind = type(field.default)
+        names = dict.fromkeys((f"--{name.replace('_', '-')}", f"--{name}"))
+        shown = "" if field.default == "" else f" (default: {field.default})"
+        options = {"type": kind, "metavar": kind.__name__.upper()}
+        if kind is bool:
+            options = {"type": _truth, "nargs": "?", "const": True, "metavar": "true|false"}
+        parser.add_argument(*names, dest=name, default=None, help=field.metadata["meaning"] + shown, **options)
+
+
+def from_arguments(arguments) -> Flags:
+    """The Flags of what a parser of `add_to` has read; warns of those without effect."""
+    given = {name: getattr(arguments, name) for name in FIELDS if getattr(arguments, name) is not None}
+    for name, value in given.items():
+        if FIELDS[name].metadata["meaning"].startswith(WITHOUT_EFFECT) and value != FIELDS[name].default:
+            log.warning("warning: --%s has no effect in this server", name)
+    return Flags(**given)
+
+
+def _truth(word) -> bool:
+    if word.lower() not in ("true", "false", "1", "0"):
+        raise UsageError(f"expected true or false, got {word!r}")
+    return word.lower() in ("true", "1")

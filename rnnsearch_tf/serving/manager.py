@@ -1,0 +1,180 @@
+"""The models of a server: looks for their versions, loads what is wanted, unloads what is not.
+
+A new version is loaded before an old one goes, and an old one stays while no
+new one loads: the server always has an answer if it ever had one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+
+import grpc
+
+from rnnsearch_tf.serving import model_config
+from rnnsearch_tf.serving.errors import ServingError, invalid_argument, not_found
+from rnnsearch_tf.serving.version import State, Version
+
+log = logging.getLogger("rnnsearch_tf")
+
+
+class Manager:
+    """Models by name, each with its versions.
+
+    Args:
+        load: function of (name, number, path) that returns a Servable or raises ServingError.
+        flags: Flags, for polling, retries and labels.
+
+    Example:
+        manager.configure(config)
+        with manager.servable("mt") as servable:
+            servable.run(…)
+    """
+
+    def __init__(self, load, flags):
+        self._load, self._flags = load, flags
+        self._models = {}  # name → ModelConfig
+        self._versions = {}  # name → {number: Version}
+        self._labels = {}  # name → {label: number}
+        self._changed = threading.Condition()
+        self._updating = threading.Lock()  # one look at the disk at a time
+
+    def configure(self, config):
+        """Serve what a ModelServerConfig lists, and nothing else; returns when new models answer.
+
+        Raises:
+            ServingError: INVALID_ARGUMENT as model_config.check; UNKNOWN, a new model has no version that loads.
+        """
+        model_config.check(config)
+        with self._updating:
+            models = {model.name: model for model in config.model_config_list.config}
+            added = models.keys() - self._models.keys()
+            self._models = models
+            self._update()
+            self._require(added)
+            self._label()
+
+    def update(self):
+        """Look at the disk once, load and unload."""
+        with self._updating:
+            self._update()
+
+    @contextlib.contextmanager
+    def servable(self, name, number=None, label=""):
+        """The Servable of a version, kept loaded inside the `with`; no number and no label: the newest that answers.
+
+        Raises:
+            ServingError: NOT_FOUND; INVALID_ARGUMENT for an unknown label.
+        """
+        if label:
+            number = self.number(name, label)
+        version, servable = self._acquire(name, number)
+        try:
+            yield servable
+        finally:
+            version.release()
+
+    def versions(self, name) -> list:
+        """The Versions of a model, the newest first; also those that failed or have ended."""
+        numbered = self._versions.get(name, {})
+        return [numbered[number] for number in sorted(numbered, reverse=True)]
+
+    def number(self, name, label) -> int:
+        """The version that a label stands for; INVALID_ARGUMENT if there is no such label."""
+        try:
+            return self._labels[name][label]
+        except KeyError:
+            raise invalid_argument(f"Unrecognized servable version label: {label}") from None
+
+    def is_available(self, name, number=None) -> bool:
+        return any(version.state == State.AVAILABLE for version in self.versions(name) if number in (None, version.number))
+
+    def missing(self) -> list:
+        """Names of the models that have no version to answer."""
+        return [name for name in self._models if not self.is_available(name)]
+
+    def wait_until_available(self, timeout=None) -> bool:
+        """Wait until every model has a version to answer; whether it came so far in `timeout` seconds (None: however long)."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self.missing(), timeout)
+
+    def close(self):
+        """Unload everything, waiting for requests on their way."""
+        with self._updating:
+            for name in self._versions:
+                for version in self.versions(name):
+                    version.unload()
+
+    def _acquire(self, name, number):
+        for version in self.versions(name):
+            if number in (None, version.number):
+                servable = version.acquire()
+                if servable is not None:
+                    return version, servable
+        wanted = f"Latest({name})" if number is None else f"Specific({name}, {number})"
+        raise not_found(f"Servable not found for request: {wanted}")
+
+    def _update(self):
+        for name, model in self._models.items():
+            on_disk = model_config.versions_on_disk(model.base_path)
+            if on_disk is None:  # a disk that is away for a while unloads nothing
+                log.warning("warning: model %s: cannot read base path %s", name, model.base_path)
+            else:
+                self._update_model(name, on_disk, model_config.wanted_versions(model, on_disk))
+        for name in self._versions.keys() - self._models.keys():
+            self._unload(self.versions(name))
+        with self._changed:
+            self._changed.notify_all()
+
+    def _update_model(self, name, on_disk, wanted):
+        known = self._versions.get(name, {})
+        for number in wanted:
+            version = known.get(number)
+            if version is None or self._is_new_again(version, on_disk[number]):
+                version = Version(name, number, on_disk[number], self._load)
+                known = known | {number: version}  # readers see the old dict or the new one, never one that changes
+                self._versions[name] = known
+            if version.state == State.START or self._is_due(version):
+                version.load()
+        if not wanted or any(known[number].state == State.AVAILABLE for number in wanted):
+            self._unload(version for number, version in known.items() if number not in wanted)
+
+    def _is_new_again(self, version, path) -> bool:
+        """Whether a version that was unloaded, or stands elsewhere now, is wanted again."""
+        ended = version.state == State.END and version.error is None
+        return ended or (version.path != path and version.state != State.UNLOADING)
+
+    def _is_due(self, version) -> bool:
+        """Whether a version that failed to load is to be tried again."""
+        failed = version.state == State.END and version.error is not None
+        waited = time.monotonic() - version.last_attempt >= self._flags.load_retry_interval_micros / 1e6
+        return failed and waited and version.attempts <= self._flags.max_num_load_retries
+
+    def _unload(self, versions):
+        """Each in a thread of its own: one that still answers must not hold up the loading of others."""
+        for version in versions:
+            if version.state == State.AVAILABLE:
+                threading.Thread(target=version.unload, name=f"unload-{version.name}-{version.number}", daemon=True).start()
+
+    def _require(self, names):
+        missing = [name for name in sorted(names) if not self.is_available(name)]
+        if missing:
+            reasons = "".join(f"{{{reason}}}, " for name in missing for reason in self._reasons(name))
+            raise ServingError(grpc.StatusCode.UNKNOWN, f"{len(missing)} model(s) did not become available: {{{reasons}}}")
+
+    def _reasons(self, name):
+        failed = [version for version in self.versions(name) if version.error]
+        if not failed:
+            return [f"name: {name}: no version in {self._models[name].base_path}"]
+        return [f"name: {name} version: {version.number} due to error: {version.error}" for version in failed]
+
+    def _label(self):
+        self._labels = model_config.labels(
+            self._models.values(),
+            self._labels,
+            self.is_available,
+            allow_new=self._flags.allow_version_labels_for_unavailable_models,
+            allow_any=self._flags.force_allow_any_version_labels_for_unavailable_models,
+        )

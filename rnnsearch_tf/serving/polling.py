@@ -1,0 +1,36 @@
+"""Something done again and again until it is stopped."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+log = logging.getLogger("rnnsearch_tf")
+
+
+class Poller:
+    """Calls a function every so many seconds in a thread; what it raises is logged and the next call comes all the same.
+
+    Args:
+        name: what it looks for, for the log.
+        seconds: between the end of a call and the next.
+        function: without arguments.
+    """
+
+    def __init__(self, name, seconds, function):
+        self._name, self._seconds, self._function = name, seconds, function
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"poll-{name}", daemon=True)
+        self._thread.start()
+
+    def stop(self):
+        """Ends after the call that is running, and waits for it."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self):
+        while not self._stopped.wait(self._seconds):
+            try:
+                self._function()
+            except Exception as error:  # the server goes on with what it has
+                log.error("error: looking for new %s: %s", self._name, error)

@@ -1,0 +1,82 @@
+"""TensorProto ↔ np.ndarray, with the typed fields that clients of tensorflow_model_server read."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf.serving.errors import invalid_argument
+
+MOST_FILLED_BYTES = 64 << 20
+"""A tensor may give one value for all of its shape; beyond this size a few bytes are not taken to mean so much memory."""
+
+_FIELDS = {
+    np.dtype(np.float32): "float_val",
+    np.dtype(np.float64): "double_val",
+    np.dtype(np.int64): "int64_val",
+    np.dtype(np.uint64): "uint64_val",
+    np.dtype(np.uint32): "uint32_val",
+    np.dtype(np.bool_): "bool_val",
+    **{np.dtype(kind): "int_val" for kind in (np.int32, np.int16, np.int8, np.uint16, np.uint8)},
+    **{np.dtype(kind): "half_val" for kind in (np.float16, tf.bfloat16.as_numpy_dtype)},
+}
+
+
+def to_array(name, tensor) -> np.ndarray:
+    """The array of a TensorProto; strings come as bytes in an object array.
+
+    Args:
+        name: the input's name, for the error.
+        tensor: TensorProto; fewer values than its shape has: the last one fills the rest.
+
+    Raises:
+        ServingError: INVALID_ARGUMENT, no such tensor can be.
+    """
+    try:
+        _check(tensor)
+        return tf.make_ndarray(tensor)
+    except (TypeError, ValueError, KeyError, OverflowError, MemoryError):
+        raise invalid_argument(f"tensor parsing error: {name}") from None
+
+
+def _check(tensor):
+    sizes = [dimension.size for dimension in tensor.tensor_shape.dim]
+    if tensor.tensor_shape.unknown_rank or any(size < 0 for size in sizes):
+        raise ValueError("a shape that is not known")
+    dtype = tf.dtypes.as_dtype(tensor.dtype)
+    if dtype in (tf.variant, tf.resource) or dtype._is_ref_dtype:
+        raise TypeError("no data")
+    elements = math.prod(sizes)
+    if elements * max(dtype.size or 1, 1) > MOST_FILLED_BYTES and tensor.ByteSize() < elements:
+        raise ValueError("too large")
+
+
+def to_proto(array):
+    """The TensorProto of an array, its values in the typed field."""
+    array = np.asarray(array)
+    if array.dtype not in _FIELDS:
+        if array.dtype.kind in "OSU":
+            return _strings(array)
+        return tf.make_tensor_proto(array)  # complex and quantized numbers
+    proto = tf.make_tensor_proto(np.zeros(0, array.dtype), shape=[0])
+    _set_shape(proto, array.shape)
+    values = array.reshape(-1)
+    if _FIELDS[array.dtype] == "half_val":
+        values = values.view(np.uint16)
+    getattr(proto, _FIELDS[array.dtype]).extend(values.tolist())
+    return proto
+
+
+def _strings(array):
+    proto = tf.make_tensor_proto([], dtype=tf.string)
+    _set_shape(proto, array.shape)
+    proto.string_val.extend(value if isinstance(value, bytes) else str(value).encode() for value in array.reshape(-1))
+    return proto
+
+
+def _set_shape(proto, shape):
+    del proto.tensor_shape.dim[:]
+    for size in shape:
+        proto.tensor_shape.dim.add(size=size)

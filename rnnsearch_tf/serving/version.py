@@ -1,0 +1,76 @@
+"""One version of a model through its life: START, LOADING, AVAILABLE, UNLOADING, END."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from tensorflow_serving.apis import get_model_status_pb2
+
+from rnnsearch_tf.serving.errors import ServingError
+
+log = logging.getLogger("rnnsearch_tf")
+State = get_model_status_pb2.ModelVersionStatus.State
+
+
+class Version:
+    """A version, whether it has been loaded or not.
+
+    Args:
+        name, number, path: which.
+        load: function of (name, number, path) that returns a Servable.
+
+    Attributes:
+        state: a State.
+        error: ServingError of the last attempt to load it, or None.
+        attempts: how often loading was tried.
+    """
+
+    def __init__(self, name, number, path, load):
+        self.name, self.number, self.path = name, number, path
+        self.state, self.error = State.START, None
+        self.attempts, self.last_attempt = 0, 0.0
+        self._load = load
+        self._servable = None
+        self._users = 0
+        self._unused = threading.Condition()
+
+    def load(self):
+        """Load it; whether it answers now. The error of a failure is kept."""
+        self.state = State.LOADING
+        self.attempts, self.last_attempt = self.attempts + 1, time.monotonic()
+        try:
+            self._servable = self._load(self.name, self.number, self.path)
+        except ServingError as error:
+            self.state, self.error = State.END, error
+            log.error("error: model %s version %d did not load: %s", self.name, self.number, error.message)
+            return False
+        self.state, self.error = State.AVAILABLE, None
+        log.info("model %s version %d is available", self.name, self.number)
+        return True
+
+    def acquire(self):
+        """Its Servable, to be given back by `release`; None if it does not answer any more."""
+        with self._unused:
+            if self.state != State.AVAILABLE:
+                return None
+            self._users += 1
+            return self._servable
+
+    def release(self):
+        with self._unused:
+            self._users -= 1
+            self._unused.notify_all()
+
+    def unload(self):
+        """Take no new request; end when the last one has ended. Waits for it."""
+        with self._unused:
+            if self.state != State.AVAILABLE:
+                return
+            self.state = State.UNLOADING
+            self._unused.wait_for(lambda: not self._users)
+            servable, self._servable = self._servable, None
+        servable.close()
+        self.state = State.END
+        log.info("model %s version %d is unloaded", self.name, self.number)
