@@ -16,7 +16,9 @@ CORE = [
     "keras-nlp>=0.21",
     "sacrebleu>=2.4,<3",
     "pyyaml>=6",
+    "tqdm>=4.60",
     "tensorflow-serving-api>=2.21,<2.22",
+    "grpcio-health-checking>=1.71",
     "waitress>=3,<4",  # the embedded server's HTTP
 ]
 EXTRAS = {
