@@ -1,0 +1,165 @@
+"""How a version comes into being: whole, checked, or not at all."""
+
+import os
+import pathlib
+import shutil
+
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.cli.main import run as rnnsearch
+from rnnsearch_tf.config import SearchConfig
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.export import writer
+from rnnsearch_tf.export.operations import check_operations, operations
+from rnnsearch_tf.export.profile import load_profile
+
+ROOT = pathlib.Path(__file__).parents[2]
+LITTLE = ["signatures=[translate]", "warmup_requests=1"]
+
+
+def entries(folder):
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+def versions(folder):
+    return [name for name in entries(folder) if name.isdigit()]
+
+
+def test_an_existing_version_is_never_overwritten(run_folder, exported, capsys):
+    before = {path: path.stat().st_mtime_ns for path in exported.rglob("*")}
+    assert rnnsearch(["export", "--model", str(run_folder), "--output", str(exported.parent), "--version", "1"]) == 1
+    assert "expected a version that is not there yet" in capsys.readouterr().err
+    assert {path: path.stat().st_mtime_ns for path in exported.rglob("*")} == before
+
+
+@pytest.mark.parametrize("stop", [UserError("an answer differs"), KeyboardInterrupt(), OSError(28, "No space left on device")], ids=type)
+def test_a_failed_export_leaves_nothing(run_folder, tmp_path, monkeypatch, stop):
+    seen = []
+
+    def fails(folder, *_):
+        seen.extend(entries(folder.parent))
+        raise stop
+
+    monkeypatch.setattr(writer, "check_export", fails)
+    with pytest.raises(type(stop)):
+        writer.export(run_folder, tmp_path / "served", overrides=LITTLE)
+    assert len(seen) == 1 and not seen[0].isdigit()  # what a server would have seen meanwhile
+    assert entries(tmp_path / "served") == []
+
+
+def test_a_version_that_appears_meanwhile_is_kept(run_folder, tmp_path, monkeypatch):
+    def another(folder, *_):
+        (folder.parent / "1").mkdir()
+        (folder.parent / "1" / "theirs").touch()
+        return 0
+
+    monkeypatch.setattr(writer, "check_export", another)
+    with pytest.raises(UserError, match="never overwritten"):
+        writer.export(run_folder, tmp_path / "served", overrides=LITTLE)
+    assert entries(tmp_path / "served") == ["1"] and entries(tmp_path / "served" / "1") == ["theirs"]
+
+
+def test_the_next_version_is_the_highest_and_one(tmp_path):
+    for name in ("1", "10", "not-a-version", ".exporting-11-x"):
+        (tmp_path / name).mkdir()
+    assert writer._version_folder(tmp_path, None).name == "11"
+    assert writer._version_folder(tmp_path / "new", None).name == "1"
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="expected a folder"):
+        writer._version_folder(tmp_path / "file", None)
+
+
+def test_a_model_that_answers_otherwise_is_not_published(run_folder, tmp_path, monkeypatch):
+    """The weights change after they were stored: Python and export differ, and the fresh session tells."""
+
+    def spoil(translator, *_):
+        bias = translator.model.output_layer.b_softmax
+        bias.assign(-bias)
+
+    monkeypatch.setattr(writer, "cost_of_storage", spoil)
+    with pytest.raises(UserError, match="expected the Python model's answer"):
+        writer.export(run_folder, tmp_path / "served", overrides=LITTLE)
+    assert versions(tmp_path / "served") == []
+
+
+def test_the_whole_export_is_there_and_readable(exported, run_folder):
+    assert entries(exported.parent) == ["1"]
+    assert {"saved_model.pb", "variables", "model_card.md", "assets.extra"} <= set(entries(exported))
+    assert os.stat(exported).st_mode & 0o055 == 0o055
+    card = (exported / "model_card.md").read_text(encoding="utf-8")
+    assert "beam_size: 3" in card and "answers of a fresh session equal to the Python model's" in card
+
+
+def test_only_operations_of_the_stock_server(exported, tmp_path):
+    check_operations(exported)
+    assert {"HashTableV2", "NormalizeUTF8", "Assert"} <= operations(exported)
+
+    class InPython(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+        def lower(self, text):
+            return {"lower": tf.numpy_function(lambda text: text, [text], tf.string)}
+
+    module = InPython()
+    tf.saved_model.save(module, str(tmp_path / "python"), signatures=module.lower)
+    with pytest.raises(UserError, match="PyFunc"):
+        check_operations(tmp_path / "python")
+
+    shutil.copytree(exported, tmp_path / "foreign")
+    path = tmp_path / "foreign" / "saved_model.pb"
+    path.write_bytes(path.read_bytes().replace(b"NormalizeUTF8", b"NormalizeUTF9"))
+    with pytest.raises(UserError, match="NormalizeUTF9"):
+        check_operations(tmp_path / "foreign")
+
+
+@pytest.mark.parametrize(
+    "override, message",
+    [
+        ("signatures=[score]", "expected translate among them"),
+        ("signatures=[translate, translat]", "did you mean translate"),
+        ("signatures=translate", "expected a list"),
+        ("signatures=[]", "expected a list"),
+        ("signatures=[translate, translate]", "expected each once"),
+        ("search.nbest=13", "at most search.beam_size"),
+        ("search.search_again=true", "expected false"),
+        ("wheights=int8", "did you mean weights"),
+        ("weights=int4", "did you mean int8"),
+        ("search.beam=3", "did you mean search.beam_size"),
+        ("maximum_source_length=0", "at least 1"),
+    ],
+)
+def test_impossible_profiles(override, message):
+    with pytest.raises(UsageError, match=message):
+        load_profile(SearchConfig(), overrides=[override])
+
+
+def test_shipped_profiles_load():
+    paths = sorted((ROOT / "export").glob("*.yaml"))
+    assert len(paths) >= 4
+    for path in paths:
+        load_profile(SearchConfig(), path)
+
+
+def test_a_profile_starts_from_the_runs_own_search():
+    profile = load_profile(SearchConfig(beam_size=7, length_penalty=0.5, nbest=2), overrides=["search.beam_size=9"])
+    assert (profile.search.beam_size, profile.search.length_penalty, profile.search.nbest) == (9, 0.5, 2)
+    assert load_profile(SearchConfig(beam_size=3)).search.nbest == 3
+
+
+@pytest.mark.parametrize(
+    "arguments, code, message",
+    [
+        (["--output", "x"], 2, "--model"),
+        (["--model", "nowhere", "--output", "x"], 1, "expected a RUN folder"),
+        (["--model", "{run}", "--output", "{out}", "--version", "none"], 2, "expected a whole number"),
+        (["--model", "{run}", "--output", "{out}", "--profile", "nowhere.yaml"], 2, "expected a YAML configuration file"),
+        (["--model", "{run}", "--output", "{out}", "--profil", "x"], 2, "did you mean --profile"),
+        (["--model", "{run}", "--output", "{out}", "--set", "weights"], 2, "expected section.key=value"),
+    ],
+)
+def test_wrong_usage(run_folder, tmp_path, capsys, arguments, code, message):
+    words = [word.format(run=run_folder, out=tmp_path / "served") for word in arguments]
+    assert rnnsearch(["export", *words]) == code
+    captured = capsys.readouterr()
+    assert message in captured.err and not captured.out
+    assert not versions(tmp_path / "served")
