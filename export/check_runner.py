@@ -44,14 +44,11 @@ def write_tiny_model(folder):
 
 def session_answers(saved_model, signature, output):
     """The output for LINES, by a Session of Python: what the runner's are compared with."""
-    import tensorflow as tf
-    import tensorflow_text  # noqa: F401  registers its ops
+    from rnnsearch_tf.export.session import SessionModel
 
-    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        meta_graph = tf.compat.v1.saved_model.load(session, ["serve"], str(saved_model))
-        definition = meta_graph.signature_def[signature]
-        (source,) = definition.inputs.values()
-        return session.run(definition.outputs[output].name, {source.name: LINES}).tolist()
+    model = SessionModel(saved_model)
+    (source,) = model.signatures[signature].inputs
+    return model(signature, **{source: LINES})[output].tolist()
 
 
 def runner_answers(runner, saved_model, signature, output):

@@ -53,6 +53,11 @@ def test_make_check(runner):
     assert "startup " in result.stdout and " lines in 3 calls" in result.stdout
 
 
+def test_an_exported_model(runner, check_runner, exported):
+    """The real thing: text handling, beam search and unknown words in the runner's process; compare() exits where they differ."""
+    check_runner.compare(runner, exported, "serving_default", "translation")
+
+
 def test_answers_by_hand(runner, check_runner, tiny_model):
     """Ids of the words in the tiny model's table, 4 for any other; scores are sums of their weights."""
     ops = check_runner.text_ops()
