@@ -161,11 +161,22 @@ class Fuzzer:
             self.improper.append(f"{kind}: {description}")
 
     def _predict_request(self):
+        if self.random.random() < 0.3:
+            return self._right_request()
         request = predict_pb2.PredictRequest(output_filter=self._some(["y", "translation", self._word()], 0.2))
         self._fill_spec(request.model_spec)
         names = INPUTS.get(request.model_spec.signature_name, ["x"])
         for name in names if self.random.random() < 0.8 else self._some([*names, "text", self._word()]):
             self._fill_tensor(request.inputs[name])
+        return request
+
+    def _right_request(self):
+        name, dtype, signature = self.random.choice([("text", types_pb2.DT_STRING, ""), ("x", types_pb2.DT_FLOAT, "half_plus")])
+        request = predict_pb2.PredictRequest(model_spec={"name": self.model, "signature_name": signature})
+        tensor = request.inputs[name]
+        tensor.dtype = dtype
+        tensor.tensor_shape.dim.add(size=self.random.randint(0, 4))
+        getattr(tensor, FIELDS[dtype]).extend(self._value(dtype) for _ in range(tensor.tensor_shape.dim[0].size))
         return request
 
     def _fill_spec(self, spec):
@@ -200,6 +211,8 @@ class Fuzzer:
         return self.random.choice([0, -1, 2**31 - 1])
 
     def _json_text(self) -> bytes:
+        if self.random.random() < 0.2:
+            return json.dumps({"instances": ["a", "\u00e9" * self._length()]}).encode()
         document = {self.random.choice(["instances", "inputs", "inputs", self._word()]): self._json_value(0)}
         if self.random.random() < 0.6:
             document["signature_name"] = self.random.choice([*SIGNATURES, self._word(), 1, None])

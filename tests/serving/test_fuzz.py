@@ -1,0 +1,56 @@
+"""Whatever is sent, the server gives a proper status, goes on, and does not grow.
+
+    RNNSEARCH_FUZZ=10000 python -m pytest tests/serving/test_fuzz.py -s      the long run, with its figures
+"""
+
+import collections
+import os
+import re
+import time
+
+import pytest
+from serving.fuzzing import Fuzzer
+
+from rnnsearch_tf.serving.client import Client
+
+COUNT = int(os.environ.get("RNNSEARCH_FUZZ", "1500"))
+SEED = int(os.environ.get("RNNSEARCH_FUZZ_SEED", "1"))
+MOST_GROWTH = 64  # MiB of the process, from the middle of the run to its end; a leak of one huge string in ten shows
+
+
+@pytest.mark.parametrize("batching", [False, True], ids=["plain", "batching"])
+def test_whatever_is_sent(toy_base, batching):
+    from rnnsearch_tf.serving.flags import FREE, Flags
+    from rnnsearch_tf.serving.server import Server
+
+    flags = Flags(model_name="toy", model_base_path=str(toy_base), port=FREE, rest_api_port=FREE, enable_batching=batching)
+    with Server(flags) as server:
+        server.wait_until_available(60)
+        address = f"127.0.0.1:{server.grpc_port}"
+        fuzzer = Fuzzer(address, f"127.0.0.1:{server.rest_port}", "toy", SEED)
+        started = time.monotonic()
+        fuzzer.send(COUNT // 4)
+        middle = resident_mebibytes()
+        fuzzer.send(COUNT // 4)
+        growth = resident_mebibytes() - middle
+        fuzzer.close()
+        with Client(address, "toy", deadline=20) as client:
+            assert client.translate(["still there"]) == ["v2:still there"]
+    report(fuzzer, growth, time.monotonic() - started)
+    assert not fuzzer.improper, "\n".join(fuzzer.improper[:10])
+    kinds = collections.Counter(kind for kind, _ in fuzzer.outcomes.elements())
+    assert set(kinds) >= {"predict", "garbage", "damaged", "information", "reload", "json", "paths", "bad_http"}
+    assert fuzzer.outcomes["predict", "OK"] and fuzzer.outcomes["json", 200]  # some of it comes through
+    assert growth < MOST_GROWTH
+
+
+def resident_mebibytes() -> float:
+    with open("/proc/self/status") as status:
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status.read()).group(1)) / 1024
+
+
+def report(fuzzer, growth, seconds):
+    """What came back, for those who run it with -s."""
+    print(f"\n{sum(fuzzer.outcomes.values())} requests in {seconds:.0f} s, {growth:+.1f} MiB in the second half, seed {SEED}")
+    for (kind, status), count in sorted(fuzzer.outcomes.items(), key=str):
+        print(f"  {kind:12} {status!s:20} {count}")
