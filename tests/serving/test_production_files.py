@@ -6,13 +6,18 @@ import re
 import shutil
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+import grpc
 import pytest
 import tensorflow as tf
 import yaml
 from google.protobuf import text_format
 from tensorflow_serving.config import model_server_config_pb2
+
+from rnnsearch_tf.serving import config_files
+from rnnsearch_tf.serving.flags import FIELDS
 
 FOLDER = pathlib.Path(__file__).parents[2] / "serving"
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]["serving"]
@@ -38,6 +43,30 @@ def test_models_config():
     assert (model.name, model.base_path, model.model_platform) == ("rnnsearch", "/models/rnnsearch", "tensorflow")
     versions = list(model.model_version_policy.specific.versions)
     assert versions and set(model.version_labels.values()) <= set(versions)
+
+
+def test_batching_config():
+    batching = config_files.read_batching(FOLDER / "batching.config")
+    assert batching.max_batch_size.value == 64 and batching.batch_timeout_micros.value == 5000
+    assert batching.max_enqueued_batches.value == 16
+    assert str(batching.num_batch_threads.value) == flags(CONTAINER["args"])["tensorflow_inter_op_parallelism"]
+    assert not batching.allowed_batch_sizes and not batching.pad_variable_length_inputs
+
+
+def test_monitoring_config():
+    prometheus = config_files.read_monitoring(FOLDER / "monitoring.config").prometheus_config
+    assert prometheus.enable
+    scraped = DEPLOYMENT["spec"]["template"]["metadata"]["annotations"]
+    assert prometheus.path == scraped["prometheus.io/path"]
+    assert scraped["prometheus.io/port"] == flags(CONTAINER["args"])["rest_api_port"]
+
+
+def test_the_embedded_server_knows_every_flag():
+    readme = (FOLDER / "README.md").read_text()
+    named = {name.replace("-", "_") for name in re.findall(r"--([a-z_-]+)", readme.split("rnnsearch serve ")[1].split("\n\n")[0])}
+    assert len(named) > 5
+    for name in named | set(flags(COMPOSE["command"])):
+        assert name in FIELDS, name
 
 
 def test_image_is_pinned_to_our_tensorflow():
@@ -134,7 +163,29 @@ def test_health_check_of_the_container(state, healthy):
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
 class TestCertificates:
-    """make_certificates.sh; that the embedded server takes what it writes is tested with TLS."""
+    """make_certificates.sh, tried on a server of grpc's own."""
+
+    @pytest.mark.parametrize("mutual", [False, True], ids=["server", "mutual"])
+    def test_a_client_connects_by_every_name_given(self, tmp_path, mutual):
+        assert self.make(tmp_path, *["--mutual"] * mutual, "localhost", "127.0.0.1").returncode == 0
+        config = config_files.read_ssl(tmp_path / "ssl.config")
+        assert config.client_verify == mutual == bool(config.custom_ca)
+        pairs = [(config.server_key.encode(), config.server_cert.encode())]
+        server = grpc.server(ThreadPoolExecutor(1))
+        port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials(pairs, config.custom_ca.encode() or None, mutual))
+        server.start()
+        authority, key, certificate = ((tmp_path / name).read_bytes() for name in ("ca.crt", "client.key", "client.crt"))
+        for host in ("localhost", "127.0.0.1"):
+            assert self.connects(f"{host}:{port}", grpc.ssl_channel_credentials(authority, key, certificate))
+        assert self.connects(f"localhost:{port}", grpc.ssl_channel_credentials(authority)) == (not mutual)
+        server.stop(0)
+
+    def connects(self, address, credentials):
+        """Whether a call gets as far as the server, which has no methods."""
+        with grpc.secure_channel(address, credentials) as channel, pytest.raises(grpc.RpcError) as error:
+            channel.unary_unary("/nothing")(b"", timeout=10)
+        assert error.value.code() in (grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.UNAVAILABLE)
+        return error.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
     def make(self, folder, *words):
         environment = {"PATH": "/usr/bin:/bin:/usr/local/bin", "TLS_FOLDER": str(folder)}

@@ -1,0 +1,125 @@
+"""The server under test: the embedded one, or the one that the environment names.
+
+    RNNSEARCH_SERVER   host:port of gRPC
+    RNNSEARCH_REST     host:port of REST
+    RNNSEARCH_MODELS   the folder of write_models.py as that server sees it; without it the tests of reloading are skipped
+
+serving/README.md says how to start tensorflow_model_server for it.
+"""
+
+import http.client
+import json
+import os
+from typing import NamedTuple
+
+import grpc
+import pytest
+import tensorflow as tf
+from serving.conformance.write_models import write_models
+from tensorflow.core.framework.tensor_pb2 import TensorProto
+from tensorflow_serving.apis import model_pb2, model_service_pb2_grpc, predict_pb2, prediction_service_pb2_grpc
+
+PATIENCE = 30  # seconds for any one answer
+
+
+class Address(NamedTuple):
+    """Where the server answers, and where it finds the models (None: unknown)."""
+
+    grpc: str
+    rest: str
+    models: str | None
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory):
+    if "RNNSEARCH_SERVER" in os.environ:
+        yield Address(os.environ["RNNSEARCH_SERVER"], os.environ["RNNSEARCH_REST"], os.environ.get("RNNSEARCH_MODELS"))
+        return
+    folder = tmp_path_factory.mktemp("conformance")
+    with embedded_server(write_models(folder)) as server:
+        yield Address(f"127.0.0.1:{server.grpc_port}", f"127.0.0.1:{server.rest_port}", str(folder.resolve()))
+
+
+def embedded_server(config):
+    """The embedded server, started as serving/README.md starts the stock one."""
+    from rnnsearch_tf.serving.flags import FREE, Flags
+    from rnnsearch_tf.serving.server import Server
+
+    return Server(Flags(port=FREE, rest_api_port=FREE, model_config_file=str(config), max_num_load_retries=0,
+                        allow_version_labels_for_unavailable_models=True, enable_grpc_healthcheck_service=True))
+
+
+@pytest.fixture(scope="session")
+def channel(address):
+    with grpc.insecure_channel(address.grpc) as channel:
+        grpc.channel_ready_future(channel).result(timeout=PATIENCE)
+        yield channel
+
+
+@pytest.fixture(scope="session")
+def prediction(channel):
+    return prediction_service_pb2_grpc.PredictionServiceStub(channel)
+
+
+@pytest.fixture(scope="session")
+def management(channel):
+    return model_service_pb2_grpc.ModelServiceStub(channel)
+
+
+@pytest.fixture(scope="session")
+def predict(prediction):
+    """predict(inputs, …) → PredictResponse; the model is the toy unless told."""
+
+    def call(inputs, *, timeout=PATIENCE, output_filter=(), **fields):
+        request = predict_pb2.PredictRequest(model_spec=spec(**fields), output_filter=output_filter)
+        for name, values in inputs.items():
+            tensor = values if isinstance(values, TensorProto) else tf.make_tensor_proto(values)
+            request.inputs[name].CopyFrom(tensor)
+        return prediction.Predict(request, timeout=timeout)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def rest(address):
+    """rest(method, path, body=None) → (status, decoded JSON)."""
+
+    def ask(method, path, body=None):
+        connection = http.client.HTTPConnection(address.rest, timeout=PATIENCE)
+        text = body if isinstance(body, (bytes, str, type(None))) else json.dumps(body)
+        connection.request(method, path, text)
+        response = connection.getresponse()
+        answer = response.status, json.loads(response.read())
+        connection.close()
+        return answer
+
+    return ask
+
+
+def spec(name="toy", version=None, label=None, signature=""):
+    """A ModelSpec; name None: none at all."""
+    result = model_pb2.ModelSpec(name=name or "", signature_name=signature, version_label=label or "")
+    if version is not None:
+        result.version.value = version
+    return result
+
+
+class Refusal:
+    """`with refused(code, message): …`: the call in it fails with this gRPC status and a message that holds `message`."""
+
+    def __init__(self, code, message=""):
+        self.code, self.expected = getattr(grpc.StatusCode, code), message
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        assert isinstance(error, grpc.RpcError), f"expected {self.code}, the call came back with {error!r}"
+        assert (error.code(), self.expected in error.details()) == (self.code, True), error.details()
+        self.message = error.details()
+        return True
+
+
+@pytest.fixture(scope="session")
+def refused():
+    return Refusal

@@ -1,0 +1,186 @@
+"""PredictionService: shapes of answers, and the statuses of what is refused, as tensorflow_model_server has them."""
+
+import concurrent.futures
+import time
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from serving.conformance.conftest import spec
+from tensorflow.core.framework.tensor_pb2 import TensorProto
+from tensorflow_serving.apis import get_model_metadata_pb2, predict_pb2
+
+TEXT = {"text": ["a", "é"]}
+X = {"x": np.array([2.0, 4.0], np.float32)}
+
+
+def test_the_default_signature_of_the_latest_version(predict):
+    answer = predict(TEXT)
+    assert set(answer.outputs) == {"translation", "score", "source_truncated"}
+    assert tf.make_ndarray(answer.outputs["translation"]).tolist() == [b"v2:a", "v2:é".encode()]
+    assert tf.make_ndarray(answer.outputs["score"]).tolist() == [1.0, 2.0]
+    assert answer.model_spec.name == "toy"
+    assert answer.model_spec.version.value == 2
+    assert answer.model_spec.signature_name == "serving_default"
+
+
+def test_values_are_in_typed_fields(predict):
+    outputs = predict(TEXT).outputs
+    assert list(outputs["translation"].string_val) == [b"v2:a", "v2:é".encode()]
+    assert list(outputs["score"].float_val) == [1.0, 2.0]
+    assert list(outputs["source_truncated"].bool_val) == [False, False]
+    assert not any(tensor.tensor_content for tensor in outputs.values())
+    assert [dim.size for dim in outputs["score"].tensor_shape.dim] == [2]
+
+
+@pytest.mark.parametrize("choice, expected", [
+    ({"version": 1}, [3.0, 4.0]), ({"version": 2}, [4.0, 5.0]), ({"label": "stable"}, [3.0, 4.0]), ({}, [4.0, 5.0]),
+], ids=["version-1", "version-2", "label", "latest"])
+def test_which_version_answers(predict, choice, expected):
+    answer = predict(X, signature="half_plus", **choice)
+    assert list(answer.outputs["y"].float_val) == expected
+    assert answer.model_spec.signature_name == "half_plus"
+
+
+def test_every_type_there_and_back(predict):
+    values = {
+        "a_bytes": np.array([b"\x00\xff", b""], object), "b": np.array([True, False]), "i32": np.array([-1, 2], np.int32),
+        "i64": np.array([-(2**62), 1], np.int64), "f32": np.array([[1.5, np.inf], [-0.0, np.nan]], np.float32),
+        "f64": np.array([1e300, -1.0]), "u8": np.array([0, 255], np.uint8),
+    }
+    answer = predict(values, signature="echo")
+    for name, value in values.items():
+        np.testing.assert_array_equal(tf.make_ndarray(answer.outputs[name]), value)
+
+
+def test_tensor_content_is_accepted(predict):
+    content = tf.compat.v1.make_tensor_proto(0.0, shape=[0], dtype=tf.float32)
+    content.CopyFrom(TensorProto(
+        dtype=tf.float32.as_datatype_enum, tensor_shape=tf.TensorShape([2]).as_proto(), tensor_content=X["x"].tobytes()))
+    assert list(predict({"x": content}, signature="half_plus", version=1).outputs["y"].float_val) == [3.0, 4.0]
+
+
+def test_output_filter_chooses(predict):
+    assert set(predict(TEXT, output_filter=["score"]).outputs) == {"score"}
+
+
+@pytest.mark.parametrize("batch_size", [0, 1, 64])
+def test_batch_sizes(predict, batch_size):
+    answer = predict({"text": np.array(["ab"] * batch_size, object)})
+    assert list(answer.outputs["score"].float_val) in ([2.0] * batch_size, [2.0])  # a repeated value may be said once
+    assert answer.outputs["score"].tensor_shape.dim[0].size == batch_size
+
+
+def test_concurrent_requests_get_their_own_answers(predict):
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = pool.map(lambda number: predict({"text": [f"line {number}"]}).outputs["translation"].string_val[0], range(64))
+        assert list(answers) == [f"v2:line {number}".encode() for number in range(64)]
+
+
+def test_no_model_spec(prediction, refused):
+    with refused("INVALID_ARGUMENT", "Missing ModelSpec"):
+        prediction.Predict(predict_pb2.PredictRequest(), timeout=10)
+
+
+def test_no_model_name(predict, refused):
+    with refused("INVALID_ARGUMENT", "ModelSpec has no name specified."):
+        predict(TEXT, name=None, signature="serving_default")
+
+
+@pytest.mark.parametrize("choice, code, message", [
+    ({"name": "none"}, "NOT_FOUND", "Servable not found for request: Latest(none)"),
+    ({"version": 9}, "NOT_FOUND", "Servable not found for request: Specific(toy, 9)"),
+    ({"label": "beta"}, "INVALID_ARGUMENT", "Unrecognized servable version label: beta"),
+    ({"signature": "none"}, "FAILED_PRECONDITION", 'Serving signature key "none" not found.'),
+], ids=["model", "version", "label", "signature"])
+def test_nothing_of_that_name(predict, refused, choice, code, message):
+    with refused(code, message):
+        predict(TEXT, **choice)
+
+
+def test_missing_inputs(predict, refused):
+    with refused("INVALID_ARGUMENT", "input size does not match signature: 0!=1 len({}) != len({text}). "
+                                     "Sent extra: {}. Missing but required: {text}."):
+        predict({})
+
+
+def test_extra_inputs(predict, refused):
+    with refused("INVALID_ARGUMENT", "input size does not match signature: 2!=1") as refusal:
+        predict(TEXT | X)
+    assert "Sent extra: {x}. Missing but required: {}." in refusal.message
+
+
+def test_right_number_of_inputs_wrong_name(predict, refused):
+    with refused("INVALID_ARGUMENT", "sentence") as refusal:
+        predict({"sentence": ["a"]})
+    assert "alias" in refusal.message or "text" in refusal.message
+
+
+def test_wrong_dtype(predict, refused):
+    with refused("INVALID_ARGUMENT", "Expects arg[0] to be string but int64 is provided"):
+        predict({"text": np.array([1, 2], np.int64)})
+
+
+def test_malformed_tensor(predict, refused):
+    """Three values claimed, two bytes given."""
+    broken = TensorProto(
+        dtype=tf.float32.as_datatype_enum, tensor_shape=tf.TensorShape([3]).as_proto(), tensor_content=b"ab")
+    with refused("INVALID_ARGUMENT", "tensor parsing error: x"):
+        predict({"x": broken}, signature="half_plus")
+
+
+def test_bad_output_filter(predict, refused):
+    with refused("INVALID_ARGUMENT", "output tensor alias not found in signature: nothing"):
+        predict(TEXT, output_filter=["nothing"])
+
+
+def test_duplicate_output_filter(predict, refused):
+    with refused("INVALID_ARGUMENT", "duplicate output tensor alias: score"):
+        predict(TEXT, output_filter=["score", "score"])
+
+
+def test_what_the_graph_asserts_comes_back(predict, refused):
+    with refused("INVALID_ARGUMENT", "x must not be negative"):
+        predict({"x": np.array([-1.0], np.float32)}, signature="refuse")
+
+
+def test_long_messages_are_cut(predict, refused):
+    with refused("FAILED_PRECONDITION", 'Serving signature key "sss') as refusal:
+        predict(TEXT, signature="s" * 5000)
+    assert refusal.message.endswith("...TRUNCATED")
+    assert len(refusal.message) == 1024 + len("...TRUNCATED")
+
+
+def test_a_deadline_that_passes(predict, refused):
+    start = time.monotonic()
+    with refused("DEADLINE_EXCEEDED"):
+        predict({"x": np.zeros(1, np.float32), "seconds": np.full(1, 5, np.float32)}, signature="slow", timeout=0.3)
+    assert time.monotonic() - start < 4
+
+
+def metadata(prediction, fields, **choice):
+    request = get_model_metadata_pb2.GetModelMetadataRequest(model_spec=spec(**choice), metadata_field=fields)
+    return prediction.GetModelMetadata(request, timeout=10)
+
+
+def test_metadata(prediction):
+    answer = metadata(prediction, ["signature_def"], version=1)
+    assert (answer.model_spec.name, answer.model_spec.version.value) == ("toy", 1)
+    assert set(answer.metadata) == {"signature_def"}
+    signatures = get_model_metadata_pb2.SignatureDefMap()
+    assert answer.metadata["signature_def"].Unpack(signatures)
+    signature = signatures.signature_def["serving_default"]
+    assert signature.method_name == "tensorflow/serving/predict"
+    assert signature.inputs["text"].dtype == tf.string.as_datatype_enum
+    assert [dim.size for dim in signature.inputs["text"].tensor_shape.dim] == [-1]
+    assert set(signature.outputs) == {"translation", "score", "source_truncated"}
+
+
+@pytest.mark.parametrize("fields, choice, code", [
+    ([], {}, "INVALID_ARGUMENT"), (["weights"], {}, "INVALID_ARGUMENT"), (["signature_def"], {"name": None}, "INVALID_ARGUMENT"),
+    (["signature_def"], {"name": "none"}, "NOT_FOUND"), (["signature_def"], {"version": 9}, "NOT_FOUND"),
+    (["signature_def"], {"label": "beta"}, "INVALID_ARGUMENT"),
+], ids=["no-field", "unknown-field", "no-name", "unknown-model", "unknown-version", "unknown-label"])
+def test_metadata_refused(prediction, refused, fields, choice, code):
+    with refused(code):
+        metadata(prediction, fields, **choice)
