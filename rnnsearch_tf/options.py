@@ -50,12 +50,19 @@ class TextConfig:
 class DataConfig:
     """Where the pairs come from and how they are batched."""
 
-    corpus: str = option("files", "files: the four paths below; phrasebook: the built-in corpus", choices=("files", "phrasebook"))
+    corpus: str = option(
+        "files", "files: the four paths below; phrasebook: the built-in corpus; "
+        "phrase_table: the distinct pairs of a Moses phrase table, with the development files below",
+        choices=("files", "phrasebook", "phrase_table"),
+    )
     folder: str | None = option(None, "folder that the four paths are relative to; null: the current folder")
     train_source: str | None = option(None, "training text, source side, one sentence a line, plain or .gz")
     train_target: str | None = option(None, "training text, target side")
     development_source: str | None = option(None, "development text, source side")
     development_target: str | None = option(None, "development text, target side")
+    phrase_table: str | None = option(
+        None, "table of corpus: phrase_table, plain or .gz; its phrases are tokens, for tokenization: space"
+    )
     phrasebook_size: int = option(4_000, "training pairs of the built-in corpus", unit="pairs", minimum=10)
     phrasebook_seed: int = option(1, "seed of the built-in corpus", minimum=0)
     maximum_source_length: int = option(

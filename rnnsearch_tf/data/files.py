@@ -110,6 +110,12 @@ class Pairs:
             return cls(*phrasebook(size, data.phrasebook_seed, part), data.on_bad_line)
         if part not in ("train", "development"):
             raise UsageError(f"data: expected part train or development of a corpus in files, got {part!r}")
+        if data.corpus == "phrase_table" and part == "train":
+            from rnnsearch_tf.data.phrase_table import PhrasePairs  # which is built on this class
+
+            if data.phrase_table is None:
+                raise UsageError("data.phrase_table: expected a Moses phrase table, got none; set it")
+            return PhrasePairs(os.path.join(data.folder or "", data.phrase_table), data.on_bad_line)
         names = [f"{part}_source", f"{part}_target"]
         paths = [getattr(data, name) for name in names]
         if part == "development" and paths == [None, None]:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 import re
 
+from rnnsearch_tf.data.phrase_table import SEPARATOR, is_number, shown
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.text.lines import read_raw
 
-SEPARATOR = b" ||| "
 TEXT, FEATURES, SCORE = 1, 2, 3
 LINES_AT_ONCE = 2000
 """Hypotheses scored together (the last list of them whole): what bounds the memory."""
@@ -85,17 +84,17 @@ def parse(line, last=0, sentences=None) -> Entry:
     if len(fields) <= SCORE:
         raise UserError(f"{_EXPECTED}, got {len(fields)} field(s)")
     if not fields[0].strip().isdigit():
-        raise UserError(f"{_EXPECTED}, got the sentence number {_shown(fields[0])}; expected a whole number from 0")
+        raise UserError(f"{_EXPECTED}, got the sentence number {shown(fields[0])}; expected a whole number from 0")
     sentence = int(fields[0])
     if sentence < last:
         raise UserError(f"expected the sentences in order, got number {sentence} after {last}; sort the list by its first field")
     if sentences is not None and sentence >= sentences:
         raise UserError(f"expected a sentence number below {sentences}, as many as the other file has lines, got {sentence}")
-    if not _is_number(fields[SCORE]):
-        raise UserError(f"{_EXPECTED}, got the score {_shown(fields[SCORE])}; expected a number")
+    if not is_number(fields[SCORE]):
+        raise UserError(f"{_EXPECTED}, got the score {shown(fields[SCORE])}; expected a number")
     for word in fields[FEATURES].split():
-        if not word.endswith((b"=", b":")) and not _is_number(word.rpartition(b"=")[2]):
-            raise UserError(f"expected features `Name= number …`, got {_shown(word)}")
+        if not word.endswith((b"=", b":")) and not is_number(word.rpartition(b"=")[2]):
+            raise UserError(f"expected features `Name= number …`, got {shown(word)}")
     return Entry(sentence, fields)
 
 
@@ -162,14 +161,3 @@ def _with_score(entry, score) -> Entry:
 
 def _with_field(entry, place, field) -> Entry:
     return Entry(entry.sentence, (*entry.fields[:place], field, *entry.fields[place + 1 :]))
-
-
-def _is_number(text) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
-def _shown(text) -> str:
-    return repr(text.decode("utf-8", "replace"))

@@ -8,20 +8,7 @@ remembers, whether a quotation is open, is a count of the quotes so far.
 import tensorflow as tf
 
 from rnnsearch_tf.text.characters import ALPHA, CURRENCY, EAST_ASIAN, IDEOGRAPH, SPACE
-
-_UNESCAPE = [  # text that Moses has escaped, in the order of detokenizer.perl
-    (" @-@ ", "-"),
-    ("&bar;|&#124;", "|"),
-    ("&lt;", "<"),
-    ("&gt;", ">"),
-    ("&bra;", "["),
-    ("&ket;", "]"),
-    ("&quot;", '"'),
-    ("&apos;", "'"),
-    ("&#91;", "["),
-    ("&#93;", "]"),
-    ("&amp;", "&"),
-]
+from rnnsearch_tf.text.escapes import ESCAPES
 
 
 def detokenize(tokens, language):
@@ -53,7 +40,7 @@ def unescape(tokens):
     texts = tf.strings.reduce_join(tokens, axis=1, separator=" ")
     texts = tf.strings.regex_replace(texts, f"[{SPACE}]+", " ")
     texts = tf.strings.join([" ", texts, " "])
-    for escaped, plain in _UNESCAPE:
+    for escaped, plain in ESCAPES:
         texts = tf.strings.regex_replace(texts, escaped, plain)
     return tf.strings.split(texts)
 

@@ -18,7 +18,10 @@ def write_model_card(run, config, model, state) -> None:
         state: TrainingState at the end.
     """
     data, training = config.data, config.training
-    text = "the built-in phrasebook" if data.corpus == "phrasebook" else f"`{data.train_source}` and `{data.train_target}`"
+    text = {
+        "phrasebook": "the built-in phrasebook", "phrase_table": f"the distinct pairs of `{data.phrase_table}`",
+        "files": f"`{data.train_source}` and `{data.train_target}`",
+    }[data.corpus]
     bleu = "none: no development text" if state.best_bleu is None else (
         f"{state.best_bleu:.2f} (sacreBLEU 13a{', without case' if config.target.lowercase else ''}, "
         f"the first {training.evaluate_sentences:,} sentences at most, beam {training.evaluate_beam_size})"

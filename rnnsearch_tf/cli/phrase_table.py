@@ -1,0 +1,48 @@
+"""Add the model's score to a Moses phrase table, `source ||| target ||| scores ||| …`.
+
+Two numbers come behind the scores of each line, everything else stays as it is:
+  p      the model's probability of the target phrase given the source phrase, the end
+         symbol included, not length-normalized
+  e^n    n is the number of words, of both phrases, that the model does not know
+Moses takes the logarithm of every score: its features are log p (natural) and n.
+
+Each distinct pair is scored once. The table is checked before anything is scored, read
+as a stream, and OUT appears once it is whole. The phrases are Moses tokens, escaped or
+not. Standard output has the line for the section [feature] of moses.ini; the weights of
+TranslationModel0 in its section [weight] become two more.
+"""
+
+import os
+import sys
+
+from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.cli.shared import add_model, load_translator, whole_number
+
+
+def arguments(parser):
+    add_model(parser)
+    parser.add_argument("--batch-size", metavar="N", default="256", help="pairs scored at once (default: %(default)s)")
+    parser.add_argument("table", metavar="IN", help="phrase table, plain or .gz")
+    parser.add_argument("output", metavar="OUT", help="the table with the new scores (.gz: compressed)")
+
+
+def run(arguments):
+    batch_size = whole_number(arguments.batch_size, "--batch-size", minimum=1)
+    from rnnsearch_tf.smt.phrase_table import NEW_SCORES, PhraseTable, moses_ini_line
+
+    table = PhraseTable(arguments.table)
+    translator = load_translator(arguments)
+    from tqdm import tqdm
+
+    from rnnsearch_tf.smt.files import whole_file
+
+    def force(sources, targets):
+        return translator.force(sources, targets, batch_size, tokenized=True)
+
+    interval = 0.5 if sys.stderr.isatty() else 60  # a log needs no bar twice a second
+    with whole_file(arguments.output) as output, tqdm(total=table.lines, unit="line", mininterval=interval) as bar:
+        for line in table.scored(force):
+            output.write(line)
+            bar.update()
+    with Output() as output:
+        output.write([moses_ini_line(os.path.abspath(arguments.output), table.scores + NEW_SCORES)])
