@@ -27,6 +27,7 @@ VERBS = {
     "oracle": "BLEU of an n-best list and of the best choice from it",
     "evaluate": "BLEU and chrF against a reference translation",
     "align": "word alignments of sentence pairs",
+    "aer": "error rate of alignments against links made by hand",
     "plot-attention": "pictures of the alignments (Figure 3)",
     "sample": "draw translations at random from the model",
     "export": "a SavedModel for TensorFlow Serving, text in and text out",

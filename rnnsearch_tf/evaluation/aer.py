@@ -1,0 +1,82 @@
+"""Alignment error rate against links made by hand (Och and Ney 2003)."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from rnnsearch_tf.errors import UserError
+
+_LINK = re.compile(r"(\d+)([-p])(\d+)")
+
+
+@dataclasses.dataclass
+class LinkCounts:
+    """Links counted over a corpus: A of the hypothesis, S sure and P possible ones (the sure ones among them) of the gold.
+
+    Example:
+        >>> counts = LinkCounts()
+        >>> counts.add(*gold_links("0-0 1p2"), hypothesis_links("0-0 1-2 2-2"))
+        >>> round(counts.error_rate, 3), round(counts.precision, 3), counts.recall
+        (0.25, 0.667, 1.0)
+    """
+
+    sentences: int = 0
+    hypothesis: int = 0  # |A|
+    sure: int = 0  # |S|
+    sure_found: int = 0  # |A ∩ S|
+    possible_found: int = 0  # |A ∩ P|
+
+    def add(self, sure, possible, hypothesis):
+        """Count a sentence; each argument is a set of (source, target), `possible` with or without the sure ones."""
+        self.sentences += 1
+        self.hypothesis += len(hypothesis)
+        self.sure += len(sure)
+        self.sure_found += len(hypothesis & sure)
+        self.possible_found += len(hypothesis & (possible | sure))
+
+    @property
+    def error_rate(self) -> float:
+        """AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|); 0 where there are no links at all."""
+        return 1 - _share(self.sure_found + self.possible_found, self.hypothesis + self.sure)
+
+    @property
+    def precision(self) -> float:
+        """|A ∩ P| / |A|; 1 where the hypothesis has no links."""
+        return _share(self.possible_found, self.hypothesis)
+
+    @property
+    def recall(self) -> float:
+        """|A ∩ S| / |S|; 1 where the gold has no sure links."""
+        return _share(self.sure_found, self.sure)
+
+
+def gold_links(line):
+    """(sure, possible) of a line such as ``0-0 1p2``: sets of (source, target).
+
+    Raises:
+        UserError: a word is no link.
+    """
+    links = list(_links(line, "links `1-2` (sure) or `1p2` (possible)", "-p"))
+    return tuple({(source, target) for source, kind, target in links if kind == wanted} for wanted in "-p")
+
+
+def hypothesis_links(line):
+    """The links of a Pharaoh line such as ``0-0 1-2``: a set of (source, target).
+
+    Raises:
+        UserError: a word is no link.
+    """
+    return {(source, target) for source, _, target in _links(line, "links `1-2`", "-")}
+
+
+def _links(line, expected, kinds):
+    for word in line.split():
+        match = _LINK.fullmatch(word)
+        if match is None or match[2] not in kinds:
+            raise UserError(f"expected {expected}, separated by spaces, got {word!r}")
+        yield int(match[1]), match[2], int(match[3])
+
+
+def _share(part, whole) -> float:
+    return part / whole if whole else 1.0
