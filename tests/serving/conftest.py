@@ -1,5 +1,7 @@
 """What the servers' tests share: base paths of tiny SavedModels, written once."""
 
+import contextlib
+
 import pytest
 
 
@@ -12,3 +14,18 @@ def toy_base(tmp_path_factory):
     for version in (1, 2):
         write_toy(base, version)
     return base
+
+
+@pytest.fixture
+def served():
+    """served(base, **flags) → a running Server of the model `toy` on free ports; stopped after the test."""
+    from rnnsearch_tf.serving.flags import FREE, Flags
+    from rnnsearch_tf.serving.server import Server
+
+    with contextlib.ExitStack() as stack:
+
+        def start(base, **flags):
+            flags = {"port": FREE, "rest_api_port": 0, "file_system_poll_wait_seconds": 0.02} | flags
+            return stack.enter_context(Server(Flags(model_name="toy", model_base_path=str(base), **flags)))
+
+        yield start
