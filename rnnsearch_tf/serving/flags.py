@@ -8,6 +8,7 @@ a port of -1 takes a free one.
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import logging
 
@@ -40,7 +41,7 @@ class Flags:
     model_base_path: str = flag("", "folder with a numbered folder for each version")
     model_config_file: str = flag("", "file with a ModelServerConfig: several models, version policies, labels")
     model_config_file_poll_wait_seconds: int = flag(0, "seconds between looks at that file; 0: it is read once")
-    file_system_poll_wait_seconds: float = flag(1, "seconds between looks for new versions; 0: one look; negative: none after the start")
+    file_system_poll_wait_seconds: float = flag(1.0, "seconds between looks for new versions; 0: one look; negative: none after the start")
     allow_version_labels_for_unavailable_models: bool = flag(False, "a new label may point to a version that is not there yet")
     force_allow_any_version_labels_for_unavailable_models: bool = flag(False, "so may one that pointed elsewhere")
     saved_model_tags: str = flag("serve", "tags of the graph to load, with commas between them")
@@ -70,7 +71,7 @@ class Flags:
     flush_filesystem_caches: bool = ignored(True, "caches of remote file systems")
     num_load_threads: int = ignored(0, "versions load one after the other")
     num_unload_threads: int = ignored(0, "versions unload when their last request has ended")
-    per_process_gpu_memory_fraction: float = ignored(0, "GPU memory")
+    per_process_gpu_memory_fraction: float = ignored(0.0, "GPU memory")
     rest_api_enable_cors_support: bool = ignored(False, "requests from pages of other sites")
     enable_per_model_batching_parameters: bool = ignored(False, "batching parameters beside a model")
     enable_signature_method_name_check: bool = ignored(False, "method names")
@@ -128,5 +129,5 @@ def from_arguments(arguments) -> Flags:
 
 def _truth(word) -> bool:
     if word.lower() not in ("true", "false", "1", "0"):
-        raise UsageError(f"expected true or false, got {word!r}")
+        raise argparse.ArgumentTypeError(f"expected true or false, got {word!r}")
     return word.lower() in ("true", "1")
