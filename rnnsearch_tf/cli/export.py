@@ -1,4 +1,4 @@
-"""Export a trained RUN as a SavedModel, raw text in and raw text out, under DIR/N.
+"""Export a trained RUN, or an ensemble, as a SavedModel, raw text in and raw text out, under DIR/N.
 
 Before DIR/N appears, a fresh process loads the model into a session and its
 answers are compared with the Python model's. An existing version is never
@@ -8,12 +8,12 @@ a profile are those of the files in export/; --set changes one.
 
 from rnnsearch_tf.cli.lines import Output
 from rnnsearch_tf.cli.quiet import import_tensorflow
-from rnnsearch_tf.cli.shared import whole_number
+from rnnsearch_tf.cli.shared import add_model, whole_number
 from rnnsearch_tf.run_folder import check_run
 
 
 def arguments(parser):
-    parser.add_argument("--model", required=True, metavar="RUN", help="folder that `rnnsearch train` wrote")
+    add_model(parser)
     parser.add_argument("--output", required=True, metavar="DIR", help="folder of the served model; its versions are numbered folders")
     parser.add_argument("--version", metavar="N", help="number of the version (default: the next one)")
     parser.add_argument("--profile", metavar="F.yaml", help="what to export (default: every signature, the run's own search)")
@@ -22,11 +22,12 @@ def arguments(parser):
 
 def run(arguments):
     version = None if arguments.version is None else whole_number(arguments.version, "--version", minimum=1)
-    check_run(arguments.model)  # before TensorFlow takes its seconds
+    for folder in arguments.model:
+        check_run(folder)  # before TensorFlow takes its seconds
     import_tensorflow()
     from rnnsearch_tf.export.writer import export
 
-    exported = export(arguments.model, arguments.output, version, arguments.profile, arguments.set)
+    exported = export(arguments.model, arguments.output, version, arguments.profile, arguments.set, arguments.combine)
     with Output() as output:
         output.write([str(exported.folder)])
         output.write([f"{exported.bytes:,} bytes of weights; {exported.compared} answers checked in a fresh session"])

@@ -4,6 +4,9 @@ Exactly one line of output for each line of input, the empty line included;
 with --output-type nbest, the N lines of its n-best list. Results stream: what
 has arrived is translated at once.
 
+RUN may also be what `rnnsearch export` wrote, DIR/N or DIR for its highest
+version; the search of such a model is fixed.
+
 Output types:
   text   the translation
   json   one object a line: text, score, log_probability, tokens, source_tokens,
@@ -26,8 +29,10 @@ Alignments:
 import json
 
 from rnnsearch_tf.cli.lines import Output, read_batches
+from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_translator, option_value, search_changes
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.run_folder import exported_version
 
 
 def arguments(parser):
@@ -51,7 +56,9 @@ def run(arguments):
         raise UsageError(f"--n-best {changes['nbest']}: expected --output-type json or nbest with it, got text")
     if form == "nbest" and arguments.alignment == "soft":
         raise UsageError("--alignment soft: expected --output-type text or json with it, got nbest")
-    translator = load_translator(arguments)
+    exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
+    nbest = changes.get("nbest", 1)
+    translator = _load_exported(exported, form, arguments.alignment, nbest) if exported else load_translator(arguments)
     beam_size = translator.search_config(**(changes | {"nbest": 1})).beam_size
     if changes.get("nbest", 1) > beam_size:
         raise UsageError(f"--n-best {changes['nbest']}: expected at most the beam size {beam_size}; raise --beam-size")
@@ -65,6 +72,20 @@ def run(arguments):
                     output.write(formatted(translation, number, form, arguments.alignment, config.nbest), flush=False)
                     number += 1
                 output.flush()
+
+
+def _load_exported(folder, form, alignment, nbest):
+    """The exported model, which must have the signature that the output needs."""
+    lists = form == "nbest" or nbest > 1
+    if lists and alignment:
+        raise UsageError("--alignment: expected no n-best list with it for an exported model, which aligns its best translation only")
+    import_tensorflow()
+    from rnnsearch_tf.export.translator import ExportedTranslator
+
+    translator = ExportedTranslator(folder)
+    if form != "text" or alignment:
+        translator.require("translate_nbest" if lists else "translate_aligned")
+    return translator
 
 
 def formatted(translation, number, form, alignment, nbest) -> list:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import pathlib
+
+import yaml
 
 from rnnsearch_tf.config import SearchConfig, load_section
 from rnnsearch_tf.errors import UsageError
@@ -12,6 +15,9 @@ SIGNATURES = ("translate", "translate_nbest", "translate_aligned", "score", "sam
 """What an export can answer; ``translate`` is ``serving_default`` too."""
 
 WEIGHTS = ("float32", "float16", "bfloat16", "int8")
+
+FILE = "profile.yaml"
+"""Its name in an exported model's folder."""
 
 NBEST = 5
 """Translations of ``translate_nbest``, where neither the run nor the profile says how many."""
@@ -68,3 +74,15 @@ def load_profile(search: SearchConfig, path=None, overrides=()) -> Profile:
     nbest = search.nbest if search.nbest > 1 else min(NBEST, search.beam_size)
     base = dataclasses.replace(search, nbest=nbest, search_again=False)
     return load_section(Profile(search=base), path, overrides)
+
+
+def save_profile(profile: Profile, folder) -> None:
+    """Write the effective profile beside the model it belongs to; :func:`read_profile` reads it."""
+    values = {key: list(value) if isinstance(value, tuple) else value for key, value in dataclasses.asdict(profile).items()}
+    text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+    (pathlib.Path(folder) / FILE).write_text(text, encoding="utf-8")
+
+
+def read_profile(folder) -> Profile:
+    """The profile an exported model was made with."""
+    return load_section(Profile(), pathlib.Path(folder) / FILE)

@@ -31,7 +31,7 @@ class Sentences(typing.NamedTuple):
     """One side of a request, read."""
 
     tokens: tf.RaggedTensor  # string [B, None], the end symbol left out, cut at the limit
-    ids: tf.Tensor  # int32 [B, J], ended by END_ID, padded with PAD_ID
+    ids: tf.Tensor | tuple  # int32 [B, J], ended by END_ID, padded with PAD_ID; a tuple if an ensemble reads in several ways
     lengths: tf.Tensor  # int32 [B], END_ID counted
     truncated: tf.Tensor  # bool [B]
 
@@ -40,19 +40,18 @@ class Served(tf.Module):
     """A translation model as a server's functions.
 
     Args:
-        model: a TranslationModel, or an ensemble: what has ``start``, ``step`` and ``trainable_variables``.
-        source_text, target_text: Text of either side.
+        translator: Translator; its model may be an ensemble.
         profile: Profile.
     """
 
-    def __init__(self, model, source_text, target_text, profile):
+    def __init__(self, translator, profile):
         super().__init__(name="translation")
-        self.weights = StoredWeights(model.trainable_variables, profile.weights)
-        self.source_text = source_text
-        self.target_text = target_text
+        self.weights = StoredWeights(translator.model.trainable_variables, profile.weights)
+        self.source_texts = list(translator.source_texts)
+        self.target_text = translator.target_text
         search = profile.search
         self.lexicon = Lexicon.load(search.lexicon) if search.replace_unknown and search.lexicon else None
-        self._answers = _Answers(self, model, profile)
+        self._answers = _Answers(self, translator.model, profile)
 
     def signatures(self, names) -> dict:
         """{name: concrete function} of these signatures; ``serving_default`` is ``translate``."""
@@ -101,7 +100,7 @@ class _Answers:
     """The functions behind the signatures. (Not a tf.Module: it holds the Keras model, which must not be saved.)"""
 
     def __init__(self, served, model, profile):
-        self.source_text = served.source_text
+        self.source_texts = list(served.source_texts)
         self.target_text = served.target_text
         self.lexicon = served.lexicon
         self.model = model
@@ -123,6 +122,7 @@ class _Answers:
         there = lengths > 0
         return {
             "translation": tf.where(there, tf.reshape(self._texts(tokens), shape), ""),
+            "tokens": tf.reshape(_joined(tokens), shape),
             "score": tf.where(there, _or_zero(result.scores, source), result.scores.dtype.min),
             "log_probability": tf.where(there, _or_zero(result.log_probabilities, source), result.scores.dtype.min),
             "length": lengths,
@@ -141,8 +141,8 @@ class _Answers:
         }
 
     def score(self, source, target):
-        source = _read(self.source_text, source, self.profile.maximum_source_length)
-        target = _read(self.target_text, target, self.profile.maximum_target_length)
+        source = _read(self.source_texts, source, self.profile.maximum_source_length)
+        target = _read([self.target_text], target, self.profile.maximum_target_length)
         forced = force(*self.model.start(source.ids), self.model.step, target.ids)
         return {
             "log_probability": tf.reduce_sum(forced.log_probabilities, axis=1),
@@ -151,7 +151,7 @@ class _Answers:
         }
 
     def sample(self, text, seed):
-        source = _read(self.source_text, text, self.profile.maximum_source_length)
+        source = _read(self.source_texts, text, self.profile.maximum_source_length)
         start, search = self.model.start(source.ids), self.profile.search
         drawn = sample(*start, self.model.step, source.lengths, seed, search, temperature=self.profile.temperature)
         return {
@@ -161,8 +161,9 @@ class _Answers:
         }
 
     def tokenize(self, text):
-        tokens = self.source_text.tokenize(text)
-        unknown = tf.cast(self.source_text.vocabulary.ids(tokens) == UNKNOWN_ID, tf.int32)
+        first, *_ = self.source_texts
+        tokens = first.tokenize(text)
+        unknown = tf.cast(first.vocabulary.ids(tokens) == UNKNOWN_ID, tf.int32)
         return {
             "tokens": _joined(tokens),
             "length": tf.cast(tokens.row_lengths(), tf.int32),
@@ -172,10 +173,10 @@ class _Answers:
     def _search(self, text, nbest):
         """(Sentences, BeamResult, tokens of all B·N translations, ragged [B·N, None])."""
         search = self.profile.search
-        source = _read(self.source_text, text, self.profile.maximum_source_length)
+        source = _read(self.source_texts, text, self.profile.maximum_source_length)
         state, memory = self.model.start(source.ids)
         result = beam_search(state, memory, self.model.step, source.lengths, dataclasses.replace(search, nbest=nbest))
-        rows = tf.repeat(tf.range(tf.shape(source.ids)[0]), nbest)  # each source stands beside all its translations: [B·N]
+        rows = tf.repeat(tf.range(tf.size(source.lengths)), nbest)  # each source stands beside all its translations: [B·N]
         ids = tf.where(_wordless(source)[:, tf.newaxis, tf.newaxis], PAD_ID, result.ids)
         tokens = self.target_text.tokens(_flat(ids, rows))
         if search.replace_unknown:
@@ -190,8 +191,13 @@ class _Answers:
 
 
 
-def _read(text, strings, limit) -> Sentences:
-    """Tokens and ids of texts [B], those longer than `limit` tokens cut."""
+def _read(texts, strings, limit) -> Sentences:
+    """Tokens and ids of strings [B], those longer than `limit` tokens cut; the tokens are those of the first of the texts."""
+    first, *others = (_read_once(text, strings, limit) for text in texts)
+    return first._replace(ids=(first.ids, *(other.ids for other in others))) if others else first
+
+
+def _read_once(text, strings, limit) -> Sentences:
     tokens = text.tokenize(strings)
     truncated = tokens.row_lengths() > limit
     tokens = tokens[:, :limit]

@@ -21,7 +21,7 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.card import write_card
 from rnnsearch_tf.export.check import check_export
 from rnnsearch_tf.export.operations import check_operations
-from rnnsearch_tf.export.profile import load_profile
+from rnnsearch_tf.export.profile import load_profile, save_profile
 from rnnsearch_tf.export.quality import cost_of_storage
 from rnnsearch_tf.export.signatures import INPUTS, Served
 from rnnsearch_tf.export.warmup import sentences_of, write_warmup
@@ -48,27 +48,28 @@ class Exported:
     cost: str | None
 
 
-def export(run, output, version=None, profile=None, overrides=()) -> Exported:
-    """Write a RUN as the next version of a served model.
+def export(runs, output, version=None, profile=None, overrides=(), combine="probabilities") -> Exported:
+    """Write a RUN, or an ensemble of several, as the next version of a served model.
 
     Args:
-        run: path of the RUN folder.
+        runs: path of the RUN folder, or a list of them.
         output: path of the model's folder, in which versions are numbered folders.
         version: its number; None takes the one after the highest there.
         profile: path of a YAML profile; None takes the defaults.
         overrides: strings ``key=value`` that change the profile.
+        combine: how an ensemble's members are combined, see :class:`~rnnsearch_tf.models.ensemble.Ensemble`.
 
     Raises:
-        UserError: the run is incomplete, the version exists already, or the exported
+        UserError: a run is incomplete, the version exists already, or the exported
             model does not answer as the Python model does; nothing is published then.
         UsageError: the profile has unknown or impossible options.
     """
-    run = check_run(run)
-    profile = load_profile(load_config(run / "config.yaml").search, profile, overrides)
+    runs = [check_run(run) for run in ([runs] if isinstance(runs, (str, os.PathLike)) else runs)]
+    profile = load_profile(load_config(runs[0] / "config.yaml").search, profile, overrides)
     target = _version_folder(output, version)
-    translator = Translator.load(run, precision=profile.precision)
+    translator = Translator.load(runs, precision=profile.precision, combine=combine)
     translator.maximum_lengths = {"source": profile.maximum_source_length, "target": profile.maximum_target_length}
-    served = Served(translator.model, translator.source_text, translator.target_text, profile)
+    served = Served(translator, profile)
     cost = cost_of_storage(translator, served.weights, profile)
     sentences = sentences_of(translator.source_text)
     with _beside(target) as folder:
@@ -77,7 +78,8 @@ def export(run, output, version=None, profile=None, overrides=()) -> Exported:
         check_operations(folder)
         write_warmup(folder, {name: INPUTS[name] for name in profile.signatures}, sentences, profile.warmup_requests)
         compared = check_export(folder, translator, profile, sentences)
-        write_card(folder, run, profile, served.weights.size, compared, cost)
+        save_profile(profile, folder)
+        write_card(folder, runs, profile, served.weights.size, compared, cost)
         _publish(folder, target)
     return Exported(target, served.weights.size, compared, cost)
 

@@ -1,5 +1,6 @@
 """How a version comes into being: whole, checked, or not at all."""
 
+import dataclasses
 import os
 import pathlib
 import shutil
@@ -8,11 +9,11 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.cli.main import run as rnnsearch
-from rnnsearch_tf.config import SearchConfig
+from rnnsearch_tf.config import SearchConfig, load_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export import writer
 from rnnsearch_tf.export.operations import check_operations, operations
-from rnnsearch_tf.export.profile import load_profile
+from rnnsearch_tf.export.profile import load_profile, read_profile
 
 ROOT = pathlib.Path(__file__).parents[2]
 LITTLE = ["signatures=[translate]", "warmup_requests=1"]
@@ -88,7 +89,10 @@ def test_the_whole_export_is_there_and_readable(exported, run_folder):
     assert {"saved_model.pb", "variables", "model_card.md", "assets.extra"} <= set(entries(exported))
     assert os.stat(exported).st_mode & 0o055 == 0o055
     card = (exported / "model_card.md").read_text(encoding="utf-8")
-    assert "beam_size: 3" in card and "answers of a fresh session equal to the Python model's" in card
+    assert read_profile(exported).search == dataclasses.replace(
+        load_config(run_folder / "config.yaml").search, nbest=3, replace_unknown=True, search_again=False
+    )
+    assert "answers of a fresh session equal to the Python model's" in card
 
 
 def test_only_operations_of_the_stock_server(exported, tmp_path):

@@ -51,6 +51,7 @@ def test_nbest(session, translations):
     for row, translation in enumerate(translations):
         count = len(translation.nbest)
         assert [text.decode() for text in answer["translation"][row]] == [n.text for n in translation.nbest] + [""] * (NBEST - count)
+        assert [tokens.decode() for tokens in answer["tokens"][row][:count]] == [" ".join(n.tokens) for n in translation.nbest]
         for key in ("score", "log_probability"):
             expected = [getattr(n, key) for n in translation.nbest] + [np.finfo(np.float32).min] * (NBEST - count)
             np.testing.assert_allclose(answer[key][row], expected, rtol=1e-5, atol=1e-5)

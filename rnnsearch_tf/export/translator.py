@@ -1,0 +1,99 @@
+"""An exported model used as a Translator is: text in, Translations out, by its own signatures."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.export.profile import read_profile
+from rnnsearch_tf.export.session import SessionModel
+from rnnsearch_tf.translation import Hypothesis, Translation
+
+
+class ExportedTranslator:
+    """Translates with a SavedModel in a v1 session; its search is that of its profile.
+
+    Args:
+        folder: path of the version.
+
+    Raises:
+        UsageError: the folder has no profile: it was not written by this package.
+
+    Example:
+        ExportedTranslator("served/1").translate(["the red car"])[0].text
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.profile = read_profile(folder)
+        self._model = SessionModel(folder)
+
+    def require(self, signature):
+        """Raise a UsageError unless the model has the signature."""
+        if signature not in self.profile.signatures:
+            raise UsageError(
+                f"{self.folder}: expected a model exported with signature {signature}, got one with "
+                f"{', '.join(self.profile.signatures)}; export it again with --set signatures=[…]"
+            )
+
+    def search_config(self, **changes):
+        """The search section of the profile; only how many sentences go together, and fewer translations, may change."""
+        search = dataclasses.replace(self.profile.search, nbest=1)
+        for name, value in changes.items():
+            if name == "nbest" and value <= self.profile.search.nbest or name == "batch_size":
+                search = dataclasses.replace(search, **{name: value})
+            elif value != getattr(search, name):
+                fixed = self.profile.search.nbest if name == "nbest" else getattr(search, name)
+                raise UsageError(f"search.{name}: expected {fixed}, which {self.folder} was exported with, got {value}; export it again")
+        return search
+
+    def translate(self, texts, **search) -> list:
+        """list[Translation], in the order of `texts`.
+
+        With one translation a text: tokens and alignment are there if the model has ``translate_aligned``;
+        with more, by ``translate_nbest``, tokens but no alignments. What is not known is None.
+        """
+        config = self.search_config(**search)
+        signatures = self.profile.signatures
+        if config.nbest == 1 and "translate_aligned" in signatures:
+            answer = self._aligned
+        else:
+            answer = self._nbest if config.nbest > 1 or "translate_nbest" in signatures else self._plain
+        batches = range(0, len(texts), config.batch_size)
+        return [each for start in batches for each in answer(texts[start : start + config.batch_size], config)]
+
+    def _plain(self, texts, _):
+        answer = self._ask("translate", texts)
+        for text, score in zip(answer["translation"], answer["score"]):
+            best = Hypothesis(text.decode(), float(score), None, None, None)
+            yield Translation(**vars(best), source_tokens=None, nbest=[best])
+
+    def _aligned(self, texts, config):
+        answer = self._ask("translate_aligned", texts)
+        for text, score, tokens, source, matrix in zip(
+            *(answer[key] for key in ("translation", "score", "target_tokens", "source_tokens", "alignment"))
+        ):
+            source, tokens = source.decode().split(), tokens.decode().split()
+            rows = json.loads(matrix)
+            log_probability = float(score) * max(len(rows), 1) ** config.length_penalty
+            alignment = np.array(rows, np.float32).reshape(len(rows), len(source) + 1 if rows else 0)
+            best = Hypothesis(text.decode(), float(score), log_probability, tokens, alignment)
+            yield Translation(**vars(best), source_tokens=source, nbest=[best])
+
+    def _nbest(self, texts, config):
+        answer = self._ask("translate_nbest", texts)
+        for row in range(len(texts)):
+            fields = [answer[key][row] for key in ("translation", "score", "log_probability", "tokens", "length")]
+            hypotheses = [
+                Hypothesis(text.decode(), float(score), float(log_probability), tokens.decode().split(), None)
+                for text, score, log_probability, tokens, length in zip(*fields)
+                if length
+            ][: config.nbest]
+            yield Translation(**vars(hypotheses[0]), source_tokens=None, nbest=hypotheses)
+
+    def _ask(self, signature, texts):
+        self.require(signature)
+        return self._model(signature, text=np.array([text.encode() for text in texts], object))

@@ -1,0 +1,76 @@
+"""`rnnsearch translate --model` on an exported model: what the RUN itself gives."""
+
+import json
+
+import pytest
+
+from rnnsearch_tf.cli.main import run
+
+LINES = ["My sister reads an old book.", "", "the blue door", "Zoé 🙂"]
+UNKNOWN = ["--replace-unknown"]  # as the model was exported
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    path = tmp_path_factory.mktemp("text") / "source"
+    path.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    return str(path)
+
+
+def translate(capsys, model, *words, code=0):
+    assert run(["translate", "--model", str(model), *map(str, words)]) == code
+    captured = capsys.readouterr()
+    return captured.out.splitlines(), captured.err
+
+
+def near(found, expected):
+    """Equal, but for the last digits of numbers (weights of an export have four)."""
+    if isinstance(expected, dict):
+        return found.keys() == expected.keys() and all(near(found[key], value) for key, value in expected.items())
+    if isinstance(expected, list):
+        return len(found) == len(expected) and all(map(near, found, expected))
+    return found == pytest.approx(expected, abs=1.1e-4) if isinstance(expected, float) else found == expected
+
+
+@pytest.mark.parametrize("words", [[], ["--alignment", "hard"], ["--output-type", "json", "--alignment", "soft"]], ids=str)
+def test_the_same_output(capsys, run_folder, exported, source, words):
+    expected, _ = translate(capsys, run_folder, *UNKNOWN, *words, source)
+    for model in (exported, exported.parent):
+        found, _ = translate(capsys, model, *words, source)
+        if "json" in words:
+            for line, wanted in zip(map(json.loads, found), map(json.loads, expected), strict=True):
+                wanted["alignment"] = wanted["alignment"][: len(line["alignment"])]  # a cut translation has no row of the end symbol
+                if len(wanted["alignment"]) == len(wanted["tokens"]):  # its log-probability comes from a shorter length
+                    wanted["log_probability"] = line["log_probability"]
+                assert near(line, wanted)
+        else:
+            assert found == expected
+
+
+def test_the_same_nbest_lists(capsys, run_folder, exported, source):
+    expected, _ = translate(capsys, run_folder, *UNKNOWN, "--n-best", 2, source)
+    found, _ = translate(capsys, exported, "--n-best", 2, source)
+    assert len(found) == len(expected)
+    for line, wanted in zip(found, expected):
+        *same, score = line.split(" ||| ")
+        *same_wanted, score_wanted = wanted.split(" ||| ")
+        assert same[:2] == same_wanted[:2] and float(score) == pytest.approx(float(score_wanted), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--beam-size", 5], "expected 3, which"),
+        (["--no-unknown"], "search.allow_unknown"),
+        (["--n-best", 4], "expected at most the beam size 3"),
+        (["--n-best", 2, "--alignment", "hard"], "expected no n-best list"),
+    ],
+)
+def test_a_fixed_search_says_so(capsys, exported, source, words, message):
+    out, err = translate(capsys, exported, *words, source, code=2)
+    assert not out and message in err
+
+
+def test_other_verbs_refuse_it(capsys, exported, source):
+    assert run(["score", "--model", str(exported), source, source]) == 1
+    assert "only `rnnsearch translate` takes one" in capsys.readouterr().err
