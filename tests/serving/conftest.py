@@ -1,6 +1,8 @@
 """What the servers' tests share: base paths of tiny SavedModels, written once."""
 
 import contextlib
+import subprocess
+import types
 
 import pytest
 
@@ -29,3 +31,26 @@ def served():
             return stack.enter_context(Server(Flags(model_name="toy", model_base_path=str(base), **flags)))
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    """A throw-away authority, a server certificate for localhost and a client certificate: PEM bytes and an SSLConfig."""
+    from rnnsearch_tf.serving.config_protos import SSLConfig
+
+    folder = tmp_path_factory.mktemp("tls")
+
+    def openssl(*words):
+        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc")
+    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.crt", "-subj", "/CN=authority", "-days", "1")
+    for name in ("server", "client"):
+        openssl("req", *key, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}",
+                "-addext", "subjectAltName=DNS:localhost")
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-out", f"{name}.crt",
+                "-days", "1", "-copy_extensions", "copy")
+    pem = {file: (folder / file).read_bytes() for file in ("ca.crt", "server.crt", "server.key", "client.crt", "client.key")}
+    config = SSLConfig(server_key=pem["server.key"].decode(), server_cert=pem["server.crt"].decode(),
+                       custom_ca=pem["ca.crt"].decode(), client_verify=True)
+    return types.SimpleNamespace(authority=pem["ca.crt"], client=pem["client.crt"], client_key=pem["client.key"], config=config)

@@ -1,0 +1,234 @@
+"""The embedded server as a client meets it: real SavedModels, real sockets."""
+
+import concurrent.futures
+import threading
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+from google.protobuf import text_format
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from tensorflow_serving.apis import classification_pb2, prediction_log_pb2
+from toy_calls import Toy, decoded, refusal
+from toy_model import Gate, write_corrupt, write_toy
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.serving.flags import FREE, Flags
+from rnnsearch_tf.serving.server import Server
+
+LONG = 30
+
+
+@pytest.fixture
+def toy(served):
+    """toy(base, **flags) → (Server, Toy)."""
+    clients = []
+
+    def start(base, **flags):
+        server = served(base, **flags)
+        clients.append(Toy(f"127.0.0.1:{server.grpc_port}"))
+        return server, clients[-1]
+
+    yield start
+    for client in clients:
+        client.channel.close()
+
+
+def wait_until(condition):
+    end = threading.Event()
+    for _ in range(LONG * 100):
+        if condition():
+            return
+        end.wait(0.01)
+    raise AssertionError("it never came so far")
+
+
+def state(row):
+    return type(row).State.Name(row.state)
+
+
+def test_a_new_version_under_load_fails_no_request_and_gives_no_wrong_answer(toy, tmp_path):
+    write_toy(tmp_path, 1)
+    _, client = toy(tmp_path)
+    stop = threading.Event()
+    answers = []
+
+    def load():
+        while not stop.is_set():
+            response = client.stub.Predict(client.request("half_plus", None, "", {"x": [2.0]}), timeout=LONG)
+            answers.append((response.model_spec.version.value, float(decoded(response)["y"][0])))
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        workers = [pool.submit(load) for _ in range(4)]
+        try:
+            for version in (2, 3):
+                write_toy(tmp_path, version)
+                wait_until(lambda: answers and answers[-1][0] == version)
+        finally:
+            stop.set()
+        for worker in workers:
+            worker.result()  # a failed request is an error here
+    assert {version for version, _ in answers} == {1, 2, 3}
+    assert all(y == 2 / 2 + 1 + version for version, y in answers)
+    wait_until(lambda: {number: state(row) for number, row in client.status().items()} == {3: "AVAILABLE", 2: "END", 1: "END"})
+
+
+def test_a_corrupt_version_leaves_the_old_one_answering_and_its_status_says_why(toy, tmp_path):
+    write_toy(tmp_path, 1)
+    _, client = toy(tmp_path)
+    write_corrupt(tmp_path, 2)
+    wait_until(lambda: 2 in client.status() and state(client.status()[2]) == "END")
+    failed = client.status()[2].status
+    assert failed.error_code != 0 and "saved_model" in failed.error_message.lower()
+    assert state(client.status()[1]) == "AVAILABLE"
+    assert client.predict("half_plus", x=[2.0])["y"] == [3.0]
+
+
+def test_concurrent_requests_share_a_call_and_each_gets_its_own_rows(toy, toy_base, tmp_path):
+    parameters = tmp_path / "batching.config"
+    parameters.write_text("max_batch_size { value: 6 } batch_timeout_micros { value: 20000000 }")
+    _, client = toy(toy_base, enable_batching=True, batching_parameters_file=str(parameters))
+    calls = [client.begin("serving_default", text=[f"{word}{row}" for row in range(rows)]) for word, rows in (("a", 1), ("b", 2), ("c", 3))]
+    for call, word, rows in zip(calls, "abc", (1, 2, 3)):
+        assert decoded(call.result(LONG))["translation"].tolist() == [f"v2:{word}{row}".encode() for row in range(rows)]
+    merged = [client.begin("rows", x=[1.0, 2.0]) for _ in range(3)]
+    assert [decoded(call.result(LONG))["rows"].tolist() for call in merged] == [[6, 6]] * 3
+    assert refusal(client.predict, "half_plus", x=[1.0] * 7)[0] == "INVALID_ARGUMENT"
+
+
+def test_a_full_queue_is_unavailable(toy, toy_base, tmp_path):
+    parameters = tmp_path / "batching.config"
+    parameters.write_text("max_batch_size { value: 1 } max_enqueued_batches { value: 1 } num_batch_threads { value: 1 }")
+    _, client = toy(toy_base, enable_batching=True, batching_parameters_file=str(parameters))
+    gate = Gate(tmp_path)
+    running = client.begin("gate", path=[gate.path])
+    gate.wait_until_entered()
+    asked = [client.begin("gate", path=[gate.path]) for _ in range(3)]  # one waits, two are refused
+    wait_until(lambda: sum(call.done() for call in asked) == 2)
+    gate.open()
+    running.result(LONG)
+    statuses = [call.exception(LONG).code().name if call.exception(LONG) else "OK" for call in asked]
+    assert sorted(statuses) == ["OK", "UNAVAILABLE", "UNAVAILABLE"]
+
+
+@pytest.mark.parametrize("batching", [False, True], ids=["alone", "batched"])
+def test_a_deadline_breaks_the_run_off(toy, toy_base, batching):
+    server, client = toy(toy_base, enable_batching=batching)
+    assert refusal(client.predict, "slow", timeout=0.2, x=[1.0], seconds=[1000.0])[0] == "DEADLINE_EXCEEDED"
+    runs = server.core.metrics
+    wait_until(lambda: ":tensorflow:core:graph_runs{} 1" in runs.page())  # counted when it ends: it does not run for 1000 s
+
+
+def test_a_stop_finishes_what_was_accepted(toy, toy_base, tmp_path):
+    server, client = toy(toy_base)
+    gate = Gate(tmp_path)
+    accepted = client.begin("gate", path=[gate.path])
+    gate.wait_until_entered()
+    stopping = threading.Thread(target=server.stop)
+    stopping.start()
+    wait_until(lambda: refused_now(client))
+    assert not accepted.done()
+    gate.open()
+    assert decoded(accepted.result(LONG))["opened"].tolist() == [gate.path.encode()]
+    stopping.join(LONG)
+    assert not stopping.is_alive()
+
+
+def refused_now(client):
+    try:
+        client.predict("half_plus", x=[1.0], timeout=5)
+    except grpc.RpcError as error:
+        return error.code() is grpc.StatusCode.UNAVAILABLE
+    return False
+
+
+def test_health_says_whether_it_serves(toy, toy_base):
+    _, client = toy(toy_base)
+    health = health_pb2_grpc.HealthStub(client.channel)
+    for service in ("", "tensorflow.serving.PredictionService"):
+        assert health.Check(health_pb2.HealthCheckRequest(service=service), timeout=LONG).status == health_pb2.HealthCheckResponse.SERVING
+    _, without = toy(toy_base, enable_grpc_healthcheck_service=False)
+    stub = health_pb2_grpc.HealthStub(without.channel)
+    assert refusal(stub.Check, health_pb2.HealthCheckRequest(), timeout=LONG)[0] == "UNIMPLEMENTED"
+
+
+def test_what_is_not_served_says_so(toy, toy_base):
+    _, client = toy(toy_base)
+    assert refusal(client.stub.Classify, classification_pb2.ClassificationRequest(), timeout=LONG)[0] == "UNIMPLEMENTED"
+
+
+def warm_up_record(**inputs):
+    log = prediction_log_pb2.PredictionLog()
+    request = log.predict_log.request
+    request.model_spec.signature_name = "refuse"
+    for name, value in inputs.items():
+        request.inputs[name].CopyFrom(tf.make_tensor_proto(np.float32(value)))
+    return log
+
+
+def test_warm_up_runs_before_the_first_request_and_its_failure_is_the_loads(toy, tmp_path):
+    write_toy(tmp_path, 1, warm_up=[warm_up_record(x=[1.0]), warm_up_record(x=[2.0])])
+    server, client = toy(tmp_path, num_request_iterations_for_warmup=3)
+    assert ":tensorflow:core:graph_runs{} 6" in server.core.metrics.page()
+    write_toy(tmp_path, 2, warm_up=[warm_up_record(x=[1.0]), warm_up_record(x=[-1.0])])
+    wait_until(lambda: 2 in client.status() and state(client.status()[2]) == "END")
+    message = client.status()[2].status.error_message
+    assert "warm-up request 2" in message and "x must not be negative" in message
+    assert client.predict("half_plus", x=[2.0])["y"] == [3.0]
+
+
+def test_the_configuration_file_is_read_again(toy_base, tmp_path):
+    config = tmp_path / "models.config"
+
+    def write(version):
+        text = (f'model_config_list {{ config {{ name: "toy" base_path: "{toy_base}" model_platform: "tensorflow" '
+                f'model_version_policy {{ specific {{ versions: {version} }} }} }} }}')
+        (tmp_path / "new").write_text(text)
+        (tmp_path / "new").rename(config)
+
+    write(2)
+    flags = Flags(model_config_file=str(config), model_config_file_poll_wait_seconds=1, port=FREE, rest_api_port=0)
+    with Server(flags) as server, Toy(f"127.0.0.1:{server.grpc_port}") as client:
+        assert client.predict("half_plus", x=[2.0])["y"] == [4.0]
+        config.write_text("this is no configuration")
+        write(1)
+        wait_until(lambda: 1 in client.status() and state(client.status()[1]) == "AVAILABLE" and state(client.status()[2]) == "END")
+        assert client.predict("half_plus", x=[2.0])["y"] == [3.0]
+
+
+def test_a_unix_socket(served, toy_base, tmp_path):
+    server = served(toy_base, port=0, grpc_socket_path=str(tmp_path / "s"))
+    assert server.grpc_port is None
+    with Toy(f"unix:{tmp_path}/s") as client:
+        assert client.predict("half_plus", x=[2.0])["y"] == [4.0]
+
+
+@pytest.mark.parametrize("flag", ["port", "rest_api_port"])
+def test_a_port_that_is_taken(served, toy_base, flag):
+    first = served(toy_base, rest_api_port=FREE)
+    taken = {"port": first.grpc_port, "rest_api_port": first.rest_port}[flag]
+    with pytest.raises(UserError, match=f"127.0.0.1:{taken}: expected a free address"):
+        served(toy_base, **{flag: taken})
+
+
+def test_a_start_without_a_model_says_what_is_missing(served, tmp_path):
+    with pytest.raises(UserError, match=f"did not become available.*no version in {tmp_path}"):
+        served(tmp_path)
+    write_corrupt(tmp_path, 1)
+    with pytest.raises(UserError, match="version: 1 due to error"):
+        served(tmp_path)
+
+
+def test_tls(served, toy_base, tmp_path, certificates):
+    config = tmp_path / "ssl.config"
+    config.write_text(text_format.MessageToString(certificates.config))
+    server = served(toy_base, ssl_config_file=str(config))
+    address = f"localhost:{server.grpc_port}"
+    trusted = {"root_certificates": certificates.authority}
+    known = trusted | {"private_key": certificates.client_key, "certificate_chain": certificates.client}
+    with Toy(address, grpc.ssl_channel_credentials(**known)) as client:
+        assert client.predict("half_plus", x=[2.0])["y"] == [4.0]
+    for credentials in (None, grpc.ssl_channel_credentials(), grpc.ssl_channel_credentials(**trusted)):
+        with Toy(address, credentials) as client:
+            assert refusal(client.predict, "half_plus", timeout=5, x=[2.0])[0] in ("UNAVAILABLE", "DEADLINE_EXCEEDED")
