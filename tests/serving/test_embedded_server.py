@@ -137,7 +137,7 @@ def test_a_stop_finishes_what_was_accepted(toy, toy_base, tmp_path):
 
 def refused_now(client):
     try:
-        client.predict("half_plus", x=[1.0], timeout=5)
+        client.predict("half_plus", x=[1.0], timeout=0.5)
     except grpc.RpcError as error:
         return error.code() is grpc.StatusCode.UNAVAILABLE
     return False
