@@ -1,9 +1,9 @@
 """The whole way on the built-in English-French corpus, in a few minutes on two cores.
 
 Trains configs/phrasebook.yaml, translates sentences that training has not seen,
-computes BLEU on the whole held-out part, and draws the alignment of a sentence
-whose adjective changes place. A finished demo in DIR is shown again, not trained
-again; an interrupted one goes on.
+computes BLEU on the whole held-out part, draws the alignment of a sentence whose
+adjective changes place, exports the model, serves it, and asks it over gRPC. A
+finished demo in DIR is shown again, not trained again; an interrupted one goes on.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ from rnnsearch_tf.cli.lines import Output
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.run_folder import exported_version
 
 CONFIG = "phrasebook.yaml"
 SHOWN = 6
@@ -45,6 +46,7 @@ def run(arguments):
         output.write(_examples(sources, translations, references))
         output.write(_scores(translations, references))
         output.write(_picture(translator, folder / "attention.png"))
+        output.write(_served(_exported(folder), sources[:SHOWN], translations[:SHOWN]))
         output.write(_next_steps(folder))
 
 
@@ -89,8 +91,36 @@ def _picture(translator, path):
     return [f"where the model looks while it writes {translation.text!r}:", f"  {path}"]
 
 
+def _exported(folder):
+    """The exported model, made now unless it is younger than the weights."""
+    from rnnsearch_tf.export.writer import export
+    from rnnsearch_tf.models.build import BEST_WEIGHTS
+
+    version = exported_version(folder / "served")
+    if version is None or version.stat().st_mtime < (folder / BEST_WEIGHTS).stat().st_mtime:
+        print("exporting, with the check of every answer in a fresh process", file=sys.stderr, flush=True)
+        version = export(folder, folder / "served").folder
+    return version
+
+
+def _served(version, sources, translations):
+    """The exported model's answers over gRPC, beside those of the model in Python."""
+    from rnnsearch_tf.serving.client import Client
+    from rnnsearch_tf.serving.flags import FREE, Flags
+    from rnnsearch_tf.serving.server import Server
+
+    flags = Flags(model_name="demo", model_base_path=str(version.parent.resolve()), port=FREE)
+    with Server(flags) as server, Client(f"127.0.0.1:{server.grpc_port}", "demo") as client:
+        answers = client.translate(sources)
+    same = sum(answer == translation.text for answer, translation in zip(answers, translations))
+    yield f"exported and served, {same} of {len(answers)} answers over gRPC equal to the ones above:"
+    yield f"  {version}"
+
+
 def _next_steps(folder):
     yield "next:"
     yield f"  echo 'My sister reads an old book.' | rnnsearch translate --model {folder}"
     yield f"  echo 'My sister reads an old book.' | rnnsearch plot-attention --model {folder} --output {folder}/attention"
+    yield f"  rnnsearch serve --model-name demo --model-base-path {pathlib.Path(folder).resolve() / 'served'} &"
+    yield "  echo 'My sister reads an old book.' | rnnsearch client --server 127.0.0.1:8500 --model-name demo"
     yield "  rnnsearch train --config F.yaml --output RUN     with data.train_source, data.train_target, … of your own text"

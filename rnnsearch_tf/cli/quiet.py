@@ -1,6 +1,7 @@
 """TensorFlow imported without its remarks about the machine on standard error."""
 
 import contextlib
+import logging
 import os
 import sys
 import tempfile
@@ -20,6 +21,7 @@ def import_tensorflow():
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with _standard_error_aside():
         import tensorflow  # noqa: F401
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)  # its warnings (deprecations) are for developers
 
 
 @contextlib.contextmanager
