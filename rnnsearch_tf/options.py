@@ -204,6 +204,9 @@ class TrainingConfig:
     evaluate_every: int | None = option(None, "updates between development BLEUs; null: every epoch", unit="updates", minimum=1)
     evaluate_sentences: int = option(1000, "development sentences translated for it", unit="sentences", minimum=1)
     evaluate_beam_size: int = option(1, "beam size of those translations", minimum=1)
+    keep_evaluated: int = option(
+        4, "weights kept of the last evaluations, in RUN/evaluated, for `rnnsearch average`; 0: none", unit="files", minimum=0
+    )
     evaluate_after: int = option(0, "no development BLEU before this many updates", unit="updates", minimum=0)
     checkpoint_every_minutes: float = option(10.0, "time between saved training states", unit="minutes", above=0.0)
     patience: int | None = option(None, "stop after this many evaluations without a better BLEU; null: never", minimum=1)

@@ -33,6 +33,7 @@ VERBS = {
     "export": "a SavedModel for TensorFlow Serving, text in and text out",
     "serve": "answer over gRPC and REST, as tensorflow_model_server does",
     "client": "translate with a served model, over gRPC",
+    "average": "a model of the averaged weights of a training's last evaluations",
     "demo": "the whole way on the built-in corpus",
     "doctor": "what is wrong with the data, before an hour is lost",
     "fidelity": "the effective settings beside the paper's and the authors' program's",

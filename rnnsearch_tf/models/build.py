@@ -1,5 +1,6 @@
 """From a configuration to a model, and from a RUN folder to a trained one."""
 
+import os
 import pathlib
 
 from rnnsearch_tf.errors import UserError
@@ -21,6 +22,9 @@ SYSTEMS = {
 
 BEST_WEIGHTS = pathlib.Path("best") / "model.weights.h5"
 """Where a RUN keeps the weights with the best development BLEU."""
+
+EVALUATED = "evaluated"
+"""Folder in which a RUN keeps the weights of its last evaluations, for averaging."""
 
 
 def build_model(config, source_vocabulary_size, target_vocabulary_size):
@@ -57,11 +61,28 @@ def load_model(run, config, source_vocabulary_size, target_vocabulary_size):
     if not path.exists():
         raise UserError(f"{path}: expected the best weights of a training run, found none; train first, or check --model")
     model = build_model(config, source_vocabulary_size, target_vocabulary_size)
+    read_weights(model, path)
+    return model
+
+
+def read_weights(model, path):
+    """Give a model the weights of a file.
+
+    Raises:
+        UserError: the file is damaged, or belongs to another architecture.
+    """
     try:
         model.load_weights(path)
     except (ValueError, OSError, KeyError) as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(
-            f"{path}: expected the weights of the model in {run}/config.yaml, got others or a damaged file ({reason})"
+            f"{path}: expected the weights of the model that the RUN's config.yaml describes, got others or a damaged file ({reason})"
         ) from None
-    return model
+
+
+def write_weights(model, path):
+    """Write a model's weights to a file, in one move."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name("partial.weights.h5")
+    model.save_weights(partial)
+    os.replace(partial, path)

@@ -1,12 +1,11 @@
 """Development BLEU by beam search while training, the best weights, early stopping."""
 
-import os
 import pathlib
 import sys
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.evaluation.bleu import bleu
-from rnnsearch_tf.models.build import BEST_WEIGHTS
+from rnnsearch_tf.models.build import BEST_WEIGHTS, EVALUATED, write_weights
 from rnnsearch_tf.translation import Translator
 
 
@@ -48,10 +47,12 @@ class DevelopmentBleu(keras.callbacks.Callback):
         state, settings = self.state, self.config.training
         if self.sentences is None:
             self.keep()
+            self.remember()
             return
         if state.batches / settings.accumulate < settings.evaluate_after:
             return
         self._evaluated = state.batches
+        self.remember()
         if self._translator is None:
             self._translator = Translator.from_model(self.model, *self.texts, self.config)
         sources, references = self.sentences
@@ -84,9 +85,13 @@ class DevelopmentBleu(keras.callbacks.Callback):
             self.keep()
 
     def keep(self):
-        """Write the present weights to RUN/best, in one move."""
-        path = self.run / BEST_WEIGHTS
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name("partial.weights.h5")
-        self.model.save_weights(partial)
-        os.replace(partial, path)
+        """Write the present weights to RUN/best."""
+        write_weights(self.model, self.run / BEST_WEIGHTS)
+
+    def remember(self):
+        """Write the present weights to RUN/evaluated too, and drop the oldest there beyond training.keep_evaluated."""
+        folder, number = self.run / EVALUATED, self.config.training.keep_evaluated
+        if number:
+            write_weights(self.model, folder / f"batch-{self.state.batches:08}.weights.h5")
+            for old in sorted(folder.glob("batch-*"))[:-number]:
+                old.unlink()

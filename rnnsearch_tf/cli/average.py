@@ -1,0 +1,31 @@
+"""Average the weights of a training's last evaluations into a RUN folder of its own.
+
+Training keeps the weights of the last evaluations in RUN/evaluated
+(training.keep_evaluated). The new folder is used like any other with --model; `evaluate`
+says whether it is better than the best of them.
+"""
+
+import os
+
+from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.cli.quiet import import_tensorflow
+from rnnsearch_tf.cli.shared import whole_number
+from rnnsearch_tf.run_folder import check_run
+
+
+def arguments(parser):
+    parser.add_argument("--last", metavar="N", help="average the last N evaluations (default: all that are kept)")
+    parser.add_argument("--output", metavar="DIR", help="folder to write (default: RUN/averaged)")
+    parser.add_argument("run", metavar="RUN", help="folder that `rnnsearch train` wrote")
+
+
+def run(arguments):
+    last = None if arguments.last is None else whole_number(arguments.last, "--last", minimum=2)
+    check_run(arguments.run)
+    import_tensorflow()
+    from rnnsearch_tf.training.averaging import average_run
+
+    folder = arguments.output or os.path.join(arguments.run, "averaged")
+    paths = average_run(arguments.run, folder, last)
+    with Output() as output:
+        output.write([f"{folder}: the mean of {', '.join(path.name for path in paths)}"])

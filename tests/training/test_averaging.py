@@ -1,0 +1,68 @@
+"""What `average` averages, and what it leaves alone."""
+
+import h5py
+import numpy as np
+import pytest
+from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.models.build import BEST_WEIGHTS
+from rnnsearch_tf.training.run import train
+from test_driver import config
+
+
+def arrays(path):
+    """{name in the file: array}."""
+    found = {}
+    with h5py.File(path) as file:
+        file.visititems(lambda name, item: found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("average") / "run"
+    train(config("training.evaluate_every=2", "training.maximum_updates=7", "training.keep_evaluated=3"), folder)
+    return folder
+
+
+def test_the_last_evaluations_are_kept(trained):
+    names = [path.name for path in sorted((trained / "evaluated").iterdir())]
+    assert names == [f"batch-{number:08}.weights.h5" for number in (4, 6, 7)]
+    first, second = (arrays(trained / "evaluated" / name) for name in names[:2])
+    assert any(not np.array_equal(first[name], second[name]) for name in first if first[name].dtype == np.float32)
+
+
+@pytest.mark.parametrize("last, numbers", [(None, (4, 6, 7)), (2, (6, 7))])
+def test_the_mean_of_every_weight(trained, tmp_path, capsys, last, numbers):
+    options = [] if last is None else ["--last", str(last)]
+    assert run(["average", str(trained), "--output", str(tmp_path / "mean"), *options]) == 0
+    names = [f"batch-{number:08}.weights.h5" for number in numbers]
+    assert capsys.readouterr().out == f"{tmp_path / 'mean'}: the mean of {', '.join(names)}\n"
+    members = [arrays(trained / "evaluated" / name) for name in names]
+    mean = arrays(tmp_path / "mean" / BEST_WEIGHTS)
+    weights = [name for name, value in mean.items() if value.dtype == np.float32]
+    assert len(weights) > 20 and mean.keys() == {name for name in members[0] if not name.startswith("optimizer")}
+    for name in weights:
+        np.testing.assert_allclose(mean[name], np.mean([member[name] for member in members], axis=0), rtol=1e-6, atol=1e-9)
+    assert load_config(tmp_path / "mean" / "config.yaml") == load_config(trained / "config.yaml")
+
+
+def test_the_new_folder_is_a_run(trained, tmp_path, capsys):
+    assert run(["average", str(trained)]) == 0
+    (tmp_path / "s").write_text("The door is white.\n")
+    capsys.readouterr()
+    assert run(["translate", "--model", str(trained / "averaged"), "--beam-size", "1", str(tmp_path / "s")]) == 0
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_too_few_and_a_folder_in_use(trained, tmp_path, capsys):
+    def fails(*words, code):
+        assert run(["average", *map(str, words)]) == code
+        return capsys.readouterr().err
+
+    assert "expected the weights of at least 9 evaluations, got 3" in fails(trained, "--last", 9, code=1)
+    assert "expected a folder without a training" in fails(trained, "--output", trained, code=2)
+    assert "--last: expected a whole number, at least 2" in fails(trained, "--last", 1, code=2)
+    train(config("training.maximum_updates=1", "training.keep_evaluated=0"), tmp_path / "none")
+    assert not (tmp_path / "none" / "evaluated").exists()
+    assert "got 0; train with a higher training.keep_evaluated" in fails(tmp_path / "none", code=1)
