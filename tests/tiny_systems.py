@@ -6,6 +6,7 @@ Sizes as in tiny_rnnsearch.py; the options of a row are what makes the system it
 
 import dataclasses
 
+import tensorflow as tf
 from rnnsearch_tf.config import Config, ModelConfig
 from rnnsearch_tf.models import build_model
 from tiny_rnnsearch import SIZES, SOURCE_SIZE, TARGET_SIZE, randomize
@@ -31,6 +32,11 @@ SYSTEMS = {  # name of the row: options of the model section
     "luong-tied": dict(system="luong", unit="lstm", peepholes=True, layer_normalization=True, tie_target_embeddings=True, hidden_size=3),
 }
 
+ONE_OF_EACH = [
+    "rnnsearch", "rnnsearch-coverage", "rnnsearch-windows", "rnnencdec", "encoder_decoder", "deep_lstm", "stacked-lstm", "luong-general",
+]
+"""Rows for tests that take seconds each."""
+
 
 def system_config(name, **options):
     """ModelConfig of a row, with other options on top."""
@@ -48,3 +54,8 @@ def fresh_system(name, dtype="float64", **options):
 def tiny_system(name, dtype="float64", seed=0, scale=0.6, **options):
     """A model whose every weight, biases included, is drawn from N(0, scale²)."""
     return randomize(fresh_system(name, dtype, **options), seed, scale)
+
+
+def with_hypotheses(state, count=1):
+    """A first state for `count` hypotheses a sentence: leaves [B, ...] → [B, K, ...]."""
+    return tf.nest.map_structure(lambda leaf: tf.repeat(leaf[:, None], count, axis=1), state)

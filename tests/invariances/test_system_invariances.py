@@ -1,0 +1,109 @@
+"""Same sentence, same numbers, for every system; see test_invariances.py for the tolerances."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tiny_rnnsearch import PAIRS, SOURCE_SIZE, TARGET_SIZE, batch, padded
+from tiny_systems import SYSTEMS, tiny_system, with_hypotheses
+
+NEAR = dict(rtol=0, atol=1e-12)
+
+each_system = pytest.mark.parametrize("name", SYSTEMS)
+
+
+def rows_of_logits(model, inputs, pairs=PAIRS):
+    logits = model(inputs).numpy()
+    return [logits[row, : len(target)] for row, (_, target) in enumerate(pairs)]
+
+
+@each_system
+def test_padding_neighbours_and_their_order_change_nothing(name):
+    model = tiny_system(name)
+    rows, order = rows_of_logits(model, batch()), [2, 0, 3, 1]
+    shuffled = [PAIRS[k] for k in order]
+    longer = rows_of_logits(model, batch(extra_source=3, extra_target=2))
+    elsewhere = rows_of_logits(model, batch(shuffled), shuffled)
+    for k, (row, pair) in enumerate(zip(rows, PAIRS)):
+        np.testing.assert_allclose(longer[k], row, **NEAR)
+        np.testing.assert_allclose(elsewhere[order.index(k)], row, **NEAR)
+        np.testing.assert_allclose(rows_of_logits(model, batch([pair]), [pair])[0], row, **NEAR)
+
+
+@each_system
+def test_float32_losses_alone_or_in_a_batch(name):
+    model = tiny_system(name, "float32")
+    together, _ = model.token_losses(batch(extra_source=2, extra_target=3), label_smoothing=0.1)
+    alone = [model.token_losses(batch([pair]), label_smoothing=0.1)[0] for pair in PAIRS]
+    np.testing.assert_allclose(together, tf.concat(alone, axis=0), rtol=0, atol=1e-5)
+
+
+@each_system
+def test_the_future_never_reaches_the_past(name):
+    """Another word y_k leaves the logits of positions 1..k exactly as they were, and moves k + 1."""
+    model = tiny_system(name)
+    source, target = PAIRS[1]
+    logits = model(batch([(source, target)])).numpy()[0]
+    for k in range(len(target)):
+        changed = list(target)
+        changed[k] = target[k] % (TARGET_SIZE - 1) + 1
+        other = model(batch([(source, changed)])).numpy()[0]
+        np.testing.assert_array_equal(logits[: k + 1], other[: k + 1])
+        if k + 1 < len(target):
+            assert np.abs(logits[k + 1] - other[k + 1]).max() > 1e-6
+
+
+@each_system
+def test_every_source_word_reaches_every_target_position(name):
+    model = tiny_system(name)
+    source, target = PAIRS[0]
+    logits = model(batch([(source, target)])).numpy()[0]
+    for j in range(len(source)):
+        changed = list(source)
+        changed[j] = source[j] % (SOURCE_SIZE - 1) + 1
+        other = model(batch([(changed, target)])).numpy()[0]
+        assert (np.abs(logits - other).max(axis=1) > 1e-9).all()
+
+
+@each_system
+@pytest.mark.parametrize("dtype", ("float64", "float32", "mixed_bfloat16"))
+def test_a_row_of_padding_gives_no_nan(name, dtype):
+    model = tiny_system(name, dtype)
+    with_empty = {key: tf.pad(ids, [[0, 1], [0, 0]]) for key, ids in batch().items()}
+    assert np.isfinite(model(with_empty).numpy()).all()
+    for values in model.token_losses(with_empty):
+        assert np.isfinite(values.numpy()).all()
+    state, memory = model.start(with_empty["source_ids"])
+    results = model.step(tf.zeros([len(PAIRS) + 1, 1], tf.int32), with_hypotheses(state), memory)
+    assert all(np.isfinite(values.numpy()).all() for values in tf.nest.flatten(results))
+
+
+def search_steps(model, sources, words, extra=0):
+    """Log-probabilities [I, B, K, V] of a search that takes `words` [I, K] in every sentence."""
+    state, memory = model.start(padded(sources, extra))
+    state, scores = with_hypotheses(state, words.shape[1]), []
+    for row in words:
+        previous = tf.tile(tf.constant(row, tf.int32)[None], [len(sources), 1])
+        log_probabilities, _, state = model.step(previous, state, memory)
+        scores.append(log_probabilities)
+    return np.array(scores)
+
+
+@each_system
+def test_search_alone_or_in_a_batch(name):
+    model = tiny_system(name)
+    sources, words = [source for source, _ in PAIRS], np.array([[0, 0], [3, 5], [6, 2]])
+    scores = search_steps(model, sources, words, extra=2)
+    for row, source in enumerate(sources):
+        for k in range(2):
+            alone = search_steps(model, [source], words[:, k : k + 1])
+            np.testing.assert_allclose(scores[:, row, k], alone[:, 0, 0], rtol=0, atol=1e-6)  # `step` gives float32
+
+
+@each_system
+def test_search_and_training_agree(name):
+    """`step`, one word at a time, gives what `call` gives for all positions."""
+    model = tiny_system(name)
+    for source, target in PAIRS[:2]:
+        scores = search_steps(model, [source], np.array([[0, *target[:-1]]]).T)
+        expected = tf.nn.log_softmax(model(batch([(source, target)])))[0]
+        np.testing.assert_allclose(scores[:, 0, 0], expected, rtol=0, atol=2e-6)
