@@ -5,7 +5,8 @@ answers its requests with its statuses. A new numbered folder under the base
 path is loaded and replaces the version before it without a request failing.
 
 Listens on 127.0.0.1 unless --host says otherwise: neither interface asks who is
-there. SIGTERM or Ctrl-C ends it once the accepted requests are answered.
+there. SIGTERM or Ctrl-C ends it once the accepted requests are answered, a
+second one at once.
 """
 
 import logging
@@ -24,9 +25,7 @@ def arguments(parser):
 
 def run(arguments):
     chosen = flags.from_arguments(arguments)
-    ended = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ended.set())
+    ended = _when_told()
     log = logging.getLogger("rnnsearch_tf")
     log.setLevel(logging.INFO)
     import_tensorflow()
@@ -38,3 +37,17 @@ def run(arguments):
     ended.wait()
     log.info("stopping: requests on their way are finished first")
     server.stop(GRACE)
+
+
+def _when_told() -> threading.Event:
+    """An event that the first SIGTERM or SIGINT sets; the second ends the process."""
+    told = threading.Event()
+
+    def end(number, frame):
+        told.set()
+        for again in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(again, signal.SIG_DFL)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    return told

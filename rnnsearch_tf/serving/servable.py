@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 
 import grpc
-import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  its operations, which the stock server links
 
 from rnnsearch_tf.serving.errors import ServingError, invalid_argument
+from rnnsearch_tf.serving.tensors import as_array
 
 v1 = tf.compat.v1
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -66,7 +66,7 @@ class Servable:
         options = None if timeout is None else v1.RunOptions(timeout_in_ms=max(1, round(timeout * 1000)))
         started = time.monotonic()
         try:
-            return [np.asarray(value) for value in self._session.run(fetches, feeds, options)]
+            return [as_array(value) for value in self._session.run(fetches, feeds, options)]
         except Exception as error:
             raise as_serving_error(error) from None
         finally:

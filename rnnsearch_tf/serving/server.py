@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import functools
 import logging
 import threading
@@ -93,9 +94,9 @@ class Server:
         with self._stopping:
             for poller in self._pollers:
                 poller.stop()
-            self._grpc.stop(grace)
-            if self._rest is not None:
-                self._rest.stop(grace)
+            interfaces = [self._grpc] if self._rest is None else [self._grpc, self._rest]
+            with concurrent.futures.ThreadPoolExecutor(len(interfaces)) as pool:
+                list(pool.map(lambda interface: interface.stop(grace), interfaces))
             if self._batcher is not None:
                 self._batcher.close()
             self._manager.close()

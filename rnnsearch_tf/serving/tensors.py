@@ -25,7 +25,7 @@ _FIELDS = {
 
 
 def to_array(name, tensor) -> np.ndarray:
-    """The array of a TensorProto; strings come as bytes in an object array.
+    """The array of a TensorProto, read by TensorFlow's own parser; strings come as bytes in an object array.
 
     Args:
         name: the input's name, for the error.
@@ -36,9 +36,14 @@ def to_array(name, tensor) -> np.ndarray:
     """
     try:
         _check(tensor)
-        return tf.make_ndarray(tensor)
-    except (TypeError, ValueError, KeyError, OverflowError, MemoryError):
+        return as_array(tf.io.parse_tensor(tensor.SerializeToString(), tensor.dtype).numpy())
+    except (TypeError, ValueError, KeyError, tf.errors.OpError):
         raise invalid_argument(f"tensor parsing error: {name}") from None
+
+
+def as_array(value) -> np.ndarray:
+    """What TensorFlow gives out, as an array; a lone string keeps the zero bytes at its end."""
+    return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)
 
 
 def _check(tensor):

@@ -1,0 +1,35 @@
+"""Planted faults of the embedded server's engine: batching, versions, checks, flags; see mutants.py."""
+
+from mutants import Mutant
+
+BATCHING, VERSIONS, SERVER = "serving/test_batching.py", "serving/test_versions.py", "serving/test_embedded_server.py"
+TENSORS, FLAGS = "serving/test_tensors.py", "serving/test_serving_flags.py"
+
+ENGINE = [
+    Mutant("serving/merging.py", "each gets its neighbour's rows", "array[end - count : end] for array", "array[:count] for array",
+           (f"{BATCHING}::test_what_waits_is_merged_and_each_gets_its_own_rows",
+            f"{SERVER}::test_concurrent_requests_share_a_call_and_each_gets_its_own_rows")),
+    Mutant("serving/batching.py", "the queue has no end", "if len(queue) + added > self.parameters.max_enqueued_batches:", "if False:",
+           (f"{BATCHING}::test_a_full_queue_is_unavailable_and_recovers",)),
+    Mutant("serving/batching.py", "late requests are run all the same", "            if error := call.given_up():", "            if error := None:",
+           (f"{BATCHING}::test_a_request_whose_deadline_has_passed_is_not_run", f"{BATCHING}::test_a_caller_that_has_gone_is_not_run")),
+    Mutant("serving/batching.py", "the least patient request decides for its batch", "else max(deadlines)", "else min(deadlines)",
+           (f"{BATCHING}::test_a_batch_may_take_as_long_as_its_most_patient_request",)),
+    Mutant("serving/manager.py", "the old version goes before the new one has come",
+           "        known = self._versions.get(name, {})\n        for number in wanted:",
+           "        known = self._versions.get(name, {})\n        for old in known.values():\n            old.number in wanted or old.unload()\n"
+           "        for number in wanted:",
+           (f"{VERSIONS}::test_the_newest_version_answers_and_the_one_before_goes",
+            f"{VERSIONS}::test_a_version_that_does_not_load_leaves_the_old_one_and_says_why")),
+    Mutant("serving/manager.py", "a failed version is never tried again", "return failed and waited and", "return False and",
+           (f"{VERSIONS}::test_a_failed_load_is_tried_again_so_often",)),
+    Mutant("serving/version.py", "a version is closed under its requests", "self._unused.wait_for(lambda: not self._users)", "pass",
+           (f"{VERSIONS}::test_requests_on_their_way_finish_before_their_version_is_unloaded",)),
+    Mutant("serving/servable.py", "a run knows no deadline", "options = None if timeout is None else", "options = None if True else",
+           (f"{SERVER}::test_a_deadline_breaks_the_run_off",)),
+    Mutant("serving/tensors.py", "answers as tensor_content", "    if array.dtype not in _FIELDS:", "    if array.dtype.kind != 'O':\n"
+           "        return tf.make_tensor_proto(array)\n    if array.dtype not in _FIELDS:",
+           (f"{TENSORS}::test_an_answer_has_its_values_in_the_typed_field",)),
+    Mutant("serving/flags.py", "no flag but with hyphens", "names = dict.fromkeys((f\"--{name.replace('_', '-')}\", f\"--{name}\"))",
+           "names = dict.fromkeys((f\"--{name.replace('_', '-')}\",))", (f"{FLAGS}::test_ways_to_write_a_flag",)),
+]
