@@ -14,6 +14,7 @@ from tensorflow_serving.apis import model_service_pb2_grpc, predict_pb2, predict
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.serving import tensors
 from rnnsearch_tf.serving.errors import ServingError
+from rnnsearch_tf.serving.refusals import Refusals
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -38,7 +39,7 @@ class GrpcServer:
         self.host, self.port = host, port
         self._socket_path, self._ssl = socket_path, ssl
         self._workers = concurrent.futures.ThreadPoolExecutor(threads, thread_name_prefix="grpc")
-        self._server = grpc.server(self._workers, options=_options(arguments))
+        self._server = grpc.server(self._workers, interceptors=[Refusals()], options=_options(arguments))
         prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(PredictionService(core), self._server)
         model_service_pb2_grpc.add_ModelServiceServicer_to_server(ModelService(core), self._server)
         self._health = health.HealthServicer()
