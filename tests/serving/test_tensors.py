@@ -64,8 +64,9 @@ def test_odd_shapes_and_types_come_back(array):
 def test_a_request_is_read_as_tensorflow_reads_it(given):
     expected = tf.io.parse_tensor(given.SerializeToString(), given.dtype).numpy()
     read = tensors.to_array("x", given)
-    assert (read.shape, read.dtype) == (np.shape(expected), np.asarray(expected).dtype)
-    np.testing.assert_array_equal(read, expected)
+    assert read.shape == np.shape(expected)
+    assert read.dtype == (object if given.dtype == STRING else expected.dtype)
+    assert read.tolist() == (expected if isinstance(expected, bytes) else expected.tolist())
 
 
 @pytest.mark.parametrize("given", [
