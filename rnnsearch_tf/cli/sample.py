@@ -3,7 +3,8 @@
 For each source sentence the distinct samples, most probable first, one a line:
 sentence number from 0, log-probability, count, text, separated by tabs. The
 log-probability is the model's own (temperature 1): a natural logarithm, the end
-symbol included, higher is better, not length-normalized.
+symbol included, higher is better, not length-normalized. Table 3 of Cho et al. 2014a is
+`-n 50 --top 5`.
 """
 
 import collections
@@ -19,6 +20,7 @@ def arguments(parser):
     parser.add_argument(
         "--temperature", metavar="T", default="1", help="logits are divided by it: below 1 nearer the best (default: %(default)s)"
     )
+    parser.add_argument("--top", metavar="N", help="only the N most probable of the distinct samples (default: all)")
     parser.add_argument("--seed", metavar="N", default="1", help="the same seed gives the same samples (default: %(default)s)")
     parser.add_argument("--source", metavar="F", help="file of source sentences, plain or .gz")
     add_output(parser)
@@ -28,6 +30,7 @@ def arguments(parser):
 def run(arguments):
     number = whole_number(arguments.number, "-n", minimum=1)
     seed = whole_number(arguments.seed, "--seed")
+    top = None if arguments.top is None else whole_number(arguments.top, "--top", minimum=1)
     temperature = _temperature(arguments.temperature)
     if arguments.source and arguments.sentences:
         raise UsageError("expected sentences either as words of the command or in --source, got both")
@@ -35,7 +38,7 @@ def run(arguments):
     texts = arguments.sentences or read_lines(arguments.source)
     with Output(arguments.output) as output:
         for index, samples in enumerate(translator.sample(texts, number, temperature=temperature, seed=seed)):
-            output.write(f"{index}\t{value:.6f}\t{count}\t{text}" for text, value, count in distinct(samples))
+            output.write(f"{index}\t{value:.6f}\t{count}\t{text}" for text, value, count in distinct(samples)[:top])
 
 
 def distinct(samples) -> list:

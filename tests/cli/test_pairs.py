@@ -128,6 +128,8 @@ def test_samples_are_counted_scored_and_sorted(rnnsearch, run_folder, translator
     assert rnnsearch(*words)[0] == out  # the same seed, the same samples
     assert rnnsearch(*words, "--temperature", 3)[0] != out
     rows = [line.split("\t") for line in out]
+    firsts = [number for number, row in enumerate(rows) if row[0] not in [before[0] for before in rows[:number]]]
+    assert rnnsearch(*words, "--top", 2)[0] == [line for first in firsts for line in out[first : first + 2]]
     for sentence in ("0", "1"):
         mine = [row for row in rows if row[0] == sentence]
         assert sum(int(row[2]) for row in mine) == 70
