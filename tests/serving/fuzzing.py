@@ -102,11 +102,12 @@ class Fuzzer:
 
     def bad_http(self):
         head = f"POST /v1/models/{self.model}:predict HTTP/1.1\r\nHost: x\r\n".encode()
+        chunk = self.random.choice([b"zz\r\n", b"-1\r\n{}", b"ffffffffffffffff\r\n{}", b"2\r\n{}"])
         request = self.random.choice([
             self.random.randbytes(self._length() % 5000) + b"\r\n\r\n",
             head + b"Content-Length: %d\r\n\r\n{}" % self.random.choice([-1, 0, 10, 10**30]),
             head + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
-            head + b"Transfer-Encoding: chunked\r\n\r\n" + self.random.choice([b"zz\r\n", b"-1\r\n{}", b"ffffffffffffffff\r\n{}", b"2\r\n{}"]),
+            head + b"Transfer-Encoding: chunked\r\n\r\n" + chunk,
             head + b"Transfer-Encoding: " + self._word().encode() + b"\r\n\r\n{}",
             head[: self.random.randrange(len(head))],
             b"GET / HTTP/9.9\r\n\r\n",

@@ -9,7 +9,7 @@ import time
 
 import grpc
 import pytest
-from serving.fake_server import FakeServer
+from fake_server import FakeServer
 from tensorflow.core.framework import types_pb2
 
 from rnnsearch_tf.errors import UserError

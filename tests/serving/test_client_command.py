@@ -7,7 +7,7 @@ import threading
 
 import grpc
 import pytest
-from serving.fake_server import FakeServer
+from fake_server import FakeServer
 
 from rnnsearch_tf.cli.main import run
 

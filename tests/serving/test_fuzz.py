@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from serving.fuzzing import Fuzzer
+from fuzzing import Fuzzer
 
 from rnnsearch_tf.serving.client import Client
 

@@ -8,7 +8,7 @@ import time
 
 import grpc
 import pytest
-from serving.fake_core import FakeCore
+from fake_core import FakeCore
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.serving.rest import HEADER_LIMIT, HTTP_STATUS, RestServer
