@@ -49,7 +49,7 @@ def test_batching_config():
     batching = config_files.read_batching(FOLDER / "batching.config")
     assert batching.max_batch_size.value == 64 and batching.batch_timeout_micros.value == 5000
     assert batching.max_enqueued_batches.value == 16
-    assert batching.num_batch_threads.value == 1
+    assert str(batching.num_batch_threads.value) == CONTAINER["resources"]["limits"]["cpu"]
     assert not batching.allowed_batch_sizes and not batching.pad_variable_length_inputs
 
 
