@@ -96,8 +96,9 @@ class ModelConfig:
     system: str = option(
         "rnnsearch",
         "rnnsearch, rnnencdec: Bahdanau et al. 2015; encoder_decoder: Cho et al. 2014a, Appendix A; "
-        "deep_lstm: Sutskever et al. 2014; luong: Luong's attention; stacked: layers with skip connections",
-        choices=("rnnsearch", "rnnencdec", "encoder_decoder", "deep_lstm", "luong", "stacked"),
+        "deep_lstm: Sutskever et al. 2014; luong: Luong's attention; stacked: layers with skip connections; "
+        "cslm: feed-forward language model of the target side (Cho et al. 2014a, §4.1.2)",
+        choices=("rnnsearch", "rnnencdec", "encoder_decoder", "deep_lstm", "luong", "stacked", "cslm"),
     )
     unit: str = option(
         "gru", "gru: the gated unit of Bahdanau et al. 2015; lstm: long short-term memory", choices=("gru", "lstm")
@@ -118,6 +119,8 @@ class ModelConfig:
         choices=("dot", "general", "concat"),
     )
     input_feeding: bool = option(False, "the decoder also reads the last attentional state ŝ_{t−1}")
+    ngram_order: int = option(7, "the word that is predicted, and those before it that are looked at", unit="words", minimum=2)
+    second_hidden_size: int = option(1024, "second rectified layer; hidden_size is the first", unit="units", minimum=1)
     embedding_size: int = option(620, "word embedding, m", unit="units", minimum=1)
     hidden_size: int = option(1000, "gated units of the decoder and of each encoder direction, n", unit="units", minimum=1)
     alignment_size: int = option(1000, "hidden layer of the alignment model, n'", unit="units", minimum=1)
@@ -307,6 +310,8 @@ OWNERS = {
     "windows": ("rnnsearch",),
     "attention_score": ("luong",),
     "input_feeding": ("luong",),
+    "ngram_order": ("cslm",),
+    "second_hidden_size": ("cslm",),
     "alignment_size": ("rnnsearch", "luong"),
     "maxout_size": MAXOUT,
     "output_rank": MAXOUT,

@@ -30,12 +30,18 @@ SYSTEMS = {  # name of the row: options of the model section
     "luong-concat": dict(system="luong", attention_score="concat", alignment_size=5, layers=2, input_feeding=True,
                          reverse_source=True, biases="all"),
     "luong-tied": dict(system="luong", unit="lstm", peepholes=True, layer_normalization=True, tie_target_embeddings=True, hidden_size=3),
+    "cslm": dict(system="cslm", ngram_order=4, hidden_size=12, second_hidden_size=9),
+    "cslm-bigram": dict(system="cslm", ngram_order=2, hidden_size=12, second_hidden_size=9, biases="none"),
 }
 
 ONE_OF_EACH = [
     "rnnsearch", "rnnsearch-coverage", "rnnsearch-windows", "rnnencdec", "encoder_decoder", "deep_lstm", "stacked-lstm", "luong-general",
+    "cslm",
 ]
 """Rows for tests that take seconds each."""
+
+READ_THE_SOURCE = [name for name in SYSTEMS if not name.startswith("cslm")]
+"""A language model does not."""
 
 
 def system_config(name, **options):

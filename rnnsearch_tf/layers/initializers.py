@@ -11,7 +11,8 @@ Every matrix asks for its initializer by role:
     other       N(0, 0.01²)                                      Glorot uniform; embeddings N(0, 1/m)
     bias        0                                                0
 
-``uniform`` (Sutskever et al. 2014, §3.4) draws all of them between −0.08 and 0.08.
+``uniform`` (Sutskever et al. 2014, §3.4) draws all of them between −0.08 and 0.08;
+``small uniform``, which is ``paper`` for the CSLM (Cho et al. 2014a, §4.1.2), between −0.01 and 0.01.
 """
 
 import numpy as np
@@ -59,7 +60,7 @@ def initializer(kind, role, seed, size=None):
     """The initializer of one weight.
 
     Args:
-        kind: ``paper``, ``glorot`` or ``uniform`` (option model.initialization).
+        kind: ``paper``, ``glorot`` or ``uniform`` (option model.initialization), or ``small uniform``.
         role: recurrent, small recurrent, alignment, energy, embedding, bias, peephole or other, as in the table above.
         seed: int; give each weight its own.
         size: embedding size m, for role embedding.
@@ -69,6 +70,8 @@ def initializer(kind, role, seed, size=None):
     """
     if kind == "uniform":
         return keras.initializers.RandomUniform(-0.08, 0.08, seed=seed)
+    if kind == "small uniform":
+        return keras.initializers.RandomUniform(-0.01, 0.01, seed=seed)
     if role in ("recurrent", "small recurrent"):
         return Orthogonal(seed, scale=0.01 if (kind, role) == ("paper", "small recurrent") else 1.0)
     if role in ("bias", "peephole"):

@@ -4,6 +4,7 @@ import os
 import pathlib
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.models.cslm import CSLM
 from rnnsearch_tf.models.encoder_decoder import EncoderDecoder
 from rnnsearch_tf.models.layered import DeepLSTM, StackedNetwork
 from rnnsearch_tf.models.luong import LuongModel
@@ -17,6 +18,7 @@ SYSTEMS = {
     "deep_lstm": DeepLSTM,
     "luong": LuongModel,
     "stacked": StackedNetwork,
+    "cslm": CSLM,
 }
 """The class of each value of the option model.system."""
 

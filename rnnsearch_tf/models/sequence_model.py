@@ -41,10 +41,12 @@ class SequenceModel(TranslationModel):
         features(source_ids, target_ids, training)    what meets the output matrix, float [B, I, l]
         start(source_ids), step(previous_ids, state, memory)    see search/interface.py
         _layer_weights()    its weights by the paper's symbols, embeddings left out
-        has_attention, embedding_bias    class attributes
+        has_attention, reads_source, embedding_bias, paper_initialization    class attributes
     """
 
     has_attention = False  # whether the alignments that `step` returns mean anything
+    reads_source = True  # whether there is a source embedding; only a language model has none
+    paper_initialization = "paper"  # what ``initialization: paper`` is in this system's paper
     embedding_bias = True  # whether an embedding has a bias, where the option biases has any
 
     def __init__(self, config, source_vocabulary_size, target_vocabulary_size, seed=0, **keywords):
@@ -56,15 +58,18 @@ class SequenceModel(TranslationModel):
         self.target_vocabulary_size = target_vocabulary_size
         self.seed = seed
         seeds = Seeds(seed)
-        common = dict(biases=config.biases, initialization=config.initialization, dtype=self.dtype_policy)
+        initialization = self.paper_initialization if config.initialization == "paper" else config.initialization
+        common = dict(biases=config.biases, initialization=initialization, dtype=self.dtype_policy)
         embedding = common | ({} if self.embedding_bias else {"biases": "none"})
-        self.source_embedding = WordEmbedding(
-            source_vocabulary_size, config.embedding_size, seed=seeds.next(), name="source_embedding", **embedding
-        )
+        source_seed, self.source_embedding = seeds.next(), None
+        if self.reads_source:
+            self.source_embedding = WordEmbedding(
+                source_vocabulary_size, config.embedding_size, seed=source_seed, name="source_embedding", **embedding
+            )
+            self.source_embedding.build()
         self.target_embedding = WordEmbedding(
             target_vocabulary_size, config.embedding_size, seed=seeds.next(), name="target_embedding", **embedding
         )
-        self.source_embedding.build()
         self.target_embedding.build()
         self._add_layers(seeds, common)
         self.drop_words = Dropout(config.embedding_dropout, seed=seeds.next(), dtype=self.variable_dtype)
@@ -116,6 +121,8 @@ class SequenceModel(TranslationModel):
         numpy = keras.ops.convert_to_numpy
         weights = self._layer_weights()
         for side, layer in (("source", self.source_embedding), ("target", self.target_embedding)):
+            if layer is None:
+                continue
             weights[f"E_{side}"] = numpy(layer.E)
             if layer.b_E is not None:
                 weights[f"b_E_{side}"] = numpy(layer.b_E)

@@ -45,7 +45,7 @@ class DevelopmentBleu(keras.callbacks.Callback):
     def evaluate(self):
         """Translate, score, keep the weights if they are the best so far."""
         state, settings = self.state, self.config.training
-        if self.sentences is None:
+        if self.sentences is None or not self.model.reads_source:  # a language model does not translate
             self.keep()
             self.remember()
             return

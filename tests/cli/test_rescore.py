@@ -6,6 +6,7 @@ import io
 import pytest
 import sacrebleu
 from test_pairs import log_probability
+from tiny_run import write_run
 
 SOURCE = ["The door is white.", "Where is the white cat?", "She goes to the hotel."]
 LIST = [
@@ -99,3 +100,14 @@ def test_oracle(rnnsearch, files, tmp_path):
     (tmp_path / "reference").write_text("one\n")
     out, err = rnnsearch("oracle", "--reference", tmp_path / "reference", files[1], code=1)
     assert out == [] and f"{files[1]}:4: expected a sentence number below 1" in err
+
+
+def test_a_language_model_rescores_whatever_the_source(rnnsearch, files, tmp_path):
+    system = ["model.system=cslm", "model.alignment_size=1000", "model.maxout_size=500", "model.output_rank=620", "training.seed=3"]
+    run = write_run(tmp_path / "cslm", system, unknown_words=None)
+    words = ["rescore", "--model", run, "--feature", "CSLM", "--source", files[0], files[1]]
+    out, _ = rnnsearch(*words)
+    values = [line.split("CSLM= ")[1].split(" ")[0] for line in out]
+    assert values[0] == values[2] != values[1]
+    files[0].write_text("one\n\nthree\n")
+    assert rnnsearch(*words)[0] == out

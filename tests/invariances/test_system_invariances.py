@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tiny_rnnsearch import PAIRS, SOURCE_SIZE, TARGET_SIZE, batch, padded
-from tiny_systems import SYSTEMS, tiny_system, with_hypotheses
+from tiny_systems import READ_THE_SOURCE, SYSTEMS, tiny_system, with_hypotheses
 
 NEAR = dict(rtol=0, atol=1e-12)
 
@@ -52,7 +52,7 @@ def test_the_future_never_reaches_the_past(name):
             assert np.abs(logits[k + 1] - other[k + 1]).max() > 1e-6
 
 
-@each_system
+@pytest.mark.parametrize("name", READ_THE_SOURCE)
 def test_every_source_word_reaches_every_target_position(name):
     model = tiny_system(name)
     source, target = PAIRS[0]

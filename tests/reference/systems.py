@@ -1,7 +1,7 @@
 """The reference of each system under one roof: what the package is asked for, one sentence at a time."""
 
 import numpy as np
-from reference import encoder_decoder, layered, rnnsearch, variants, variants
+from reference import cslm, encoder_decoder, layered, rnnsearch, variants, variants
 
 
 def decode(weights, source_ids, target_ids, options):
@@ -14,6 +14,8 @@ def decode(weights, source_ids, target_ids, options):
         return variants.decode(weights, source_ids, target_ids, options)[:2]
     if options["system"] in ("rnnsearch", "rnnencdec"):
         return variants.decode(weights, source_ids, target_ids, options)[:2]
+    if options["system"] == "cslm":
+        return cslm.decode(weights, source_ids, target_ids, options)
     if options["system"] == "encoder_decoder":
         return encoder_decoder.decode(weights, source_ids, target_ids)
     unit = {"unit": "lstm"} if options["system"] == "deep_lstm" else {}

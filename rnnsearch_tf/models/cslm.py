@@ -1,0 +1,70 @@
+"""The feed-forward language model beside which Cho et al. 2014a, §4.1.2, put theirs (CSLM, Schwenk 2007).
+
+    x_i = [E y_{i−n+1} ; … ; E y_{i−1}]        the n − 1 words before, zeros where there is none
+    p(y_i | the words before) = softmax(W_o max(0, W_2 max(0, W_1 x_i + b_1) + b_2) + b_softmax)
+
+It knows the target side alone: whatever the source is, a sentence has the same probability.
+"""
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.layers.output_matrix import OutputMatrix
+from rnnsearch_tf.layers.rectified import RectifiedLayers
+from rnnsearch_tf.models.layered import no_alignment
+from rnnsearch_tf.models.sequence_model import SequenceModel
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class CSLM(SequenceModel):
+    """n-gram language model of target sentences; arguments and results as in :class:`SequenceModel`.
+
+    Source ids are taken, as everywhere, and not looked at. The end symbol is predicted like a word.
+
+    Example:
+        >>> from rnnsearch_tf.config import ModelConfig
+        >>> sizes = dict(embedding_size=4, hidden_size=5, second_hidden_size=6, ngram_order=3)
+        >>> model = CSLM(ModelConfig(system="cslm", **sizes), 10, 12)
+        >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
+        >>> model({"source_ids": ids, "target_ids": ids}).shape
+        TensorShape([2, 3, 12])
+    """
+
+    reads_source = False
+    embedding_bias = False
+    paper_initialization = "small uniform"
+
+    def _add_layers(self, seeds, common):
+        config = self.config
+        self.rectified = RectifiedLayers(
+            config.hidden_size, config.second_hidden_size, seed=seeds.next(), name="rectified", **common
+        )
+        self.output_layer = OutputMatrix(self.target_vocabulary_size, seed=seeds.next(), name="output_matrix", **common)
+        self.rectified.build((config.ngram_order - 1) * config.embedding_size)
+        self.output_layer.build(config.second_hidden_size)
+
+    def features(self, source_ids, target_ids, training=False):
+        """What meets the output matrix, at every target position: float [B, I, l]."""
+        words = self.drop_words(self.target_embedding(target_ids), training=training)  # [B, I, m]
+        before = self.config.ngram_order - 1
+        padded = tf.pad(words, [[0, 0], [before, 0], [0, 0]])  # [B, before + I, m]
+        length = tf.shape(target_ids)[1]
+        history = tf.concat([padded[:, k : k + length] for k in range(before)], axis=-1)  # [B, I, before · m], y_{i−1} last
+        return self.drop_hidden(self.rectified(history), training=training)
+
+    def start(self, source_ids):
+        """No words yet; the mask [B, J] only tells the source's length."""
+        none = tf.fill([tf.shape(source_ids)[0], self.config.ngram_order - 1], PAD_ID)
+        return {"words": none}, source_ids != PAD_ID
+
+    def step(self, previous_ids, state, memory):
+        """See search/interface.py; there is no alignment: zeros."""
+        words = tf.concat([state["words"][..., 1:], previous_ids[..., tf.newaxis]], axis=-1)  # [B, K, n − 1]
+        vectors = self.target_embedding(words)  # [B, K, n − 1, m]
+        width = (self.config.ngram_order - 1) * self.config.embedding_size
+        history = tf.reshape(vectors, tf.concat([tf.shape(previous_ids), [width]], axis=0))
+        return self.log_probabilities(self.rectified(history)), no_alignment(previous_ids, memory), {"words": words}
+
+    def _layer_weights(self):
+        return self.rectified.paper_weights() | self.output_layer.paper_weights()
