@@ -33,7 +33,9 @@ def run(arguments):
 
     server = Server(chosen)
     server.start()
-    log.info("gRPC on %s:%s, REST on %s:%s", chosen.host, server.grpc_port, chosen.host, server.rest_port)
+    for interface, port in (("gRPC", server.grpc_port), ("REST", server.rest_port)):
+        if port is not None:
+            log.info("%s on %s:%d", interface, chosen.host, port)
     ended.wait()
     log.info("stopping: requests on their way are finished first")
     server.stop(GRACE)
