@@ -3,7 +3,7 @@
 from mutants import Mutant
 
 JSON, REST, METRICS = "serving/test_json_tensors.py", "serving/test_rest.py", "serving/test_metrics.py"
-CLIENT, COMMAND = "serving/test_client.py", "serving/test_client_command.py"
+CLIENT, COMMAND, REFUSALS = "serving/test_client.py", "serving/test_client_command.py", "serving/test_refusals.py"
 
 REST_AND_CLIENT = [
     Mutant("serving/json_tensors.py", "true is a number", "type(leaf) in (int, float))", "isinstance(leaf, (int, float)))",
@@ -31,4 +31,6 @@ REST_AND_CLIENT = [
            (f"{CLIENT}::test_the_input_is_not_read_far_ahead",)),
     Mutant("cli/client.py", "Python cannot close standard input at the end", 'os.dup(0) if name == "-" else name', "name",
            (f"{COMMAND}::test_a_line_in_is_a_line_out_and_a_refusal_ends_it_though_more_may_come",)),
+    Mutant("serving/grpc_server.py", "gRPC refuses damaged requests in its own way", "interceptors=[Refusals()], ", "",
+           (f"{REFUSALS}::test_a_status_and_nothing_more",)),
 ]
