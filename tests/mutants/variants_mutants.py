@@ -1,0 +1,31 @@
+"""Planted faults of RNNencdec and of the variants of RNNsearch; see mutants.py."""
+
+from mutants import Mutant
+
+LOGITS, STEPS = "equations/test_variants.py::test_logits_and_alignments", "equations/test_systems.py::test_steps_of_a_search"
+
+VARIANTS = [
+    Mutant("layers/recurrent_unit.py", "reset gate after the matrix", "self._product(r * state, self.U, self.U_gain)",
+           "r * self._product(state, self.U, self.U_gain)", (LOGITS,)),
+    Mutant("layers/recurrent_unit.py", "the forget gate and the input gate change places", "enter, keep, show = tf.split(gates, 3, axis=-1)",
+           "keep, enter, show = tf.split(gates, 3, axis=-1)", (LOGITS,)),
+    Mutant("layers/recurrent_unit.py", "the context is not normalized", "inputs += self._product(context, self.C, self.C_gain)",
+           "inputs += self._product(context, self.C, None)", (LOGITS,)),
+    Mutant("layers/normalization.py", "all blocks normalized together", "tf.concat([shape[:-1], [-1, size]], axis=0)",
+           "tf.concat([shape[:-1], [1, shape[-1]]], axis=0)", (LOGITS,)),
+    Mutant("layers/coverage.py", "only the last word's attention counts", '{"coverage": coverage + alignment}', '{"coverage": alignment}',
+           (LOGITS, STEPS)),
+    Mutant("layers/gaussian_window.py", "positions counted from zero", "tf.cumsum(tf.cast(mask, annotations.dtype), axis=1)",
+           "tf.cumsum(tf.cast(mask, annotations.dtype), axis=1, exclusive=True)", (LOGITS,)),
+    Mutant("layers/gaussian_window.py", "windows do not remember where they stood", "location += step", "location = step + 0 * location",
+           (LOGITS, STEPS)),
+    Mutant("layers/gaussian_window.py", "padding is looked at", "window *= tf.cast(memory.mask, window.dtype)[:, tf.newaxis]",
+           "window *= 1.0", (LOGITS,)),
+    Mutant("layers/plain_decoder.py", "RNNencdec begins with the first word", "if self.attention_kind else annotations[:, -1]",
+           "if self.attention_kind else annotations[:, 0]", (LOGITS,)),
+    Mutant("layers/fixed_context.py", "the context is the first state", "ContextMemory(annotations[:, -1], mask)",
+           "ContextMemory(annotations[:, 0], mask)", (LOGITS, STEPS)),
+    Mutant("layers/plain_encoder.py", "padding moves the state", "unit.first(zero), turn(mask))", "unit.first(zero))", (LOGITS,)),
+    Mutant("models/rnnsearch.py", "search updates before the first word", "lambda old, new: tf.where(first, old, new)",
+           "lambda old, new: new", (STEPS,)),
+]
