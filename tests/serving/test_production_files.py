@@ -1,5 +1,6 @@
 """The files of the top-level serving/: each parsed, and checked for what would hurt."""
 
+import importlib
 import json
 import pathlib
 import re
@@ -16,8 +17,11 @@ import yaml
 from google.protobuf import text_format
 from tensorflow_serving.config import model_server_config_pb2
 
+from rnnsearch_tf.cli.main import Parser
 from rnnsearch_tf.serving import config_files
-from rnnsearch_tf.serving.flags import FIELDS
+from rnnsearch_tf.serving.client import Client, tls_credentials
+from rnnsearch_tf.serving.flags import FIELDS, FREE, Flags
+from rnnsearch_tf.serving.server import Server
 
 FOLDER = pathlib.Path(__file__).parents[2] / "serving"
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]["serving"]
@@ -67,6 +71,15 @@ def test_the_embedded_server_knows_every_flag():
     assert len(named) > 5
     for name in named | set(flags(COMPOSE["command"])):
         assert name in FIELDS, name
+
+
+@pytest.mark.parametrize("verb", ["client", "export"])
+def test_commands_of_the_readme(verb):
+    parser = Parser()
+    importlib.import_module(f"rnnsearch_tf.cli.{verb}").arguments(parser)
+    commands = re.findall(rf"rnnsearch {verb}((?:[^`\n]|\\\n)*)", (FOLDER / "README.md").read_text())
+    named = {name for command in commands for name in re.findall(r"--[a-z-]+", command)}
+    assert named and named <= parser.option_names
 
 
 def test_image_is_pinned_to_our_tensorflow():
@@ -163,7 +176,7 @@ def test_health_check_of_the_container(state, healthy):
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
 class TestCertificates:
-    """make_certificates.sh, tried on a server of grpc's own."""
+    """make_certificates.sh, tried on a server of grpc's own and on the embedded one."""
 
     @pytest.mark.parametrize("mutual", [False, True], ids=["server", "mutual"])
     def test_a_client_connects_by_every_name_given(self, tmp_path, mutual):
@@ -179,6 +192,13 @@ class TestCertificates:
             assert self.connects(f"{host}:{port}", grpc.ssl_channel_credentials(authority, key, certificate))
         assert self.connects(f"localhost:{port}", grpc.ssl_channel_credentials(authority)) == (not mutual)
         server.stop(0)
+
+    def test_the_embedded_server_takes_them(self, tmp_path, toy_base):
+        assert self.make(tmp_path, "--mutual", "localhost").returncode == 0
+        flags = Flags(model_base_path=str(toy_base), port=FREE, rest_api_port=0, ssl_config_file=str(tmp_path / "ssl.config"))
+        credentials = tls_credentials(tmp_path / "ca.crt", tmp_path / "client.crt", tmp_path / "client.key")
+        with Server(flags) as server, Client(f"localhost:{server.grpc_port}", "default", credentials=credentials) as client:
+            assert client.translate(["a"]) == ["v2:a"]
 
     def connects(self, address, credentials):
         """Whether a call gets as far as the server, which has no methods."""
