@@ -214,7 +214,18 @@ class Translator:
         config = dataclasses.replace(self.config.search, **changes)
         if config.nbest > config.beam_size:
             raise UsageError(f"nbest: expected at most the beam size {config.beam_size}, got {config.nbest}")
+        if config.replace_unknown:
+            self.require_attention("replace_unknown")
         return config
+
+    def require_attention(self, purpose):
+        """Refuse what needs alignments where the model has none.
+
+        Raises:
+            UsageError: naming the purpose.
+        """
+        if not self.model.has_attention:
+            raise UsageError(f"{purpose}: expected a model with attention, got {type(self.model).__name__}, which aligns nothing")
 
     def sample(self, texts, number, temperature=1.0, seed=1) -> list:
         """Draw translations at random.

@@ -23,6 +23,7 @@ def arguments(parser):
 def run(arguments):
     translator = load_translator(arguments)
     form = _soft if arguments.soft else _hard
+    translator.require_attention("align")
     with Output(arguments.output) as output:
         for sources, targets in read_pairs(arguments.source, arguments.target, translator.config.search.batch_size):
             output.write(map(form, translator.force(sources, targets)))

@@ -31,6 +31,7 @@ def run(arguments):
     except OSError as error:
         raise UserError(f"{folder}: expected a folder that can be made, got: {error.strerror}") from None
     translator = load_translator(arguments)
+    translator.require_attention("plot-attention")
     number = 0
     with Output() as output:
         for source_tokens, target_tokens, alignment in _sentences(arguments, translator, changes):

@@ -59,6 +59,8 @@ def run(arguments):
     exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
     nbest = changes.get("nbest", 1)
     translator = _load_exported(exported, form, arguments.alignment, nbest) if exported else load_translator(arguments)
+    if arguments.alignment and not exported:
+        translator.require_attention("--alignment")
     beam_size = translator.search_config(**(changes | {"nbest": 1})).beam_size
     if changes.get("nbest", 1) > beam_size:
         raise UsageError(f"--n-best {changes['nbest']}: expected at most the beam size {beam_size}; raise --beam-size")

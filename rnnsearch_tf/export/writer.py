@@ -69,6 +69,7 @@ def export(runs, output, version=None, profile=None, overrides=(), combine="prob
     target = _version_folder(output, version)
     translator = Translator.load(runs, precision=profile.precision, combine=combine)
     translator.maximum_lengths = {"source": profile.maximum_source_length, "target": profile.maximum_target_length}
+    translator.search_config(**dataclasses.asdict(profile.search))  # refuses what the model cannot do
     served = Served(translator, profile)
     cost = cost_of_storage(translator, served.weights, profile)
     sentences = sentences_of(translator.source_text)
