@@ -52,14 +52,17 @@ class Manager:
             models = {model.name: model for model in config.model_config_list.config}
             added = models.keys() - self._models.keys()
             self._models = models
-            self._update()
-            self._require(added)
-            self._label()
+            wanted = self._load_wanted()
+            try:
+                self._require(added)
+                self._label()
+            finally:
+                self._unload_unwanted(wanted)  # last: a label must not point to what is gone
 
     def update(self):
         """Look at the disk once, load and unload."""
         with self._updating:
-            self._update()
+            self._unload_unwanted(self._load_wanted())
 
     @contextlib.contextmanager
     def servable(self, name, number=None, label=""):
@@ -68,9 +71,7 @@ class Manager:
         Raises:
             ServingError: NOT_FOUND; INVALID_ARGUMENT for an unknown label.
         """
-        if label:
-            number = self.number(name, label)
-        version, servable = self._acquire(name, number)
+        version, servable = self._acquire(name, number, label)
         try:
             yield servable
         finally:
@@ -107,39 +108,49 @@ class Manager:
                 for version in self.versions(name):
                     version.unload()
 
-    def _acquire(self, name, number):
-        for version in self.versions(name):
-            if number in (None, version.number):
-                servable = version.acquire()
-                if servable is not None:
-                    return version, servable
-        wanted = f"Latest({name})" if number is None else f"Specific({name}, {number})"
-        raise not_found(f"Servable not found for request: {wanted}")
+    def _acquire(self, name, number, label):
+        while True:
+            known, labels = self._versions.get(name), self._labels
+            wanted = self.number(name, label) if label else number
+            for version in self.versions(name):
+                if wanted in (None, version.number):
+                    servable = version.acquire()
+                    if servable is not None:
+                        return version, servable
+            if known is self._versions.get(name) and labels is self._labels:  # else a new version came meanwhile: look again
+                raise not_found("Servable not found for request: " + (f"Latest({name})" if wanted is None else f"Specific({name}, {wanted})"))
 
-    def _update(self):
+    def _load_wanted(self) -> dict:
+        """Load what is wanted and not there yet; {model name: wanted versions} of the models whose disk can be read."""
+        result = {}
         for name, model in self._models.items():
             on_disk = model_config.versions_on_disk(model.base_path)
             if on_disk is None:  # a disk that is away for a while unloads nothing
                 log.warning("warning: model %s: cannot read base path %s", name, model.base_path)
-            else:
-                self._update_model(name, on_disk, model_config.wanted_versions(model, on_disk))
+                continue
+            result[name] = model_config.wanted_versions(model, on_disk)
+            for number in result[name]:
+                self._load_version(name, number, on_disk[number])
+        return result
+
+    def _load_version(self, name, number, path):
+        known = self._versions.get(name, {})
+        version = known.get(number)
+        if version is None or self._is_new_again(version, path):
+            version = Version(name, number, path, self._load)
+            self._versions[name] = known | {number: version}  # readers see the old dict or the new one, never one that changes
+        if version.state == State.START or self._is_due(version):
+            version.load()
+
+    def _unload_unwanted(self, wanted):
+        """Unload what is not wanted, unless nothing would answer instead."""
+        for name, numbers in wanted.items():
+            if not numbers or any(self.is_available(name, number) for number in numbers):
+                self._unload(version for version in self.versions(name) if version.number not in numbers)
         for name in self._versions.keys() - self._models.keys():
             self._unload(self.versions(name))
         with self._changed:
             self._changed.notify_all()
-
-    def _update_model(self, name, on_disk, wanted):
-        known = self._versions.get(name, {})
-        for number in wanted:
-            version = known.get(number)
-            if version is None or self._is_new_again(version, on_disk[number]):
-                version = Version(name, number, on_disk[number], self._load)
-                known = known | {number: version}  # readers see the old dict or the new one, never one that changes
-                self._versions[name] = known
-            if version.state == State.START or self._is_due(version):
-                version.load()
-        if not wanted or any(known[number].state == State.AVAILABLE for number in wanted):
-            self._unload(version for number, version in known.items() if number not in wanted)
 
     def _is_new_again(self, version, path) -> bool:
         """Whether a version that was unloaded, or stands elsewhere now, is wanted again."""

@@ -172,6 +172,35 @@ def test_requests_on_their_way_finish_before_their_version_is_unloaded(models):
     assert models.states() == {2: "AVAILABLE", 1: "END"}
 
 
+def test_a_request_that_comes_between_two_versions_gets_the_new_one(models):
+    models = models()
+    models.publish(1)
+    models.configure()
+    old = models.manager.versions("m")[0]
+    acquire = old.acquire
+
+    def too_late():
+        models.publish(2)
+        models.manager.update()
+        models.states()  # the old one is gone
+        old.acquire = acquire
+        return acquire()
+
+    old.acquire = too_late
+    assert models.answers() == 2
+
+
+def test_a_label_moves_before_its_old_version_goes(models):
+    models = models()
+    models.publish(1, 2)
+    policy = "model_version_policy {{ specific {{ versions: {0} }} }} version_labels {{ key: \"stable\" value: {0} }}"
+    models.configure(policy.format(1))
+    seen = []
+    models.manager._unload = lambda versions: seen.append((models.answers(label="stable"), [version.number for version in versions]))
+    models.configure(policy.format(2))
+    assert seen == [(2, [1])]
+
+
 def test_a_base_path_that_is_away_unloads_nothing_an_empty_one_does(models):
     models = models()
     models.publish(1)
