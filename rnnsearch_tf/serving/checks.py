@@ -60,11 +60,13 @@ def _check_names(signature, inputs):
     for name in sorted(expected - sent - set(signature.defaults)):
         raise invalid_argument(
             f"Signature input alias: {name}(feed name: {signature.inputs[name].name}) not found in request and no default value "
-            f"provided. Inputs expected to be in the request {_set(sent)}, or default input alias set: {','.join(sorted(signature.defaults))}"
+            f"provided. Inputs expected to be in the request {_set(sent)}, "
+            f"or default input alias set: {','.join(sorted(signature.defaults))}"
         )
     if sent - expected:
         raise invalid_argument(
-            f"Inputs contains invalid name. Used request inputs: {','.join(sorted(sent & expected))}, request input: {','.join(sorted(sent))}"
+            f"Inputs contains invalid name. Used request inputs: {','.join(sorted(sent & expected))}, "
+            f"request input: {','.join(sorted(sent))}"
         )
 
 

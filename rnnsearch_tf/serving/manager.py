@@ -118,7 +118,8 @@ class Manager:
                     if servable is not None:
                         return version, servable
             if known is self._versions.get(name) and labels is self._labels:  # else a new version came meanwhile: look again
-                raise not_found("Servable not found for request: " + (f"Latest({name})" if wanted is None else f"Specific({name}, {wanted})"))
+                which = f"Latest({name})" if wanted is None else f"Specific({name}, {wanted})"
+                raise not_found(f"Servable not found for request: {which}")
 
     def _load_wanted(self) -> dict:
         """Load what is wanted and not there yet; {model name: wanted versions} of the models whose disk can be read."""

@@ -47,7 +47,8 @@ def versions_on_disk(base_path) -> dict | None:
     except OSError:
         return None
     numbered = [entry for entry in entries if entry.name.isascii() and entry.name.isdecimal() and entry.is_dir()]
-    return {int(entry.name): pathlib.Path(entry.path) for entry in sorted(numbered, key=lambda entry: entry.name) if int(entry.name) < 2**63}
+    paths = {int(entry.name): pathlib.Path(entry.path) for entry in sorted(numbered, key=lambda entry: entry.name)}
+    return {number: path for number, path in paths.items() if number < 2**63}
 
 
 def wanted_versions(model, on_disk) -> list:

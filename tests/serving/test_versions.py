@@ -46,8 +46,8 @@ class Models:
         (self.folder / "m" / str(number)).rmdir()
 
     def configure(self, policy="", name="m", path="m"):
-        text = f'model_config_list {{ config {{ name: "{name}" base_path: "{self.folder / path}" model_platform: "tensorflow" {policy} }} }}'
-        self.manager.configure(text_format.Parse(text, ModelServerConfig()))
+        model = f'name: "{name}" base_path: "{self.folder / path}" model_platform: "tensorflow" {policy}'
+        self.manager.configure(text_format.Parse(f"model_config_list {{ config {{ {model} }} }}", ModelServerConfig()))
 
     def answers(self, number=None, label=""):
         with self.manager.servable("m", number, label) as servable:
@@ -268,7 +268,8 @@ def test_a_model_that_does_not_come_up(models):
     ("", "Only ModelConfigList is currently supported"),
     ('model_config_list { config { name: "m" base_path: "/a" model_platform: "tensorflow" } '
      'config { name: "m" base_path: "/b" model_platform: "tensorflow" } }', "Illegal to list model m multiple times"),
-    ('model_config_list { config { name: "m" base_path: "a/b" model_platform: "tensorflow" } }', "absolute path or URI; got base_path()=a/b"),
+    ('model_config_list { config { name: "m" base_path: "a/b" model_platform: "tensorflow" } }',
+     "absolute path or URI; got base_path()=a/b"),
     ('model_config_list { config { name: "m" base_path: "/a" model_platform: "caffe" } }', 'model_platform: "tensorflow", got "caffe"'),
     ('model_config_list { config { base_path: "/a" model_platform: "tensorflow" } }', "to have a name"),
 ], ids=["no-list", "twice", "relative", "platform", "no-name"])
