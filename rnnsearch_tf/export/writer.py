@@ -77,7 +77,8 @@ def export(runs, output, version=None, profile=None, overrides=(), combine="prob
         tf.saved_model.save(served, str(folder), signatures=served.signatures(profile.signatures))
         declare_inputs(folder)
         check_operations(folder)
-        write_warmup(folder, {name: INPUTS[name] for name in profile.signatures}, sentences, profile.warmup_requests)
+        asked = {name: INPUTS[name] for name in profile.signatures} | {"serving_default": INPUTS["translate"]}
+        write_warmup(folder, asked, sentences, profile.warmup_requests)
         compared = check_export(folder, translator, profile, sentences)
         save_profile(profile, folder)
         write_card(folder, runs, profile, served.weights.size, compared, cost)

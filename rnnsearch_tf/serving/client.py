@@ -62,7 +62,7 @@ class Client:
         self, address, model_name, *, version=None, label=None, signature="serving_default", deadline=DEADLINE, credentials=None
     ):
         self.address, self.deadline = address, deadline
-        self._request = predict_pb2.PredictRequest(output_filter=["translation"])
+        self._request = predict_pb2.PredictRequest()  # all outputs, as everyone asks: a server merges only requests for the same ones
         self._request.model_spec.name = model_name
         self._request.model_spec.signature_name = signature
         if version is not None:

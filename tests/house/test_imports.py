@@ -12,7 +12,7 @@ ORDER = ["text", "data", "layers", "models", "search", "translation", "evaluatio
 """A room may import those before it."""
 
 FOUNDATION = {"config", "options", "errors", "backend", "run_folder", "configs"}
-FILES = sorted(PACKAGE.rglob("*.py"))
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__main__.py")  # those are commands
 
 
 def room(path_or_module):
