@@ -200,9 +200,9 @@ class Translator:
                 )
         return results
 
-    def score(self, sources, targets, tokenized=False) -> list:
+    def score(self, sources, targets, batch_size=None, tokenized=False) -> list:
         """list[float]: natural-log probability of each pair, the end symbol included; arguments as of `force`."""
-        return [forced.log_probability for forced in self.force(sources, targets, tokenized=tokenized)]
+        return [forced.log_probability for forced in self.force(sources, targets, batch_size, tokenized)]
 
     def search_config(self, **changes):
         """The run's search section with some options changed, checked as in a file."""
@@ -216,6 +216,8 @@ class Translator:
             raise UsageError(f"nbest: expected at most the beam size {config.beam_size}, got {config.nbest}")
         if config.replace_unknown:
             self.require_attention("replace_unknown")
+        if config.coverage_penalty:
+            self.require_attention("coverage_penalty")
         return config
 
     def require_attention(self, purpose):

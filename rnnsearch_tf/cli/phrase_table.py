@@ -16,12 +16,12 @@ import os
 import sys
 
 from rnnsearch_tf.cli.lines import Output
-from rnnsearch_tf.cli.shared import add_model, load_translator, whole_number
+from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator, whole_number
 
 
 def arguments(parser):
     add_model(parser)
-    parser.add_argument("--batch-size", metavar="N", default="256", help="pairs scored at once (default: %(default)s)")
+    add_pairs_at_once(parser)
     parser.add_argument("table", metavar="IN", help="phrase table, plain or .gz")
     parser.add_argument("output", metavar="OUT", help="the table with the new scores (.gz: compressed)")
 

@@ -15,7 +15,7 @@ is checked before the model is loaded.
 import os
 
 from rnnsearch_tf.cli.lines import read_lines
-from rnnsearch_tf.cli.shared import add_model, load_translator
+from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator, whole_number
 from rnnsearch_tf.errors import UsageError
 
 
@@ -27,6 +27,7 @@ def arguments(parser):
     parser.add_argument(
         "--tokenized", action="store_true", help="source and list are Moses tokens; without it both are tokenized as for translating"
     )
+    add_pairs_at_once(parser)
     parser.add_argument("--output", metavar="F", help="write the list to this file (.gz: compressed), once it is whole")
     parser.add_argument("nbest", metavar="NBEST", help="the list, plain or .gz; -: standard input")
 
@@ -36,6 +37,7 @@ def run(arguments):
     from rnnsearch_tf.smt.nbest import blocks, check_feature_name, read_nbest, rescore
 
     name, weight = check_feature_name(arguments.feature), _weight(arguments.weight)
+    batch_size = whole_number(arguments.batch_size, "--batch-size", minimum=1)
     sources = read_lines(arguments.source)
     if os.path.isfile(arguments.nbest):
         for _ in read_nbest(arguments.nbest, len(sources)):
@@ -43,18 +45,14 @@ def run(arguments):
     translator = load_translator(arguments)
     with whole_file(arguments.output) as output:
         for block in blocks(read_nbest(arguments.nbest, len(sources))):
-            values = _values(translator, [entry for entries in block for entry in entries], sources, arguments.tokenized)
+            pairs = list(dict.fromkeys((entry.sentence, entry.text) for entries in block for entry in entries))
+            texts = [sources[sentence] for sentence, _ in pairs], [text for _, text in pairs]
+            # Each text once: such lists abound in derivations of the same text.
+            values = dict(zip(pairs, translator.score(*texts, batch_size, arguments.tokenized), strict=True))
             for entries in block:
                 mine = [values[entry.sentence, entry.text] for entry in entries]
                 output.writelines(entry.line for entry in rescore(entries, mine, name, weight))
             output.flush()
-
-
-def _values(translator, entries, sources, tokenized) -> dict:
-    """{(sentence, text): log-probability}, each computed once: derivations of one text abound in such lists."""
-    pairs = list(dict.fromkeys((entry.sentence, entry.text) for entry in entries))
-    scores = translator.score([sources[sentence] for sentence, _ in pairs], [text for _, text in pairs], tokenized)
-    return dict(zip(pairs, scores, strict=True))
 
 
 def _weight(text):

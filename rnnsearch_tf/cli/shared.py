@@ -36,6 +36,10 @@ def add_output(parser):
     parser.add_argument("--output", metavar="F", help="write the results to this file (.gz: compressed), not to standard output")
 
 
+def add_pairs_at_once(parser):
+    parser.add_argument("--batch-size", metavar="N", default="256", help="pairs scored at once (default: %(default)s)")
+
+
 def add_search(parser):
     """The options of beam search that differ for one call; what each means is said in config.py only."""
     for flag, name in SEARCH_FLAGS.items():

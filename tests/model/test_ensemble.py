@@ -8,6 +8,7 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.ensemble import COMBINATIONS, Ensemble
 from rnnsearch_tf.search.graphs import force_graph, search_graph
 from tiny_rnnsearch import PAIRS, batch, tiny_model
+from tiny_systems import tiny_system
 
 LONGER = [([2, *source], target) for source, target in PAIRS]  # another way to read the source: one more word
 
@@ -90,6 +91,17 @@ def test_members_that_read_the_source_in_other_ways():
     np.testing.assert_allclose(forced.log_probabilities, chosen(combined(each, "probabilities"), target_ids), atol=1e-5)
     alignments = [force_graph(models[k], None)(sources[0], target_ids).alignments for k in (0, 2)]
     np.testing.assert_allclose(forced.alignments, np.mean(alignments, axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("combine", COMBINATIONS)
+def test_members_of_different_systems(combine):
+    models = [tiny_system(name, "float32", seed=4) for name in ("deep_lstm", "luong-general", "encoder_decoder", "cslm")]
+    inputs = {key: value.numpy() for key, value in batch().items()}
+    forced = force_graph(Ensemble(models, combine), None)(inputs["source_ids"], inputs["target_ids"])
+    expected = combined([training_log_probabilities(model) for model in models], combine)
+    np.testing.assert_allclose(forced.log_probabilities, chosen(expected, inputs["target_ids"]), atol=1e-5)
+    luong = force_graph(models[1], None)(inputs["source_ids"], inputs["target_ids"]).alignments
+    np.testing.assert_allclose(forced.alignments, luong, atol=1e-6)
 
 
 def test_members_without_attention_say_nothing_of_the_alignment():

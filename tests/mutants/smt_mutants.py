@@ -1,0 +1,48 @@
+"""Planted faults of n-best lists, phrase tables, ensembles, alignment error rate, averaging and the language model; see mutants.py."""
+
+from mutants import Mutant
+
+NBEST, TABLE, PAIRS = "smt/test_nbest.py", "smt/test_phrase_table.py", "data/test_table_pairs.py"
+RESCORE, ENSEMBLE, MEMBERS = "cli/test_rescore.py", "model/test_ensemble.py", "cli/test_ensembles.py"
+AER, AVERAGE, CSLM, SPLIT = "evaluation/test_aer.py", "training/test_averaging.py", "model/test_cslm.py", "text/test_split.py"
+
+SMT = [
+    Mutant("smt/nbest.py", "a list that goes back passes", "if sentence < last:", "if False:", (f"{NBEST}::test_a_bad_line_is_named",)),
+    Mutant("smt/nbest.py", "worst first", "key=lambda place: -scores[place]", "key=lambda place: scores[place]",
+           (f"{NBEST}::test_a_weight_mixes_and_sorts", f"{RESCORE}::test_an_even_average_sorts_each_sentence")),
+    Mutant("smt/nbest.py", "the new number takes the place of the features", "features + space + f", "f", (f"{NBEST}::test_only_the_features_change_without_a_weight",)),
+    Mutant("smt/files.py", "a half-written file stays", "            os.unlink(partial)", "            os.replace(partial, path)",
+           (f"{NBEST}::test_a_file_appears_only_once_it_is_whole",)),
+    Mutant("smt/oracle.py", "the oracle takes the last", "chosen[place] = max(texts,", "chosen[place] = texts[-1] or max(texts,",
+           (f"{NBEST}::test_the_oracle_takes_the_nearest",)),
+    Mutant("smt/phrase_table.py", "pairs of earlier lines are scored again", "if phrases not in known]", "]",
+           (f"{TABLE}::test_two_columns_and_nothing_else",)),
+    Mutant("smt/phrase_table.py", "every pair is remembered", "if hash(phrases) in self._repeated}", "}",
+           (f"{TABLE}::test_memory_grows_by_bytes_a_line",)),
+    Mutant("data/phrase_table.py", "frequent pairs come again", "if hash(phrases) in seen:", "if False:",
+           (f"{PAIRS}::test_each_distinct_pair_once_and_unescaped", f"{PAIRS}::test_the_option")),
+    Mutant("cli/rescore.py", "the list is not checked first", "if os.path.isfile(arguments.nbest):", "if False:",
+           (f"{RESCORE}::test_a_bad_line_leaves_nothing_behind",)),
+    Mutant("text/pipeline.py", "tokens are cut again", 'dataclasses.replace(self.config, tokenization="space")', "self.config",
+           (f"{SPLIT}::test_tokens_stay_as_they_were_cut",)),
+]
+
+TOGETHER = [
+    Mutant("models/ensemble.py", "logarithms in place of probabilities", 'if self.combine == "probabilities":', "if False:",
+           (f"{ENSEMBLE}::test_the_members_probabilities_are_averaged_word_by_word",
+            f"{MEMBERS}::test_members_with_their_own_source_vocabularies_score_together")),
+    Mutant("models/ensemble.py", "a geometric mean that does not sum to one", "return tf.nn.log_softmax(tf.reduce_mean(log_probabilities, axis=0))",
+           "return tf.reduce_mean(log_probabilities, axis=0)", (f"{ENSEMBLE}::test_the_probabilities_of_the_next_word_sum_to_one",)),
+    Mutant("models/ensemble.py", "all read the first source", "model.start(sources[reading])", "model.start(sources[0])",
+           (f"{ENSEMBLE}::test_members_that_read_the_source_in_other_ways",)),
+    Mutant("translation.py", "members with other vocabularies pass", "if not text.same_as(texts[0]):", "if False:",
+           (f"{MEMBERS}::test_different_target_vocabularies_are_refused",)),
+    Mutant("training/averaging.py", "the sum for the mean", "total / len(paths)", "total", (f"{AVERAGE}::test_the_mean_of_every_weight",)),
+    Mutant("training/development.py", "the newest is dropped", "[:-number]", "[number:]", (f"{AVERAGE}::test_the_last_evaluations_are_kept",)),
+    Mutant("evaluation/aer.py", "a possible link must be found", "len(hypothesis & (possible | sure))", "len(hypothesis & possible)",
+           (f"{AER}::test_a_corpus_worked_out_by_hand",)),
+    Mutant("models/cslm.py", "the words before in reverse", "for k in range(before)]", "for k in reversed(range(before))]",
+           ("equations/test_systems.py::test_logits_and_losses",)),
+    Mutant("models/cslm.py", "another beginning", 'paper_initialization = "small uniform"', 'paper_initialization = "uniform"',
+           (f"{CSLM}::test_every_weight_begins_between_plus_and_minus_a_hundredth",)),
+]
