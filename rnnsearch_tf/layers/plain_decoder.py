@@ -16,6 +16,7 @@ from rnnsearch_tf.layers.fixed_context import FixedContext
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import product
+from rnnsearch_tf.layers.recurrent_stack import over_positions
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
 
@@ -106,6 +107,10 @@ class PlainDecoder(PaperLayer):
         Returns:
             (states [B, I, n], contexts [B, I, 2n], alignments [B, I, J]): s_i, c_i and α_i.
         """
+        if self.attention_kind is None:  # one context for all positions: nothing to look at in between
+            inputs += self.unit.context_inputs(memory.context)[:, tf.newaxis]
+            states = over_positions(self.unit, inputs, state)["state"]
+            return states, *self.attention.look(states, memory)[:2]
 
         def step(inputs, carried):
             state, inputs = tf.nest.map_structure(lambda x: x[:, tf.newaxis], (carried[0], inputs))  # K = 1

@@ -1,4 +1,4 @@
-"""The encoder with any unit, in one direction or both, differentiated by TensorFlow; see ``encoder.py``."""
+"""The encoder with any unit, in one direction or both; see ``encoder.py`` for the paper's, in one loop."""
 
 import tensorflow as tf
 
@@ -6,8 +6,8 @@ from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer
 from rnnsearch_tf.layers.encoder import DIRECTIONS
 from rnnsearch_tf.layers.initializers import Seeds
+from rnnsearch_tf.layers.recurrent_stack import over_positions
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
-from rnnsearch_tf.layers.scan import scan
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -60,7 +60,7 @@ class PlainEncoder(PaperLayer):
         for unit in self.units:
             turn = (lambda x: tf.reverse(x, [1])) if unit.name == "backward" else tf.identity
             zero = tf.zeros([tf.shape(embeddings)[0], self.hidden_size], embeddings.dtype)
-            states = scan(unit.advance, unit.inputs(turn(embeddings)), unit.first(zero), turn(mask))
+            states = over_positions(unit, unit.inputs(turn(embeddings)), unit.first(zero), turn(mask))
             annotations.append(turn(states["state"]))
         return tf.concat(annotations, axis=-1)
 

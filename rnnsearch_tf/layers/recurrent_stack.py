@@ -68,7 +68,7 @@ class RecurrentStack(PaperLayer):
         states, below = [], None
         for unit, first in zip(self.units, state):
             inputs = unit.inputs(self._enter(values, below))
-            states.append(_over_positions(unit, inputs, first, mask))
+            states.append(over_positions(unit, inputs, first, mask))
             below = self.drop(states[-1]["state"], training=training)
         return tuple(states)
 
@@ -120,8 +120,8 @@ class RecurrentStack(PaperLayer):
         return super().get_config() | {name: getattr(self, name) for name in own} | self.unit
 
 
-def _over_positions(unit, inputs, state, mask):
-    """The states of a unit after every position, by the fastest way there is."""
+def over_positions(unit, inputs, state, mask=None):
+    """The states of a unit after every position, by the fastest way there is: arguments and result as of ``scan``."""
     if unit.unit == "lstm" and not unit.layer_normalization:
         return lstm_recurrence(unit, inputs, state, mask)
     return scan(unit.advance, inputs, state, mask)

@@ -76,6 +76,10 @@ class RecurrentUnit(PaperLayer):
             return projected
         return projected + tf.pad(tensor(self.b), [[0, self.W.shape[1] - self.b.shape[0]]])
 
+    def context_inputs(self, context):
+        """What a context adds to the inputs: c [..., 2n] → [C c | C_z c | C_r c], [..., 3n or 4n]."""
+        return self._product(context, self.C, self.C_gain)
+
     def first(self, output):
         """The state that shows ``output`` [..., n]; an LSTM's cell starts at zero."""
         return {"state": output} if self.unit == "gru" else {"state": output, "cell": tf.zeros_like(output)}
@@ -92,7 +96,7 @@ class RecurrentUnit(PaperLayer):
             A dictionary like ``state``.
         """
         if context is not None:
-            inputs += self._product(context, self.C, self.C_gain)
+            inputs += self.context_inputs(context)
         return self._gated(inputs, **state) if self.unit == "gru" else self._lstm(inputs, **state)
 
     def _gated(self, inputs, state):
