@@ -33,7 +33,8 @@ class Hypothesis:
 
     Attributes:
         text: detokenized.
-        score: what it is ranked by: log_probability / length^A (see search.length_penalty); higher is better.
+        score: what it is ranked by: log_probability / length^A (see search.length_penalty) and what search.coverage_penalty
+            adds; higher is better.
         log_probability: natural logarithm of p(target | source), the end symbol included.
         tokens: list[str], the end symbol left out.
         alignment: float32 [target tokens + 1, source tokens + 1]; the last row and

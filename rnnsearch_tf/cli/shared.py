@@ -16,6 +16,7 @@ MEANINGS = {field.name: field.metadata["meaning"] for field in dataclasses.field
 SEARCH_FLAGS = {
     "--beam-size": "beam_size",
     "--length-penalty": "length_penalty",
+    "--coverage-penalty": "coverage_penalty",
     "--lexicon": "lexicon",
     "--batch-size": "batch_size",
 }
@@ -43,7 +44,7 @@ def add_pairs_at_once(parser):
 def add_search(parser):
     """The options of beam search that differ for one call; what each means is said in config.py only."""
     for flag, name in SEARCH_FLAGS.items():
-        metavar = {"length_penalty": "A", "lexicon": "F"}.get(name, "N")
+        metavar = {"length_penalty": "A", "coverage_penalty": "B", "lexicon": "F"}.get(name, "N")
         parser.add_argument(flag, metavar=metavar, help=f"{MEANINGS[name]} (default: the run's search.{name})".replace("%", "%%"))
     parser.add_argument("--no-unknown", action="store_true", help="never produce the unknown word")
     parser.add_argument("--replace-unknown", action="store_true", help=MEANINGS["replace_unknown"])

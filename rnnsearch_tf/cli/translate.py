@@ -16,7 +16,7 @@ Output types:
 Scores are natural logarithms, higher is better. log_probability is that of the
 whole translation, the end symbol included, not length-normalized. score is what
 hypotheses are ranked by: log_probability / length^A, A being --length-penalty:
-length-normalized unless A is 0.
+length-normalized unless A is 0; --coverage-penalty adds its term.
 
 Alignments:
   hard   Pharaoh links source-target from 0, the end symbols left out, every target

@@ -27,6 +27,7 @@ def text(tmp_path_factory):
         ["plot-attention", "--source", "{text}", "--output", "{folder}"],
         ["translate", "--replace-unknown", "{text}"],
         ["translate", "--alignment", "hard", "{text}"],
+        ["translate", "--coverage-penalty", "0.2", "{text}"],
         ["export", "--output", "{folder}", "--set", "search.replace_unknown=true"],
     ],
     ids=lambda words: " ".join(words[:2]),

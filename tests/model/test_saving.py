@@ -8,6 +8,8 @@ import pytest
 from rnnsearch_tf import layers
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import ModelConfig, TrainingConfig
+from rnnsearch_tf.layers.gaussian_window import GaussianWindow
+from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.models import RNNSearch, TranslationLoss
 from rnnsearch_tf.options import OWNERS
 from rnnsearch_tf.training import optimizers
@@ -107,6 +109,11 @@ LAYERS = {
     layers.BiGRUEncoder: dict(hidden_size=3, biases="all", initialization="glorot", seed=4),
     layers.BahdanauAttention: dict(alignment_size=3, biases="all", initialization="glorot", seed=4),
     layers.Decoder: dict(hidden_size=3, alignment_size=2, biases="all", initialization="glorot", seed=4),
+    layers.PlainEncoder: dict(hidden_size=3, bidirectional=False, unit="lstm", layer_normalization=True, biases="all",
+                              initialization="glorot", seed=4),
+    GaussianWindow: dict(windows=3, biases="none", initialization="glorot", seed=4),
+    RecurrentUnit: dict(hidden_size=3, unit="lstm", layer_normalization=True, peepholes=True, biases="all",
+                        initialization="glorot", seed=4),
     layers.DeepOutput: dict(vocabulary_size=9, maxout_size=3, output_rank=2, biases="none", initialization="glorot",
                             dropout=0.25, seed=4, tied=True),
 }
