@@ -24,6 +24,7 @@ SYSTEMS = {  # name of the row: options of the model section
     "deep_lstm": dict(system="deep_lstm", layers=3, reverse_source=True, peepholes=True),
     "deep_lstm-forward": dict(system="deep_lstm", layers=2, tie_target_embeddings=True, hidden_size=3),
     "stacked-gru": dict(system="stacked", layers=3, layer_normalization=True),
+    "stacked-plain": dict(system="stacked", layers=2, biases="none"),
     "stacked-lstm": dict(system="stacked", unit="lstm", layers=2, biases="all", reverse_source=True),
     "luong-dot": dict(system="luong", attention_score="dot"),
     "luong-general": dict(system="luong", attention_score="general", unit="lstm", layers=2, input_feeding=True),

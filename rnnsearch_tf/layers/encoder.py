@@ -90,8 +90,8 @@ class BiGRUEncoder(PaperLayer):
         return super().get_config() | own
 
 
-def recurrence(inputs, real, U, U_gates, dtype=None):
-    """Run the gated unit over time from a zero state, with a gradient that runs it back.
+def recurrence(inputs, real, U, U_gates, dtype=None, first=None):
+    """Run the gated unit over time, with a gradient that runs it back.
 
     The gradient is written by hand: its loop carries the state's gradient only, and each
     weight's gradient is one product over all positions after the loop, in place of one
@@ -103,6 +103,7 @@ def recurrence(inputs, real, U, U_gates, dtype=None):
         U: float [D, n, n].
         U_gates: float [D, n, 2n].
         dtype: operand dtype of the products.
+        first: float [D, B, n], the state before the first position; None: zero.
 
     Returns:
         states float [J, D, B, n].
@@ -110,29 +111,28 @@ def recurrence(inputs, real, U, U_gates, dtype=None):
     size = U.shape[-1]
 
     @tf.custom_gradient
-    def run(inputs, U, U_gates):
+    def run(inputs, U, U_gates, first):
         U, U_gates = ready((U, U_gates), dtype)
-        states, *gates = _run_forward(inputs, real, U, U_gates, dtype)
+        states, *gates = _run_forward(inputs, real, first, U, U_gates, dtype)
 
         def gradient(states_gradient):
-            before = tf.concat([tf.zeros_like(states[:1]), states[:-1]], axis=0)  # h' of every step
-            deltas = _run_backward(states_gradient, before, gates, real, U, U_gates, dtype)
+            before = tf.concat([first[tf.newaxis], states[:-1]], axis=0)  # h' of every step
+            deltas, first_gradient = _run_backward(states_gradient, before, gates, real, U, U_gates, dtype)
             reset_state = gates[1] * before
             U_gradient = _per_network_gradient(reset_state, deltas[..., :size], dtype)
             U_gates_gradient = _per_network_gradient(before, deltas[..., size:], dtype)
-            return deltas, U_gradient, U_gates_gradient
+            return deltas, U_gradient, U_gates_gradient, first_gradient
 
         return states, gradient
 
-    return run(inputs, U, U_gates)
+    return run(inputs, U, U_gates, tf.zeros_like(inputs[0, ..., :size]) if first is None else first)
 
 
-def _run_forward(inputs, real, U, U_gates, dtype):
+def _run_forward(inputs, real, state, U, U_gates, dtype):
     """states, z, r and h̃ of all steps, each [J, D, B, n]."""
     steps = tf.shape(inputs)[0]
     sources = [_unstack(values) for values in (inputs, real)]
     results = [tf.TensorArray(inputs.dtype, steps) for _ in range(4)]
-    state = tf.zeros_like(inputs[0, ..., : U.shape[-1]])
 
     def step(j, state, *results):
         new_state, gates = gated_unit(sources[0].read(j), state, U, U_gates, dtype)
@@ -145,7 +145,7 @@ def _run_forward(inputs, real, U, U_gates, dtype):
 
 
 def _run_backward(states_gradient, before, gates, real, U, U_gates, dtype):
-    """∂L/∂inputs of all steps, [J, D, B, 3n]."""
+    """∂L/∂inputs of all steps [J, D, B, 3n], and ∂L/∂h_0 [D, B, n]."""
     steps = tf.shape(before)[0]
     arrays = [_unstack(values) for values in (states_gradient, before, *gates, real)]
     gates_size = U_gates.shape[-1]
@@ -158,8 +158,8 @@ def _run_backward(states_gradient, before, gates, real, U, U_gates, dtype):
         return j - 1, state_gradient + total * (1 - kept), deltas.write(j, delta)
 
     first = (steps - 1, tf.zeros_like(before[0]), tf.TensorArray(before.dtype, steps))
-    _, _, deltas = tf.while_loop(lambda j, *_: j >= 0, step, first, parallel_iterations=1)
-    return deltas.stack()
+    _, first_gradient, deltas = tf.while_loop(lambda j, *_: j >= 0, step, first, parallel_iterations=1)
+    return deltas.stack(), first_gradient
 
 
 def _per_network_gradient(inputs, deltas, dtype):

@@ -10,8 +10,9 @@ H is a gated unit or an LSTM, see ``recurrent_unit.py``.
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer
+from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.dropout import Dropout
+from rnnsearch_tf.layers.encoder import recurrence
 from rnnsearch_tf.layers.initializers import Seeds
 from rnnsearch_tf.layers.lstm_recurrence import lstm_recurrence
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
@@ -122,6 +123,14 @@ class RecurrentStack(PaperLayer):
 
 def over_positions(unit, inputs, state, mask=None):
     """The states of a unit after every position, by the fastest way there is: arguments and result as of ``scan``."""
-    if unit.unit == "lstm" and not unit.layer_normalization:
+    if unit.layer_normalization:
+        return scan(unit.advance, inputs, state, mask)
+    if unit.unit == "lstm":
         return lstm_recurrence(unit, inputs, state, mask)
-    return scan(unit.advance, inputs, state, mask)
+    real = tf.ones_like(inputs[..., :1]) if mask is None else tf.cast(mask, inputs.dtype)[..., tf.newaxis]
+    time_first = lambda values: tf.transpose(values, [1, 0, 2])[:, tf.newaxis]  # noqa: E731  one network: [T, 1, B, d]
+    states = recurrence(
+        time_first(inputs), time_first(real), tensor(unit.U)[tf.newaxis], tensor(unit.U_gates)[tf.newaxis],
+        unit.product_dtype, state["state"][tf.newaxis],
+    )
+    return {"state": tf.transpose(states[:, 0], [1, 0, 2])}
