@@ -326,6 +326,8 @@ def _check_system(model: ModelConfig) -> None:
     """An option that the chosen system does not have stays at its default."""
     if model.peepholes and model.system != "deep_lstm" and model.unit != "lstm":
         raise UsageError("model.peepholes: needs an LSTM, got model.unit=gru; set model.unit=lstm")
+    if model.windows != ModelConfig.windows and model.attention != "gaussian_window":
+        raise UsageError(f"model.windows: has no part in model.attention={model.attention}; set model.attention=gaussian_window")
     for field in dataclasses.fields(ModelConfig):
         owners = OWNERS.get(field.name, (model.system,))
         if model.system not in owners and getattr(model, field.name) != field.default:

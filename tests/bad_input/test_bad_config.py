@@ -43,6 +43,7 @@ def message(tmp_path, text, overrides=()):
         ("model:\n  layers: 2\n", ["model.layers", "no part in model.system=rnnsearch", "deep_lstm, luong, stacked"]),
         ("model:\n  system: luong\n  output_rank: 9\n", ["model.output_rank", "default 620", "got 9", "rnnsearch, rnnencdec"]),
         ("model:\n  system: luong\n  tie_target_embeddings: true\n", ["model.hidden_size = model.embedding_size = 620", "got 1000"]),
+        ("model:\n  windows: 3\n", ["model.windows", "no part in model.attention=content", "gaussian_window"]),
         ("training:\n  schedule: cosine\n", ["training.schedule", "maximum_updates", "got neither"]),
     ],
 )
