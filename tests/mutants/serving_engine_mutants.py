@@ -2,7 +2,7 @@
 
 from mutants import Mutant
 
-BATCHING, VERSIONS, SERVER = "serving/test_batching.py", "serving/test_versions.py", "serving/test_embedded_server.py"
+BATCHING, VERSIONS, SERVER = "serving/test_server_batching.py", "serving/test_versions.py", "serving/test_embedded_server.py"
 TENSORS, FLAGS = "serving/test_tensors.py", "serving/test_serving_flags.py"
 
 ENGINE = [
