@@ -5,6 +5,7 @@ import io
 
 import pytest
 import sacrebleu
+from rnnsearch_tf.smt.nbest import LINES_AT_ONCE
 from test_pairs import log_probability
 from tiny_run import write_run
 
@@ -70,11 +71,11 @@ def test_tokens_stay_tokens(rnnsearch, run_folder, files, tmp_path):
 
 
 def test_a_bad_line_leaves_nothing_behind(rnnsearch, run_folder, files, tmp_path):
-    with open(files[1], "a") as file:
-        file.write("3 ||| x ||| lm= 1 ||| 2\n")
+    """Also where much of the list has been scored before the line would be reached."""
+    files[1].write_text(LIST[0] * LINES_AT_ONCE + "".join(LIST[1:]) + "3 ||| x ||| lm= 1 ||| 2\n")
     words = ["rescore", "--model", run_folder, "--source", files[0], files[1]]
     out, err = rnnsearch(*words, code=1)
-    assert out == [] and f"{files[1]}:5: expected a sentence number below 3" in err
+    assert out == [] and f"{files[1]}:{LINES_AT_ONCE + 4}: expected a sentence number below 3" in err
     rnnsearch(*words, "--output", tmp_path / "out", code=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["list", "source"]
 
