@@ -1,4 +1,4 @@
-"""The decoder's recurrence with any unit and any attention, differentiated by TensorFlow.
+"""The decoder's recurrence with any unit and any attention, or none; differentiated by TensorFlow where there is attention.
 
 Look, then update, as in ``decoder.py``:
 
