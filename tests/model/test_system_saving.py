@@ -66,7 +66,7 @@ def test_fit_learns(name):
     config = dataclasses.replace(TrainingConfig(), optimizer="adam", learning_rate=0.05, loss_reduction="token_mean")
     model.compile(build_optimizer(config), loss=TranslationLoss("token_mean"))
     before = [variable.numpy() for variable in model.trainable_variables]
-    history = model.fit(dataset([PAIRS[:2], PAIRS[2:]]), epochs=30, verbose=0).history["loss"]
+    history = model.fit(dataset([PAIRS[:2], PAIRS[2:]]), epochs=30, verbose=0, shuffle=False).history["loss"]
     assert history[-1] < 0.8 * history[0]
     for variable, value in zip(model.trainable_variables, before):
         assert np.abs(variable.numpy() - value).max() > 0, variable.path
