@@ -1,0 +1,205 @@
+"""What the benchmarks share: common options, the machine in words, the clock, worker processes, Markdown.
+
+Imports nothing heavy: it also runs in the environments of the peers.
+
+Every program prints Markdown on standard output, to be appended to RESULTS.md, and progress on standard error.
+Times are medians; what is compared is measured in turns, so that a busy neighbour slows all sides alike.
+"""
+
+import argparse
+import contextlib
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).parent
+LEAST = 5
+"""Measurements that a median is taken of, unless more are asked for; --quick takes one."""
+
+VERSIONS = ("tensorflow", "keras", "numpy")
+
+
+def parser(description):
+    """ArgumentParser with the options that every benchmark has."""
+    result = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    result.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of every system (%(default)s: all that may be used)")
+    result.add_argument("--repeats", type=int, default=LEAST, help="measurements that a median is taken of (%(default)s)")
+    result.add_argument("--quick", action="store_true", help="try the program at a tiny size; its numbers mean nothing")
+    return result
+
+
+def parse(parser):
+    """The arguments; threads are set, for this process and those it starts, and the machine is printed as a heading."""
+    arguments = parser.parse_args()
+    if arguments.repeats < LEAST:
+        parser.error(f"--repeats: expected at least {LEAST}, got {arguments.repeats}; --quick takes fewer")
+    if arguments.quick:
+        arguments.repeats = 1
+    set_threads(arguments.threads)
+    name = pathlib.Path(sys.argv[0]).name
+    print(f"## {name}\n\n{machine(arguments.threads)}\n", flush=True)
+    if arguments.quick:
+        print("**--quick: a trial of the program; the numbers below mean nothing.**\n", flush=True)
+    return arguments
+
+
+def set_threads(threads):
+    """For TensorFlow, oneDNN, OpenMP and MKL; before any of them is imported."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS"):
+        os.environ[name] = str(threads)
+    os.environ["TF_NUM_INTEROP_THREADS"] = "1" if threads == 1 else "2"
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+def machine(threads):
+    """Processor, memory, load, versions and date, in a sentence or two."""
+    cpu = _first("/proc/cpuinfo", "model name") or platform.processor()
+    flags = (_first("/proc/cpuinfo", "flags") or "").split()
+    extensions = [name for name in ("avx512f", "avx512_bf16", "amx_bf16") if name in flags]
+    memory = int((_first("/proc/meminfo", "MemTotal") or "0").split()[0]) / 2**20
+    versions = [f"{package} {importlib.metadata.version(package)}" for package in VERSIONS if _installed(package)]
+    return (
+        f"{time.strftime('%d %B %Y')}: {len(os.sched_getaffinity(0))} of {os.cpu_count()} cores of {cpu} ({', '.join(extensions) or 'no extensions'}), "
+        f"{memory:.0f} GB of memory, load {os.getloadavg()[0]:.1f} at the start; {threads} threads; Python {platform.python_version()}, "
+        f"{', '.join(versions)}. Commit {_commit()}. `{' '.join([pathlib.Path(sys.argv[0]).name, *sys.argv[1:]])}`"
+    )
+
+
+def in_turns(tasks, repeats, warm_up=1):
+    """Call every task in turn, again and again.
+
+    Args:
+        tasks: {name: function without arguments}.
+        repeats: rounds that count.
+        warm_up: rounds before them, for tracing and caches.
+
+    Returns:
+        {name: list of seconds}.
+    """
+    seconds = {name: [] for name in tasks}
+    for turn in range(warm_up + repeats):
+        for name, task in tasks.items():
+            start = time.perf_counter()
+            task()
+            if turn >= warm_up:
+                seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def peak_memory():
+    """GB of the most that this process has had in memory so far."""
+    return int(_first("/proc/self/status", "VmHWM").split()[0]) / 2**20
+
+
+def table(heads, rows):
+    """A Markdown table; the cells of a column of numbers stand right."""
+    right = [all(isinstance(row[k], (int, float)) or row[k] in (None, "–") for row in rows) for k in range(len(heads))]
+    lines = [heads, ["--:" if side else "---" for side in right], *([cell(value) for value in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def cell(value):
+    """A number with three digits that count, thousands apart; None as a dash."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def say(text):
+    """Progress, on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Worker:
+    """A process that answers requests, one JSON object a line, so that it can take turns with others.
+
+    Args:
+        command: list of str; a program that calls :func:`answer_requests`.
+
+    Raises:
+        RuntimeError: the process ended; the message is the last it said.
+
+    Example::
+
+        with Worker([sys.executable, "ours.py", ...]) as worker:
+            worker("train", updates=5)
+    """
+
+    def __init__(self, command, environment=None):
+        self._log = open(os.memfd_create("log"), "w+b")
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True, env=environment
+        )
+
+    def __call__(self, what, **values):
+        """The worker's answer: what its handler of that name returned."""
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps({"what": what, **values}) + "\n")
+            self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            self._process.wait()
+            raise RuntimeError(f"a worker ended with exit code {self._process.returncode}: {self._last_words()}")
+        return json.loads(answer)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+        self._log.close()
+
+    def _last_words(self):
+        self._log.seek(0)
+        return self._log.read().decode("utf-8", "replace")[-2000:].strip()
+
+
+def answer_requests(handlers):
+    """Answer what a :class:`Worker` asks until it closes; whatever else prints goes to standard error.
+
+    Args:
+        handlers: {name: function of the request's values, whose result JSON can hold}.
+    """
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        request = json.loads(line)
+        answers.write(json.dumps(handlers[request.pop("what")](**request)) + "\n")
+        answers.flush()
+
+
+def _first(path, name):
+    """The value of the first line ``name: value`` of a file, or None."""
+    with contextlib.suppress(OSError), open(path) as file:
+        for line in file:
+            key, _, value = line.partition(":")
+            if key.strip() == name:
+                return value.strip()
+
+
+def _installed(package):
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        return bool(importlib.metadata.version(package))
+
+
+def _commit():
+    git = ["git", "-C", str(HERE), "describe", "--always", "--dirty"]
+    with contextlib.suppress(OSError):
+        return subprocess.run(git, capture_output=True, text=True).stdout.strip() or "unknown"
+    return "unknown"

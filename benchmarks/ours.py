@@ -1,0 +1,200 @@
+"""This package as a worker (measuring.Worker): trains and searches on request, and says how long it took.
+
+Started by training.py and peers.py, one process a model, so that peak memory is that model's own.
+"""
+
+import argparse
+import itertools
+import json
+import time
+
+import measuring
+
+CEILING_SIZE = {"PAPER": 2048, "SMALL": 2048, "TINY": 64}
+"""Rows and columns of the matrices whose product is the ceiling."""
+
+
+class Ours:
+    """A model with random weights, or that of a RUN, and batches for it.
+
+    Args:
+        size: a name in sizes.SIZES.
+        system: a row of sizes.SYSTEMS.
+        precision: as training.precision.
+        lengths: {"source_length", "target_length", "batch_size"} that differ from the size's.
+        run: path of a RUN folder, or None.
+        text: folder with train.source and train.target, words between spaces, and their vocabularies; None: synthetic batches.
+        batching: as data.batching, of the text.
+    """
+
+    def __init__(self, size, system="rnnsearch", precision="float32", lengths=None, run=None, text=None, batching="unsorted"):
+        import numpy as np
+
+        import sizes
+        from rnnsearch_tf.models import build_model
+        from rnnsearch_tf.training.run import compile_model
+
+        self.name, self.size = size, sizes.with_lengths(sizes.SIZES[size], **(lengths or {}))
+        self.config = sizes.configuration(self.size, system, precision)
+        if run is None:
+            self.model = build_model(self.config, self.size.vocabulary_size, self.size.vocabulary_size)
+        else:
+            self._load(run, precision)
+        compile_model(self.model, self.config)
+        words = self.model.source_vocabulary_size, self.model.target_vocabulary_size
+        if text is None:
+            generator = np.random.default_rng(1)
+            self.batches = [sizes.synthetic_batch(self.size, generator, *words) for _ in range(4)]
+        else:
+            self.batches = text_batches(text, self.config, batching)
+        self.next_batch = itertools.cycle(self.batches).__next__
+        self._graphs = {}
+
+    def _load(self, run, precision):
+        from rnnsearch_tf.translation import Translator
+
+        translator = Translator.load(run, precision=precision)
+        self.model, self.config = translator.model, translator.config
+
+    def updates(self, updates, warm_up=2, between=None):
+        """Updates by ``model.fit``, and what the user waits for each: input and Keras included.
+
+        Args:
+            updates: number of them that count.
+            warm_up: updates before them, for tracing and caches.
+            between: function called before each, outside the clock.
+
+        Returns:
+            list of {"seconds", "tokens": target words, end symbols counted and padding not}.
+        """
+        import tensorflow as tf
+
+        from rnnsearch_tf.data.batching import sparing
+
+        batches = [self.next_batch() for _ in range(warm_up + updates)]
+        signature = {name: tf.TensorSpec([None, None], tf.int32) for name in batches[0]}
+        dataset = sparing(tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=signature).prefetch(2))
+        clock = _clock(between)
+        self.model.fit(dataset, verbose=0, shuffle=False, callbacks=[clock])
+        rows = [dict(seconds=s, tokens=int((b["target_ids"] != 0).sum())) for s, b in zip(clock.seconds, batches)]
+        return rows[warm_up:]
+
+    def train(self, repeats):
+        """Everything a row of training.py needs: updates, the ceiling beside them, peak memory, parts."""
+        import products
+
+        ceiling = self._ceiling()
+        rows = self.updates(repeats, between=ceiling)
+        answer = dict(updates=rows, ceilings=ceiling.rates[2:], memory=measuring.peak_memory())  # as warm-ups, two are left out
+        seconds = measuring.in_turns(self._tasks(), repeats)
+        batch = self.batches[0]
+        shape = batch["source_ids"].shape + batch["target_ids"].shape[1:]
+        answer["operations"] = products.training_operations(self.model, *shape, int((batch["target_ids"] != 0).sum()))
+        return answer | dict(parts={name: measuring.median(values) for name, values in seconds.items()})
+
+    def search(self, beam_size, batch_size, repeats):
+        """Seconds of searches of so many random sentences, every output of the size's target length."""
+        import numpy as np
+
+        import sizes
+        from rnnsearch_tf.search.graphs import search_graph
+
+        size = self.size._replace(batch_size=batch_size)
+        options = sizes.fixed_length(size.source_length, size.target_length)
+        graph = self._graphs.get(beam_size)
+        if graph is None:
+            config = sizes.configuration(size, beam_size=beam_size, **options).search
+            graph = self._graphs[beam_size] = search_graph(self.model, config)
+        ids = sizes.synthetic_batch(size, np.random.default_rng(1), self.model.source_vocabulary_size)["source_ids"]
+        return measuring.in_turns({"search": lambda: [value.numpy() for value in graph(ids)]}, repeats)["search"]
+
+    def _tasks(self):
+        """{name: function} of ever more of an update, each with what the one before it does."""
+        import tensorflow as tf
+
+        model, loss = self.model, self.model.loss
+        batch = {name: tf.constant(ids) for name, ids in self.batches[0].items()}
+        ids = {name: tf.TensorSpec([None, None], tf.int32) for name in batch}
+
+        def gradient(batch):
+            with tf.GradientTape() as tape:
+                losses, _ = model.token_losses(batch, loss.label_smoothing, training=True)
+                objective = loss.reduce(losses, tf.shape(batch["source_ids"])[0])
+            return [tf.convert_to_tensor(value) for value in tape.gradient(objective, model.trainable_variables)]
+
+        stages = {
+            "encoder": lambda batch: [leaf for leaf in tf.nest.flatten(model.start(batch["source_ids"]))],
+            "decoder": lambda batch: model.features(batch["source_ids"], batch["target_ids"], training=True),
+            "output": lambda batch: model.token_losses(batch, loss.label_smoothing, training=True),
+            "backward": gradient,
+            "optimizer": model.train_step,
+        }
+        graphs = {name: tf.function(stage, input_signature=[ids]) for name, stage in stages.items()}
+        return {name: lambda graph=graph: (graph(batch), tf.test.experimental.sync_devices()) for name, graph in graphs.items()}
+
+    def _ceiling(self):
+        """A function that multiplies two large matrices and notes the rate, in operations a second."""
+        import tensorflow as tf
+
+        width = CEILING_SIZE[self.name]
+        dtype = tf.bfloat16 if self.config.training.precision == "mixed_bfloat16" else tf.as_dtype(self.config.training.precision)
+        left, right = (tf.cast(tf.random.normal([width, width]), dtype) for _ in range(2))
+        graph = tf.function(tf.matmul)
+        graph(left, right)
+
+        def measure():
+            start = time.perf_counter()
+            graph(left, right)
+            tf.test.experimental.sync_devices()
+            measure.rates.append(2 * width**3 / (time.perf_counter() - start))
+
+        measure.rates = []
+        return measure
+
+
+def _clock(between):
+    """A Keras callback that notes the seconds of every batch, input included."""
+    from rnnsearch_tf.backend import keras
+
+    class Clock(keras.callbacks.Callback):
+        seconds = []
+
+        def on_train_batch_begin(self, batch, logs=None):
+            if between is not None:
+                between()
+            self.start = time.perf_counter()
+
+        def on_train_batch_end(self, batch, logs=None):
+            self.seconds.append(time.perf_counter() - self.start)
+
+    clock = Clock()
+    clock.seconds = []
+    return clock
+
+
+def text_batches(folder, config, batching, most=200):
+    """The first batches of an epoch of a folder's text, as NumPy arrays."""
+    import dataclasses
+    import pathlib
+
+    from rnnsearch_tf.config import TextConfig
+    from rnnsearch_tf.data.dataset import training_dataset
+    from rnnsearch_tf.data.files import Pairs
+    from rnnsearch_tf.text.pipeline import build_text
+
+    folder = pathlib.Path(folder)
+    texts = [build_text(TextConfig(tokenization="space", vocabulary=str(folder / f"vocabulary.{side}.txt")), ()) for side in ("source", "target")]
+    pairs = Pairs(folder / "train.source", folder / "train.target")
+    data = dataclasses.replace(config.data, batching=batching, bucket_width=2, shuffle_batches=1000, maximum_source_length=10**6, maximum_target_length=10**6)
+    return list(itertools.islice(training_dataset(*texts, pairs, data, seed=1).as_numpy_iterator(), most))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("options", help="arguments of Ours, as a JSON object")
+    ours = Ours(**json.loads(parser.parse_args().options))
+    measuring.answer_requests({"updates": ours.updates, "train": ours.train, "search": ours.search})
+
+
+if __name__ == "__main__":
+    main()
