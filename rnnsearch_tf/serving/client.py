@@ -52,10 +52,10 @@ class Client:
         deadline: seconds for one request, its retries included.
         credentials: grpc.ChannelCredentials for TLS, or None for plain text.
 
-    Example:
-        >>> with Client("127.0.0.1:8500", "mt") as client:  # doctest: +SKIP
-        ...     client.translate(["a cat"])
-        ['un chat']
+    Example::
+
+        with Client("127.0.0.1:8500", "mt") as client:
+            client.translate(["a cat"])
     """
 
     def __init__(
