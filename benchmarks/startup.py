@@ -1,0 +1,97 @@
+"""How long a user waits: `rnnsearch --help`, loading a RUN, the first translation, later ones.
+
+    python benchmarks/startup.py [--sizes SMALL PAPER]
+    python benchmarks/startup.py --model RUN --text FILE
+
+Every measurement of --help, of loading and of the first translation is a fresh process. Loading is counted from the
+process's start, Python and TensorFlow included, and apart from them. A sentence is one of ten words, or one of FILE.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+
+import measuring
+from measuring import median
+
+LATER = 20  # translations after the first, in each process
+FRESH = """
+import json, sys, time
+import tensorflow
+from rnnsearch_tf.translation import Translator
+imported = time.perf_counter()
+translator = Translator.load(sys.argv[1])
+loaded = time.perf_counter()
+translate = lambda line: (translator.translate([line], beam_size=int(sys.argv[2])), time.perf_counter())[1]
+times = [loaded, *(translate(line) for line in json.load(sys.stdin))]
+print(json.dumps(dict(load=loaded - imported, translations=[b - a for a, b in zip(times, times[1:])], end=time.perf_counter() - imported)))
+"""
+
+
+def help_seconds():
+    """Of one `rnnsearch --help`."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "rnnsearch_tf", "--help"], check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def fresh(run, lines, beam):
+    """{"start" (until TensorFlow is there), "load", "translations"}, in seconds, of one process."""
+    start = time.perf_counter()
+    command = [sys.executable, "-c", FRESH, str(run), str(beam)]
+    done = subprocess.run(command, input=json.dumps(lines), capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-2000:])
+    answer = json.loads(done.stdout.splitlines()[-1])
+    return answer | dict(start=time.perf_counter() - start - answer["end"])
+
+
+def runs(arguments, place):
+    """(name, RUN folder, lines) of everything that is asked for."""
+    import numpy as np
+
+    import sizes
+    from rnnsearch_tf.text.lines import read_lines
+
+    if arguments.model:
+        lines = [line for line in read_lines(arguments.text) if line.strip()]
+        yield arguments.model, arguments.model, [lines[k % len(lines)] for k in range(1 + LATER)]
+        return
+    for name in arguments.sizes:
+        size = sizes.SIZES[name]
+        run = sizes.write_run(f"{place}/{name}", sizes.configuration(size, **sizes.fixed_length(11, 11)))
+        yield f"{name}, random weights", run, sizes.sentences(1 + LATER, 10, sizes.vocabulary(size.vocabulary_size)[3:], np.random.default_rng(1))
+
+
+def main():
+    parser = measuring.parser(__doc__)
+    parser.add_argument("--sizes", nargs="+", default=["SMALL", "PAPER"], help="(%(default)s)")
+    parser.add_argument("--model", help="a RUN folder, in place of sizes with random weights")
+    parser.add_argument("--text", help="sentences of its source language; needed with --model")
+    parser.add_argument("--beams", type=int, nargs="+", default=[1, 12])
+    arguments = measuring.parse(parser)
+    if bool(arguments.model) != bool(arguments.text):
+        parser.error("--model and --text go together")
+    if arguments.quick:
+        arguments.sizes, arguments.beams = ["TINY"], arguments.beams[:1]
+    measuring.say("--help")
+    help_seconds()  # compiled and in the file cache
+    print(f"`rnnsearch --help`: {1000 * median(help_seconds() for _ in range(arguments.repeats)):.0f} ms\n")
+    rows = []
+    with tempfile.TemporaryDirectory() as place:
+        for name, run, lines in runs(arguments, place):
+            for beam in arguments.beams:
+                measuring.say(f"{name} beam {beam}")
+                answers = [fresh(run, lines, beam) for _ in range(arguments.repeats)]
+                later = [seconds for answer in answers for seconds in answer["translations"][1:]]
+                first = [median(answer[part] for answer in answers) for part in ("start", "load")]
+                first.append(median(answer["translations"][0] for answer in answers))
+                rows.append([name, beam, *(1000 * seconds for seconds in (*first, sum(first), median(later), max(later)))])
+    heads = ["RUN", "beam", "Python and TensorFlow, ms", "load, ms", "first translation, ms", "all of it, ms", "a later one, ms", "slowest, ms"]
+    print(measuring.table(heads, rows))
+
+
+if __name__ == "__main__":
+    main()
