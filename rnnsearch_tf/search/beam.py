@@ -148,6 +148,11 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
     return _result(Beam(*beam), source_lengths, rules)
 
 
+def _of_any_size(tensor, shape):
+    """The tensor, its sizes forgotten that vary in the loop: where they are known, TensorFlow's optimizer takes the first step's for good."""
+    return tf.raw_ops.PlaceholderWithDefault(input=tensor, shape=shape)
+
+
 def _first_word(config) -> int:
     """Ids below it are never continuations; PAD_ID, END_ID and UNKNOWN_ID are 0, 1 and 2."""
     assert (PAD_ID, END_ID, UNKNOWN_ID) == (0, 1, 2)
@@ -159,12 +164,13 @@ def _start(state, memory, source_lengths, rules) -> Beam:
     batch_size, beam_size = tf.shape(source_lengths)[0], rules.beam_size
     none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)  # [B, K]
     zeros = tf.zeros([batch_size, beam_size], tf.int32)
+    state, memory = add_hypotheses(state), tf.nest.map_structure(tf.convert_to_tensor, memory)
     return Beam(
         time=tf.constant(0),
-        rows=tf.range(batch_size),
-        previous_ids=tf.fill([batch_size, 1], PAD_ID),
-        state=add_hypotheses(state),
-        memory=tf.nest.map_structure(tf.convert_to_tensor, memory),
+        rows=_of_any_size(tf.range(batch_size), tf.TensorShape([None])),
+        previous_ids=_of_any_size(tf.fill([batch_size, 1], PAD_ID), tf.TensorShape([None, None])),
+        state=tf.nest.map_structure(_of_any_size, state, state_shapes(state)),
+        memory=tf.nest.map_structure(_of_any_size, memory, memory_shapes(memory)),
         live=tf.concat([tf.zeros([batch_size, 1]), none[:, 1:]], axis=1),
         finished=Finished(none, none, zeros, zeros),
         done=tf.zeros([batch_size], tf.bool),

@@ -8,6 +8,7 @@ import pytest
 import search_reference as reference
 import tensorflow as tf
 from search_toy import Toy
+from tiny_rnnsearch import batch, tiny_model
 
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.search.beam import beam_search
@@ -74,6 +75,19 @@ def test_one_trace_serves_every_shape(module, sentences):
     drawn = module.draw(*arguments, tf.fill([len(sentences)], tf.constant(3, tf.int64)))
     assert drawn["ids"].shape[0] == len(sentences)
     assert module.traces.count("search") == module.traces.count("draw") == module.traces.count("score") == 1
+
+
+def test_a_graph_of_known_sizes_gives_the_same():
+    """Sizes known when it is traced vary in the loop all the same: the optimizer must not take the first step's for good."""
+    model, ids = tiny_model("float32"), batch()["source_ids"]
+
+    def search(ids):
+        lengths = tf.math.count_nonzero(ids, axis=1, dtype=tf.int32)
+        return beam_search(*model.start(ids), model.step, lengths, CONFIG)._asdict()
+
+    expected = tf.function(search, input_signature=[tf.TensorSpec([None, None], tf.int32)])(ids)
+    for name, found in tf.function(search)(ids).items():
+        np.testing.assert_allclose(found, expected[name], atol=1e-6)
 
 
 def test_no_sentence_gives_no_answer(module):
