@@ -28,7 +28,8 @@ VERSIONS = ("tensorflow", "keras", "numpy")
 def parser(description):
     """ArgumentParser with the options that every benchmark has."""
     result = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    result.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of every system (%(default)s: all that may be used)")
+    cores = len(os.sched_getaffinity(0))
+    result.add_argument("--threads", type=int, default=cores, help="of every system (%(default)s: all that may be used)")
     result.add_argument("--repeats", type=int, default=LEAST, help="measurements that a median is taken of (%(default)s)")
     result.add_argument("--quick", action="store_true", help="try the program at a tiny size; its numbers mean nothing")
     return result
@@ -64,10 +65,11 @@ def machine(threads):
     extensions = [name for name in ("avx512f", "avx512_bf16", "amx_bf16") if name in flags]
     memory = int((_first("/proc/meminfo", "MemTotal") or "0").split()[0]) / 2**20
     versions = [f"{package} {importlib.metadata.version(package)}" for package in VERSIONS if _installed(package)]
+    cores = f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} cores of {cpu} ({', '.join(extensions) or 'no extensions'})"
+    command = " ".join([pathlib.Path(sys.argv[0]).name, *sys.argv[1:]])
     return (
-        f"{time.strftime('%d %B %Y')}: {len(os.sched_getaffinity(0))} of {os.cpu_count()} cores of {cpu} ({', '.join(extensions) or 'no extensions'}), "
-        f"{memory:.0f} GB of memory, load {os.getloadavg()[0]:.1f} at the start; {threads} threads; Python {platform.python_version()}, "
-        f"{', '.join(versions)}. Commit {_commit()}. `{' '.join([pathlib.Path(sys.argv[0]).name, *sys.argv[1:]])}`"
+        f"{time.strftime('%d %B %Y')}: {cores}, {memory:.0f} GB of memory, load {os.getloadavg()[0]:.1f} at the start; {threads} threads; "
+        f"Python {platform.python_version()}, {', '.join(versions)}. Commit {_commit()}. `{command}`"
     )
 
 
@@ -182,6 +184,22 @@ def answer_requests(handlers):
         request = json.loads(line)
         answers.write(json.dumps(handlers[request.pop("what")](**request)) + "\n")
         answers.flush()
+
+
+def write_batches(path, batches):
+    """Keep batches for every system to train on: pairs of int arrays, padded with 0, every row ending with 1; words from 3 on."""
+    import numpy as np
+
+    np.savez(path, *(array for pair in batches for array in pair))
+
+
+def read_batches(path):
+    """List of the pairs (source ids, target ids)."""
+    import numpy as np
+
+    with np.load(path) as file:
+        arrays = [file[f"arr_{k}"] for k in range(len(file.files))]
+    return list(zip(arrays[::2], arrays[1::2]))
 
 
 def _first(path, name):

@@ -23,11 +23,10 @@ class Ours:
         precision: as training.precision.
         lengths: {"source_length", "target_length", "batch_size"} that differ from the size's.
         run: path of a RUN folder, or None.
-        text: folder with train.source and train.target, words between spaces, and their vocabularies; None: synthetic batches.
-        batching: as data.batching, of the text.
+        batches: path of batches that peers.py wrote; None: synthetic ones.
     """
 
-    def __init__(self, size, system="rnnsearch", precision="float32", lengths=None, run=None, text=None, batching="unsorted"):
+    def __init__(self, size, system="rnnsearch", precision="float32", lengths=None, run=None, batches=None):
         import numpy as np
 
         import sizes
@@ -42,11 +41,10 @@ class Ours:
             self._load(run, precision)
         compile_model(self.model, self.config)
         words = self.model.source_vocabulary_size, self.model.target_vocabulary_size
-        if text is None:
-            generator = np.random.default_rng(1)
-            self.batches = [sizes.synthetic_batch(self.size, generator, *words) for _ in range(4)]
-        else:
-            self.batches = text_batches(text, self.config, batching)
+        generator = np.random.default_rng(1)
+        self.batches = [sizes.synthetic_batch(self.size, generator, *words) for _ in range(4)]
+        if batches is not None:
+            self.batches = [dict(zip(("source_ids", "target_ids"), pair)) for pair in measuring.read_batches(batches)]
         self.next_batch = itertools.cycle(self.batches).__next__
         self._graphs = {}
 
@@ -92,7 +90,7 @@ class Ours:
         answer["operations"] = products.training_operations(self.model, *shape, int((batch["target_ids"] != 0).sum()))
         return answer | dict(parts={name: measuring.median(values) for name, values in seconds.items()})
 
-    def search(self, beam_size, batch_size, repeats):
+    def search(self, beam_size, batch_size, repeats, warm_up=1):
         """Seconds of searches of so many random sentences, every output of the size's target length."""
         import numpy as np
 
@@ -106,7 +104,7 @@ class Ours:
             config = sizes.configuration(size, beam_size=beam_size, **options).search
             graph = self._graphs[beam_size] = search_graph(self.model, config)
         ids = sizes.synthetic_batch(size, np.random.default_rng(1), self.model.source_vocabulary_size)["source_ids"]
-        return measuring.in_turns({"search": lambda: [value.numpy() for value in graph(ids)]}, repeats)["search"]
+        return measuring.in_turns({"search": lambda: [value.numpy() for value in graph(ids)]}, repeats, warm_up)["search"]
 
     def _tasks(self):
         """{name: function} of ever more of an update, each with what the one before it does."""
@@ -172,28 +170,11 @@ def _clock(between):
     return clock
 
 
-def text_batches(folder, config, batching, most=200):
-    """The first batches of an epoch of a folder's text, as NumPy arrays."""
-    import dataclasses
-    import pathlib
-
-    from rnnsearch_tf.config import TextConfig
-    from rnnsearch_tf.data.dataset import training_dataset
-    from rnnsearch_tf.data.files import Pairs
-    from rnnsearch_tf.text.pipeline import build_text
-
-    folder = pathlib.Path(folder)
-    texts = [build_text(TextConfig(tokenization="space", vocabulary=str(folder / f"vocabulary.{side}.txt")), ()) for side in ("source", "target")]
-    pairs = Pairs(folder / "train.source", folder / "train.target")
-    data = dataclasses.replace(config.data, batching=batching, bucket_width=2, shuffle_batches=1000, maximum_source_length=10**6, maximum_target_length=10**6)
-    return list(itertools.islice(training_dataset(*texts, pairs, data, seed=1).as_numpy_iterator(), most))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("options", help="arguments of Ours, as a JSON object")
     ours = Ours(**json.loads(parser.parse_args().options))
-    measuring.answer_requests({"updates": ours.updates, "train": ours.train, "search": ours.search})
+    measuring.answer_requests({"updates": ours.updates, "train": ours.train, "search": ours.search, "memory": measuring.peak_memory})
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ translator = Translator.load(sys.argv[1])
 loaded = time.perf_counter()
 translate = lambda line: (translator.translate([line], beam_size=int(sys.argv[2])), time.perf_counter())[1]
 times = [loaded, *(translate(line) for line in json.load(sys.stdin))]
-print(json.dumps(dict(load=loaded - imported, translations=[b - a for a, b in zip(times, times[1:])], end=time.perf_counter() - imported)))
+seconds = [after - before for before, after in zip(times, times[1:])]
+print(json.dumps(dict(load=loaded - imported, translations=seconds, end=time.perf_counter() - imported)))
 """
 
 
@@ -62,7 +63,8 @@ def runs(arguments, place):
     for name in arguments.sizes:
         size = sizes.SIZES[name]
         run = sizes.write_run(f"{place}/{name}", sizes.configuration(size, **sizes.fixed_length(11, 11)))
-        yield f"{name}, random weights", run, sizes.sentences(1 + LATER, 10, sizes.vocabulary(size.vocabulary_size)[3:], np.random.default_rng(1))
+        words = sizes.vocabulary(size.vocabulary_size)[3:]
+        yield f"{name}, random weights", run, sizes.sentences(1 + LATER, 10, words, np.random.default_rng(1))
 
 
 def main():
@@ -89,8 +91,8 @@ def main():
                 first = [median(answer[part] for answer in answers) for part in ("start", "load")]
                 first.append(median(answer["translations"][0] for answer in answers))
                 rows.append([name, beam, *(1000 * seconds for seconds in (*first, sum(first), median(later), max(later)))])
-    heads = ["RUN", "beam", "Python and TensorFlow, ms", "load, ms", "first translation, ms", "all of it, ms", "a later one, ms", "slowest, ms"]
-    print(measuring.table(heads, rows))
+    heads = ["RUN", "beam", "Python and TensorFlow", "load", "first translation", "all of it", "a later one", "slowest"]
+    print(measuring.table(heads, rows) + "\nAll in milliseconds.\n")
 
 
 if __name__ == "__main__":

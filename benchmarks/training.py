@@ -53,8 +53,8 @@ def main():
         arguments.sizes = arguments.sizes[:1]  # its lengths and batch size; all else is the RUN's
     systems = [arguments.model] if arguments.model else arguments.systems or list(sizes.SYSTEMS)
     lengths = list(itertools.product(arguments.source_length, arguments.target_length, arguments.batch_size))
-    heads = ["size", "system", "precision", "batch, source, target", "target tokens/s", "update, ms", "GFLOP/s", "ceiling, GFLOP/s", "share",
-             "peak memory, GB", "input and Keras, ms", *(f"{part}, ms" for part in PARTS)]
+    heads = ["size", "system", "precision", "batch, source, target", "target tokens/s", "update, ms", "GFLOP/s", "ceiling, GFLOP/s",
+             "share", "peak memory, GB", "input and Keras, ms", *(f"{part}, ms" for part in PARTS)]
     rows = []
     for size, system, precision, (source, target, batch) in itertools.product(arguments.sizes, systems, arguments.precisions, lengths):
         changed = dict(source_length=source, target_length=target, batch_size=batch)

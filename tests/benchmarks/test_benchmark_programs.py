@@ -1,0 +1,134 @@
+"""The benchmark programs start, count products as they are made, and give every output its length."""
+
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+FOLDER = pathlib.Path(__file__).parents[2] / "benchmarks"
+PROGRAMS = ["training.py", "decoding.py", "input.py", "startup.py", "peers.py", "ours.py", "peer_joeynmt.py", "peer_opennmt.py"]
+SYSTEMS = ["rnnsearch", "rnnsearch, coverage", "rnnsearch, Gaussian windows", "rnnencdec, LSTM", "encoder_decoder", "deep_lstm",
+           "luong, input feeding", "luong, concat, GRU", "stacked", "cslm"]
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_help_answers_without_tensorflow(program):
+    code = f"import runpy, sys; sys.argv = ['{program}', '--help']; sys.path.insert(0, {str(FOLDER)!r})\n"
+    code += f"try: runpy.run_path({str(FOLDER / program)!r}, run_name='__main__')\nfinally: assert 'tensorflow' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0 and "usage:" in done.stdout, done.stderr
+
+
+@pytest.fixture
+def products_made():
+    """A list that receives the operations of every matrix product that TensorFlow makes."""
+    from tensorflow.compat import as_bytes
+    from tensorflow.python.framework import op_callbacks
+
+    made = []
+
+    def watch(kind, inputs, attributes, outputs, *_, **__):
+        if b"MatMul" in as_bytes(kind):
+            attributes = {as_bytes(name): value for name, value in zip(attributes[::2], attributes[1::2])}
+            left = inputs[0].shape
+            inner = left[-2] if attributes.get(b"transpose_a", attributes.get(b"adj_x")) else left[-1]
+            made.append(2 * int(np.prod(outputs[0].shape)) * inner)
+
+    op_callbacks.add_op_callback(watch)
+    yield made
+    op_callbacks.remove_op_callback(watch)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_counted_products_are_those_made(system, products_made):
+    import products
+    import sizes
+    import tensorflow as tf
+
+    from rnnsearch_tf.models import build_model
+
+    size = sizes.SIZES["TINY"]._replace(hidden_size=6, source_length=7)
+    model = build_model(sizes.configuration(size, system), size.vocabulary_size, size.vocabulary_size)
+    batch = sizes.synthetic_batch(size, np.random.default_rng(1))
+    batch["target_ids"][0, 3:] = [1, 0]  # one word less
+    products_made.clear()
+    model.token_losses({name: tf.constant(ids) for name, ids in batch.items()})
+    counted = products.forward_operations(model, size.batch_size, 7, size.target_length, size.batch_size * size.target_length - 1)
+    assert sum(counted.values()) == sum(products_made)
+
+
+def test_a_written_run_gives_outputs_of_the_fixed_length(tmp_path):
+    import sizes
+
+    from rnnsearch_tf.translation import Translator
+
+    size = sizes.SIZES["TINY"]
+    translator = Translator.load(sizes.write_run(tmp_path / "run", sizes.configuration(size)))
+    lines = sizes.sentences(3, size.source_length - 1, sizes.vocabulary(size.vocabulary_size)[3:], np.random.default_rng(1))
+    for length in (2, 9):
+        options = sizes.fixed_length(size.source_length, length)
+        translations = translator.translate(lines, beam_size=2, **options)
+        assert {len(t.alignment) for t in translations} == {len(t.tokens) + 1 for t in translations}
+        assert {len(t.tokens) for t in translations} <= {length - 1, length}  # the last may be the end symbol
+
+
+@pytest.mark.parametrize("name", ["SMALL", "PAPER"])
+def test_fixed_length_is_exact_at_every_size(name):
+    import sizes
+
+    from rnnsearch_tf.search.limits import maximum_lengths, minimum_lengths
+
+    size = sizes.SIZES[name]
+    search = sizes.configuration(size, **sizes.fixed_length(size.source_length, size.target_length)).search
+    assert minimum_lengths([size.source_length], search) == size.target_length - 1
+    assert maximum_lengths([size.source_length], search) == size.target_length
+
+
+def test_batches_of_peers_are_written_and_read(tmp_path):
+    import measuring
+    import peers
+    import sizes
+
+    size = sizes.SIZES["TINY"]
+    batches = peers.batches_of(peers.random_pairs(size, 40, varied=True), size, bucketed=True)
+    measuring.write_batches(tmp_path / "batches.npz", batches)
+    for (source, target), (written, other) in zip(batches, measuring.read_batches(tmp_path / "batches.npz"), strict=True):
+        np.testing.assert_array_equal(source, written)
+        np.testing.assert_array_equal(target, other)
+        lengths = np.maximum((source != 0).sum(1), (target != 0).sum(1))
+        assert lengths.max() - lengths.min() <= 1 and ((source == 1).sum(1) == 1).all()
+
+
+def test_tasks_take_turns():
+    import measuring
+
+    calls = []
+    seconds = measuring.in_turns({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repeats=2)
+    assert calls == list("ababab") and {name: len(values) for name, values in seconds.items()} == {"a": 2, "b": 2}
+
+
+def test_a_worker_answers_and_says_why_it_ended():
+    import measuring
+
+    program = f"import sys; sys.path.insert(0, {str(FOLDER)!r}); import measuring\n"
+    program += "measuring.answer_requests({'double': lambda value: (print('noise'), 2 * value)[1]})"
+    with measuring.Worker([sys.executable, "-c", program]) as worker:
+        assert [worker("double", value=2), worker("double", value=21)] == [4, 42]
+        with pytest.raises(RuntimeError, match="exit code 1: (.|\n)*KeyError: 'triple'"):
+            worker("triple", value=1)
+
+
+def test_tables_are_markdown():
+    import measuring
+
+    rows = [["one", 1, 0.123456, None], ["two", 12345, 1234.5, "–"]]
+    assert measuring.table(["name", "count", "rate", "missing"], rows).splitlines() == [
+        "| name | count | rate | missing |", "| --- | --: | --: | --: |", "| one | 1 | 0.12 | – |", "| two | 12,345 | 1,234 | – |",
+    ]
