@@ -1,6 +1,6 @@
 """This package as a worker (measuring.Worker): trains and searches on request, and says how long it took.
 
-Started by training.py and peers.py, one process a model, so that peak memory is that model's own.
+Started by training.py, peers.py and others, one process a model, so that peak memory is that model's own.
 """
 
 import argparse
@@ -65,17 +65,19 @@ class Ours:
         Returns:
             list of {"seconds", "tokens": target words, end symbols counted and padding not}.
         """
-        import tensorflow as tf
-
-        from rnnsearch_tf.data.batching import sparing
-
         batches = [self.next_batch() for _ in range(warm_up + updates)]
-        signature = {name: tf.TensorSpec([None, None], tf.int32) for name in batches[0]}
-        dataset = sparing(tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=signature).prefetch(2))
         clock = _clock(between)
-        self.model.fit(dataset, verbose=0, shuffle=False, callbacks=[clock])
+        self.model.fit(dataset_of(batches), verbose=0, shuffle=False, callbacks=[clock])
         rows = [dict(seconds=s, tokens=int((b["target_ids"] != 0).sum())) for s, b in zip(clock.seconds, batches)]
         return rows[warm_up:]
+
+    def loss(self, updates, last):
+        """Mean loss of a target word, in nats, over the last of so many updates by ``model.fit``."""
+        batches = iter([self.next_batch() for _ in range(updates)])
+        history = None
+        for number in (updates - last, last):
+            history = self.model.fit(dataset_of([next(batches) for _ in range(number)]), verbose=0, shuffle=False)
+        return history.history["loss"][0]
 
     def train(self, repeats):
         """Everything a row of training.py needs: updates, the ceiling beside them, peak memory, parts."""
@@ -150,6 +152,16 @@ class Ours:
         return measure
 
 
+def dataset_of(batches):
+    """The batches as training reads them: one thread that runs ahead."""
+    import tensorflow as tf
+
+    from rnnsearch_tf.data.batching import sparing
+
+    signature = {name: tf.TensorSpec([None, None], tf.int32) for name in batches[0]}
+    return sparing(tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=signature).prefetch(2))
+
+
 def _clock(between):
     """A Keras callback that notes the seconds of every batch, input included."""
     from rnnsearch_tf.backend import keras
@@ -174,7 +186,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("options", help="arguments of Ours, as a JSON object")
     ours = Ours(**json.loads(parser.parse_args().options))
-    measuring.answer_requests({"updates": ours.updates, "train": ours.train, "search": ours.search, "memory": measuring.peak_memory})
+    handlers = {name: getattr(ours, name) for name in ("updates", "train", "search", "loss")}
+    measuring.answer_requests(handlers | {"memory": measuring.peak_memory})
 
 
 if __name__ == "__main__":

@@ -103,11 +103,11 @@ def random_pairs(size, number, varied):
     return pairs
 
 
-def text_pairs(paths, size, number):
-    """The first pairs of two files, words numbered by how often they come; rare ones are unknown (2)."""
+def text_pairs(texts, size, number):
+    """The first pairs of two lists of lines, words numbered by how often they come; rare ones are unknown (2)."""
     sides = []
-    for path in paths:
-        lines = [line.split() for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines()]
+    for text in texts:
+        lines = [line.split() for line in text]
         ranked = [word for word, _ in collections.Counter(word for line in lines for word in line).most_common(size.vocabulary_size - 3)]
         ids = {word: number for number, word in enumerate(ranked, start=3)}
         sides.append([np.array([*(ids.get(word, 2) for word in line), 1]) for line in lines[:number]])
@@ -132,7 +132,8 @@ def write_all_batches(name, text, folder):
     """{"random": path} of a size's batches, at SMALL "bucketed" too."""
     size, small = sizes.SIZES[name], name == "SMALL"
     number = (100 if small else 4) * size.batch_size
-    pairs = text_pairs(text, size, number) if text else random_pairs(size, number, varied=small)
+    texts = [pathlib.Path(path).read_text(encoding="utf-8").splitlines() for path in text or ()]
+    pairs = text_pairs(texts, size, number) if text else random_pairs(size, number, varied=small)
     paths = {batching: folder / f"{name}-{batching}.npz" for batching in (("random", "bucketed") if small else ("random",))}
     for batching, path in paths.items():
         measuring.write_batches(path, batches_of(pairs, size, batching == "bucketed"))

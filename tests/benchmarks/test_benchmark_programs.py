@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 FOLDER = pathlib.Path(__file__).parents[2] / "benchmarks"
-PROGRAMS = ["training.py", "decoding.py", "input.py", "startup.py", "peers.py", "ours.py", "peer_joeynmt.py", "peer_opennmt.py"]
+PROGRAMS = ["training.py", "decoding.py", "input.py", "startup.py", "precision.py", "peers.py"]
+WORKERS = ["ours.py", "peer_joeynmt.py", "peer_opennmt.py"]
 SYSTEMS = ["rnnsearch", "rnnsearch, coverage", "rnnsearch, Gaussian windows", "rnnencdec, LSTM", "encoder_decoder", "deep_lstm",
            "luong, input feeding", "luong, concat, GRU", "stacked", "cslm"]
 
@@ -18,7 +19,7 @@ def importable(monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", PROGRAMS + WORKERS)
 def test_help_answers_without_tensorflow(program):
     code = f"import runpy, sys; sys.argv = ['{program}', '--help']; sys.path.insert(0, {str(FOLDER)!r})\n"
     code += f"try: runpy.run_path({str(FOLDER / program)!r}, run_name='__main__')\nfinally: assert 'tensorflow' not in sys.modules"
