@@ -129,8 +129,7 @@ def main():
     if arguments.quick:
         arguments.sizes, arguments.beams, arguments.batches, arguments.no_runner = ["TINY"], arguments.beams[:1], [2], True
     heads = ["model", "output length", "beam", "how", "batch", "sentences/s", "a call, ms", "slowest, ms"]
-    rows = []
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, measuring.printed(heads) as rows:
         runner = None if arguments.no_runner else build_runner(place)
         for name, run, work in runs(arguments, place):
             for each in work:
@@ -138,7 +137,6 @@ def main():
                     measuring.say(f"{name} {each.name} beam {beam}")
                     for row in measure(run, each, beam, arguments.batches, runner, arguments.repeats):
                         rows.append([name, each.name, beam, *row])
-    print(measuring.table(heads, rows))
     if not arguments.text:
         print("Natural length was not measured: it needs a trained model (--model RUN --text FILE).\n")
 

@@ -110,6 +110,17 @@ def table(heads, rows):
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
+@contextlib.contextmanager
+def printed(heads):
+    """A list of rows to fill; its table is printed at the end, and also when a long run is interrupted or fails."""
+    rows = []
+    try:
+        yield rows
+    finally:
+        if rows:
+            print(table(heads, rows), flush=True)
+
+
 def cell(value):
     """A number with three digits that count, thousands apart; None as a dash."""
     if value is None:

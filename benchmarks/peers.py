@@ -185,8 +185,7 @@ def ratio(ours, theirs):
 
 
 def training_rows(name, batches, arguments, environments):
-    """Rows of one size: a row for each kind of batches, precision and system that has both."""
-    rows = []
+    """Yield a row for each kind of batches, precision and system that has both."""
     for batching, path in batches.items():
         for precision in arguments.precisions:
             measuring.say(f"training {name} {batching} {precision}")
@@ -195,21 +194,19 @@ def training_rows(name, batches, arguments, environments):
             with workers({peer: environments[peer] for peer in able}, name, precision, path, arguments.threads) as started:
                 results = train(started, arguments.repeats, arguments.updates)
             for system, (rates, memory) in results.items():
-                rows.append([name, batching, precision, system, median(rates), memory, ratio(results[OURS][0], rates)])
-    return rows
+                yield [name, batching, precision, system, median(rates), memory, ratio(results[OURS][0], rates)]
 
 
 def search_rows(name, path, arguments, environments):
-    """Rows of one size: a row for each beam, batch and system."""
+    """Yield a row for each beam, batch and system."""
     if not arguments.beams:
-        return []
-    rows = []
+        return
     with workers(environments, name, "float32", path, arguments.threads) as started:
         for beam, batch in itertools.product(arguments.beams, arguments.batches):
             measuring.say(f"search {name} beam {beam} batch {batch}")
             results = search(started, beam, batch, arguments.repeats)
-            rows += [[name, beam, batch, system, median(rates), ratio(results[OURS], rates)] for system, rates in results.items()]
-    return rows
+            for system, rates in results.items():
+                yield [name, beam, batch, system, median(rates), ratio(results[OURS], rates)]
 
 
 def installed(arguments):
@@ -244,14 +241,15 @@ def main():
         arguments.sizes, arguments.precisions, arguments.updates = ["TINY"], ["float32"], 1
         arguments.beams, arguments.batches = [2], [2]
     environments = installed(arguments)
-    trained, searched = [], []
-    with tempfile.TemporaryDirectory() as place:
+    heads = (
+        ["size", "batches", "precision", "system", "target tokens/s", "peak memory, GB", f"{OURS} is"],
+        ["size", "beam", "batch", "system", "sentences/s", f"{OURS} is"],
+    )
+    with tempfile.TemporaryDirectory() as place, measuring.printed(heads[1]) as searched, measuring.printed(heads[0]) as trained:
         for name in arguments.sizes:
             every = write_all_batches(name, arguments.text if name == "SMALL" else None, pathlib.Path(place))
-            trained += training_rows(name, every, arguments, environments)
-            searched += search_rows(name, every["random"], arguments, environments)
-    print(measuring.table(["size", "batches", "precision", "system", "target tokens/s", "peak memory, GB", f"{OURS} is"], trained))
-    print(measuring.table(["size", "beam", "batch", "system", "sentences/s", f"{OURS} is"], searched))
+            trained.extend(training_rows(name, every, arguments, environments))
+            searched.extend(search_rows(name, every["random"], arguments, environments))
 
 
 if __name__ == "__main__":

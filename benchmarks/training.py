@@ -55,16 +55,15 @@ def main():
     lengths = list(itertools.product(arguments.source_length, arguments.target_length, arguments.batch_size))
     heads = ["size", "system", "precision", "batch, source, target", "target tokens/s", "update, ms", "GFLOP/s", "ceiling, GFLOP/s",
              "share", "peak memory, GB", "input and Keras, ms", *(f"{part}, ms" for part in PARTS)]
-    rows = []
-    for size, system, precision, (source, target, batch) in itertools.product(arguments.sizes, systems, arguments.precisions, lengths):
-        changed = dict(source_length=source, target_length=target, batch_size=batch)
-        options = dict(size=size, precision=precision, lengths=changed)
-        options |= dict(run=system) if arguments.model else dict(system=system)
-        measuring.say(f"{size} {system} {precision} {changed}")
-        shape = sizes.with_lengths(sizes.SIZES[size], **changed)
-        names = [size, system, precision, f"{shape.batch_size}, {shape.source_length}, {shape.target_length}"]
-        rows.append([*names, *measure(arguments.repeats, **options)])
-    print(measuring.table(heads, rows))
+    with measuring.printed(heads) as rows:
+        for size, system, precision, (source, target, batch) in itertools.product(arguments.sizes, systems, arguments.precisions, lengths):
+            changed = dict(source_length=source, target_length=target, batch_size=batch)
+            options = dict(size=size, precision=precision, lengths=changed)
+            options |= dict(run=system) if arguments.model else dict(system=system)
+            measuring.say(f"{size} {system} {precision} {changed}")
+            shape = sizes.with_lengths(sizes.SIZES[size], **changed)
+            names = [size, system, precision, f"{shape.batch_size}, {shape.source_length}, {shape.target_length}"]
+            rows.append([*names, *measure(arguments.repeats, **options)])
 
 
 if __name__ == "__main__":

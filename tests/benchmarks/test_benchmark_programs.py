@@ -133,3 +133,12 @@ def test_tables_are_markdown():
     assert measuring.table(["name", "count", "rate", "missing"], rows).splitlines() == [
         "| name | count | rate | missing |", "| --- | --: | --: | --: |", "| one | 1 | 0.12 | – |", "| two | 12,345 | 1,234 | – |",
     ]
+
+
+def test_rows_are_printed_although_a_later_one_failed(capsys):
+    import measuring
+
+    with pytest.raises(RuntimeError), measuring.printed(["name"]) as rows:
+        rows.append(["one"])
+        raise RuntimeError
+    assert "| one |" in capsys.readouterr().out
