@@ -7,8 +7,8 @@ import json
 
 import numpy as np
 
-from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.export.profile import read_profile
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.export.profile import FILE as PROFILE, read_profile
 from rnnsearch_tf.export.session import SessionModel
 from rnnsearch_tf.translation import Hypothesis, Translation
 
@@ -17,10 +17,10 @@ class ExportedTranslator:
     """Translates with a SavedModel in a v1 session; its search is that of its profile.
 
     Args:
-        folder: path of the version.
+        folder: pathlib.Path of the version.
 
     Raises:
-        UsageError: the folder has no profile: it was not written by this package.
+        UserError: the folder has no profile (it was not written by this package), or cannot be loaded.
 
     Example:
         ExportedTranslator("served/1").translate(["the red car"])[0].text
@@ -28,8 +28,14 @@ class ExportedTranslator:
 
     def __init__(self, folder):
         self.folder = folder
+        if not (folder / PROFILE).exists():
+            raise UserError(f"{folder}: expected a SavedModel that `rnnsearch export` wrote, got one without {PROFILE}")
         self.profile = read_profile(folder)
-        self._model = SessionModel(folder)
+        try:
+            self._model = SessionModel(folder)
+        except Exception as error:  # TensorFlow's are of many kinds
+            reason = " ".join(str(error).split())[:200]
+            raise UserError(f"{folder}: expected a whole SavedModel, got one that does not load ({reason}); export it again") from None
 
     def require(self, signature):
         """Raise a UsageError unless the model has the signature."""
