@@ -25,9 +25,11 @@ def serving(base, port=-1):
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         watchdog = threading.Timer(LONG, process.kill)  # nobody waits for ever
         watchdog.start()
+        match = None
         try:
             for line in process.stderr:
-                if match := re.search(r"gRPC on 127\.0\.0\.1:(\d+)", line):
+                match = re.search(r"gRPC on 127\.0\.0\.1:(\d+)", line) or match
+                if "REST on" in line:  # the last thing it says before it waits
                     break
             yield process, int(match[1])
         finally:
