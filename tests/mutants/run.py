@@ -39,9 +39,9 @@ def all_mutants():
 
 
 def plant(mutant, folder):
-    """Copy package and tests to `folder` and put the fault in."""
-    ignore = shutil.ignore_patterns("__pycache__")
-    for name in (PACKAGE, "tests"):
+    """Copy package and tests, and what the tests read beside them, to `folder` and put the fault in."""
+    ignore = shutil.ignore_patterns("__pycache__", "build")
+    for name in (PACKAGE, "tests", "export", "serving"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignore)
     shutil.copy(ROOT / "pyproject.toml", folder)
     path = folder / PACKAGE / mutant.file
@@ -62,8 +62,9 @@ def caught(mutant):
             return False, str(error)
         code = in_a_child(run_tests, mutant.tests, folder)
         output = (folder / OUTPUT).read_text(encoding="utf-8")
-    failed = [line for line in output.splitlines() if line.startswith("FAILED ")]
-    green = [test for test in mutant.tests if not any(line.startswith(f"FAILED tests/{test}") for line in failed)]
+    # A fixture that fails is red too: an export that refuses itself, for example.
+    failed = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    green = [test for test in mutant.tests if not any(line.split(maxsplit=1)[1].startswith(f"tests/{test}") for line in failed)]
     if code == 1 and not green:
         return True, failed[0]
     return False, f"exit code {code}; still green: {', '.join(green)}\n{output[-1500:]}"
@@ -89,7 +90,7 @@ def run_tests(tests, folder):
     sys.path.insert(0, str(folder))
     os.environ["PYTHONPATH"] = str(folder)  # for tests that start processes
     os.environ.setdefault("RNNSEARCH_SHARED", str(ROOT.parent / "shared"))
-    options = ["-q", "-rf", "--tb=line", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    options = ["-q", "-rfE", "--tb=line", "-p", "no:cacheprovider", "-p", "no:xdist"]
     code = pytest.main([*options, *(f"tests/{test}" for test in tests)])
     sys.stdout.flush()
     return code
