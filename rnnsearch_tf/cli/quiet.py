@@ -13,14 +13,13 @@ def import_tensorflow():
     Some of those lines come before any log level is heeded, so the file
     descriptor itself is turned aside.
     """
-    if "tensorflow" in sys.modules:
-        return
     if os.environ.get("RNNSEARCH_DEBUG"):
         import tensorflow  # noqa: F401
         return
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    with _standard_error_aside():
-        import tensorflow  # noqa: F401
+    if "tensorflow" not in sys.modules:
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        with _standard_error_aside():
+            import tensorflow  # noqa: F401
     logging.getLogger("tensorflow").setLevel(logging.ERROR)  # its warnings (deprecations) are for developers
 
 
