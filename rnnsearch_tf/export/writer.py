@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import logging
 import os
 import pathlib
 import shutil
@@ -27,8 +26,6 @@ from rnnsearch_tf.export.signatures import INPUTS, Served
 from rnnsearch_tf.export.warmup import sentences_of, write_warmup
 from rnnsearch_tf.run_folder import check_run
 from rnnsearch_tf.translation import Translator
-
-log = logging.getLogger("rnnsearch_tf")
 
 
 @dataclasses.dataclass(frozen=True)

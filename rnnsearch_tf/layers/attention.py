@@ -19,7 +19,7 @@ class AttentionMemory(NamedTuple):
     """What attention reads of a source sentence, computed once.
 
     Attributes:
-        annotations: float [B, J, 2n]: h_j.
+        annotations: float [B, J, 2n]: h_j; or anything made of them that is to be summed up under the weights in their place.
         projected_annotations: float [B, J, n']: U_a h_j.
         mask: bool [B, J], True at real positions.
     """
@@ -72,7 +72,7 @@ class BahdanauAttention(PaperLayer):
         return AttentionMemory(annotations, projected, mask)
 
     def call(self, state, memory):
-        return attend(state, memory, tensor(self.W_a), tensor(self.v_a), self.product_dtype)
+        return attend(product(state, tensor(self.W_a), self.product_dtype), memory, tensor(self.v_a), self.product_dtype)
 
     def first(self, memory):
         """What attention itself remembers from word to word: nothing."""
@@ -92,20 +92,19 @@ class BahdanauAttention(PaperLayer):
         return super().get_config() | own
 
 
-def attend(state, memory, W_a, v_a, dtype=None):
+def attend(query, memory, v_a, dtype=None):
     """One step of attention; the layer's ``call``, with the weights as tensors.
 
     Args:
-        state: float [B, K, n].
+        query: float [B, K, n']: W_a s_{i−1}.
         memory: AttentionMemory.
-        W_a: float [n, n'].
         v_a: float [n', 1].
         dtype: operand dtype of the products.
 
     Returns:
         (context [B, K, 2n], alignment [B, K, J]).
     """
-    hidden = alignment_hidden(product(state, W_a, dtype), memory.projected_annotations)  # [B, K, J, n']
+    hidden = alignment_hidden(query, memory.projected_annotations)  # [B, K, J, n']
     energies = tf.squeeze(product(hidden, v_a), axis=-1)  # [B, K, J]
     alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
     return batched_product(alignment, memory.annotations, dtype), alignment

@@ -2,12 +2,15 @@
 
 One step looks, then updates:
 
-    c_i = Σ_j α_ij h_j                      attend(s_{i−1})
+    c_i = Σ_j α_ij h_j                      look
     s_i = gated unit(E y, s_{i−1}, c_i)     update
 
+The unit sees c_i only through C c_i, which is Σ_j α_ij C h_j: C meets every annotation once
+a sentence, in one large product, and a step sums up the results (:meth:`Decoder.summands`).
+
 Which word y enters, y_i or y_{i−1}, is the option ``decoder_order``; the model decides it by
-what it hands in as ``inputs``. Training runs :func:`decoder_step` over all target positions
-(:func:`scan`); search takes the same function one step at a time.
+what it hands in as ``inputs``. Training takes all target positions in one loop (:func:`scan`), search
+one at a time.
 """
 
 from typing import NamedTuple
@@ -17,17 +20,16 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import AttentionMemory, BahdanauAttention, alignment_hidden, attend
 from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
-from rnnsearch_tf.layers.gated_unit import gated_unit, gated_unit_gradient
+from rnnsearch_tf.layers.gated_unit import gated_unit, gated_unit_after, gated_unit_gradient
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.product import product, ready, weight_gradient
+from rnnsearch_tf.layers.product import batched_product, product, ready, weight_gradient
 
 
 class StepWeights(NamedTuple):
-    """The weights of one step, as tensors: W_a [n, n'], v_a [n', 1], C [2n, 3n], U [n, n], U_gates [n, 2n]."""
+    """The weights of one step, as tensors: W_a [n, n'], v_a [n', 1], U [n, n], U_gates [n, 2n]."""
 
     W_a: tf.Tensor
     v_a: tf.Tensor
-    C: tf.Tensor
     U: tf.Tensor
     U_gates: tf.Tensor
 
@@ -85,13 +87,19 @@ class Decoder(PaperLayer):
         """The state before the first word: {"state": s_0 [B, n]}."""
         return {"state": self.initial_state(annotations)}
 
+    def summands(self, annotations):
+        """What attention sums up for the unit: h_j [..., 2n] → [C h_j | C_z h_j | C_r h_j] [..., 3n]; so too of a c_i."""
+        return product(annotations, tensor(self.C), self.product_dtype)
+
     def look(self, state, memory):
-        """(context [B, K, 2n], alignment [B, K, J], state) for the state of K hypotheses a sentence."""
+        """(Σ_j α_ij · annotation j of the memory [B, K, …], alignment [B, K, J], state) for the state of K hypotheses a sentence."""
         return (*self.attention(state["state"], memory), state)
 
-    def update(self, state, inputs, context):
-        """The state s_i after a word, from s_{i−1} [B, K, n], inputs [B, K, 3n] and c_i [B, K, 2n]."""
-        return {"state": update(state["state"], inputs, context, self.step_weights(), self.product_dtype)[0]}
+    def update(self, state, inputs, summed):
+        """The state s_i after a word, from s_{i−1} [B, K, n], inputs [B, K, 3n] and C c_i [B, K, 3n], see :meth:`summands`."""
+        rows, unit_inputs = (tf.reshape(values, [-1, values.shape[-1]]) for values in (state["state"], inputs + summed))
+        new_state, _ = gated_unit(unit_inputs, rows, tensor(self.U), tensor(self.U_gates), self.product_dtype)
+        return {"state": tf.reshape(new_state, tf.shape(state["state"]))}
 
     def call(self, inputs, state, memory):
         """All steps with given words (training, forced scoring).
@@ -103,13 +111,11 @@ class Decoder(PaperLayer):
 
         Returns:
             (states [B, I, n], contexts [B, I, 2n], alignments [B, I, J]): s_i, c_i and α_i.
-            No gradient flows out of the alignments.
         """
-        return scan(inputs, state["state"], memory, self.step_weights(), self.product_dtype)
-
-    def step_weights(self):
-        attention = self.attention
-        return StepWeights(*map(tensor, (attention.W_a, attention.v_a, self.C, self.U, self.U_gates)))
+        summed_up = memory._replace(annotations=self.summands(memory.annotations))
+        weights = StepWeights(*map(tensor, (self.attention.W_a, self.attention.v_a, self.U, self.U_gates)))
+        states, alignments = scan(inputs, state["state"], summed_up, weights, self.product_dtype)
+        return states, batched_product(alignments, memory.annotations, self.product_dtype), alignments
 
     def paper_weights(self):
         """This layer's weights by the paper's letters."""
@@ -129,147 +135,137 @@ class Decoder(PaperLayer):
         return super().get_config() | {name: getattr(self, name) for name in own}
 
 
-def update(state, inputs, context, weights, dtype=None):
-    """s_i of the gated unit (``gated_unit.py``) with a context.
-
-    Returns:
-        (new_state [B, K, n], gates): gates as in ``gated_unit``, each [B·K, n].
-    """
-    rows = tf.reshape(state, [-1, state.shape[-1]])
-    unit_inputs = tf.reshape(inputs + product(context, weights.C, dtype), [-1, inputs.shape[-1]])
-    new_state, gates = gated_unit(unit_inputs, rows, weights.U, weights.U_gates, dtype)
-    return tf.reshape(new_state, tf.shape(state)), gates
-
-
-def decoder_step(state, inputs, memory, weights, dtype=None):
-    """Look, then update: (s_i, c_i, α_i, gates) from s_{i−1} and the word's inputs."""
-    context, alignment = attend(state, memory, weights.W_a, weights.v_a, dtype)
-    new_state, gates = update(state, inputs, context, weights, dtype)
-    return new_state, context, alignment, gates
-
-
 def scan(inputs, initial_state, memory, weights, dtype=None):
-    """Run :func:`decoder_step` over all target positions, with a gradient that runs it back.
+    """Look and update at all target positions, with a gradient that runs it back.
 
     As in the encoder, the hand-written gradient carries only the state's gradient through
-    its loop; the gradients of the weights and of the annotations are single products over
+    its loop; the gradients of the weights and of the summands are single products over
     all positions afterwards. tanh(W_a s + U_a h) is computed again rather than kept: for
     one batch it would be I times as large as everything else together.
 
     Args:
         inputs: float [B, I, 3n].
         initial_state: float [B, n].
-        memory: AttentionMemory.
+        memory: AttentionMemory, with :meth:`Decoder.summands` [B, J, 3n] for annotations.
         weights: StepWeights.
         dtype: operand dtype of the products.
 
     Returns:
-        (states [B, I, n], contexts [B, I, 2n], alignments [B, I, J]).
+        (states [B, I, n], alignments [B, I, J]).
     """
 
     @tf.custom_gradient
-    def run(inputs, initial_state, annotations, projected_annotations, *weights):
-        weights = StepWeights(*weights)
+    def run(inputs, initial_state, summands, projected_annotations, *weights):
+        weights, summands = StepWeights(*weights), ready(summands, dtype)
         weights = StepWeights(*ready(weights, dtype))._replace(v_a=weights.v_a)  # v_a meets no product in dtype
-        remembered = AttentionMemory(annotations, projected_annotations, memory.mask)
-        states, contexts, alignments, gates = _run_forward(inputs, initial_state, remembered, weights, dtype)
+        remembered = AttentionMemory(summands, projected_annotations, memory.mask)
+        states, alignments, queries, gates = _run_forward(inputs, initial_state, remembered, weights, dtype)
 
-        def gradient(states_gradient, contexts_gradient, _):
+        def gradient(states_gradient, alignments_gradient):
             before = tf.concat([initial_state[tf.newaxis], states[:-1]], axis=0)  # s_{i−1}, time first
-            forward = (before, contexts, alignments, gates)
-            return _gradient(states_gradient, contexts_gradient, forward, remembered, weights, dtype)
+            forward = (before, alignments, queries, gates)
+            return _gradient((states_gradient, alignments_gradient), forward, remembered, weights, dtype)
 
-        return (states, contexts, alignments), gradient
+        return (states, alignments), gradient
 
     time_first = run(
         tf.transpose(inputs, [1, 0, 2]), initial_state, memory.annotations, memory.projected_annotations, *weights
     )
-    states, contexts, alignments = (tf.transpose(values, [1, 0, 2]) for values in time_first)
-    return states, contexts, tf.stop_gradient(alignments)
+    return [tf.transpose(values, [1, 0, 2]) for values in time_first]
 
 
 def _run_forward(inputs, initial_state, memory, weights, dtype):
-    """states, contexts, alignments and gates (z, r, h̃) of all steps, time first."""
+    """states, alignments, queries W_a s_{i−1} and gates (z, r, h̃) of all steps, time first."""
     steps = tf.shape(inputs)[0]
     source = _unstack(inputs)
+    state_weights = _state_weights(weights)
     results = [tf.TensorArray(inputs.dtype, steps) for _ in range(6)]
 
     def step(i, state, *results):
-        new_state, context, alignment, gates = decoder_step(
-            state[:, tf.newaxis], source.read(i)[:, tf.newaxis], memory, weights, dtype
-        )
-        new_state = tf.ensure_shape(new_state[:, 0], state.shape)
-        values = (new_state, context[:, 0], alignment[:, 0], *gates)
+        state_gates, query = tf.split(product(state, state_weights, dtype), _sizes(weights), axis=-1)
+        summed, alignment = attend(query[:, tf.newaxis], memory, weights.v_a, dtype)
+        new_state, gates = gated_unit_after(source.read(i) + summed[:, 0], state_gates, state, weights.U, dtype)
+        new_state = tf.ensure_shape(new_state, state.shape)
+        values = (new_state, alignment[:, 0], query, *gates)
         return (i + 1, new_state, *(array.write(i, value) for array, value in zip(results, values)))
 
     _, _, *results = tf.while_loop(lambda i, *_: i < steps, step, (0, initial_state, *results), parallel_iterations=1)
-    states, contexts, alignments, *gates = (array.stack() for array in results)
-    return states, contexts, alignments, gates
+    states, alignments, queries, *gates = (array.stack() for array in results)
+    return states, alignments, queries, gates
 
 
-def _gradient(states_gradient, contexts_gradient, forward, memory, weights, dtype):
+def _state_weights(weights):
+    """All that multiplies s_{i−1} as it is, for one product: [U_z | U_r | W_a] [n, 2n + n']."""
+    return tf.concat([weights.U_gates, weights.W_a], axis=1)
+
+
+def _sizes(weights):
+    return [weights.U_gates.shape[-1], weights.W_a.shape[-1]]
+
+
+def _gradient(outer, forward, memory, weights, dtype):
     """Gradients of all arguments of ``run`` in :func:`scan`, in their order."""
-    before, contexts, alignments, gates = forward
+    before, alignments, _, gates = forward
     size = weights.U.shape[0]
-    queries = product(before, weights.W_a, dtype)  # [I, B, n']
-    outer = (states_gradient, contexts_gradient)
-    deltas, query_deltas, context_deltas, state_gradient, projected_gradient, v_a_gradient = _run_backward(
-        outer, forward, queries, memory, weights, dtype
+    deltas, query_deltas, state_gradient, projected_gradient, v_a_gradient = _run_backward(
+        outer, forward, memory, weights, dtype
     )
-    annotations_gradient = tf.einsum("ibj,ibd->bjd", alignments, context_deltas)  # through c_i = Σ_j α_ij h_j
+    sentence_first = [tf.transpose(values, [1, 0, 2]) for values in (alignments, deltas)]
+    summands_gradient = batched_product(*sentence_first, dtype, transpose_left=True)  # through Σ_j α_ij C h_j
     step_gradients = StepWeights(
         W_a=weight_gradient(before, query_deltas, dtype),
         v_a=v_a_gradient,
-        C=weight_gradient(contexts, deltas, dtype),
         U=weight_gradient(gates[1] * before, deltas[..., :size], dtype),
         U_gates=weight_gradient(before, deltas[..., size:], dtype),
     )
-    return deltas, state_gradient, annotations_gradient, projected_gradient, *step_gradients
+    return deltas, state_gradient, summands_gradient, projected_gradient, *step_gradients
 
 
-def _run_backward(outer, forward, queries, memory, weights, dtype):
+def _run_backward(outer, forward, memory, weights, dtype):
     """The loop from the last target position to the first.
 
+    The softmax's gradient sums to zero over j, so of ∂L/∂e_ij · (1 − tanh²) only the part with tanh² has to be summed.
+
     Returns:
-        deltas [I, B, 3n] (∂L/∂inputs), query_deltas [I, B, n'] (∂L/∂(W_a s)), context_deltas
-        [I, B, 2n] (∂L/∂c_i), ∂L/∂s_0 [B, n], ∂L/∂(U_a h) [B, J, n'], ∂L/∂v_a [n', 1].
+        deltas [I, B, 3n] (∂L/∂inputs), query_deltas [I, B, n'] (∂L/∂(W_a s)), ∂L/∂s_0 [B, n],
+        ∂L/∂(U_a h) [B, J, n'], ∂L/∂v_a [n', 1].
     """
-    before, _, alignments, gates = forward
+    before, alignments, queries, gates = forward
     steps, size = tf.shape(before)[0], weights.U.shape[0]
     arrays = [_unstack(values) for values in (*outer, before, alignments, queries, *gates)]
-    state_weights = tf.concat([weights.U_gates, weights.W_a], axis=1)  # all that multiplies s_{i−1}, for one product
-    v_a = weights.v_a[:, 0]
+    state_weights, v_a = _state_weights(weights), weights.v_a[:, 0]
 
-    def step(i, carried, projected_sum, v_a_sum, deltas, query_deltas, context_deltas):
-        outer_state, outer_context, state, alignment, query, *unit = (array.read(i) for array in arrays)
+    def step(i, carried, energy_sum, square_sum, v_a_sum, deltas, query_deltas):
+        outer_state, outer_alignment, state, alignment, query, *unit = (array.read(i) for array in arrays)
         delta, state_gradient = gated_unit_gradient(carried + outer_state, state, unit, weights.U, dtype)
-        context_delta = outer_context + product(delta, weights.C, dtype, transpose_right=True)  # [B, 2n]
-        alignment_gradient = tf.linalg.matvec(memory.annotations, context_delta)  # [B, J]
-        weighted = alignment * alignment_gradient
+        through_sum = batched_product(delta[:, tf.newaxis], memory.annotations, dtype, transpose_right=True)
+        weighted = alignment * (outer_alignment + through_sum[:, 0])
         energy_delta = weighted - alignment * tf.reduce_sum(weighted, axis=-1, keepdims=True)  # [B, J]
         hidden = alignment_hidden(query[:, tf.newaxis], memory.projected_annotations)[:, 0]  # [B, J, n']
-        hidden_delta = energy_delta[..., tf.newaxis] * (1 - hidden * hidden)  # but for the factor v_a
-        query_delta = v_a * tf.reduce_sum(hidden_delta, axis=1)  # [B, n']
+        squares = energy_delta[..., tf.newaxis] * (hidden * hidden)
+        query_delta = -v_a * tf.reduce_sum(squares, axis=1)  # [B, n']
         state_delta = tf.concat([delta[:, size:], query_delta], axis=-1)
         state_gradient += product(state_delta, state_weights, dtype, transpose_right=True)
         return (
             i - 1,
             state_gradient,
-            projected_sum + hidden_delta,
+            energy_sum + energy_delta,
+            square_sum + squares,
             v_a_sum + weight_gradient(hidden, energy_delta[..., tf.newaxis]),
             deltas.write(i, delta),
             query_deltas.write(i, query_delta),
-            context_deltas.write(i, context_delta),
         )
 
-    arrays_out = [tf.TensorArray(before.dtype, steps) for _ in range(3)]
-    sums = (tf.zeros_like(before[0]), tf.zeros_like(memory.projected_annotations), tf.zeros_like(weights.v_a))
-    _, state_gradient, projected_sum, v_a_gradient, *results = tf.while_loop(
-        lambda i, *_: i >= 0, step, (steps - 1, *sums, *arrays_out), parallel_iterations=1
+    arrays_out = [tf.TensorArray(before.dtype, steps) for _ in range(2)]
+    sums = (alignments[0], memory.projected_annotations, weights.v_a)
+    start = (steps - 1, tf.zeros_like(before[0]), *map(tf.zeros_like, sums), *arrays_out)
+    _, state_gradient, energy_sum, square_sum, v_a_gradient, *results = tf.while_loop(
+        lambda i, *_: i >= 0, step, start, parallel_iterations=1
     )
     # s_0 receives what was carried; the outer gradient of s_i entered with step i + 1 as carried + outer.
-    deltas, query_deltas, context_deltas = (array.stack() for array in results)
-    return deltas, query_deltas, context_deltas, state_gradient, v_a * projected_sum, v_a_gradient
+    deltas, query_deltas = (array.stack() for array in results)
+    projected_gradient = v_a * (energy_sum[..., tf.newaxis] - square_sum)
+    return deltas, query_deltas, state_gradient, projected_gradient, v_a_gradient
 
 
 def _unstack(values):

@@ -62,13 +62,17 @@ class DeepOutput(PaperLayer):
         self.b_softmax = self.vector("b_softmax", self.vocabulary_size) if biased else None
         self.built = True
 
-    def features(self, state, embeddings, context, training=False):
+    def context_term(self, context):
+        """C_o c_i [..., 2l] of a context [..., 2n]; or C_o h_j of an annotation, since C_o c_i = Σ_j α_ij C_o h_j."""
+        return product(context, tensor(self.C_o), self.product_dtype)
+
+    def features(self, state, embeddings, context_term, training=False):
         """What meets the output matrix: t_i, or W_o1ᵀ t_i where it is factored.
 
         Args:
             state: float [..., n].
             embeddings: float [..., m]: E y_{i−1}.
-            context: float [..., 2n].
+            context_term: float [..., 2l], from :meth:`context_term`.
             training: dropout is active.
 
         Returns:
@@ -76,7 +80,7 @@ class DeepOutput(PaperLayer):
         """
         hidden = add_bias(product(state, tensor(self.U_o), self.product_dtype), self.b_o)
         hidden += product(embeddings, tensor(self.V_o), self.product_dtype)
-        hidden += product(context, tensor(self.C_o), self.product_dtype)  # [..., 2l]
+        hidden += context_term  # [..., 2l]
         readout = self.drop(maxout(hidden), training=training)  # [..., l]
         return readout if self.W_o1 is None else product(readout, tensor(self.W_o1), self.product_dtype)
 
@@ -90,7 +94,7 @@ class DeepOutput(PaperLayer):
         return word_logits(features, self, output_matrix)
 
     def call(self, state, embeddings, context, output_matrix=None, training=False):
-        return self.logits(self.features(state, embeddings, context, training), output_matrix)
+        return self.logits(self.features(state, embeddings, self.context_term(context), training), output_matrix)
 
     def paper_weights(self):
         """This layer's weights by the paper's letters; a tied W_o is the model's to add."""

@@ -12,11 +12,11 @@ class ContextMemory(NamedTuple):
     """The source sentence in one vector.
 
     Attributes:
-        context: float [B, n]: →h_{T_x}.
+        annotations: float [B, n]: the last, →h_{T_x}, or what is made of it.
         mask: bool [B, J].
     """
 
-    context: tf.Tensor
+    annotations: tf.Tensor
     mask: tf.Tensor
 
 
@@ -37,7 +37,7 @@ class FixedContext(PaperLayer):
     def look(self, query, memory):
         """(c_i [B, K, n], zeros [B, K, J], what it remembers: nothing)."""
         shape = tf.shape(query)[:2]
-        context = tf.repeat(memory.context[:, tf.newaxis], shape[1], axis=1)
+        context = tf.repeat(memory.annotations[:, tf.newaxis], shape[1], axis=1)
         alignment = tf.zeros(tf.concat([shape, tf.shape(memory.mask)[1:]], axis=0), query.dtype)
         return context, alignment, {}
 

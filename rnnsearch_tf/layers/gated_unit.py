@@ -32,8 +32,13 @@ def gated_unit(inputs, state, U, U_gates, dtype=None):
         (new_state, gates): new_state float [..., rows, n]; gates = (z, r, h̃), each
         [..., rows, n], which :func:`gated_unit_gradient` wants back.
     """
-    candidate_input, gate_input = tf.split(inputs, [U.shape[-1], U_gates.shape[-1]], axis=-1)
-    z, r = tf.split(tf.sigmoid(gate_input + batched_product(state, U_gates, dtype)), 2, axis=-1)
+    return gated_unit_after(inputs, batched_product(state, U_gates, dtype), state, U, dtype)
+
+
+def gated_unit_after(inputs, state_gates, state, U, dtype=None):
+    """:func:`gated_unit` where ``state_gates`` = [U_z h' | U_r h'] [..., rows, 2n] is there already."""
+    candidate_input, gate_input = tf.split(inputs, [U.shape[-1], state_gates.shape[-1]], axis=-1)
+    z, r = tf.split(tf.sigmoid(gate_input + state_gates), 2, axis=-1)
     candidate = tf.tanh(candidate_input + batched_product(r * state, U, dtype))
     return state + z * (candidate - state), (z, r, candidate)
 

@@ -65,8 +65,8 @@ class LuongAttention(PaperLayer):
 
     def call(self, state, memory):
         if self.score == "concat":
-            W_a = tensor(self.W_a)[: self.hidden_size]
-            context, alignment = attend(state, memory, W_a, tensor(self.v_a), self.product_dtype)
+            query = product(state, tensor(self.W_a)[: self.hidden_size], self.product_dtype)
+            context, alignment = attend(query, memory, tensor(self.v_a), self.product_dtype)
         else:
             energies = tf.matmul(state, memory.projected_annotations, transpose_b=True)  # [B, K, J]
             alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])

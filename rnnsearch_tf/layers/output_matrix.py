@@ -1,7 +1,7 @@
 """The output matrix: from the last features of a position to the logits of the vocabulary's words."""
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.initializers import initializer
 from rnnsearch_tf.layers.product import product
 
@@ -58,4 +58,4 @@ def word_logits(features, layer, output_matrix=None):
     """Logits of a layer that has W_o and b_softmax, or of a tied one with the embedding [V, l] given."""
     matrix = tensor(layer.W_o) if output_matrix is None else output_matrix
     tied = output_matrix is not None
-    return add_bias(product(features, matrix, layer.product_dtype, transpose_right=tied), layer.b_softmax)
+    return product(features, matrix, layer.product_dtype, transpose_right=tied, bias=tensor(layer.b_softmax))

@@ -15,7 +15,7 @@ from rnnsearch_tf.layers.coverage import CoverageAttention
 from rnnsearch_tf.layers.fixed_context import FixedContext
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.product import product
+from rnnsearch_tf.layers.product import batched_product, product
 from rnnsearch_tf.layers.recurrent_stack import over_positions
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
@@ -85,16 +85,24 @@ class PlainDecoder(PaperLayer):
         """What the word brings to the unit: E y [..., m] → [..., 3n or 4n]."""
         return self.unit.inputs(embeddings)
 
+    def summands(self, annotations):
+        """What attention sums up for the unit: C h_j of every annotation h_j, as in ``decoder.py``; so too of a c_i.
+
+        Layer normalization of C c_i is not a sum over j: under it attention sums up the h_j themselves.
+        """
+        return annotations if self.layer_normalization else self.unit.context_term(annotations)
+
     def look(self, state, memory):
-        """(context [B, K, 2n], alignment [B, K, J], state) for the state of K hypotheses a sentence."""
+        """(Σ_j α_ij · annotation j of the memory [B, K, …], alignment [B, K, J], state) for the state of K hypotheses a sentence."""
         own, remembered = self._split(state)
         context, alignment, remembered = self.attention.look(state["state"], memory, **remembered)
         return context, alignment, own | remembered
 
-    def update(self, state, inputs, context):
-        """The state after a word: of :meth:`look`'s state, inputs [B, K, 3n or 4n] and c_i."""
+    def update(self, state, inputs, summed):
+        """The state after a word: of :meth:`look`'s state, inputs [B, K, 3n or 4n] and what was summed up of :meth:`summands`."""
         own, remembered = self._split(state)
-        return self.unit.advance(inputs, own, context) | remembered
+        inputs += self.unit.context_term(summed) if self.layer_normalization else summed
+        return self.unit.advance(inputs, own) | remembered
 
     def call(self, inputs, state, memory):
         """All steps with given words.
@@ -108,20 +116,19 @@ class PlainDecoder(PaperLayer):
             (states [B, I, n], contexts [B, I, 2n], alignments [B, I, J]): s_i, c_i and α_i.
         """
         if self.attention_kind is None:  # one context for all positions: nothing to look at in between
-            inputs += self.unit.context_inputs(memory.context)[:, tf.newaxis]
+            inputs += self.unit.context_term(memory.annotations)[:, tf.newaxis]
             states = over_positions(self.unit, inputs, state)["state"]
             return states, *self.attention.look(states, memory)[:2]
+        summed_up = memory._replace(annotations=self.summands(memory.annotations))
 
         def step(inputs, carried):
             state, inputs = tf.nest.map_structure(lambda x: x[:, tf.newaxis], (carried[0], inputs))  # K = 1
-            context, alignment, state = self.look(state, memory)
-            state = self.update(state, inputs, context)
-            return tf.nest.map_structure(lambda x: x[:, 0], (state, context, alignment))
+            summed, alignment, state = self.look(state, summed_up)
+            state = self.update(state, inputs, summed)
+            return tf.nest.map_structure(lambda x: x[:, 0], (state, alignment))
 
-        context = tf.zeros([tf.shape(inputs)[0], self.unit.C.shape[0]], inputs.dtype)
-        alignment = tf.zeros_like(memory.mask, inputs.dtype)
-        states, contexts, alignments = scan(step, inputs, (state, context, alignment))
-        return states["state"], contexts, alignments
+        states, alignments = scan(step, inputs, (state, tf.zeros_like(memory.mask, inputs.dtype)))
+        return states["state"], batched_product(alignments, memory.annotations, self.product_dtype), alignments
 
     def _split(self, state):
         """A state's parts: the unit's own, and what attention remembers."""

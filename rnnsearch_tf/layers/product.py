@@ -8,20 +8,22 @@ and loses digits where nothing is gained.)
 import tensorflow as tf
 
 
-def product(left, right, dtype=None, transpose_right=False):
-    """left @ right, computed in ``dtype`` and returned in the dtype of ``left``.
+def product(left, right, dtype=None, transpose_right=False, bias=None):
+    """left @ right + bias, computed in ``dtype`` and returned in the dtype of ``left``.
 
     Args:
         left: float [..., a]; all leading axes are rows.
         right: float [a, b], or [b, a] with ``transpose_right``.
         dtype: what the operands are cast to, for example "bfloat16"; None: as they are.
         transpose_right: multiply by the transpose of ``right``.
+        bias: float [b] or None. TensorFlow makes one operation of the product and this sum.
 
     Returns:
         float [..., b].
     """
     rows = tf.reshape(left, [-1, left.shape[-1]])
     result = _matmul(rows, right, dtype, transpose_right=transpose_right)
+    result = result if bias is None else tf.nn.bias_add(result, bias)
     shape = tf.concat([tf.shape(left)[:-1], tf.shape(result)[-1:]], axis=0)
     result = tf.reshape(result, shape)
     result.set_shape(left.shape[:-1].concatenate(right.shape[0 if transpose_right else 1]))

@@ -76,7 +76,7 @@ class RecurrentUnit(PaperLayer):
             return projected
         return projected + tf.pad(tensor(self.b), [[0, self.W.shape[1] - self.b.shape[0]]])
 
-    def context_inputs(self, context):
+    def context_term(self, context):
         """What a context adds to the inputs: c [..., 2n] → [C c | C_z c | C_r c], [..., 3n or 4n]."""
         return self._product(context, self.C, self.C_gain)
 
@@ -84,19 +84,16 @@ class RecurrentUnit(PaperLayer):
         """The state that shows ``output`` [..., n]; an LSTM's cell starts at zero."""
         return {"state": output} if self.unit == "gru" else {"state": output, "cell": tf.zeros_like(output)}
 
-    def advance(self, inputs, state, context=None):
+    def advance(self, inputs, state):
         """The next state.
 
         Args:
-            inputs: float [..., 3n or 4n], from :meth:`inputs`.
+            inputs: float [..., 3n or 4n], from :meth:`inputs`; with a context, its :meth:`context_term` added.
             state: dictionary of float [..., n]: ``state`` (h', what the unit shows) and, of an LSTM, ``cell``.
-            context: float [..., 2n] or None.
 
         Returns:
             A dictionary like ``state``.
         """
-        if context is not None:
-            inputs += self.context_inputs(context)
         return self._gated(inputs, **state) if self.unit == "gru" else self._lstm(inputs, **state)
 
     def _gated(self, inputs, state):

@@ -16,11 +16,9 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import DeepOutput
-from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
 from rnnsearch_tf.layers.cho_unit import ChoUnit
-from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.product import product
 from rnnsearch_tf.layers.scan import scan
+from rnnsearch_tf.layers.summary import SummaryMatrices
 from rnnsearch_tf.models.layered import no_alignment
 from rnnsearch_tf.models.sequence_model import SequenceModel
 
@@ -29,49 +27,14 @@ class Summary(NamedTuple):
     """What a source phrase becomes.
 
     Attributes:
-        seen: float [B, n + m]: [c ; m_x], what the output layer sees.
+        output_term: float [B, 2l]: O_c c + O_w m_x, what the output layer adds.
         context_term: float [B, 3n]: [C c | C_z c | C_r c].
         mask: bool [B, J], True at real positions.
     """
 
-    seen: tf.Tensor
+    output_term: tf.Tensor
     context_term: tf.Tensor
     mask: tf.Tensor
-
-
-@keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class SummaryMatrices(PaperLayer):
-    """c = tanh(V h_N) and h'_0 = tanh(V' c), each with a bias unless biases is ``none``."""
-
-    def __init__(self, hidden_size, biases="groundhog", initialization="paper", seed=0, **keywords):
-        super().__init__(**keywords)
-        self.hidden_size = hidden_size
-        self.biases = biases
-        self.initialization = initialization
-        self.seed = seed
-
-    def build(self, input_shape=None):
-        n, seeds = self.hidden_size, Seeds(self.seed)
-        biased = self.biases != "none"
-        self.V = self.matrix("V", (n, n), initializer(self.initialization, "other", seeds.next()))
-        self.V_prime = self.matrix("V_prime", (n, n), initializer(self.initialization, "other", seeds.next()))
-        self.b_V = self.vector("b_V", n) if biased else None
-        self.b_V_prime = self.vector("b_V_prime", n) if biased else None
-        self.built = True
-
-    def context(self, last_state):
-        return tf.tanh(add_bias(product(last_state, tensor(self.V), self.product_dtype), self.b_V))
-
-    def initial_state(self, context):
-        return tf.tanh(add_bias(product(context, tensor(self.V_prime), self.product_dtype), self.b_V_prime))
-
-    def paper_weights(self):
-        weights = {name: getattr(self, name) for name in ("V", "V_prime", "b_V", "b_V_prime")}
-        return {key: keras.ops.convert_to_numpy(value) for key, value in weights.items() if value is not None}
-
-    def get_config(self):
-        own = ("hidden_size", "biases", "initialization", "seed")
-        return super().get_config() | {name: getattr(self, name) for name in own}
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -107,7 +70,7 @@ class EncoderDecoder(SequenceModel):
         words = self.previous_words(target_ids, training)  # [B, I, m]
         advance = lambda inputs, state: self.decoder.advance(inputs, state, summary.context_term)  # noqa: E731
         states = self.drop_hidden(scan(advance, self.decoder.inputs(words), state), training=training)
-        return self.output_layer.features(states, words, summary.seen[:, tf.newaxis], training)
+        return self.output_layer.features(states, words, summary.output_term[:, tf.newaxis], training)
 
     def start(self, source_ids):
         """(h'_0 [B, n], Summary)."""
@@ -117,7 +80,7 @@ class EncoderDecoder(SequenceModel):
         """See search/interface.py; there is no alignment: zeros."""
         words = self.target_embedding(previous_ids)  # [B, K, m]
         state = self.decoder.advance(self.decoder.inputs(words), state, memory.context_term[:, tf.newaxis])
-        features = self.output_layer.features(state, words, memory.seen[:, tf.newaxis])
+        features = self.output_layer.features(state, words, memory.output_term[:, tf.newaxis])
         return self.log_probabilities(features), no_alignment(previous_ids, memory.mask), state
 
     def _encode(self, source_ids, training=False):
@@ -128,8 +91,8 @@ class EncoderDecoder(SequenceModel):
         context = self.summary.context(last_state)
         count = tf.reduce_sum(tf.cast(mask, words.dtype), axis=1, keepdims=True)
         mean = tf.math.divide_no_nan(tf.reduce_sum(words, axis=1), count)  # m_x [B, m]
-        seen = tf.concat([context, mean], axis=-1)
-        return self.summary.initial_state(context), Summary(seen, self.decoder.context_term(context), mask)
+        output_term = self.output_layer.context_term(tf.concat([context, mean], axis=-1))
+        return self.summary.initial_state(context), Summary(output_term, self.decoder.context_term(context), mask)
 
     def _layer_weights(self):
         decoder = self.decoder.paper_weights("decoder.") | self.summary.paper_weights()

@@ -19,6 +19,7 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import BiGRUEncoder, Decoder, DeepOutput, PlainDecoder, PlainEncoder
+from rnnsearch_tf.layers.product import ready
 from rnnsearch_tf.models.sequence_model import SequenceModel
 
 log = logging.getLogger("rnnsearch_tf")
@@ -46,11 +47,11 @@ class RNNSearch(SequenceModel):
             self.target_vocabulary_size, config.maxout_size, config.output_rank, dropout=config.readout_dropout,
             seed=seeds.next(), tied=config.tie_target_embeddings, name="deep_output", **common,
         )
-        self.context_size = 2 * n if self.has_attention else n
+        context_size = 2 * n if self.has_attention else n
         self.encoder.build((None, None, m))
         self.encoder.built = True
-        self.decoder.build(m, self.context_size)
-        self.output_layer.build(n, m, self.context_size)
+        self.decoder.build(m, context_size)
+        self.output_layer.build(n, m, context_size)
 
     def _recurrent_layers(self, seeds, common):
         """(encoder, decoder): with gradients written by hand where there are such, else with TensorFlow's."""
@@ -84,24 +85,29 @@ class RNNSearch(SequenceModel):
             earlier, _ = tf.split(states, [-1, 1], axis=1)
             states = tf.concat([state["state"][:, tf.newaxis], earlier], axis=1)  # s_{i−1}
         states = self.drop_hidden(states, training=training)
-        return self.output_layer.features(states, previous, contexts, training)
+        return self.output_layer.features(states, previous, self.output_layer.context_term(contexts), training)
 
     # Search: one target position at a time.
 
     def start(self, source_ids):
         """Read the source: state before the first word, and what attention will look at.
 
+        Each hypothesis of a beam would multiply its context with C and C_o at every word;
+        instead the annotations are multiplied once, and attention sums up the results.
+
         Args:
             source_ids: int32 [B, J].
 
         Returns:
             (state, memory): state a dictionary of float [B, ...], ``state`` the s_{i−1} of the next word;
-            memory as the attention's ``memory`` gives it.
+            memory as the attention's ``memory`` gives it, for each annotation the decoder's summands and C_o h_j.
         """
         state, memory = self._encode(source_ids)
+        summands = self.decoder.summands(memory.annotations)
         if self.config.decoder_order == "look_generate_update":
-            state["context"] = tf.zeros([tf.shape(source_ids)[0], self.context_size], state["state"].dtype)
-        return state, memory
+            state["summed"] = tf.zeros([tf.shape(source_ids)[0], summands.shape[-1]], summands.dtype)
+        both = tf.concat([summands, self.output_layer.context_term(memory.annotations)], axis=-1)
+        return state, memory._replace(annotations=ready(both, self.decoder.product_dtype if self.has_attention else None))
 
     def step(self, previous_ids, state, memory):
         """Probabilities of the next word of K hypotheses a sentence.
@@ -118,18 +124,25 @@ class RNNSearch(SequenceModel):
         inputs = self.decoder.inputs(previous)
         if self.config.decoder_order == "look_generate_update":
             # The update with y_{i−1}, put off by training to the end of step i − 1, is due now.
-            before = {name: value for name, value in state.items() if name != "context"}
-            updated = self.decoder.update(before, inputs, state["context"])
+            before = {name: value for name, value in state.items() if name != "summed"}
+            updated = self.decoder.update(before, inputs, state["summed"])
             first = (previous_ids == PAD_ID)[..., tf.newaxis]
             read = tf.nest.map_structure(lambda old, new: tf.where(first, old, new), before, updated)
-            context, alignment, after = self.decoder.look(read, memory)
-            after["context"] = context
+            summed, context_term, alignment, after = self._look(read, memory)
+            after["summed"] = summed
         else:
-            context, alignment, looked = self.decoder.look(state, memory)
-            after = self.decoder.update(looked, inputs, context)
+            summed, context_term, alignment, looked = self._look(state, memory)
+            after = self.decoder.update(looked, inputs, summed)
             read = after if self.config.decoder_order == "look_update_generate" else state
-        features = self.output_layer.features(read["state"], previous, context)
+        features = self.output_layer.features(read["state"], previous, context_term)
         return self.log_probabilities(features), tf.cast(alignment, tf.float32), after
+
+    def _look(self, state, memory):
+        """(what the update takes, C_o c_i [B, K, 2l], alignment [B, K, J], state): both sums of :meth:`start`'s memory."""
+        both, alignment, state = self.decoder.look(state, memory)
+        readout = 2 * self.config.maxout_size
+        summed, context_term = tf.split(both, [both.shape[-1] - readout, readout], axis=-1)
+        return summed, context_term, alignment, dict(state)
 
     def _encode(self, source_ids, training=False):
         """(first state, memory) of a batch of source sentences."""

@@ -50,7 +50,7 @@ def best_continuations(log_probabilities, live, count, first_word):
 
     by_block = tf.reshape(log_probabilities, [batch_size, beam_size, blocks, block])
     first_maximum = tf.reduce_max(by_block[:, :, :1, first_word:], axis=-1)  # the specials are in block 0
-    maxima = tf.concat([first_maximum, tf.reduce_max(by_block[:, :, 1:], axis=-1)], axis=2)  # [B, K, blocks]
+    maxima = tf.concat([first_maximum, tf.reduce_max(by_block, axis=-1)[:, :, 1:]], axis=2)  # [B, K, blocks]
     maxima = or_none(tf.minimum(tf.cast(maxima, tf.float32), 0.0) + live[:, :, tf.newaxis])
     maxima = tf.reshape(maxima, [batch_size, beam_size * blocks])
     chosen = tf.math.top_k(maxima, tf.minimum(count, beam_size * blocks), sorted=False).indices

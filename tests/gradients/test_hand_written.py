@@ -43,28 +43,27 @@ def test_encoder_recurrence():
 
 
 def decoder_inputs():
-    shapes = [(B, I, 3 * N), (B, N), (B, J, 2 * N), (B, J, ALIGNMENT)]
-    shapes += [(N, ALIGNMENT), (ALIGNMENT, 1), (2 * N, 3 * N), (N, N), (N, 2 * N)]
+    shapes = [(B, I, 3 * N), (B, N), (B, J, 3 * N), (B, J, ALIGNMENT)]
+    shapes += [(N, ALIGNMENT), (ALIGNMENT, 1), (N, N), (N, 2 * N)]
     return variables(*shapes)
 
 
 def decoder_outputs(inputs):
     inputs = list(map(tf.identity, inputs))
     memory = AttentionMemory(inputs[2], inputs[3], tf.sequence_mask(SOURCE_LENGTHS))
-    states, contexts, _ = scan(inputs[0], inputs[1], memory, StepWeights(*inputs[4:]))
-    return states, contexts
+    return scan(inputs[0], inputs[1], memory, StepWeights(*inputs[4:]))
 
 
-@pytest.mark.parametrize("outputs", ("states", "contexts", "both"))
+@pytest.mark.parametrize("outputs", ("states", "alignments", "both"))
 def test_decoder_recurrence(outputs):
     inputs = decoder_inputs()
-    outer_states = numbers(B, I, N, seed=10) * (outputs != "contexts")
-    outer_contexts = numbers(B, I, 2 * N, seed=11) * (outputs != "states")
+    outer_states = numbers(B, I, N, seed=10) * (outputs != "alignments")
+    outer_alignments = numbers(B, I, J, seed=11) * (outputs != "states")
 
     @tf.function
     def loss():
-        states, contexts = decoder_outputs(inputs)
-        return tf.reduce_sum(outer_states * states) + tf.reduce_sum(outer_contexts * contexts)
+        states, alignments = decoder_outputs(inputs)
+        return tf.reduce_sum(outer_states * states) + tf.reduce_sum(outer_alignments * alignments)
 
     check_gradients(loss, inputs)
 
@@ -86,7 +85,7 @@ def test_softmax_loss(smoothing, transpose, biased):
 
 
 def test_nothing_flows_into_masked_places():
-    """Exact zeros: padded words of the encoder, annotations and keys at padded source positions."""
+    """Exact zeros: padded words of the encoder, summands and keys at padded source positions."""
     inputs = variables((J, 2, B, 3 * N), (2, N, N), (2, N, 2 * N))
     with tf.GradientTape() as tape:
         value = tf.reduce_sum(recurrence(inputs[0], encoder_mask(), *map(tf.identity, inputs[1:])) ** 2)
@@ -97,8 +96,8 @@ def test_nothing_flows_into_masked_places():
 
     inputs = decoder_inputs()
     with tf.GradientTape() as tape:
-        states, contexts = decoder_outputs(inputs)
-        value = tf.reduce_sum(states**2) + tf.reduce_sum(contexts**2)
+        states, alignments = decoder_outputs(inputs)
+        value = tf.reduce_sum(states**2) + tf.reduce_sum(alignments**2)
     for gradient in tape.gradient(value, inputs[2:4]):
         for row, length in enumerate(SOURCE_LENGTHS):
             assert not gradient.numpy()[row, length:].any()
@@ -109,7 +108,7 @@ def test_nothing_flows_back_from_later_outputs_that_are_not_used():
     """A loss on the first position alone: inputs of later positions have gradient exactly 0."""
     inputs = decoder_inputs()
     with tf.GradientTape() as tape:
-        states, contexts = decoder_outputs(inputs)
-        value = tf.reduce_sum(states[:, 0] ** 2) + tf.reduce_sum(contexts[:, 0] ** 2)
+        states, alignments = decoder_outputs(inputs)
+        value = tf.reduce_sum(states[:, 0] ** 2) + tf.reduce_sum(alignments[:, 0] ** 2)
     gradient = tape.gradient(value, inputs[0]).numpy()
     assert gradient[:, 0].all() and not gradient[:, 1:].any()

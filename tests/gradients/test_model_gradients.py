@@ -47,7 +47,7 @@ def plain_loss(model, source, target):
         before = model.target_embedding(tf.constant([[target[i - 1] if i else 0]]))
         entering = model.target_embedding(tf.constant([[word]])) if order == "look_generate_update" else before
         context, _, _ = decoder.look(state, memory)
-        next_state = decoder.update(state, decoder.inputs(entering), context)
+        next_state = decoder.update(state, decoder.inputs(entering), decoder.summands(context))
         seen = next_state if order == "look_update_generate" else state
         logits = model.output_layer(seen["state"], before, context, model._output_matrix())
         total -= tf.nn.log_softmax(logits)[0, 0, word]
