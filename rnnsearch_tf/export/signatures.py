@@ -19,6 +19,7 @@ from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
 from rnnsearch_tf.export.weights import StoredWeights
 from rnnsearch_tf.layers.base import stand_ins
 from rnnsearch_tf.search.beam import beam_search
+from rnnsearch_tf.search.interface import beam_step
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import force
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
@@ -175,7 +176,7 @@ class _Answers:
         search = self.profile.search
         source = _read(self.source_texts, text, self.profile.maximum_source_length)
         state, memory = self.model.start(source.ids)
-        result = beam_search(state, memory, self.model.step, source.lengths, dataclasses.replace(search, nbest=nbest))
+        result = beam_search(state, memory, beam_step(self.model), source.lengths, dataclasses.replace(search, nbest=nbest))
         rows = tf.repeat(tf.range(tf.size(source.lengths)), nbest)  # each source stands beside all its translations: [B·N]
         ids = tf.where(_wordless(source)[:, tf.newaxis, tf.newaxis], PAD_ID, result.ids)
         tokens = self.target_text.tokens(_flat(ids, rows))

@@ -34,8 +34,7 @@ def softmax_loss(features, matrix, bias, target_ids, label_smoothing=0.0, transp
     def fused(features, matrix, *bias):
         logits = product(features, matrix, dtype, transpose_right=transpose, bias=bias[0] if bias else None)
         probabilities = tf.nn.softmax(logits)
-        # The largest p is exp(max logit) / Σ exp(logit), and far from zero.
-        log_sum = tf.reduce_max(logits, axis=-1) - tf.math.log(tf.reduce_max(probabilities, axis=-1))
+        log_sum = log_sum_exp(logits, probabilities)
         own = tf.gather(logits, target_ids, batch_dims=1)
         nll = log_sum - own
         losses = nll
@@ -63,6 +62,11 @@ def softmax_loss(features, matrix, bias, target_ids, label_smoothing=0.0, transp
         return (losses, nll), gradient
 
     return fused(features, matrix, *([] if bias is None else [bias]))
+
+
+def log_sum_exp(logits, probabilities):
+    """log Σ exp over the last axis, given the softmax: its largest value is exp(max logit) / Σ exp, and far from zero."""
+    return tf.reduce_max(logits, axis=-1) - tf.math.log(tf.reduce_max(probabilities, axis=-1))
 
 
 def _smoothing_terms(features, matrix, target_ids, scaled, transpose):

@@ -58,13 +58,13 @@ class CSLM(SequenceModel):
         none = tf.fill([tf.shape(source_ids)[0], self.config.ngram_order - 1], PAD_ID)
         return {"words": none}, source_ids != PAD_ID
 
-    def step(self, previous_ids, state, memory):
-        """See search/interface.py; there is no alignment: zeros."""
+    def step_features(self, previous_ids, state, memory):
+        """See :class:`SequenceModel`; there is no alignment: zeros."""
         words = tf.concat([state["words"][..., 1:], previous_ids[..., tf.newaxis]], axis=-1)  # [B, K, n − 1]
         vectors = self.target_embedding(words)  # [B, K, n − 1, m]
         width = (self.config.ngram_order - 1) * self.config.embedding_size
         history = tf.reshape(vectors, tf.concat([tf.shape(previous_ids), [width]], axis=0))
-        return self.log_probabilities(self.rectified(history)), no_alignment(previous_ids, memory), {"words": words}
+        return self.rectified(history), no_alignment(previous_ids, memory), {"words": words}
 
     def _layer_weights(self):
         return self.rectified.paper_weights() | self.output_layer.paper_weights()

@@ -76,12 +76,12 @@ class EncoderDecoder(SequenceModel):
         """(h'_0 [B, n], Summary)."""
         return self._encode(source_ids)
 
-    def step(self, previous_ids, state, memory):
-        """See search/interface.py; there is no alignment: zeros."""
+    def step_features(self, previous_ids, state, memory):
+        """See :class:`SequenceModel`; there is no alignment: zeros."""
         words = self.target_embedding(previous_ids)  # [B, K, m]
         state = self.decoder.advance(self.decoder.inputs(words), state, memory.context_term[:, tf.newaxis])
         features = self.output_layer.features(state, words, memory.output_term[:, tf.newaxis])
-        return self.log_probabilities(features), no_alignment(previous_ids, memory.mask), state
+        return features, no_alignment(previous_ids, memory.mask), state
 
     def _encode(self, source_ids, training=False):
         mask = source_ids != PAD_ID

@@ -61,10 +61,10 @@ class LayeredModel(SequenceModel):
         states, mask = self.read(source_ids)
         return last(states), mask
 
-    def step(self, previous_ids, state, memory):
-        """See search/interface.py; there is no alignment: zeros."""
+    def step_features(self, previous_ids, state, memory):
+        """See :class:`SequenceModel`; there is no alignment: zeros."""
         state = self.decoder.advance(self.target_embedding(previous_ids), state)
-        return self.log_probabilities(self.decoder.output(state)), no_alignment(previous_ids, memory), state
+        return self.decoder.output(state), no_alignment(previous_ids, memory), state
 
     def read(self, source_ids, training=False):
         """(encoder states at every position, a tuple of dictionaries of [B, J, n]; mask [B, J])."""

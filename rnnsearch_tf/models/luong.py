@@ -71,13 +71,11 @@ class LuongModel(LayeredModel):
         """(the encoder's last states and, to feed, ŝ_0; AttentionMemory)."""
         return self._encode(source_ids)
 
-    def step(self, previous_ids, state, memory):
-        """See search/interface.py."""
+    def step_features(self, previous_ids, state, memory):
+        """See :class:`SequenceModel`."""
         state, alignment = self.advance(self.target_embedding(previous_ids), state, memory)
-        log_probabilities = self.log_probabilities(state["attentional"])
-        if not self.config.input_feeding:
-            state = {"layers": state["layers"]}
-        return log_probabilities, tf.cast(alignment, tf.float32), state
+        after = state if self.config.input_feeding else {"layers": state["layers"]}
+        return state["attentional"], alignment, after
 
     def advance(self, words, state, memory, kept=None, look=1.0):
         """One position of K hypotheses a sentence.

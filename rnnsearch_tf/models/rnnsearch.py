@@ -109,17 +109,8 @@ class RNNSearch(SequenceModel):
         both = tf.concat([summands, self.output_layer.context_term(memory.annotations)], axis=-1)
         return state, memory._replace(annotations=ready(both, self.decoder.product_dtype if self.has_attention else None))
 
-    def step(self, previous_ids, state, memory):
-        """Probabilities of the next word of K hypotheses a sentence.
-
-        Args:
-            previous_ids: int32 [B, K]: y_{i−1}; 0 before the first word.
-            state: as :meth:`start` gives it, with an axis K after the first.
-            memory: as :meth:`start` gives it, [B, ...].
-
-        Returns:
-            (log_probabilities float32 [B, K, V], alignment float32 [B, K, J], state).
-        """
+    def step_features(self, previous_ids, state, memory):
+        """See :class:`SequenceModel`."""
         previous = self.target_embedding(previous_ids)  # [B, K, m]
         inputs = self.decoder.inputs(previous)
         if self.config.decoder_order == "look_generate_update":
@@ -134,8 +125,7 @@ class RNNSearch(SequenceModel):
             summed, context_term, alignment, looked = self._look(state, memory)
             after = self.decoder.update(looked, inputs, summed)
             read = after if self.config.decoder_order == "look_update_generate" else state
-        features = self.output_layer.features(read["state"], previous, context_term)
-        return self.log_probabilities(features), tf.cast(alignment, tf.float32), after
+        return self.output_layer.features(read["state"], previous, context_term), alignment, after
 
     def _look(self, state, memory):
         """(what the update takes, C_o c_i [B, K, 2l], alignment [B, K, J], state): both sums of :meth:`start`'s memory."""

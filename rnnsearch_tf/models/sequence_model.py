@@ -14,7 +14,7 @@ from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import tensor
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds
-from rnnsearch_tf.layers.softmax_loss import softmax_loss
+from rnnsearch_tf.layers.softmax_loss import log_sum_exp, softmax_loss
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 
@@ -39,7 +39,8 @@ class SequenceModel(TranslationModel):
 
         _add_layers(seeds, common)    its layers, built; one of them ``self.output_layer``
         features(source_ids, target_ids, training)    what meets the output matrix, float [B, I, l]
-        start(source_ids), step(previous_ids, state, memory)    see search/interface.py
+        start(source_ids)    see search/interface.py
+        step_features(previous_ids, state, memory)    as :meth:`step`, but what meets the output matrix for log-probabilities
         _layer_weights()    its weights by the paper's symbols, embeddings left out
         has_attention, reads_source, embedding_bias, paper_initialization    class attributes
     """
@@ -104,10 +105,25 @@ class SequenceModel(TranslationModel):
         previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)  # y_{i−1}
         return self.drop_words(self.target_embedding(previous_ids), training=training)
 
-    def log_probabilities(self, features):
-        """Of the next word, from what meets the output matrix: [..., l] → float32 [..., V]."""
-        logits = self.output_layer.logits(features, self._output_matrix())
-        return tf.nn.log_softmax(tf.cast(logits, tf.float32))
+    def step(self, previous_ids, state, memory):
+        """Probabilities of the next word of K hypotheses a sentence; see search/interface.py.
+
+        Args:
+            previous_ids: int32 [B, K]: y_{i−1}; 0 before the first word.
+            state: as :meth:`start` gives it, with an axis K after the first.
+            memory: as :meth:`start` gives it, [B, ...].
+
+        Returns:
+            (log_probabilities float32 [B, K, V], alignment float32 [B, K, J], state).
+        """
+        (logits, log_sum), *rest = self.unnormalized_step(previous_ids, state, memory)
+        return logits - log_sum[..., tf.newaxis], *rest
+
+    def unnormalized_step(self, previous_ids, state, memory):
+        """As :meth:`step`, with (logits [B, K, V], log Σ exp of them [B, K]) for log-probabilities: beam search wants few of them."""
+        features, alignment, state = self.step_features(previous_ids, state, memory)
+        logits = tf.cast(self.output_layer.logits(features, self._output_matrix()), tf.float32)
+        return (logits, log_sum_exp(logits, tf.nn.softmax(logits))), tf.cast(alignment, tf.float32), state
 
     def _output_matrix(self):
         return tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None

@@ -25,7 +25,7 @@ from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.search.backtracking import History, backtrack
 from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuations, exists, or_none
-from rnnsearch_tf.search.interface import Step, add_hypotheses, memory_shapes, state_shapes
+from rnnsearch_tf.search.interface import Step, add_hypotheses, as_logits, memory_shapes, state_shapes
 from rnnsearch_tf.search.limits import maximum_lengths, minimum_lengths
 
 
@@ -91,7 +91,7 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
     Args:
         state: nest of tensors [B, ...], the decoder's first state.
         memory: nest of tensors [B, ...], never repeated for each hypothesis.
-        step: see :class:`~rnnsearch_tf.search.interface.Step`.
+        step: see :class:`~rnnsearch_tf.search.interface.Step`; it may give Logits for log-probabilities.
         source_lengths: int32 [B], the end symbol counted.
         config: the options; constants of the graph.
         stop_early: False runs each sentence until nothing lives or to its limit.
@@ -180,11 +180,12 @@ def _start(state, memory, source_lengths, rules) -> Beam:
 
 def _advance(beam: Beam, step, rules: Rules) -> Beam:
     """One step of every sentence still computed."""
-    log_probabilities, alignment, state = step(beam.previous_ids, beam.state, beam.memory)
+    next_words, alignment, state = step(beam.previous_ids, beam.state, beam.memory)
     places = tf.shape(beam.previous_ids)[1]  # k
     live = tf.gather(tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live), beam.rows)[:, :places]
-    continuing, parents, words = best_continuations(log_probabilities, live, rules.beam_size, rules.first_word)
-    ending = or_none(live + tf.minimum(tf.cast(log_probabilities[:, :, END_ID], tf.float32), 0.0))  # [b, k]
+    continuing, parents, words = best_continuations(next_words, live, rules.beam_size, rules.first_word)
+    logits, log_sum = as_logits(next_words)
+    ending = or_none(live + tf.minimum(tf.cast(logits[:, :, END_ID], tf.float32) - log_sum, 0.0))  # [b, k]
     early = beam.time < tf.gather(rules.minimum, beam.rows)  # [b]
     ending = tf.where(early[:, tf.newaxis], NO_HYPOTHESIS, ending)
 

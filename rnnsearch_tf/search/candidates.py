@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from rnnsearch_tf.search.interface import as_logits
+
 NO_HYPOTHESIS = -1e9
 """Log-probability and score of an empty place. Finite, so that no arithmetic on it gives NaN."""
 
@@ -20,7 +22,7 @@ def or_none(log_probabilities):
     return tf.where(exists(log_probabilities), log_probabilities, NO_HYPOTHESIS)
 
 
-def best_continuations(log_probabilities, live, count, first_word):
+def best_continuations(words, live, count, first_word):
     """The `count` best (hypothesis, word) pairs of each sentence; ties go to the earlier hypothesis, then word.
 
     The result is that of one top-k over the K·V pairs. `tf.math.top_k` is
@@ -30,7 +32,7 @@ def best_continuations(log_probabilities, live, count, first_word):
     before it), and the top-k over those blocks alone is the answer.
 
     Args:
-        log_probabilities: float [B, K, V] of the next word.
+        words: log-probabilities of the next word, float [B, K, V], or Logits of it.
         live: float32 [B, K], log-probability so far; NO_HYPOTHESIS for an empty place.
         count: int, pairs wanted.
         first_word: int, ids below it are left out.
@@ -40,6 +42,7 @@ def best_continuations(log_probabilities, live, count, first_word):
         parents: int32 [B, count], the hypothesis continued, in [0, K).
         words: int32 [B, count].
     """
+    log_probabilities, log_sum = as_logits(words)
     block = _block_size(log_probabilities.shape[-1])
     if block is None:
         block = _PADDED_BLOCK
@@ -51,7 +54,7 @@ def best_continuations(log_probabilities, live, count, first_word):
     by_block = tf.reshape(log_probabilities, [batch_size, beam_size, blocks, block])
     first_maximum = tf.reduce_max(by_block[:, :, :1, first_word:], axis=-1)  # the specials are in block 0
     maxima = tf.concat([first_maximum, tf.reduce_max(by_block, axis=-1)[:, :, 1:]], axis=2)  # [B, K, blocks]
-    maxima = or_none(tf.minimum(tf.cast(maxima, tf.float32), 0.0) + live[:, :, tf.newaxis])
+    maxima = or_none(tf.minimum(tf.cast(maxima, tf.float32) - log_sum[..., tf.newaxis], 0.0) + live[..., tf.newaxis])
     maxima = tf.reshape(maxima, [batch_size, beam_size * blocks])
     chosen = tf.math.top_k(maxima, tf.minimum(count, beam_size * blocks), sorted=False).indices
     chosen = tf.sort(chosen, axis=1)  # [B, C] in the order of the pairs, so that ties fall as in one top-k
@@ -60,9 +63,9 @@ def best_continuations(log_probabilities, live, count, first_word):
     values = tf.gather(tf.reshape(by_block, [-1, block]), rows + chosen)  # [B, C, block]
     words = chosen[:, :, tf.newaxis] % blocks * block + tf.range(block)  # [B, C, block]
     parents = chosen // blocks  # [B, C]
-    so_far = tf.gather(live, parents, batch_dims=1)[:, :, tf.newaxis]
+    so_far, log_sum = (tf.gather(x, parents, batch_dims=1)[:, :, tf.newaxis] for x in (live, log_sum))
     # A log-probability is at most 0; what rounding left above it is cut, which the early stop relies on.
-    totals = or_none(tf.minimum(tf.cast(values, tf.float32), 0.0) + so_far)
+    totals = or_none(tf.minimum(tf.cast(values, tf.float32) - log_sum, 0.0) + so_far)
     totals = tf.where(words < first_word, NO_HYPOTHESIS, totals)
 
     candidates = tf.shape(chosen)[1] * block

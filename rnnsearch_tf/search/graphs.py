@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID, SearchConfig
 from rnnsearch_tf.search.beam import beam_search
+from rnnsearch_tf.search.interface import beam_step
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import force
 
@@ -24,7 +25,7 @@ def search_graph(model, config: SearchConfig, sources=1):
     @tf.function(input_signature=[_source_ids(sources)])
     def search(source_ids):
         state, memory = model.start(source_ids)
-        return beam_search(state, memory, model.step, _lengths(source_ids), config)
+        return beam_search(state, memory, beam_step(model), _lengths(source_ids), config)
 
     return search
 
