@@ -34,6 +34,18 @@ def test_blocked_top_k(vocabulary_size, beam_size, count):
         np.testing.assert_array_equal(found[:, : there.shape[1]][there], wanted[there])
 
 
+def test_logits_are_normalized_on_the_way():
+    """Shifted words with the shift beside them give what the log-probabilities give; numbers that float32 holds exactly."""
+    random = np.random.default_rng(5)
+    log_probabilities = -random.integers(0, 40, size=(3, 4, 300)).astype(np.float32) / 4
+    live = -random.integers(0, 4, size=(3, 4)).astype(np.float32)
+    log_sum = random.integers(-20, 20, size=(3, 4)).astype(np.float32)
+    plainly = best_continuations(log_probabilities, live, 5, first_word=2)
+    shifted = best_continuations((log_probabilities + log_sum[:, :, None], log_sum), live, 5, first_word=2)
+    for one, other in zip(plainly, shifted):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_rounding_above_zero_is_cut():
     totals, _, words = best_continuations(np.array([[[-9.0, -9.0, 1e-6, -5.0]]], np.float32), np.zeros((1, 1), np.float32), 2, 2)
     assert totals.numpy().tolist() == [[0.0, -5.0]] and words.numpy().tolist() == [[2, 3]]
