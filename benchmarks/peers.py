@@ -128,9 +128,9 @@ def batches_of(pairs, size, bucketed):
     return [(batch["source_ids"], batch["target_ids"]) for batch in batches]
 
 
-def write_all_batches(name, text, folder):
-    """{"random": path} of a size's batches, at SMALL "bucketed" too."""
-    size, small = sizes.SIZES[name], name == "SMALL"
+def write_all_batches(name, text, length, folder):
+    """{"random": path} of a size's batches, at SMALL "bucketed" too; ``length`` as the option."""
+    size, small = sizes.with_lengths(sizes.SIZES[name], length, length), name == "SMALL"
     number = (100 if small else 4) * size.batch_size
     texts = [pathlib.Path(path).read_text(encoding="utf-8").splitlines() for path in text or ()]
     pairs = text_pairs(texts, size, number) if text else random_pairs(size, number, varied=small)
@@ -231,6 +231,7 @@ def main():
     parser.add_argument("--beams", type=int, nargs="*", default=[1, 5, 12])
     parser.add_argument("--batches", type=int, nargs="*", default=[1, 64])
     parser.add_argument("--text", nargs=2, metavar=("SOURCE", "TARGET"), help="training text, for the lengths at SMALL")
+    parser.add_argument("--length", type=int, help="tokens of the sentences of training, in place of the size's; with --beams and nothing after it")
     parser.add_argument("--peers", nargs="*", default=list(PEERS), help="(%(default)s)")
     build = measuring.HERE.parent / "build" / "peers"
     parser.add_argument("--environments", type=pathlib.Path, default=build, help="where they are installed (build/peers)")
@@ -247,7 +248,7 @@ def main():
     )
     with tempfile.TemporaryDirectory() as place, measuring.printed(heads[1]) as searched, measuring.printed(heads[0]) as trained:
         for name in arguments.sizes:
-            every = write_all_batches(name, arguments.text if name == "SMALL" else None, pathlib.Path(place))
+            every = write_all_batches(name, arguments.text if name == "SMALL" else None, arguments.length, pathlib.Path(place))
             trained.extend(training_rows(name, every, arguments, environments))
             searched.extend(search_rows(name, every["random"], arguments, environments))
 

@@ -6,7 +6,8 @@
 
 Each row is a process of its own that trains by ``model.fit`` on random batches without padding. Before every update a
 large matrix product is timed in the same process: the ceiling. GFLOP/s counts the matrix products of the equations
-(products.py), not what an implementation computes twice. Parts are differences of medians: ever more of an update is run.
+(products.py), not what an implementation computes twice. Parts are differences of medians: ever more of an update is run;
+the encoder's includes what search computes once a sentence: U_a h_j, C h_j, C_o h_j.
 Peak memory is that of the whole process up to the last update, TensorFlow itself included.
 """
 
