@@ -226,12 +226,12 @@ def installed(arguments):
 def main():
     parser = measuring.parser(__doc__)
     parser.add_argument("--sizes", nargs="+", default=["SMALL", "PAPER"], help="(%(default)s)")
-    parser.add_argument("--precisions", nargs="+", default=["float32", "mixed_bfloat16"], help="of training (%(default)s)")
+    parser.add_argument("--precisions", nargs="*", default=["float32", "mixed_bfloat16"], help="of training (%(default)s)")
     parser.add_argument("--updates", type=int, default=5, help="of each system in a round (%(default)s)")
     parser.add_argument("--beams", type=int, nargs="*", default=[1, 5, 12])
     parser.add_argument("--batches", type=int, nargs="*", default=[1, 64])
     parser.add_argument("--text", nargs=2, metavar=("SOURCE", "TARGET"), help="training text, for the lengths at SMALL")
-    parser.add_argument("--length", type=int, help="tokens of the sentences of training, in place of the size's; with --beams and nothing after it")
+    parser.add_argument("--length", type=int, help="tokens of the sentences of training, in place of the size's (say --beams and nothing after it, to leave out search)")
     parser.add_argument("--peers", nargs="*", default=list(PEERS), help="(%(default)s)")
     build = measuring.HERE.parent / "build" / "peers"
     parser.add_argument("--environments", type=pathlib.Path, default=build, help="where they are installed (build/peers)")
