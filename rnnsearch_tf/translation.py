@@ -111,6 +111,7 @@ class Translator:
         self.target_text = target_text
         self.config = config
         self.maximum_lengths = {side: OVERLONG * getattr(config.data, f"maximum_{side}_length") for side in ("source", "target")}
+        self._sources, self._target = [_TracedText(text) for text in self.source_texts], _TracedText(target_text)
         self._lexicons = {}  # by path
         self._graphs = {}  # one traced function for each kind of work and search configuration
 
@@ -178,7 +179,7 @@ class Translator:
             raise UserError(f"expected as many targets as sources, got {len(targets)} and {len(sources)}")
         if not sources:
             return []
-        target_tokens, target_ids = _tokens_and_ids(self.target_text, targets, tokenized)
+        target_tokens, target_ids = self._target.tokens_and_ids(targets, tokenized)
         pairs = [
             (source, _cut("target", target_tokens[source.index], target_ids[source.index], self.maximum_lengths["target"]))
             for source in self._encode(sources, tokenized)
@@ -252,13 +253,13 @@ class Translator:
             count = min(SAMPLES_AT_ONCE, number - first)
             seeds = tf.range(first, first + count, dtype=tf.int64) + (seed << 32)
             result = graph(_source_ids([source] * count), seeds, tf.constant(temperature, tf.float64))
-            tokens = self.target_text.tokens(result.ids)
+            tokens = self._target.tokens(result.ids)
             texts, log_probabilities = self._texts(tokens), result.log_probabilities.numpy()
             samples += [Sample(text, float(p), words) for text, p, words in zip(texts, log_probabilities, _strings(tokens))]
         return samples
 
     def _texts(self, tokens) -> list:
-        return [text.decode("utf-8") for text in self.target_text.detokenize(tokens).numpy()]
+        return [text.decode("utf-8") for text in self._target.detokenize(tokens).numpy()]
 
     def _lexicon(self, path):
         if path not in self._lexicons:
@@ -277,7 +278,7 @@ class Translator:
     def _encode(self, texts, tokenized=False) -> list:
         """The source sentences as tokens and ids, overlong ones cut."""
         limit = self.maximum_lengths["source"]
-        sides = [zip(*_tokens_and_ids(text, texts, tokenized)) for text in self.source_texts]
+        sides = [zip(*text.tokens_and_ids(texts, tokenized)) for text in self._sources]
         readings = [[_cut("source", *row, limit) for row in side] for side in sides]
         return [_Source(k, *rows[0], [ids for _, ids in rows]) for k, rows in enumerate(zip(*readings))]
 
@@ -303,7 +304,7 @@ class Translator:
         result = self._search(batch, config)
         hypotheses = [(row, n) for row in range(len(batch)) for n in range(config.nbest) if result.lengths[row, n]]
         rows, columns = (list(index) for index in zip(*hypotheses))
-        tokens = self.target_text.tokens(result.ids[rows, columns])
+        tokens = self._target.tokens(result.ids[rows, columns])
         if config.replace_unknown:
             sources = _ragged([batch[row].tokens for row in rows])
             tokens = replace_unknown(tokens, result.alignments[rows, columns], sources, lexicon)
@@ -351,10 +352,23 @@ def _nothing() -> Translation:
     return Translation(**vars(_NOTHING), source_tokens=[], nbest=[_NOTHING])
 
 
-def _tokens_and_ids(text, lines, tokenized=False):
-    """(tokens, ids) of every line, as lists; the ids end with the end symbol, the tokens have none."""
-    tokens = (text.split if tokenized else text.tokenize)(tf.constant(lines, tf.string))
-    return _strings(tokens), text.ids(tokens).to_list()
+class _TracedText:
+    """A Text whose operations are traced: one sentence meets many small ones, which take longer one by one."""
+
+    def __init__(self, text):
+        lines, ids = tf.TensorSpec([None], tf.string), tf.TensorSpec([None, None], tf.int32)
+        tokens = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
+        traced = lambda function, signature: tf.function(function, input_signature=[signature])  # noqa: E731
+        with_ids = lambda tokens: (tokens, text.ids(tokens))  # noqa: E731
+        self._tokenize = traced(lambda lines: with_ids(text.tokenize(lines)), lines)
+        self._split = traced(lambda lines: with_ids(text.split(lines)), lines)
+        self.tokens = traced(text.tokens, ids)
+        self.detokenize = traced(text.detokenize, tokens)
+
+    def tokens_and_ids(self, lines, tokenized=False):
+        """(tokens, ids) of every line, as lists; the ids end with the end symbol, the tokens have none."""
+        tokens, ids = (self._split if tokenized else self._tokenize)(tf.constant(lines, tf.string))
+        return _strings(tokens), ids.to_list()
 
 
 def _cut(side, tokens, ids, limit):

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.initializers import initializer
+from rnnsearch_tf.layers.kept import read
 
 
 class PaperLayer(keras.layers.Layer):
@@ -61,7 +62,7 @@ def tensor(variable):
     if variable is None:
         return None
     stand_in = _STAND_INS.get().get(id(variable))
-    return tf.convert_to_tensor(variable) if stand_in is None else stand_in
+    return read(variable) if stand_in is None else stand_in
 
 
 def add_bias(values, bias):

@@ -7,6 +7,8 @@ and loses digits where nothing is gained.)
 
 import tensorflow as tf
 
+from rnnsearch_tf.layers.kept import cast
+
 
 def product(left, right, dtype=None, transpose_right=False, bias=None):
     """left @ right + bias, computed in ``dtype`` and returned in the dtype of ``left``.
@@ -21,12 +23,14 @@ def product(left, right, dtype=None, transpose_right=False, bias=None):
     Returns:
         float [..., b].
     """
-    rows = tf.reshape(left, [-1, left.shape[-1]])
+    rows = left if left.shape.rank == 2 else tf.reshape(left, [-1, left.shape[-1]])
     result = _matmul(rows, right, dtype, transpose_right=transpose_right)
     result = result if bias is None else tf.nn.bias_add(result, bias)
-    shape = tf.concat([tf.shape(left)[:-1], tf.shape(result)[-1:]], axis=0)
-    result = tf.reshape(result, shape)
-    result.set_shape(left.shape[:-1].concatenate(right.shape[0 if transpose_right else 1]))
+    if left.shape.rank == 2:
+        return result
+    columns = right.shape[0 if transpose_right else 1]
+    result = tf.reshape(result, tf.concat([tf.shape(left)[:-1], tf.shape(result)[-1:] if columns is None else [columns]], axis=0))
+    result.set_shape(left.shape[:-1].concatenate(columns))
     return result
 
 
@@ -68,6 +72,6 @@ def ready(weights, dtype=None):
 def _matmul(left, right, dtype, transpose_left=False, transpose_right=False):
     result_dtype = left.dtype
     if dtype is not None and tf.as_dtype(dtype) != result_dtype:
-        left, right = tf.cast(left, dtype), tf.cast(right, dtype)
+        left, right = tf.cast(left, dtype), cast(right, dtype)
     result = tf.matmul(left, right, transpose_a=transpose_left, transpose_b=transpose_right)
     return tf.cast(result, result_dtype)

@@ -5,6 +5,7 @@ import math
 import tensorflow as tf
 
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.layers.kept import weights_kept
 
 COMBINATIONS = ("probabilities", "log_probabilities")
 
@@ -41,6 +42,8 @@ class Ensemble:
         self._aligners = [k for k, reading in enumerate(self.readings) if reading == 0 and self.models[k].has_attention]
         self.has_attention = bool(self._aligners)
         self.target_vocabulary_size = self.models[0].target_vocabulary_size
+
+    weights_kept = staticmethod(weights_kept)
 
     @property
     def trainable_variables(self):

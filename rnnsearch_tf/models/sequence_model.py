@@ -14,6 +14,7 @@ from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import tensor
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds
+from rnnsearch_tf.layers.kept import weights_kept
 from rnnsearch_tf.layers.softmax_loss import log_sum_exp, softmax_loss
 from rnnsearch_tf.models.translation_model import TranslationModel
 
@@ -80,6 +81,8 @@ class SequenceModel(TranslationModel):
     def call(self, inputs, training=False):
         features = self.features(inputs["source_ids"], inputs["target_ids"], training)
         return self.output_layer.logits(features, self._output_matrix())
+
+    weights_kept = staticmethod(weights_kept)  # for a graph of many steps, see layers/kept.py
 
     def token_losses(self, inputs, label_smoothing=0.0, training=False):
         """Loss and negative log-likelihood of every real target word, padding left out.

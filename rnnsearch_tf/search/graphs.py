@@ -7,6 +7,8 @@ in different ways; `sources` says how many.
 
 from __future__ import annotations
 
+import contextlib
+
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID, SearchConfig
@@ -24,8 +26,9 @@ def search_graph(model, config: SearchConfig, sources=1):
 
     @tf.function(input_signature=[_source_ids(sources)])
     def search(source_ids):
-        state, memory = model.start(source_ids)
-        return beam_search(state, memory, beam_step(model), _lengths(source_ids), config)
+        with _kept(model):
+            state, memory = model.start(source_ids)
+            return beam_search(state, memory, beam_step(model), _lengths(source_ids), config)
 
     return search
 
@@ -35,8 +38,9 @@ def force_graph(model, _, sources=1):
 
     @tf.function(input_signature=[_source_ids(sources), IDS])
     def score(source_ids, target_ids):
-        state, memory = model.start(source_ids)
-        return force(state, memory, model.step, target_ids)
+        with _kept(model):
+            state, memory = model.start(source_ids)
+            return force(state, memory, model.step, target_ids)
 
     return score
 
@@ -46,10 +50,16 @@ def sample_graph(model, config: SearchConfig, sources=1):
 
     @tf.function(input_signature=[_source_ids(sources), tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64)])
     def draw(source_ids, seeds, temperature):
-        state, memory = model.start(source_ids)
-        return sample(state, memory, model.step, _lengths(source_ids), seeds, config, temperature=temperature)
+        with _kept(model):
+            state, memory = model.start(source_ids)
+            return sample(state, memory, model.step, _lengths(source_ids), seeds, config, temperature=temperature)
 
     return draw
+
+
+def _kept(model):
+    """A model may have ``weights_kept``, a context in which what its steps make of the weights alone is made once."""
+    return getattr(model, "weights_kept", contextlib.nullcontext)()
 
 
 def _source_ids(sources):

@@ -4,6 +4,7 @@ from mutants import Mutant
 
 BEAM, CANDIDATES, LIMITS = "search/test_beam.py", "search/test_candidates.py", "search/test_limits.py"
 DRAWN, UNKNOWN, GRAPH = "search/test_sampling_and_scoring.py", "search/test_unknown_and_retry.py", "search/test_search_graph.py"
+KEPT = "model/test_kept.py"
 
 SEARCH = [
     Mutant("search/beam.py", "the end symbol allowed one step too early", "early = beam.time < tf.gather",
@@ -44,6 +45,10 @@ SEARCH = [
            (f"{BEAM}::test_exhaustive_beam_is_brute_force", f"{BEAM}::test_coverage_changes_the_order")),
     Mutant("search/beam.py", "attention beyond one makes up for words left out", "axis=2), 1e-9, 1.0)", "axis=2), 1e-9, 1e9)",
            (f"{BEAM}::test_exhaustive_beam_is_brute_force", f"{BEAM}::test_coverage_changes_the_order")),
+    Mutant("search/graphs.py", "weights read at every word", 'return getattr(model, "weights_kept", contextlib.nullcontext)()',
+           "return contextlib.nullcontext()", (f"{KEPT}::test_a_loop_reads_no_weights", f"{KEPT}::test_a_loop_casts_no_weights")),
+    Mutant("layers/kept.py", "weights cast at every word", "return kept.get(values, lambda: tf.cast(values, dtype))",
+           "return tf.cast(values, dtype)", (f"{KEPT}::test_a_loop_casts_no_weights",)),
     Mutant("search/candidates.py", "blocks chosen before they are normalized", "tf.cast(maxima, tf.float32) - log_sum[..., tf.newaxis], 0.0)",
            "tf.cast(maxima, tf.float32), 0.0)", (f"{CANDIDATES}::test_logits_are_normalized_on_the_way",)),
     Mutant("search/candidates.py", "ties fall by block", "chosen = tf.sort(chosen, axis=1)", "chosen = chosen",

@@ -1,0 +1,48 @@
+"""What stays the same through a loop, made once outside it: weights read, and cast for products.
+
+Search calls a model's step inside ``tf.while_loop``; what the step makes of the weights alone
+would be made again at every word. Inside :func:`weights_kept` it is made in the surrounding graph.
+"""
+
+import contextlib
+import contextvars
+
+import tensorflow as tf
+
+_KEPT = contextvars.ContextVar("kept", default=None)
+
+
+class _Kept:
+    def __init__(self, graph):
+        self.graph, self._values = graph, {}
+
+    def get(self, of, make):
+        """make(), called once for each object ``of``, in the surrounding graph."""
+        if id(of) not in self._values:
+            with self.graph.as_default():
+                self._values[id(of)] = of, make()  # the object is kept too, so that nothing else gets its id
+        return self._values[id(of)][1]
+
+
+@contextlib.contextmanager
+def weights_kept():
+    """While a graph is traced: weights are read once for all of it. Eagerly it changes nothing."""
+    token = _KEPT.set(None if tf.executing_eagerly() else _Kept(tf.compat.v1.get_default_graph()))
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
+def read(variable):
+    """The value of a variable."""
+    kept = _KEPT.get()
+    return tf.convert_to_tensor(variable) if kept is None else kept.get(variable, lambda: tf.convert_to_tensor(variable))
+
+
+def cast(values, dtype):
+    """The tensor in ``dtype``; one from outside a loop is cast outside."""
+    kept = _KEPT.get()
+    if kept is None or values.dtype == dtype or getattr(values, "graph", None) is not kept.graph:
+        return tf.cast(values, dtype)
+    return kept.get(values, lambda: tf.cast(values, dtype))
