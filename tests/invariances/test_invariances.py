@@ -1,4 +1,6 @@
-"""Same sentence, same numbers, for RNNsearch in float32 too (test_system_invariances.py has every system): whatever the padding, the neighbours, their order or their number.
+"""Same sentence, same numbers: whatever the padding, the neighbours, their order or their number.
+
+RNNsearch, in float32 too; test_system_invariances.py has every system.
 
 float64 to 1e-12. In float32 products of other shapes sum in another order: 24 bits and
 sums of about 20 terms below 5 leave 1e-5 of a logit.
