@@ -44,6 +44,16 @@ def main():
     parser.add_argument("--lengths", type=int, nargs="+", default=[10, 20, 40, 60, 80], help="tokens, end symbol counted (%(default)s)")
     parser.add_argument("--picture", help="a PNG file to draw; needs matplotlib")
     arguments = measuring.parse(parser)
+    if len(arguments.lengths) < 2:
+        parser.error(f"--lengths: expected at least two, to see growth; got {arguments.lengths}")
+    if arguments.picture:
+        from rnnsearch_tf.errors import UserError
+        from rnnsearch_tf.evaluation.plots import require_plots
+
+        try:
+            require_plots()
+        except UserError as error:
+            parser.error(f"--picture: {error}")
     import sizes
 
     if arguments.quick:

@@ -102,7 +102,7 @@ def attend(query, memory, v_a, dtype=None):
         dtype: operand dtype of the products.
 
     Returns:
-        (context [B, K, 2n], alignment [B, K, J]).
+        (context [B, K, 2n], or as wide as the memory's annotations are; alignment [B, K, J]).
     """
     hidden = alignment_hidden(query, memory.projected_annotations)  # [B, K, J, n']
     energies = tf.squeeze(product(hidden, v_a), axis=-1)  # [B, K, J]

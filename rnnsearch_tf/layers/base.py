@@ -37,6 +37,28 @@ class PaperLayer(keras.layers.Layer):
         return self.matrix(name, (size,), initializer(self.initialization, "bias", self.seed + zlib.crc32(name.encode())))
 
 
+class HiddenLayer(PaperLayer):
+    """A PaperLayer that is one size n, and the options that every layer has.
+
+    Args:
+        hidden_size: n.
+        biases: ``groundhog``, ``none`` or ``all``.
+        initialization: see ``initializers.py``.
+        seed: int.
+    """
+
+    def __init__(self, hidden_size, biases="groundhog", initialization="paper", seed=0, **keywords):
+        super().__init__(**keywords)
+        self.hidden_size = hidden_size
+        self.biases = biases
+        self.initialization = initialization
+        self.seed = seed
+
+    def get_config(self):
+        own = ("hidden_size", "biases", "initialization", "seed")
+        return super().get_config() | {name: getattr(self, name) for name in own}
+
+
 _STAND_INS = contextvars.ContextVar("stand_ins", default={})
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.base import HiddenLayer, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import product
 
@@ -21,7 +21,7 @@ GATES = ("", "_z", "_r")
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class ChoUnit(PaperLayer):
+class ChoUnit(HiddenLayer):
     """The unit with its weights; training and search call :meth:`advance` one position at a time.
 
     Args:
@@ -30,13 +30,6 @@ class ChoUnit(PaperLayer):
         initialization: see ``initializers.py``; ``paper``: U is 0.01 times orthogonal (§4.1.1).
         seed: int.
     """
-
-    def __init__(self, hidden_size, biases="groundhog", initialization="paper", seed=0, **keywords):
-        super().__init__(**keywords)
-        self.hidden_size = hidden_size
-        self.biases = biases
-        self.initialization = initialization
-        self.seed = seed
 
     def build(self, input_size, context_size=None):
         n, seeds = self.hidden_size, Seeds(self.seed)
@@ -74,7 +67,3 @@ class ChoUnit(PaperLayer):
             blocks = [] if value is None else np.split(keras.ops.convert_to_numpy(value), value.shape[-1] // n, axis=-1)
             weights |= {f"{prefix}{letter}{gate}": block for gate, block in zip(GATES, blocks)}
         return weights
-
-    def get_config(self):
-        own = ("hidden_size", "biases", "initialization", "seed")
-        return super().get_config() | {name: getattr(self, name) for name in own}

@@ -8,7 +8,7 @@ Both directions share one word embedding, start from zero, and run in one loop.
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.base import HiddenLayer, tensor
 from rnnsearch_tf.layers.gated_unit import gated_unit, gated_unit_gradient
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import batched_product, product, ready
@@ -17,7 +17,7 @@ DIRECTIONS = ("forward", "backward")
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class BiGRUEncoder(PaperLayer):
+class BiGRUEncoder(HiddenLayer):
     """Annotations of a source sentence by two gated recurrent networks.
 
     Args:
@@ -34,13 +34,6 @@ class BiGRUEncoder(PaperLayer):
     Returns:
         annotations float [B, J, 2n], forward half first. ←h_1 is ``annotations[:, 0, n:]``.
     """
-
-    def __init__(self, hidden_size, biases="groundhog", initialization="paper", seed=0, **keywords):
-        super().__init__(**keywords)
-        self.hidden_size = hidden_size
-        self.biases = biases
-        self.initialization = initialization
-        self.seed = seed
 
     def build(self, embeddings_shape, mask_shape=None):
         m, n = embeddings_shape[-1], self.hidden_size
@@ -84,10 +77,6 @@ class BiGRUEncoder(PaperLayer):
                 named |= {key: b[k * n : (k + 1) * n] for k, key in enumerate(("b", "b_z", "b_r")) if k * n < len(b)}
             weights |= {f"encoder.{direction}.{letter}": value for letter, value in named.items()}
         return weights
-
-    def get_config(self):
-        own = {name: getattr(self, name) for name in ("hidden_size", "biases", "initialization", "seed")}
-        return super().get_config() | own
 
 
 def recurrence(inputs, real, U, U_gates, dtype=None, first=None):

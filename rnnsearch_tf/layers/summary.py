@@ -7,21 +7,14 @@
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.base import HiddenLayer, add_bias, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import product
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class SummaryMatrices(PaperLayer):
+class SummaryMatrices(HiddenLayer):
     """c = tanh(V h_N) and h'_0 = tanh(V' c), each with a bias unless biases is ``none``."""
-
-    def __init__(self, hidden_size, biases="groundhog", initialization="paper", seed=0, **keywords):
-        super().__init__(**keywords)
-        self.hidden_size = hidden_size
-        self.biases = biases
-        self.initialization = initialization
-        self.seed = seed
 
     def build(self, input_shape=None):
         n, seeds = self.hidden_size, Seeds(self.seed)
@@ -41,7 +34,3 @@ class SummaryMatrices(PaperLayer):
     def paper_weights(self):
         weights = {name: getattr(self, name) for name in ("V", "V_prime", "b_V", "b_V_prime")}
         return {key: keras.ops.convert_to_numpy(value) for key, value in weights.items() if value is not None}
-
-    def get_config(self):
-        own = ("hidden_size", "biases", "initialization", "seed")
-        return super().get_config() | {name: getattr(self, name) for name in own}

@@ -33,6 +33,8 @@ class Ensemble:
         Ensemble([load_model(run, …) for run in runs]).start(source_ids)
     """
 
+    weights_kept = staticmethod(weights_kept)
+
     def __init__(self, models, combine="probabilities", readings=None):
         if combine not in COMBINATIONS:
             raise UsageError(f"combine: expected one of {', '.join(COMBINATIONS)}, got {combine!r}")
@@ -42,8 +44,6 @@ class Ensemble:
         self._aligners = [k for k, reading in enumerate(self.readings) if reading == 0 and self.models[k].has_attention]
         self.has_attention = bool(self._aligners)
         self.target_vocabulary_size = self.models[0].target_vocabulary_size
-
-    weights_kept = staticmethod(weights_kept)
 
     @property
     def trainable_variables(self):

@@ -50,6 +50,7 @@ class SequenceModel(TranslationModel):
     reads_source = True  # whether there is a source embedding; only a language model has none
     paper_initialization = "paper"  # what ``initialization: paper`` is in this system's paper
     embedding_bias = True  # whether an embedding has a bias, where the option biases has any
+    weights_kept = staticmethod(weights_kept)  # for a graph of many steps, see layers/kept.py
 
     def __init__(self, config, source_vocabulary_size, target_vocabulary_size, seed=0, **keywords):
         super().__init__(**keywords)
@@ -81,8 +82,6 @@ class SequenceModel(TranslationModel):
     def call(self, inputs, training=False):
         features = self.features(inputs["source_ids"], inputs["target_ids"], training)
         return self.output_layer.logits(features, self._output_matrix())
-
-    weights_kept = staticmethod(weights_kept)  # for a graph of many steps, see layers/kept.py
 
     def token_losses(self, inputs, label_smoothing=0.0, training=False):
         """Loss and negative log-likelihood of every real target word, padding left out.

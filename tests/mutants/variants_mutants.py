@@ -26,6 +26,4 @@ VARIANTS = [
     Mutant("layers/fixed_context.py", "the context is the first state", "ContextMemory(annotations[:, -1], mask)",
            "ContextMemory(annotations[:, 0], mask)", (LOGITS, STEPS)),
     Mutant("layers/plain_encoder.py", "padding moves the state", "unit.first(zero), turn(mask))", "unit.first(zero))", (LOGITS,)),
-    Mutant("models/rnnsearch.py", "search updates before the first word", "lambda old, new: tf.where(first, old, new)",
-           "lambda old, new: new", (STEPS,)),
 ]
