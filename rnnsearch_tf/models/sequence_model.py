@@ -17,6 +17,7 @@ from rnnsearch_tf.layers.initializers import Seeds
 from rnnsearch_tf.layers.kept import weights_kept
 from rnnsearch_tf.layers.softmax_loss import log_sum_exp, softmax_loss
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.search.interface import Logits
 
 
 class SequenceModel(TranslationModel):
@@ -118,14 +119,14 @@ class SequenceModel(TranslationModel):
         Returns:
             (log_probabilities float32 [B, K, V], alignment float32 [B, K, J], state).
         """
-        (logits, log_sum), *rest = self.unnormalized_step(previous_ids, state, memory)
-        return logits - log_sum[..., tf.newaxis], *rest
+        (logits,), *rest = self.unnormalized_step(previous_ids, state, memory)
+        return logits - log_sum_exp(logits, tf.nn.softmax(logits))[..., tf.newaxis], *rest
 
     def unnormalized_step(self, previous_ids, state, memory):
-        """As :meth:`step`, with (logits [B, K, V], log Σ exp of them [B, K]) for log-probabilities: beam search wants few of them."""
+        """As :meth:`step`, with Logits for log-probabilities: beam search normalizes few of them."""
         features, alignment, state = self.step_features(previous_ids, state, memory)
         logits = tf.cast(self.output_layer.logits(features, self._output_matrix()), tf.float32)
-        return (logits, log_sum_exp(logits, tf.nn.softmax(logits))), tf.cast(alignment, tf.float32), state
+        return Logits(logits), tf.cast(alignment, tf.float32), state
 
     def _output_matrix(self):
         return tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None

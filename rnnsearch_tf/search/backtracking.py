@@ -12,24 +12,22 @@ from rnnsearch_tf.config import END_ID, PAD_ID
 class History(typing.NamedTuple):
     """What a search writes at each step; the place of a hypothesis is its index in the beam."""
 
-    parents: tf.TensorArray  # int32 [B, K]: the place before the step of each hypothesis after it
-    words: tf.TensorArray  # int32 [B, K]: the word that the step added to it
-    alignments: tf.TensorArray  # float32 [B, K, J]: of the hypotheses before the step
+    rows: tf.TensorArray  # int32 [b], the sentences the step computed, of all B
+    parents: tf.TensorArray  # int32 [b, K]: the place before the step of each hypothesis after it
+    words: tf.TensorArray  # int32 [b, K]: the word that the step added to it
+    alignments: tf.TensorArray  # float32 [b, k, J]: of the hypotheses before the step
 
     @classmethod
     def empty(cls, beam_size) -> "History":
         def array(dtype, *sizes):
-            shape = tf.TensorShape([None, beam_size, *sizes])
-            return tf.TensorArray(dtype, size=0, dynamic_size=True, clear_after_read=False, element_shape=shape)
+            sizes = dict(element_shape=tf.TensorShape([None, *sizes]), infer_shape=False)  # b and k vary
+            return tf.TensorArray(dtype, size=0, dynamic_size=True, clear_after_read=False, **sizes)
 
-        return cls(array(tf.int32), array(tf.int32), array(tf.float32, None))
+        return cls(array(tf.int32), *(array(tf.int32, beam_size) for _ in range(2)), array(tf.float32, None, None))
 
-    def write(self, time, parents, words, alignment) -> "History":
-        return History(
-            self.parents.write(time, parents),
-            self.words.write(time, words),
-            self.alignments.write(time, tf.cast(alignment, tf.float32)),
-        )
+    def write(self, time, rows, parents, words, alignment) -> "History":
+        values = (rows, parents, words, tf.cast(alignment, tf.float32))
+        return History(*(array.write(time, value) for array, value in zip(self, values)))
 
 
 def backtrack(history: History, steps, lengths, places, ended):
@@ -46,25 +44,26 @@ def backtrack(history: History, steps, lengths, places, ended):
         ids: int32 [B, N, I], I the largest length; PAD_ID after the length.
         alignments: float32 [B, N, I, J]; zero after the length.
     """
+    batch_size = tf.shape(lengths)[:1]
 
-    def back(time, places, words, before):
+    def back(time, places, words, alignments):
         time = time - 1
         inside = time < lengths
         ends = ended & (time == lengths - 1)
-        word = tf.gather(history.words.read(time), places, batch_dims=1)
-        parent = tf.gather(history.parents.read(time), places, batch_dims=1)
-        word = tf.where(inside, tf.where(ends, END_ID, word), PAD_ID)
-        places = tf.where(inside & ~ends, parent, places)
-        return time, places, words.write(time, word), before.write(time, places)
+        rows = history.rows.read(time)
+        row = tf.scatter_nd(rows[:, tf.newaxis], tf.range(tf.size(rows)), batch_size)  # of a sentence that has left: any
+        of = lambda values, place: tf.gather(tf.gather(values, row), place, batch_dims=1)  # noqa: E731
+        word = tf.where(inside, tf.where(ends, END_ID, of(history.words.read(time), places)), PAD_ID)
+        places = tf.where(inside & ~ends, of(history.parents.read(time), places), places)
+        alignment = of(history.alignments.read(time), tf.where(inside, places, 0))  # [B, N, J]
+        alignment = tf.where(inside[..., tf.newaxis], alignment, 0.0)
+        return time, places, words.write(time, word), alignments.write(time, alignment)
 
-    arrays = [tf.TensorArray(tf.int32, size=steps, element_shape=lengths.shape) for _ in range(2)]
-    loop = (steps, places, *arrays)
-    _, _, words, before = tf.while_loop(lambda time, *_: time > 0, back, loop, parallel_iterations=1)
+    words = tf.TensorArray(tf.int32, size=steps, element_shape=lengths.shape)
+    alignments = tf.TensorArray(tf.float32, size=steps, element_shape=lengths.shape.concatenate([None]))
+    loop = (steps, places, words, alignments)
+    _, _, words, alignments = tf.while_loop(lambda time, *_: time > 0, back, loop, parallel_iterations=1)
 
     longest = tf.maximum(tf.reduce_max(lengths), 0)
     ids = tf.transpose(words.stack()[:longest], [1, 2, 0])  # [B, N, I]
-    before = before.stack()[:longest]  # [I, B, N]
-    alignments = history.alignments.stack()[:longest]  # [I, B, K, J]
-    alignments = tf.transpose(tf.gather(alignments, before, batch_dims=2), [1, 2, 0, 3])  # [B, N, I, J]
-    inside = tf.range(longest) < lengths[:, :, tf.newaxis]  # [B, N, I]
-    return ids, tf.where(inside[..., tf.newaxis], alignments, 0.0)
+    return ids, tf.transpose(alignments.stack()[:longest], [1, 2, 0, 3])  # [B, N, I, J]

@@ -24,8 +24,8 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.search.backtracking import History, backtrack
-from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuations, exists, or_none
-from rnnsearch_tf.search.interface import Step, add_hypotheses, as_logits, memory_shapes, state_shapes
+from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuations, continuations_by, exists, next_words
+from rnnsearch_tf.search.interface import Step, add_hypotheses, memory_shapes, state_shapes
 from rnnsearch_tf.search.limits import maximum_lengths, minimum_lengths
 
 
@@ -49,22 +49,36 @@ class Finished(typing.NamedTuple):
     places: tf.Tensor  # int32 [B, K], place in the beam of the hypothesis that END_ID was added to
 
 
+class Outcome(typing.NamedTuple):
+    """What a sentence has come to when it is done."""
+
+    live: tf.Tensor  # float32 [B, K], log-probabilities of its unfinished hypotheses, descending
+    finished: Finished
+
+
+class Sentences(typing.NamedTuple):
+    """What the search knows of the sentences it still computes; the same from word to word, until some leave."""
+
+    rows: tf.Tensor  # int32 [b], which of the B they are
+    memory: typing.Any  # leaves [b, ...]
+    minimum: tf.Tensor  # int32 [b], steps at which the end symbol is forbidden
+    maximum: tf.Tensor  # int32 [b], steps allowed
+
+
 class Beam(typing.NamedTuple):
-    """What the loop carries from step to step."""
+    """What changes from word to word."""
 
     time: tf.Tensor  # int32, steps done
-    rows: tf.Tensor  # int32 [b], the sentences still computed
     previous_ids: tf.Tensor  # int32 [b, k]
     state: typing.Any  # leaves [b, k, ...]
-    memory: typing.Any  # leaves [b, ...]
-    live: tf.Tensor  # float32 [B, K], descending
-    finished: Finished
-    done: tf.Tensor  # bool [B]
+    live: tf.Tensor  # float32 [b, K], descending
+    finished: Finished  # [b, K]
+    done: tf.Tensor  # bool [b]
     history: History
 
 
 class Rules(typing.NamedTuple):
-    """The options, made numbers for each sentence."""
+    """The options, as the search uses them."""
 
     beam_size: int
     nbest: int
@@ -74,8 +88,6 @@ class Rules(typing.NamedTuple):
     shrinking: bool
     stop_early: bool
     first_word: int
-    minimum: tf.Tensor  # int32 [B]
-    maximum: tf.Tensor  # int32 [B]
 
 
 def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig, *, stop_early=True) -> BeamResult:
@@ -128,24 +140,24 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
         shrinking=config.shrinking_beam,
         stop_early=stop_early,
         first_word=_first_word(config),
-        minimum=minimum_lengths(source_lengths, config),
-        maximum=maximum_lengths(source_lengths, config),
     )
-    beam = _start(state, memory, source_lengths, rules)
-    shapes = Beam(
-        *(beam.time.shape, tf.TensorShape([None]), tf.TensorShape([None, None])),
-        *(state_shapes(beam.state), memory_shapes(beam.memory)),
-        *(beam.live.shape, Finished(*(x.shape for x in beam.finished)), beam.done.shape),
-        History(*(tf.TensorShape(None) for _ in beam.history)),
-    )
-    beam = tf.while_loop(
-        lambda *beam: (Beam(*beam).time == 0) | ~tf.reduce_all(Beam(*beam).done),  # once even for no sentence
-        lambda *beam: _advance(Beam(*beam), step, rules),
-        beam,
-        shape_invariants=shapes,
+    maximum = maximum_lengths(source_lengths, config)
+    sentences = _sentences(memory, minimum_lengths(source_lengths, config), maximum)
+    beam = _start(state, tf.shape(source_lengths)[0], rules)
+    outcome = Outcome(beam.live, beam.finished)
+    some = tf.TensorShape([None])
+    *_, beam, outcome = tf.while_loop(
+        lambda sentences, beam, _: (beam.time == 0) | (tf.size(sentences.rows) > 0),
+        lambda sentences, beam, outcome: _leave(sentences, _advance_all(sentences, beam, step, rules), outcome),
+        (sentences, beam, outcome),
+        shape_invariants=(
+            Sentences(some, memory_shapes(sentences.memory), some, some),
+            _shapes(beam),
+            tf.nest.map_structure(lambda values: values.shape, outcome),
+        ),
         parallel_iterations=1,
     )
-    return _result(Beam(*beam), source_lengths, rules)
+    return _result(outcome, beam.history, beam.time, source_lengths, maximum, rules)
 
 
 def _of_any_size(tensor, shape):
@@ -159,76 +171,113 @@ def _first_word(config) -> int:
     return UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1
 
 
-def _start(state, memory, source_lengths, rules) -> Beam:
-    """One live hypothesis a sentence, the empty one: [b, k] = [B, 1]."""
-    batch_size, beam_size = tf.shape(source_lengths)[0], rules.beam_size
-    none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)  # [B, K]
-    zeros = tf.zeros([batch_size, beam_size], tf.int32)
-    state, memory = add_hypotheses(state), tf.nest.map_structure(tf.convert_to_tensor, memory)
-    return Beam(
-        time=tf.constant(0),
-        rows=_of_any_size(tf.range(batch_size), tf.TensorShape([None])),
-        previous_ids=_of_any_size(tf.fill([batch_size, 1], PAD_ID), tf.TensorShape([None, None])),
-        state=tf.nest.map_structure(_of_any_size, state, state_shapes(state)),
+def _sentences(memory, minimum, maximum) -> Sentences:
+    """All of them."""
+    memory, some = tf.nest.map_structure(tf.convert_to_tensor, memory), tf.TensorShape([None])
+    return Sentences(
+        rows=_of_any_size(tf.range(tf.size(maximum)), some),
         memory=tf.nest.map_structure(_of_any_size, memory, memory_shapes(memory)),
-        live=tf.concat([tf.zeros([batch_size, 1]), none[:, 1:]], axis=1),
-        finished=Finished(none, none, zeros, zeros),
-        done=tf.zeros([batch_size], tf.bool),
-        history=History.empty(beam_size),
+        minimum=_of_any_size(minimum, some),
+        maximum=_of_any_size(maximum, some),
     )
 
 
-def _advance(beam: Beam, step, rules: Rules) -> Beam:
-    """One step of every sentence still computed."""
-    next_words, alignment, state = step(beam.previous_ids, beam.state, beam.memory)
+def _start(state, batch_size, rules) -> Beam:
+    """One live hypothesis a sentence, the empty one: [b, k] = [B, 1]."""
+    none = tf.fill([batch_size, rules.beam_size], NO_HYPOTHESIS)  # [B, K]
+    zeros = tf.zeros([batch_size, rules.beam_size], tf.int32)
+    beam = Beam(
+        time=tf.constant(0),
+        previous_ids=tf.fill([batch_size, 1], PAD_ID),
+        state=add_hypotheses(state),
+        live=tf.concat([tf.zeros([batch_size, 1]), none[:, 1:]], axis=1),
+        finished=Finished(none, none, zeros, zeros),
+        done=tf.zeros([batch_size], tf.bool),
+        history=History.empty(rules.beam_size),
+    )
+    varying = beam[1:-1]
+    return Beam(beam.time, *tf.nest.map_structure(_of_any_size, varying, _shapes(beam)[1:-1]), beam.history)
+
+
+def _shapes(beam: Beam) -> Beam:
+    """Shapes of a beam in a loop in which b and k vary."""
+    by_place = tf.TensorShape([None, None])
+    return Beam(
+        *(beam.time.shape, tf.TensorShape([None, None]), state_shapes(beam.state)),
+        *(by_place, Finished(*[by_place] * len(Finished._fields)), tf.TensorShape([None])),
+        History(*(tf.TensorShape(None) for _ in beam.history)),
+    )
+
+
+def _advance_all(sentences: Sentences, beam: Beam, step, rules: Rules):
+    """Steps of these sentences, until so many of them are done that going on without those pays."""
+    # Taking rows out of the memory copies it: worth it for an eighth of the rows.
+    enough = 7 * tf.size(sentences.rows)
+
+    def go_on(beam):
+        first = beam.time == 0  # one step even for no sentence
+        return first | (8 * tf.math.count_nonzero(~beam.done, dtype=tf.int32) > enough)
+
+    advance = lambda beam: [_advance(sentences, beam, step, rules)]  # noqa: E731
+    (beam,) = tf.while_loop(go_on, advance, [beam], shape_invariants=[_shapes(beam)], parallel_iterations=1)
+    return beam
+
+
+def _leave(sentences: Sentences, beam: Beam, outcome: Outcome):
+    """The sentences and their beam without those that are done; what all have come to is noted."""
+    places = sentences.rows[:, tf.newaxis]
+    note = lambda noted, values: tf.tensor_scatter_nd_update(noted, places, values)  # noqa: E731
+    outcome = tf.nest.map_structure(note, outcome, Outcome(beam.live, beam.finished))
+    going_on = tf.reshape(tf.where(~beam.done), [-1])
+    take = lambda structure: tf.nest.map_structure(lambda leaf: tf.gather(leaf, going_on), structure)  # noqa: E731
+    return take(sentences), Beam(beam.time, *take(beam[1:-1]), beam.history), outcome
+
+
+def _advance(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
+    """One step of these sentences."""
+    words, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
+    words = next_words(words)
     places = tf.shape(beam.previous_ids)[1]  # k
-    live = tf.gather(tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live), beam.rows)[:, :places]
-    continuing, parents, words = best_continuations(next_words, live, rules.beam_size, rules.first_word)
-    logits, log_sum = as_logits(next_words)
-    ending = or_none(live + tf.minimum(tf.cast(logits[:, :, END_ID], tf.float32) - log_sum, 0.0))  # [b, k]
-    early = beam.time < tf.gather(rules.minimum, beam.rows)  # [b]
-    ending = tf.where(early[:, tf.newaxis], NO_HYPOTHESIS, ending)
+    live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
+    continuing, parents, chosen = best_continuations(words, live, rules.beam_size, rules.first_word)  # [b, K]
+    early = (beam.time < sentences.minimum)[:, tf.newaxis]
+    ending = tf.where(early, NO_HYPOTHESIS, continuations_by(words, live, END_ID))  # [b, k]
+    history = beam.history.write(beam.time, sentences.rows, parents, chosen, alignment)
 
-    # From here the bookkeeping is that of all B sentences and K places; the others have NO_HYPOTHESIS.
-    batch_size = tf.shape(beam.done)[0]
-    everywhere = lambda x, empty: _spread(x, beam.rows, batch_size, rules.beam_size, empty)  # noqa: E731
-    continuing, ending = everywhere(continuing, NO_HYPOTHESIS), everywhere(ending, NO_HYPOTHESIS)
-    parents, words = everywhere(parents, 0), everywhere(words, PAD_ID)
-    history = beam.history.write(beam.time, parents, words, everywhere(alignment, 0.0))
-
-    continuing, finished = _fill_beam(beam.finished, ending, continuing, beam.time + 1, rules)
+    length = beam.time + 1
+    continuing, finished = _fill_beam(beam.finished, ending, continuing, length, rules)
     live = tf.where(beam.done[:, tf.newaxis], beam.live, continuing)
-    done = beam.done | _is_done(live, finished, beam.time + 1, rules)
-    rows, previous_ids, state, memory = _keep(beam, state, live, done, parents, words)
-    return Beam(beam.time + 1, rows, previous_ids, state, memory, live, finished, done, history)
+    done = beam.done | _is_done(live, finished, length, sentences.maximum, rules)
+    # Live hypotheses come first in the beam: the k of the next step is the most of any sentence.
+    in_use = tf.reduce_any(exists(live) & ~done[:, tf.newaxis], axis=0)  # [K]
+    width = tf.maximum(tf.math.count_nonzero(in_use, dtype=tf.int32), 1)
+    followed = parents[:, :width]
+    state = tf.nest.map_structure(lambda leaf: tf.gather(leaf, followed, batch_dims=1), state)
+    return Beam(length, chosen[:, :width], state, live, finished, done, history)
 
 
 def _fill_beam(finished: Finished, ending, continuing, length, rules: Rules):
     """The beam after a step of `length` words: (log-probabilities living on, finished hypotheses)."""
-    beam_size = rules.beam_size
-    ending_keys, continuing_keys = (_penalize(x, length, rules.penalty) for x in (ending, continuing))
+    beam_size, places = rules.beam_size, tf.shape(ending)[1]
+    new = tf.concat([ending, continuing], axis=1)  # [b, k + K]
+    new_keys = _penalize(new, length, rules.penalty)
     # A shrinking beam never gives a finished hypothesis's place back: it outranks everything.
     finished_keys = tf.where(exists(finished.keys), -NO_HYPOTHESIS, NO_HYPOTHESIS) if rules.shrinking else finished.keys
-    keys = tf.concat([finished_keys, ending_keys, continuing_keys], axis=1)  # [B, 3K]; on a tie the earlier wins
-    places = tf.math.top_k(keys, beam_size).indices  # [B, K]
-    in_beam = tf.reduce_any(tf.one_hot(places, 3 * beam_size, True, False, dtype=tf.bool), axis=1)  # [B, 3K]
-    continuing = tf.where(in_beam[:, 2 * beam_size :], continuing, NO_HYPOTHESIS)
+    keys = tf.concat([finished_keys, new_keys], axis=1)  # on a tie the earlier wins
+    best = tf.math.top_k(keys, beam_size).indices  # [b, K]
+    in_beam = tf.one_hot(best - beam_size, places + beam_size, True, False, dtype=tf.bool)
+    in_beam = tf.reduce_any(in_beam, axis=1)  # [b, k + K]: of those that are new
+    continuing = tf.where(in_beam, new, NO_HYPOTHESIS)[:, places:]
 
-    ending_keys = tf.where(in_beam[:, beam_size : 2 * beam_size], ending_keys, NO_HYPOTHESIS)
+    ending_keys = tf.where(in_beam, new_keys, NO_HYPOTHESIS)[:, :places]
     keys, order = tf.math.top_k(tf.concat([finished.keys, ending_keys], axis=1), beam_size)
-    batch_size = tf.shape(ending)[0]
-    new = Finished(
-        keys=ending_keys,
-        log_probabilities=ending,
-        lengths=tf.fill([batch_size, beam_size], length),
-        places=tf.tile(tf.range(beam_size)[tf.newaxis], [batch_size, 1]),
-    )
-    merged = [tf.gather(tf.concat(pair, axis=1), order, batch_dims=1) for pair in zip(finished[1:], new[1:])]
-    return continuing, Finished(keys, *merged)
+    lengths, from_places = tf.fill(tf.shape(ending), length), tf.zeros_like(ending, tf.int32) + tf.range(places)
+    joined = zip(finished[1:], (ending, lengths, from_places))
+    return continuing, Finished(keys, *(tf.gather(tf.concat(pair, axis=1), order, batch_dims=1) for pair in joined))
 
 
-def _is_done(live, finished: Finished, time, rules: Rules):
-    """True for a sentence whose n-best list is settled, bool [B].
+def _is_done(live, finished: Finished, time, maximum, rules: Rules):
+    """True for a sentence whose n-best list is settled, bool [b].
 
     The early stop is exact. Let L ≤ 0 be the log-probability of the best live
     hypothesis, M the maximum length and A the exponent the search ranks by. A
@@ -243,45 +292,12 @@ def _is_done(live, finished: Finished, time, rules: Rules):
     """
     ranked_as_found = rules.penalty == rules.final_penalty and not rules.coverage_penalty
     settled_by = rules.nbest if ranked_as_found else rules.beam_size
-    done = ~exists(live[:, 0]) | (time >= rules.maximum)
+    done = ~exists(live[:, 0]) | (time >= maximum)
     if rules.stop_early:
-        bound = _penalize(live[:, 0], rules.maximum, rules.penalty)
+        bound = _penalize(live[:, 0], maximum, rules.penalty)
         worst = finished.keys[:, settled_by - 1]
         done |= exists(worst) & (worst >= bound)
     return done
-
-
-def _keep(beam: Beam, state, live, done, parents, words):
-    """(rows, previous ids, state, memory) for the next step, without the sentences that are done and the empty places."""
-    batch_size, places = tf.unstack(tf.shape(beam.previous_ids))  # b, k
-    active = ~tf.gather(done, beam.rows)  # [b]
-    count = tf.math.count_nonzero(active, dtype=tf.int32)
-    # Taking rows out of the memory copies it: worth it for an eighth of the rows.
-    prune = (8 * count <= 7 * batch_size) & (count > 0)
-    keep = tf.cond(prune, lambda: tf.reshape(tf.where(active), [-1]), lambda: tf.range(batch_size, dtype=tf.int64))
-    keep = tf.cast(keep, tf.int32)
-    take = lambda leaf: tf.cond(prune, lambda: tf.gather(leaf, keep), lambda: leaf)  # noqa: E731
-    memory = tf.nest.map_structure(take, beam.memory)
-
-    rows = tf.gather(beam.rows, keep)
-    in_use = tf.math.count_nonzero(exists(live) & ~done[:, tf.newaxis], axis=1, dtype=tf.int32)  # [B]
-    width = tf.maximum(tf.reduce_max(tf.gather(in_use, rows)), 1)  # the k of the next step
-    parents, previous_ids = (tf.gather(x, rows)[:, :width] for x in (parents, words))
-    index = keep[:, tf.newaxis] * places + parents  # [b, k] into the b·k hypotheses of this step
-
-    def follow(leaf):
-        flat = tf.reshape(leaf, tf.concat([[batch_size * places], tf.shape(leaf)[2:]], axis=0))
-        return tf.gather(flat, index)
-
-    return rows, previous_ids, tf.nest.map_structure(follow, state), memory
-
-
-def _spread(x, rows, batch_size, beam_size, empty):
-    """[b, k, ...] → [B, K, ...], `empty` elsewhere."""
-    places = tf.shape(x)[1]
-    x = tf.pad(x, [[0, 0], [0, beam_size - places]] + [[0, 0]] * (x.shape.rank - 2), constant_values=empty)
-    shape = tf.concat([[batch_size, beam_size], tf.shape(x)[2:]], axis=0)
-    return tf.tensor_scatter_nd_update(tf.fill(shape, tf.cast(empty, x.dtype)), rows[:, tf.newaxis], x)
 
 
 def _penalize(log_probabilities, lengths, exponent):
@@ -292,19 +308,19 @@ def _penalize(log_probabilities, lengths, exponent):
     return tf.where(exists(log_probabilities), log_probabilities / divisor, NO_HYPOTHESIS)
 
 
-def _result(beam: Beam, source_lengths, rules: Rules) -> BeamResult:
+def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Rules) -> BeamResult:
     """The n-best lists: of the finished hypotheses, or of the unfinished where none finished."""
     # The coverage penalty looks at the alignments of all K; without it the best N are known before backtracking.
     count = rules.beam_size if rules.coverage_penalty else rules.nbest
-    finished = beam.finished
+    finished = outcome.finished
     scores = _penalize(finished.log_probabilities, tf.maximum(finished.lengths, 1), rules.final_penalty)
     scores = tf.where(exists(finished.keys), scores, NO_HYPOTHESIS)
     scores, order = tf.math.top_k(scores, count)  # [B, N]
     log_probabilities, lengths, places = (tf.gather(x, order, batch_dims=1) for x in finished[1:])
 
     any_finished = exists(finished.keys[:, :1])  # [B, 1]
-    unfinished = beam.live[:, :count]
-    limit = tf.broadcast_to(rules.maximum[:, tf.newaxis], tf.shape(order))
+    unfinished = outcome.live[:, :count]
+    limit = tf.broadcast_to(maximum[:, tf.newaxis], tf.shape(order))
     log_probabilities = tf.where(any_finished, log_probabilities, unfinished)
     lengths = tf.where(any_finished, lengths, limit)
     places = tf.where(any_finished, places, tf.broadcast_to(tf.range(count), tf.shape(order)))
@@ -314,7 +330,7 @@ def _result(beam: Beam, source_lengths, rules: Rules) -> BeamResult:
     lengths = tf.where(there, lengths, 0)
     log_probabilities = tf.where(there, log_probabilities, NO_HYPOTHESIS)
     ended = any_finished & there
-    ids, alignments = backtrack(beam.history, beam.time, lengths, places, ended)
+    ids, alignments = backtrack(history, steps, lengths, places, ended)
     result = BeamResult(ids, lengths, log_probabilities, scores, alignments, ended)
     return _rank_by_coverage(result, source_lengths, rules) if rules.coverage_penalty else result
 

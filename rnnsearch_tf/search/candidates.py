@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import typing
+
 import tensorflow as tf
 
-from rnnsearch_tf.search.interface import as_logits
+from rnnsearch_tf.search.interface import Logits
 
 NO_HYPOTHESIS = -1e9
 """Log-probability and score of an empty place. Finite, so that no arithmetic on it gives NaN."""
@@ -22,17 +24,55 @@ def or_none(log_probabilities):
     return tf.where(exists(log_probabilities), log_probabilities, NO_HYPOTHESIS)
 
 
-def best_continuations(words, live, count, first_word):
+class NextWords(typing.NamedTuple):
+    """Log-probabilities of the next word, the vocabulary cut into blocks: log p = blocks − log_sum."""
+
+    blocks: tf.Tensor  # float [B, K, n, block]
+    maxima: tf.Tensor  # float32 [B, K, n], the largest of each block
+    log_sum: tf.Tensor  # float32 [B, K]
+
+
+def next_words(words) -> NextWords:
+    """What a step gave, ready to choose from.
+
+    `tf.math.top_k` is slow on a CPU over long rows and `tf.reduce_max` fast, so the choice goes by the
+    blocks' maxima; the same maxima give log Σ exp of logits without another pass over the vocabulary.
+
+    Args:
+        words: log-probabilities of the next word, float [B, K, V], or Logits of it.
+    """
+    values = tf.convert_to_tensor(words.values if isinstance(words, Logits) else words)
+    block = _block_size(values.shape[-1])
+    if block is None:
+        block = _PADDED_BLOCK
+        missing = -tf.shape(values)[2] % block
+        values = tf.pad(values, [[0, 0], [0, 0], [0, missing]], constant_values=NO_HYPOTHESIS)
+    number = tf.shape(values)[2] // block if values.shape[2] is None else values.shape[2] // block
+    shape = tf.concat([tf.shape(values)[:2], [number, block]], axis=0)
+    blocks = tf.reshape(values, shape)
+    maxima = tf.cast(tf.reduce_max(blocks, axis=-1), tf.float32)
+    if not isinstance(words, Logits):
+        return NextWords(blocks, maxima, tf.zeros(shape[:2]))
+    # The softmax is largest where the logits are, and there it is exp(max logit) / Σ exp, far from zero.
+    probabilities = tf.gather(tf.reshape(tf.nn.softmax(values), shape), tf.argmax(maxima, axis=-1, output_type=tf.int32), batch_dims=2)
+    log_largest = tf.math.log(tf.cast(tf.reduce_max(probabilities, axis=-1), tf.float32))
+    return NextWords(blocks, maxima, tf.reduce_max(maxima, axis=-1) - log_largest)
+
+
+def continuations_by(words: NextWords, live, word):
+    """Log-probabilities [B, K] of the hypotheses continued by one word; it stands in the first block."""
+    return _totals(words.blocks[:, :, 0, word], words.log_sum, live)
+
+
+def best_continuations(words: NextWords, live, count, first_word):
     """The `count` best (hypothesis, word) pairs of each sentence; ties go to the earlier hypothesis, then word.
 
-    The result is that of one top-k over the K·V pairs. `tf.math.top_k` is
-    slow on a CPU over long rows and `tf.reduce_max` fast, so each hypothesis's
-    vocabulary is cut into blocks; the `count` blocks with the largest maxima
+    The result is that of one top-k over the K·V pairs: the `count` blocks with the largest maxima
     hold the `count` best pairs (a pair outside them has at least `count` maxima
     before it), and the top-k over those blocks alone is the answer.
 
     Args:
-        words: log-probabilities of the next word, float [B, K, V], or Logits of it.
+        words: NextWords.
         live: float32 [B, K], log-probability so far; NO_HYPOTHESIS for an empty place.
         count: int, pairs wanted.
         first_word: int, ids below it are left out.
@@ -42,41 +82,35 @@ def best_continuations(words, live, count, first_word):
         parents: int32 [B, count], the hypothesis continued, in [0, K).
         words: int32 [B, count].
     """
-    log_probabilities, log_sum = as_logits(words)
-    block = _block_size(log_probabilities.shape[-1])
-    if block is None:
-        block = _PADDED_BLOCK
-        missing = -tf.shape(log_probabilities)[2] % block
-        log_probabilities = tf.pad(log_probabilities, [[0, 0], [0, 0], [0, missing]], constant_values=NO_HYPOTHESIS)
-    shape = tf.shape(log_probabilities)
-    batch_size, beam_size, blocks = shape[0], shape[1], shape[2] // block
-
-    by_block = tf.reshape(log_probabilities, [batch_size, beam_size, blocks, block])
-    first_maximum = tf.reduce_max(by_block[:, :, :1, first_word:], axis=-1)  # the specials are in block 0
-    maxima = tf.concat([first_maximum, tf.reduce_max(by_block, axis=-1)[:, :, 1:]], axis=2)  # [B, K, blocks]
-    maxima = or_none(tf.minimum(tf.cast(maxima, tf.float32) - log_sum[..., tf.newaxis], 0.0) + live[..., tf.newaxis])
-    maxima = tf.reshape(maxima, [batch_size, beam_size * blocks])
-    chosen = tf.math.top_k(maxima, tf.minimum(count, beam_size * blocks), sorted=False).indices
+    blocks, maxima, log_sum = words
+    shape, block = tf.shape(maxima), blocks.shape[-1]
+    number = shape[2] if blocks.shape[2] is None else blocks.shape[2]
+    batch_size, all_blocks = shape[0], shape[1] * number
+    first_maximum = tf.reduce_max(blocks[:, :, :1, first_word:], axis=-1)  # the specials are in block 0
+    maxima = tf.concat([tf.cast(first_maximum, tf.float32), maxima[:, :, 1:]], axis=2)
+    maxima = tf.reshape(_totals(maxima, log_sum[..., tf.newaxis], live[..., tf.newaxis]), [batch_size, all_blocks])
+    chosen = tf.math.top_k(maxima, tf.minimum(count, all_blocks), sorted=False).indices
     chosen = tf.sort(chosen, axis=1)  # [B, C] in the order of the pairs, so that ties fall as in one top-k
+    parents = chosen // number  # [B, C]
 
-    rows = tf.range(batch_size)[:, tf.newaxis] * (beam_size * blocks)
-    values = tf.gather(tf.reshape(by_block, [-1, block]), rows + chosen)  # [B, C, block]
-    words = chosen[:, :, tf.newaxis] % blocks * block + tf.range(block)  # [B, C, block]
-    parents = chosen // blocks  # [B, C]
-    so_far, log_sum = (tf.gather(x, parents, batch_dims=1)[:, :, tf.newaxis] for x in (live, log_sum))
-    # A log-probability is at most 0; what rounding left above it is cut, which the early stop relies on.
-    totals = or_none(tf.minimum(tf.cast(values, tf.float32) - log_sum, 0.0) + so_far)
-    totals = tf.where(words < first_word, NO_HYPOTHESIS, totals)
-
-    candidates = tf.shape(chosen)[1] * block
-    totals = tf.reshape(totals, [batch_size, candidates])
-    missing = tf.maximum(count - candidates, 0)
-    totals = tf.pad(totals, [[0, 0], [0, missing]], constant_values=NO_HYPOTHESIS)
+    values = tf.gather(tf.reshape(blocks, [batch_size, all_blocks, block]), chosen, batch_dims=1)  # [B, C, block]
+    words = tf.expand_dims((chosen - parents * number) * block, 2) + tf.range(block)  # [B, C, block]
+    log_sum, live = (tf.expand_dims(tf.gather(x, parents, batch_dims=1), 2) for x in (log_sum, live))
+    totals = tf.where(words < first_word, NO_HYPOTHESIS, _totals(values, log_sum, live))
+    flat = [batch_size, tf.shape(chosen)[1] * block]
+    totals, words = tf.reshape(totals, flat), tf.reshape(words, flat)
+    if blocks.shape[2] is None or number * block < count:  # there may be fewer pairs than are wanted
+        totals = tf.pad(totals, [[0, 0], [0, count]], constant_values=NO_HYPOTHESIS)
+        words, parents = tf.pad(words, [[0, 0], [0, count]]), tf.pad(parents, [[0, 0], [0, count]])
     totals, index = tf.math.top_k(totals, count)
-    index = tf.minimum(index, candidates - 1)
-    words = tf.gather(tf.reshape(words, [batch_size, candidates]), index, batch_dims=1)
+    words = tf.gather(words, index, batch_dims=1)
     parents = tf.gather(parents, index // block, batch_dims=1)
     return totals, parents, words
+
+
+def _totals(values, log_sum, live):
+    """live + (values − log_sum). A log-probability is at most 0; what rounding left above it is cut, which the early stop relies on."""
+    return or_none(tf.minimum(tf.cast(values, tf.float32) - log_sum, 0.0) + live)
 
 
 def _block_size(vocabulary_size):

@@ -36,25 +36,19 @@ class Step(typing.Protocol):
 
 
 class Logits(typing.NamedTuple):
-    """Log-probabilities that are not normalized yet: log p = values − log_sum.
+    """Log-probabilities that are not normalized yet.
 
-    A model may have a second step, ``unnormalized_step``, that gives this pair in place of the
+    A model may have a second step, ``unnormalized_step``, that gives these in place of the
     log-probabilities. Beam search keeps few words, and normalizes only those: the rest of
     the vocabulary is passed over once less.
     """
 
     values: tf.Tensor  # float32 [B, K, V]
-    log_sum: tf.Tensor  # float32 [B, K], log Σ exp of the values
 
 
 def beam_step(model) -> Step:
     """The model's step for beam search: ``unnormalized_step`` where it has one."""
     return getattr(model, "unnormalized_step", model.step)
-
-
-def as_logits(words) -> Logits:
-    """What a step of either kind gave, as Logits."""
-    return Logits(*words) if isinstance(words, tuple) else Logits(words, tf.zeros(tf.shape(words)[:2]))
 
 
 class Start(typing.Protocol):

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
-from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuations
+from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuations, continuations_by, next_words
+from rnnsearch_tf.search.interface import Logits
 
 
 def plain(log_probabilities, live, count, first_word):
@@ -25,7 +27,7 @@ def test_blocked_top_k(vocabulary_size, beam_size, count):
     live = -random.integers(0, 4, size=(3, beam_size)).astype(np.float32)
     live[2, 1:] = NO_HYPOTHESIS
     expected = plain(log_probabilities, live, count, first_word=2)
-    totals, parents, words = (x.numpy() for x in best_continuations(log_probabilities, live, count, first_word=2))
+    totals, parents, words = (x.numpy() for x in best_continuations(next_words(log_probabilities), live, count, first_word=2))
     there = np.isfinite(expected[0])
     assert np.all(totals[:, : there.shape[1]][~there] == np.float32(NO_HYPOTHESIS))
     assert np.all(totals[:, there.shape[1] :] == np.float32(NO_HYPOTHESIS))
@@ -34,18 +36,25 @@ def test_blocked_top_k(vocabulary_size, beam_size, count):
         np.testing.assert_array_equal(found[:, : there.shape[1]][there], wanted[there])
 
 
-def test_logits_are_normalized_on_the_way():
-    """Shifted words with the shift beside them give what the log-probabilities give; numbers that float32 holds exactly."""
+@pytest.mark.parametrize("vocabulary_size", [4, 300, 1009])
+def test_logits_are_normalized_on_the_way(vocabulary_size):
+    """Logits give what the log-probabilities computed from them in float64 give, however large they are."""
     random = np.random.default_rng(5)
-    log_probabilities = -random.integers(0, 40, size=(3, 4, 300)).astype(np.float32) / 4
+    logits = random.normal(scale=4, size=(3, 4, vocabulary_size)) + random.integers(-200, 200, size=(3, 4, 1))
+    logits = logits.astype(np.float32)
     live = -random.integers(0, 4, size=(3, 4)).astype(np.float32)
-    log_sum = random.integers(-20, 20, size=(3, 4)).astype(np.float32)
-    plainly = best_continuations(log_probabilities, live, 5, first_word=2)
-    shifted = best_continuations((log_probabilities + log_sum[:, :, None], log_sum), live, 5, first_word=2)
-    for one, other in zip(plainly, shifted):
-        np.testing.assert_array_equal(one, other)
+    exact = logits.astype(np.float64)
+    exact -= exact.max(-1, keepdims=True)
+    exact -= np.log(np.exp(exact).sum(-1, keepdims=True))
+    words = next_words(Logits(tf.constant(logits)))
+    totals, parents, chosen = (x.numpy() for x in best_continuations(words, live, 5, first_word=2))
+    expected = plain(exact, live, 5, first_word=2)
+    np.testing.assert_allclose(totals, expected[0], atol=1e-4)
+    np.testing.assert_array_equal(parents, expected[1])
+    np.testing.assert_array_equal(chosen, expected[2])
+    np.testing.assert_allclose(continuations_by(words, live, 1), exact[:, :, 1] + live, atol=1e-4)
 
 
 def test_rounding_above_zero_is_cut():
-    totals, _, words = best_continuations(np.array([[[-9.0, -9.0, 1e-6, -5.0]]], np.float32), np.zeros((1, 1), np.float32), 2, 2)
+    totals, _, words = best_continuations(next_words(np.array([[[-9.0, -9.0, 1e-6, -5.0]]], np.float32)), np.zeros((1, 1), np.float32), 2, 2)
     assert totals.numpy().tolist() == [[0.0, -5.0]] and words.numpy().tolist() == [[2, 3]]
