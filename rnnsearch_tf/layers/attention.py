@@ -10,7 +10,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import batched_product, product
 
@@ -68,7 +68,7 @@ class BahdanauAttention(PaperLayer):
 
     def memory(self, annotations, mask):
         """U_a h_j once for a sentence: AttentionMemory of annotations [B, J, 2n] and mask [B, J]."""
-        projected = add_bias(product(annotations, tensor(self.U_a), self.product_dtype), self.b_a)
+        projected = product(annotations, tensor(self.U_a), self.product_dtype, bias=tensor(self.b_a))
         return AttentionMemory(annotations, projected, mask)
 
     def call(self, state, memory):
@@ -112,7 +112,13 @@ def attend(query, memory, v_a, dtype=None):
 
 def alignment_hidden(query, projected_annotations):
     """tanh(W_a s_{i−1} + U_a h_j): query [B, K, n'], projected [B, J, n'] → [B, K, J, n']."""
-    return tf.tanh(query[:, :, tf.newaxis] + projected_annotations[:, tf.newaxis])
+    if query.shape[1] == 1:
+        return tf.tanh(query[:, :, tf.newaxis] + projected_annotations[:, tf.newaxis])
+    # A sum that broadcasts both sides is slow on a CPU: the query is repeated, and only the annotations are broadcast.
+    batch_size, length, size = tf.unstack(tf.shape(projected_annotations))
+    repeated = tf.tile(query, [1, 1, length])  # [B, K, J n']
+    hidden = tf.tanh(repeated + tf.reshape(projected_annotations, [batch_size, 1, length * size]))
+    return tf.reshape(hidden, [batch_size, -1, length, query.shape[-1]])
 
 
 def masked_softmax(energies, mask):

@@ -87,6 +87,9 @@ def tensor(variable):
     return read(variable) if stand_in is None else stand_in
 
 
-def add_bias(values, bias):
-    """values + bias, or values where the option leaves the bias out."""
-    return values if bias is None else values + tensor(bias)
+def padded(bias, size):
+    """A bias [..., width] of the first blocks, zeros behind it: [..., size]; None for None."""
+    if bias is None:
+        return None
+    missing = [[0, 0]] * (len(bias.shape) - 1) + [[0, size - bias.shape[-1]]]
+    return tf.pad(tensor(bias), missing)

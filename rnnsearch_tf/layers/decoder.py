@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import AttentionMemory, BahdanauAttention, alignment_hidden, attend
-from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.base import PaperLayer, padded, tensor
 from rnnsearch_tf.layers.gated_unit import gated_unit, gated_unit_after, gated_unit_gradient
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import batched_product, product, ready, weight_gradient
@@ -74,14 +74,11 @@ class Decoder(PaperLayer):
     def initial_state(self, annotations):
         """s_0 = tanh(W_s ←h_1): annotations [B, J, 2n] → [B, n]."""
         backward_first = annotations[:, 0, annotations.shape[-1] // 2 :]
-        return tf.tanh(add_bias(product(backward_first, tensor(self.W_s), self.product_dtype), self.b_s))
+        return tf.tanh(product(backward_first, tensor(self.W_s), self.product_dtype, bias=tensor(self.b_s)))
 
     def inputs(self, embeddings):
         """What the word brings to the unit: E y [..., m] → [W e | W_z e | W_r e] [..., 3n]."""
-        projected = product(embeddings, tensor(self.W), self.product_dtype)
-        if self.b is None:
-            return projected
-        return projected + tf.pad(tensor(self.b), [[0, 3 * self.hidden_size - self.b.shape[0]]])
+        return product(embeddings, tensor(self.W), self.product_dtype, bias=padded(self.b, 3 * self.hidden_size))
 
     def first(self, annotations, memory):
         """The state before the first word: {"state": s_0 [B, n]}."""
@@ -177,14 +174,13 @@ def scan(inputs, initial_state, memory, weights, dtype=None):
 def _run_forward(inputs, initial_state, memory, weights, dtype):
     """states, alignments, queries W_a s_{i−1} and gates (z, r, h̃) of all steps, time first."""
     steps = tf.shape(inputs)[0]
-    source = _unstack(inputs)
     state_weights = _state_weights(weights)
     results = [tf.TensorArray(inputs.dtype, steps) for _ in range(6)]
 
     def step(i, state, *results):
         state_gates, query = tf.split(product(state, state_weights, dtype), _sizes(weights), axis=-1)
         summed, alignment = attend(query[:, tf.newaxis], memory, weights.v_a, dtype)
-        new_state, gates = gated_unit_after(source.read(i) + summed[:, 0], state_gates, state, weights.U, dtype)
+        new_state, gates = gated_unit_after(inputs[i] + summed[:, 0], state_gates, state, weights.U, dtype)
         new_state = tf.ensure_shape(new_state, state.shape)
         values = (new_state, alignment[:, 0], query, *gates)
         return (i + 1, new_state, *(array.write(i, value) for array, value in zip(results, values)))
@@ -232,14 +228,14 @@ def _run_backward(outer, forward, memory, weights, dtype):
     """
     before, alignments, queries, gates = forward
     steps, size = tf.shape(before)[0], weights.U.shape[0]
-    arrays = [_unstack(values) for values in (*outer, before, alignments, queries, *gates)]
+    kept = (*outer, before, alignments, queries, *gates)
     state_weights, v_a = _state_weights(weights), weights.v_a[:, 0]
     # TensorFlow's float32 product of few rows takes twice as long where it has to transpose its right side itself.
     turn = dtype is None
     state_weights = tf.transpose(state_weights) if turn else state_weights
 
     def step(i, carried, energy_sum, square_sum, v_a_sum, deltas, query_deltas):
-        outer_state, outer_alignment, state, alignment, query, *unit = (array.read(i) for array in arrays)
+        outer_state, outer_alignment, state, alignment, query, *unit = (values[i] for values in kept)
         delta, state_gradient = gated_unit_gradient(carried + outer_state, state, unit, weights.U, dtype)
         through_sum = batched_product(delta[:, tf.newaxis], memory.annotations, dtype, transpose_right=True)
         weighted = alignment * (outer_alignment + through_sum[:, 0])
@@ -270,6 +266,3 @@ def _run_backward(outer, forward, memory, weights, dtype):
     projected_gradient = v_a * (energy_sum[..., tf.newaxis] - square_sum)
     return deltas, query_deltas, state_gradient, projected_gradient, v_a_gradient
 
-
-def _unstack(values):
-    return tf.TensorArray(values.dtype, tf.shape(values)[0]).unstack(values)

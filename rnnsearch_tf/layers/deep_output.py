@@ -10,7 +10,7 @@ The authors' program factors W_o through a smaller space, l → rank → V: opti
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.output_matrix import word_logits
@@ -78,7 +78,7 @@ class DeepOutput(PaperLayer):
         Returns:
             float [..., l], or [..., rank].
         """
-        hidden = add_bias(product(state, tensor(self.U_o), self.product_dtype), self.b_o)
+        hidden = product(state, tensor(self.U_o), self.product_dtype, bias=tensor(self.b_o))
         hidden += product(embeddings, tensor(self.V_o), self.product_dtype)
         hidden += context_term  # [..., 2l]
         readout = self.drop(maxout(hidden), training=training)  # [..., l]
@@ -109,5 +109,19 @@ class DeepOutput(PaperLayer):
 
 def maxout(hidden):
     """Maximum of each adjacent pair: [..., 2l] → [..., l]."""
-    pairs = tf.reshape(hidden, tf.concat([tf.shape(hidden)[:-1], [hidden.shape[-1] // 2, 2]], axis=0))
-    return tf.maximum(pairs[..., 0], pairs[..., 1])
+
+    @tf.custom_gradient
+    def run(hidden):
+        shape = tf.concat([tf.shape(hidden)[:-1], [hidden.shape[-1] // 2, 2]], axis=0)
+        pairs = tf.reshape(hidden, shape)
+        first, second = pairs[..., 0], pairs[..., 1]
+
+        def gradient(largest_gradient):  # TensorFlow's own fills a tensor of zeros for each of the two slices
+            wins = first >= second
+            nothing = tf.zeros_like(largest_gradient)
+            both = [tf.where(wins, largest_gradient, nothing), tf.where(wins, nothing, largest_gradient)]
+            return tf.reshape(tf.stack(both, axis=-1), tf.shape(hidden))
+
+        return tf.maximum(first, second), gradient
+
+    return run(hidden)

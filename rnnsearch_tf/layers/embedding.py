@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.initializers import initializer
 
 
@@ -47,7 +47,8 @@ class WordEmbedding(PaperLayer):
         self.built = True
 
     def call(self, ids):
-        vectors = add_bias(tf.gather(tensor(self.E), ids), self.b_E)
+        vectors = tf.gather(tensor(self.E), ids)
+        vectors = vectors if self.b_E is None else vectors + tensor(self.b_E)
         return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]
 
     def get_config(self):

@@ -8,7 +8,7 @@ Both directions share one word embedding, start from zero, and run in one loop.
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import HiddenLayer, tensor
+from rnnsearch_tf.layers.base import HiddenLayer, padded, tensor
 from rnnsearch_tf.layers.gated_unit import gated_unit, gated_unit_gradient
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import batched_product, product, ready
@@ -49,13 +49,12 @@ class BiGRUEncoder(HiddenLayer):
 
     def call(self, embeddings, mask):
         rows = tf.transpose(embeddings, [1, 0, 2])  # time first: [J, B, m]
-        inputs = []
-        for W, direction in zip(tf.unstack(tensor(self.W)), DIRECTIONS):
-            projected = product(rows, W, self.product_dtype)  # [J, B, 3n]
+        b = padded(self.b, 3 * self.hidden_size)  # [2, 1, 3n]
+        biases, inputs = [None, None] if b is None else tf.unstack(tf.squeeze(b, axis=1)), []
+        for W, bias, direction in zip(tf.unstack(tensor(self.W)), biases, DIRECTIONS):
+            projected = product(rows, W, self.product_dtype, bias=bias)  # [J, B, 3n]
             inputs.append(tf.reverse(projected, [0]) if direction == "backward" else projected)
         inputs = tf.stack(inputs, axis=1)  # [J, 2, B, 3n]; the backward one runs from the last position
-        if self.b is not None:
-            inputs += tf.pad(tensor(self.b), [[0, 0], [0, 0], [0, 3 * self.hidden_size - self.b.shape[-1]]])
         real = tf.transpose(tf.cast(mask, inputs.dtype))[:, :, tf.newaxis]  # [J, B, 1]
         real = tf.stack([real, tf.reverse(real, [0])], axis=1)  # [J, 2, B, 1]
         states = recurrence(inputs, real, tensor(self.U), tensor(self.U_gates), self.product_dtype)  # [J, 2, B, n]
@@ -120,12 +119,11 @@ def recurrence(inputs, real, U, U_gates, dtype=None, first=None):
 def _run_forward(inputs, real, state, U, U_gates, dtype):
     """states, z, r and h̃ of all steps, each [J, D, B, n]."""
     steps = tf.shape(inputs)[0]
-    sources = [_unstack(values) for values in (inputs, real)]
     results = [tf.TensorArray(inputs.dtype, steps) for _ in range(4)]
 
     def step(j, state, *results):
-        new_state, gates = gated_unit(sources[0].read(j), state, U, U_gates, dtype)
-        state = state + sources[1].read(j) * (new_state - state)
+        new_state, gates = gated_unit(inputs[j], state, U, U_gates, dtype)
+        state = state + real[j] * (new_state - state)
         state = tf.ensure_shape(state, inputs.shape[1:3].concatenate(U.shape[-1]))
         return (j + 1, state, *(array.write(j, value) for array, value in zip(results, (state, *gates))))
 
@@ -136,11 +134,11 @@ def _run_forward(inputs, real, state, U, U_gates, dtype):
 def _run_backward(states_gradient, before, gates, real, U, U_gates, dtype):
     """∂L/∂inputs of all steps [J, D, B, 3n], and ∂L/∂h_0 [D, B, n]."""
     steps = tf.shape(before)[0]
-    arrays = [_unstack(values) for values in (states_gradient, before, *gates, real)]
+    forward = (states_gradient, before, *gates, real)
     gates_size = U_gates.shape[-1]
 
     def step(j, carried, deltas):
-        outer, state, z, r, candidate, kept = (array.read(j) for array in arrays)
+        outer, state, z, r, candidate, kept = (values[j] for values in forward)
         total = carried + outer
         delta, state_gradient = gated_unit_gradient(total * kept, state, (z, r, candidate), U, dtype)
         state_gradient += batched_product(delta[..., -gates_size:], U_gates, dtype, transpose_right=True)
@@ -158,6 +156,3 @@ def _per_network_gradient(inputs, deltas, dtype):
     )
     return batched_product(inputs, deltas, dtype, transpose_left=True)
 
-
-def _unstack(values):
-    return tf.TensorArray(values.dtype, tf.shape(values)[0]).unstack(values)

@@ -60,9 +60,10 @@ def gated_unit_gradient(new_state_gradient, state, gates, U, dtype=None):
         that and for the alignment model's W_a).
     """
     z, r, candidate = gates
-    candidate_delta = new_state_gradient * z * (1 - candidate * candidate)
+    moved = new_state_gradient * z
+    candidate_delta = tf.raw_ops.TanhGrad(y=candidate, dy=moved)  # moved · (1 − h̃²)
     reset_state_gradient = batched_product(candidate_delta, U, dtype, transpose_right=True)  # ∂L/∂(r ∘ h')
-    z_delta = new_state_gradient * (candidate - state) * z * (1 - z)
-    r_delta = reset_state_gradient * state * r * (1 - r)
-    state_gradient = new_state_gradient * (1 - z) + reset_state_gradient * r
+    z_delta = tf.raw_ops.SigmoidGrad(y=z, dy=new_state_gradient * (candidate - state))  # … · z (1 − z)
+    r_delta = tf.raw_ops.SigmoidGrad(y=r, dy=reset_state_gradient * state)
+    state_gradient = new_state_gradient - moved + reset_state_gradient * r
     return tf.concat([candidate_delta, z_delta, r_delta], axis=-1), state_gradient

@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.initializers import initializer
 from rnnsearch_tf.layers.product import batched_product, product
 
@@ -75,7 +75,7 @@ class GaussianWindow(PaperLayer):
 
     def look(self, query, memory, location):
         """(c_i [B, K, 2n], φ_i [B, K, J], {"location": κ_i [B, K, k]}) for s_{i−1} [B, K, n]."""
-        total = add_bias(product(query, tensor(self.W), self.product_dtype), self.b)
+        total = product(query, tensor(self.W), self.product_dtype, bias=tensor(self.b))
         alpha, beta, step = tf.split(tf.exp(total), 3, axis=-1)  # [B, K, k]
         location += step
         distance = location[..., tf.newaxis] - memory.positions[:, tf.newaxis, tf.newaxis]  # [B, K, k, J]

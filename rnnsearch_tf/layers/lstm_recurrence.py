@@ -51,15 +51,15 @@ def lstm_recurrence(unit, inputs, state, mask=None):
 
 def _run_forward(inputs, real, state, cell, U, p, dtype):
     """h, cell, g, i, f and o of all steps, each [T, B, n]."""
-    steps, sources = tf.shape(inputs)[0], [_unstack(values) for values in (inputs, real)]
+    steps = tf.shape(inputs)[0]
     p_input, p_forget, p_output = tf.split(p, 3)
 
     def step(t, state, cell, *results):
-        g, i, f, o = tf.split(sources[0].read(t) + product(state, U, dtype), 4, axis=-1)
+        g, i, f, o = tf.split(inputs[t] + product(state, U, dtype), 4, axis=-1)
         g, i, f = tf.tanh(g), tf.sigmoid(i + p_input * cell), tf.sigmoid(f + p_forget * cell)
         new_cell = f * cell + i * g
         o = tf.sigmoid(o + p_output * new_cell)
-        kept = sources[1].read(t)
+        kept = real[t]
         state = tf.ensure_shape(state + kept * (o * tf.tanh(new_cell) - state), state.shape)
         cell = tf.ensure_shape(cell + kept * (new_cell - cell), cell.shape)
         return t + 1, state, cell, *(array.write(t, value) for array, value in zip(results, (state, cell, g, i, f, o)))
@@ -71,12 +71,11 @@ def _run_forward(inputs, real, state, cell, U, p, dtype):
 
 def _run_backward(outer, forward, real, U, p, dtype):
     """∂L/∂inputs of all steps [T, B, 4n], ∂L/∂h_0 and ∂L/∂cell_0 [B, n]."""
-    arrays = [_unstack(values) for values in (*outer, *forward, real)]
     p_input, p_forget, p_output = tf.split(p, 3)
     steps = tf.shape(real)[0]
 
     def step(t, carried_state, carried_cell, deltas):
-        outer_state, outer_cell, before, cell, g, i, f, o, kept = (array.read(t) for array in arrays)
+        outer_state, outer_cell, before, cell, g, i, f, o, kept = (values[t] for values in (*outer, *forward, real))
         total_state, total_cell = carried_state + outer_state, carried_cell + outer_cell
         shown = tf.tanh(cell)
         state_delta = kept * total_state
@@ -93,6 +92,3 @@ def _run_backward(outer, forward, real, U, p, dtype):
     _, state_gradient, cell_gradient, deltas = tf.while_loop(lambda t, *_: t >= 0, step, first, parallel_iterations=1)
     return deltas.stack(), state_gradient, cell_gradient
 
-
-def _unstack(values):
-    return tf.TensorArray(values.dtype, tf.shape(values)[0]).unstack(values)

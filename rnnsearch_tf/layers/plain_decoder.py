@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import BahdanauAttention
-from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.coverage import CoverageAttention
 from rnnsearch_tf.layers.fixed_context import FixedContext
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
@@ -78,7 +78,7 @@ class PlainDecoder(PaperLayer):
             Dictionary of float [B, ...]: ``state`` (s_0), and what unit and attention remember besides.
         """
         shown = annotations[:, 0, annotations.shape[-1] // 2 :] if self.attention_kind else annotations[:, -1]
-        s_0 = tf.tanh(add_bias(product(shown, tensor(self.W_s), self.product_dtype), self.b_s))
+        s_0 = tf.tanh(product(shown, tensor(self.W_s), self.product_dtype, bias=tensor(self.b_s)))
         return self.unit.first(s_0) | self.attention.first(memory)
 
     def inputs(self, embeddings):

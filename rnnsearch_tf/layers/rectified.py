@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import product
 
@@ -45,8 +45,8 @@ class RectifiedLayers(PaperLayer):
         self.built = True
 
     def call(self, words):
-        first = tf.nn.relu(add_bias(product(words, tensor(self.W_1), self.product_dtype), self.b_1))
-        return tf.nn.relu(add_bias(product(first, tensor(self.W_2), self.product_dtype), self.b_2))
+        first = tf.nn.relu(product(words, tensor(self.W_1), self.product_dtype, bias=tensor(self.b_1)))
+        return tf.nn.relu(product(first, tensor(self.W_2), self.product_dtype, bias=tensor(self.b_2)))
 
     def paper_weights(self):
         weights = {"W_1": self.W_1, "b_1": self.b_1, "W_2": self.W_2, "b_2": self.b_2}

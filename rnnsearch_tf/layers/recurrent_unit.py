@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, add_bias, tensor
+from rnnsearch_tf.layers.base import PaperLayer, padded, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.normalization import normalized
 from rnnsearch_tf.layers.product import product
@@ -71,10 +71,11 @@ class RecurrentUnit(PaperLayer):
 
     def inputs(self, values):
         """What does not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b, [..., 3n] (of an LSTM 4n)."""
-        projected = self._product(values, self.W, self.W_gain)
-        if self.b is None:
-            return projected
-        return projected + tf.pad(tensor(self.b), [[0, self.W.shape[1] - self.b.shape[0]]])
+        bias = padded(self.b, self.W.shape[1])
+        if self.W_gain is None:
+            return product(values, tensor(self.W), self.product_dtype, bias=bias)
+        normal = self._product(values, self.W, self.W_gain)
+        return normal if bias is None else normal + bias
 
     def context_term(self, context):
         """What a context adds to the inputs: c [..., 2n] → [C c | C_z c | C_r c], [..., 3n or 4n]."""

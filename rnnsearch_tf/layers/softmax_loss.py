@@ -2,13 +2,16 @@
 
 The logits of one batch are the largest thing in training (240 MB for 2,000 positions and
 30,000 words), so they are passed over as few times as can be. The softmax p is one operation,
-and log Σ exp is read off it; p − 1[y] is written into p itself; label smoothing is two rank-one
+and the loss is read off it; p − 1[y] is written into p itself; label smoothing is two rank-one
 corrections. (TensorFlow's own operation for loss and gradient takes several times as long.)
 """
 
 import tensorflow as tf
 
 from rnnsearch_tf.layers.product import product, weight_gradient
+
+SMALLEST = 1e-30
+"""Probabilities above it have all their digits in float32."""
 
 
 def softmax_loss(features, matrix, bias, target_ids, label_smoothing=0.0, transpose=False, dtype=None):
@@ -34,16 +37,19 @@ def softmax_loss(features, matrix, bias, target_ids, label_smoothing=0.0, transp
     def fused(features, matrix, *bias):
         logits = product(features, matrix, dtype, transpose_right=transpose, bias=bias[0] if bias else None)
         probabilities = tf.nn.softmax(logits)
-        log_sum = log_sum_exp(logits, probabilities)
-        own = tf.gather(logits, target_ids, batch_dims=1)
-        nll = log_sum - own
+        own, own_probability = (tf.gather(values, target_ids, batch_dims=1) for values in (logits, probabilities))
+        nll = tf.cond(  # a probability that is too small for float32 is rare, and costs two more passes
+            tf.reduce_all(own_probability > SMALLEST),
+            lambda: -tf.math.log(own_probability),
+            lambda: log_sum_exp(logits, probabilities) - own,
+        )
         losses = nll
         if label_smoothing:
             losses += label_smoothing * (own - tf.reduce_mean(logits, axis=-1))
 
         def gradient(losses_gradient, _):
             places = tf.stack([tf.range(tf.size(target_ids)), target_ids], axis=1)
-            with tf.control_dependencies([log_sum]):  # nothing else reads p any more: it is overwritten, not copied
+            with tf.control_dependencies([nll]):  # nothing else reads p any more: it is overwritten, not copied
                 error = tf.tensor_scatter_nd_sub(probabilities, places, tf.ones_like(own))  # p − 1[y]
             scale = losses_gradient[:, tf.newaxis]
             scaled = features * scale

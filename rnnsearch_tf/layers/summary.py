@@ -7,7 +7,7 @@
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import HiddenLayer, add_bias, tensor
+from rnnsearch_tf.layers.base import HiddenLayer, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import product
 
@@ -26,10 +26,10 @@ class SummaryMatrices(HiddenLayer):
         self.built = True
 
     def context(self, last_state):
-        return tf.tanh(add_bias(product(last_state, tensor(self.V), self.product_dtype), self.b_V))
+        return tf.tanh(product(last_state, tensor(self.V), self.product_dtype, bias=tensor(self.b_V)))
 
     def initial_state(self, context):
-        return tf.tanh(add_bias(product(context, tensor(self.V_prime), self.product_dtype), self.b_V_prime))
+        return tf.tanh(product(context, tensor(self.V_prime), self.product_dtype, bias=tensor(self.b_V_prime)))
 
     def paper_weights(self):
         weights = {name: getattr(self, name) for name in ("V", "V_prime", "b_V", "b_V_prime")}

@@ -84,6 +84,20 @@ def test_softmax_loss(smoothing, transpose, biased):
     check_gradients(loss, inputs)
 
 
+def test_a_word_of_no_probability_has_its_loss():
+    """exp(−200) is 0 in float32; the loss is 200 and the gradient that of the softmax, for every word of the batch."""
+    logits = tf.constant([[0.0, -200.0], [1.0, 0.0]])
+    identity = tf.eye(2)
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        losses, nll = softmax_loss(logits, identity, None, tf.constant([1, 1]))
+    expected = [200.0, np.log1p(np.e)]
+    np.testing.assert_allclose(losses, expected, rtol=1e-6)
+    np.testing.assert_allclose(nll, expected, rtol=1e-6)
+    p = np.e / (1 + np.e)
+    np.testing.assert_allclose(tape.gradient(losses, logits), [[1, -1], [p, -p]], rtol=1e-5)
+
+
 def test_nothing_flows_into_masked_places():
     """Exact zeros: padded words of the encoder, summands and keys at padded source positions."""
     inputs = variables((J, 2, B, 3 * N), (2, N, N), (2, N, 2 * N))
