@@ -43,7 +43,8 @@ class _Watched:
         if not self.built:
             self.build(trainable_variables)
         weights = trainable_variables if trainable_variables is not None else self._trainable_variables
-        norm = tf.cast(tf.linalg.global_norm(grads), tf.float32)
+        self._norm = tf.linalg.global_norm(grads)
+        norm = tf.cast(self._norm, tf.float32)
         self.gradient_norm.assign(norm)
         finite = tf.math.is_finite(norm)
         update = super().apply
@@ -55,7 +56,10 @@ class _Watched:
             tf.cond(finite, lambda: (update(grads, trainable_variables), tf.constant(0))[1], lambda: tf.constant(0))
 
     def _clip_gradients(self, grads):
-        cut = super()._clip_gradients(grads)
+        if self.global_clipnorm and not self.gradient_accumulation_steps:  # the norm is known
+            cut, _ = tf.clip_by_global_norm(grads, self.global_clipnorm, use_norm=self._norm)
+        else:
+            cut = super()._clip_gradients(grads)
         if self.non_finite_gradient != "shrink":
             return cut
         return [tf.where(self._finite, c, g) for c, g in zip(cut, grads)]
