@@ -44,25 +44,28 @@ class _Watched:
             self.build(trainable_variables)
         weights = trainable_variables if trainable_variables is not None else self._trainable_variables
         self._norm = tf.linalg.global_norm(grads)
-        norm = tf.cast(self._norm, tf.float32)
-        self.gradient_norm.assign(norm)
-        finite = tf.math.is_finite(norm)
+        self.gradient_norm.assign(tf.cast(self._norm, tf.float32))
         update = super().apply
-        if self.non_finite_gradient == "shrink":
-            self._finite = finite
-            grads = [tf.where(finite, g, 0.1 * tf.convert_to_tensor(w)) for g, w in zip(grads, weights)]
+
+        def usual():
+            self._cut = True
             update(grads, trainable_variables)
-        else:
-            tf.cond(finite, lambda: (update(grads, trainable_variables), tf.constant(0))[1], lambda: tf.constant(0))
+            return tf.constant(0)
+
+        def shrink():
+            self._cut = False
+            update([0.1 * tf.convert_to_tensor(weight) for weight in weights], trainable_variables)
+            return tf.constant(0)
+
+        otherwise = shrink if self.non_finite_gradient == "shrink" else lambda: tf.constant(0)
+        tf.cond(tf.math.is_finite(self._norm), usual, otherwise)
 
     def _clip_gradients(self, grads):
+        if not self._cut:
+            return grads
         if self.global_clipnorm and not self.gradient_accumulation_steps:  # the norm is known
-            cut, _ = tf.clip_by_global_norm(grads, self.global_clipnorm, use_norm=self._norm)
-        else:
-            cut = super()._clip_gradients(grads)
-        if self.non_finite_gradient != "shrink":
-            return cut
-        return [tf.where(self._finite, c, g) for c, g in zip(cut, grads)]
+            return tf.clip_by_global_norm(grads, self.global_clipnorm, use_norm=self._norm)[0]
+        return super()._clip_gradients(grads)
 
     def get_config(self):
         return super().get_config() | {"non_finite_gradient": self.non_finite_gradient}
