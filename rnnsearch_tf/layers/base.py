@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.initializers import initializer
-from rnnsearch_tf.layers.kept import read
+from rnnsearch_tf.layers.kept import keeping, read
 
 
 class PaperLayer(keras.layers.Layer):
@@ -85,6 +85,12 @@ def tensor(variable):
         return None
     stand_in = _STAND_INS.get().get(id(variable))
     return read(variable) if stand_in is None else stand_in
+
+
+def rows(variable, indices):
+    """Rows of a variable, or of what stands in for it; alone they are read where it lies, without the rest of it."""
+    alone = id(variable) not in _STAND_INS.get() and not keeping()
+    return tf.gather(variable.value if alone else tensor(variable), indices)
 
 
 def padded(bias, size):

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.base import PaperLayer, rows, tensor
 from rnnsearch_tf.layers.initializers import initializer
 
 
@@ -43,11 +43,12 @@ class WordEmbedding(PaperLayer):
     def build(self, ids_shape=None):
         normal = initializer(self.initialization, "embedding", self.seed, self.embedding_size)
         self.E = self.matrix("E", (self.vocabulary_size, self.embedding_size), normal)
+        self.E.looked_up = True  # its gradient is rows, see training/optimizers.py; a model that ties it says otherwise
         self.b_E = self.vector("b_E", self.embedding_size) if self.biases != "none" else None
         self.built = True
 
     def call(self, ids):
-        vectors = tf.gather(tensor(self.E), ids)
+        vectors = rows(self.E, ids)
         vectors = vectors if self.b_E is None else vectors + tensor(self.b_E)
         return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]
 

@@ -34,6 +34,11 @@ def weights_kept():
         _KEPT.reset(token)
 
 
+def keeping():
+    """Whether weights are read once for all of the graph."""
+    return _KEPT.get() is not None
+
+
 def read(variable):
     """The value of a variable."""
     kept = _KEPT.get()

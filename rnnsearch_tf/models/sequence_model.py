@@ -17,7 +17,6 @@ from rnnsearch_tf.layers.initializers import Seeds
 from rnnsearch_tf.layers.kept import weights_kept
 from rnnsearch_tf.layers.softmax_loss import log_sum_exp, softmax_loss
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.search.interface import Logits
 
 
 class SequenceModel(TranslationModel):
@@ -75,6 +74,7 @@ class SequenceModel(TranslationModel):
             target_vocabulary_size, config.embedding_size, seed=seeds.next(), name="target_embedding", **embedding
         )
         self.target_embedding.build()
+        self.target_embedding.E.looked_up = not config.tie_target_embeddings
         self._add_layers(seeds, common)
         self.drop_words = Dropout(config.embedding_dropout, seed=seeds.next(), dtype=self.variable_dtype)
         self.drop_hidden = Dropout(config.hidden_dropout, seed=seeds.next(), dtype=self.variable_dtype)
@@ -119,14 +119,14 @@ class SequenceModel(TranslationModel):
         Returns:
             (log_probabilities float32 [B, K, V], alignment float32 [B, K, J], state).
         """
-        (logits,), *rest = self.unnormalized_step(previous_ids, state, memory)
+        logits, *rest = self.unnormalized_step(previous_ids, state, memory)
         return logits - log_sum_exp(logits, tf.nn.softmax(logits))[..., tf.newaxis], *rest
 
     def unnormalized_step(self, previous_ids, state, memory):
-        """As :meth:`step`, with Logits for log-probabilities: beam search normalizes few of them."""
+        """As :meth:`step`, with logits for log-probabilities: beam search normalizes few of them."""
         features, alignment, state = self.step_features(previous_ids, state, memory)
         logits = tf.cast(self.output_layer.logits(features, self._output_matrix()), tf.float32)
-        return Logits(logits), tf.cast(alignment, tf.float32), state
+        return logits, tf.cast(alignment, tf.float32), state
 
     def _output_matrix(self):
         return tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None

@@ -134,7 +134,9 @@ class TranslationModel(keras.Model):
             losses, nll = self.token_losses(inputs, loss.label_smoothing, training=True)
             objective = self.optimizer.scale_loss(loss.reduce(losses, tf.shape(inputs["source_ids"])[0]))
         weights = self.trainable_variables
-        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(objective, weights)]
+        gradients = tape.gradient(objective, weights)
+        if not hasattr(self.optimizer, "updates_rows"):  # one that is not of training/optimizers.py
+            gradients = [tf.convert_to_tensor(g) for g in gradients]
         self.optimizer.apply(gradients, weights)
         norm = getattr(self.optimizer, "gradient_norm", None)
         _update_finite(self.norm_metric, tf.linalg.global_norm(gradients) if norm is None else tf.convert_to_tensor(norm))

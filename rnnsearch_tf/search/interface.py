@@ -38,7 +38,7 @@ class Step(typing.Protocol):
 class Logits(typing.NamedTuple):
     """Log-probabilities that are not normalized yet.
 
-    A model may have a second step, ``unnormalized_step``, that gives these in place of the
+    A model may have a second step, ``unnormalized_step``, that gives logits in place of the
     log-probabilities. Beam search keeps few words, and normalizes only those: the rest of
     the vocabulary is passed over once less.
     """
@@ -47,8 +47,15 @@ class Logits(typing.NamedTuple):
 
 
 def beam_step(model) -> Step:
-    """The model's step for beam search: ``unnormalized_step`` where it has one."""
-    return getattr(model, "unnormalized_step", model.step)
+    """The model's step for beam search; with Logits for log-probabilities where it has an ``unnormalized_step``."""
+    if not hasattr(model, "unnormalized_step"):
+        return model.step
+
+    def step(previous_ids, state, memory):
+        logits, *rest = model.unnormalized_step(previous_ids, state, memory)
+        return Logits(logits), *rest
+
+    return step
 
 
 class Start(typing.Protocol):

@@ -1,7 +1,7 @@
 """The update rules, as TensorFlow's fused operations: one pass over each weight.
 
 Keras's own rules give the same numbers in many passes, and 80 million weights are bound by
-memory. What is added: the norm of the gradient is kept for the log, and a gradient that is
+memory. Of those that are embeddings a batch uses few rows, and Adadelta updates only these. What is added: the norm of the gradient is kept for the log, and a gradient that is
 not finite is handled as ``training.non_finite_gradient`` says.
 """
 
@@ -18,7 +18,11 @@ class _Watched:
 
     Attributes:
         gradient_norm: L2 norm of the last gradient, over all weights, before cutting.
+        updates_rows: of a weight with ``looked_up``, an embedding, the rule takes for gradient the rows of the
+            words that occurred; else that is made a matrix first.
     """
+
+    updates_rows = False
 
     def __init__(self, *arguments, non_finite_gradient="error", **keywords):
         super().__init__(*arguments, **keywords)
@@ -43,6 +47,7 @@ class _Watched:
         if not self.built:
             self.build(trainable_variables)
         weights = trainable_variables if trainable_variables is not None else self._trainable_variables
+        grads = [self._gradient(*pair) for pair in zip(grads, weights)]
         self._norm = tf.linalg.global_norm(grads)
         self.gradient_norm.assign(tf.cast(self._norm, tf.float32))
         update = super().apply
@@ -59,6 +64,14 @@ class _Watched:
 
         otherwise = shrink if self.non_finite_gradient == "shrink" else lambda: tf.constant(0)
         tf.cond(tf.math.is_finite(self._norm), usual, otherwise)
+
+    def _by_rows(self, variable):
+        return self.updates_rows and not self.gradient_accumulation_steps and getattr(variable, "looked_up", False)
+
+    def _gradient(self, gradient, variable):
+        if isinstance(gradient, tf.IndexedSlices) and self._by_rows(variable):
+            return distinct_rows(gradient)
+        return tf.convert_to_tensor(gradient)
 
     def _clip_gradients(self, grads):
         if not self._cut:
@@ -79,8 +92,21 @@ class Adadelta(_Watched, keras.optimizers.Adadelta):
         θ ← θ − learning_rate · Δ,   E[Δ²] ← ρ E[Δ²] + (1−ρ) Δ²
     """
 
+    updates_rows = True
+
+    def build(self, variables):
+        if not self.built:
+            # A row without gradient does not move, and its two averages only fade: that is made up for when it occurs.
+            faded = [self.add_variable((v.shape[0],), "zeros", "int32", name="faded") if self._by_rows(v) else None for v in variables]
+            self._faded = faded  # how many updates the averages of a row have faded in
+        super().build(variables)
+
     def update_step(self, grad, variable, learning_rate):
         index = self._get_variable_index(variable)
+        if isinstance(grad, tf.IndexedSlices):
+            return self._update_rows(grad, variable, index, learning_rate)
+        if self._faded[index] is not None:
+            self._fade_all(index)
         tf.raw_ops.ResourceApplyAdadelta(
             var=_handle(variable),
             accum=_handle(self._accumulated_grads[index]),
@@ -90,6 +116,34 @@ class Adadelta(_Watched, keras.optimizers.Adadelta):
             epsilon=tf.constant(self.epsilon, grad.dtype),
             grad=grad,
         )
+
+    def _update_rows(self, grad, variable, index, learning_rate):
+        """The rule for the rows that have a gradient, after the fading they missed."""
+        moved, squares, steps, faded = map(_variable, (variable, *self._averages(index)))
+        g, rows, rho = grad.values, grad.indices, self.rho
+        fade = self._missed(tf.gather(faded, rows), g.dtype)
+        new_squares = rho * fade * tf.gather(squares, rows) + (1 - rho) * tf.square(g)
+        old_steps = fade * tf.gather(steps, rows)
+        delta = tf.sqrt(old_steps + self.epsilon) * tf.math.rsqrt(new_squares + self.epsilon) * g
+        moved.scatter_sub(tf.IndexedSlices(tf.cast(learning_rate, g.dtype) * delta, rows))
+        squares.scatter_update(tf.IndexedSlices(new_squares, rows))
+        steps.scatter_update(tf.IndexedSlices(rho * old_steps + (1 - rho) * tf.square(delta), rows))
+        faded.scatter_update(tf.IndexedSlices(tf.fill(tf.shape(rows), tf.cast(self.iterations + 1, tf.int32)), rows))
+
+    def _fade_all(self, index):
+        """Fading that rows missed, before an update of the whole matrix."""
+        squares, steps, faded = map(_variable, self._averages(index))
+        fade = self._missed(faded, squares.dtype)
+        squares.assign(fade * squares)
+        steps.assign(fade * steps)
+        faded.assign(tf.fill(tf.shape(faded), tf.cast(self.iterations + 1, tf.int32)))
+
+    def _averages(self, index):
+        return self._accumulated_grads[index], self._accumulated_delta_vars[index], self._faded[index]
+
+    def _missed(self, faded, dtype):
+        """ρ to the number of updates since, [rows, 1]."""
+        return tf.pow(tf.constant(self.rho, dtype), tf.cast(tf.cast(self.iterations, tf.int32) - faded, dtype))[:, tf.newaxis]
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -119,9 +173,20 @@ class SGD(_Watched, keras.optimizers.SGD):
     """Stochastic gradient descent, as Keras has it."""
 
 
+def distinct_rows(gradient):
+    """IndexedSlices with every row once: the gradients of a word's occurrences summed up."""
+    rows, places = tf.unique(gradient.indices)
+    values = tf.math.unsorted_segment_sum(gradient.values, places, tf.size(rows))
+    return tf.IndexedSlices(values, rows, gradient.dense_shape)
+
+
+def _variable(variable):
+    """TensorFlow's variable; Keras hands out its own kind in places."""
+    return variable if isinstance(variable, tf.Variable) else variable.value
+
+
 def _handle(variable):
-    """Resource of a variable; Keras hands out its own kind in places and TensorFlow's in others."""
-    return variable.handle if isinstance(variable, tf.Variable) else variable.value.handle
+    return _variable(variable).handle
 
 
 def build_optimizer(config):

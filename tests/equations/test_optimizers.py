@@ -52,6 +52,33 @@ def test_adadelta_with_other_numbers():
     follow(rule, optimizers.Adadelta(rho=0.8, epsilon=1e-3, learning_rate=0.5))
 
 
+@pytest.mark.parametrize("name", ("adadelta", "adam", "sgd"))
+@pytest.mark.parametrize("policy", ("error", "shrink"))
+@pytest.mark.parametrize("accumulate", (1, 2))
+def test_rows_of_an_embedding_are_the_matrix_they_stand_for(name, policy, accumulate):
+    """Other rows at every step, some of them twice in a batch, once a NaN and once a whole matrix: as the rule for a matrix has it."""
+    options = dict(optimizer=name, non_finite_gradient=policy, accumulate=accumulate, global_clipnorm=1.0, learning_rate=0.5)
+    rules = [optimizer(**options), optimizer(**options)]
+    start = np.random.default_rng(2).normal(size=(6, 3))
+    embeddings = [keras.Variable(start, dtype="float64") for _ in rules]
+    embeddings[0].looked_up = True  # the other is not: it is updated whole
+    others = [keras.Variable(np.ones(2), dtype="float64") for _ in rules]
+    for rule, *weights in zip(rules, embeddings, others):
+        rule.build(weights)
+    random = np.random.default_rng(3)
+    for number, ids in enumerate([[0, 2, 0], [1, 1, 1], [2, 0, 2], [4, 4, 0], [0, 1, 2], [5, 3, 5], [0, 1, 5], [3, 2, 4], [2, 2, 1], [0, 5, 3]]):
+        values = random.normal(size=(3, 3)) * (3.0, 0.02)[number % 2]
+        values[0, 0] = np.nan if number == 4 and policy == "shrink" else values[0, 0]
+        slices = tf.IndexedSlices(tf.constant(values), tf.constant(ids), tf.constant([6, 3]))
+        gradient = tf.convert_to_tensor(slices) if number == 6 else slices
+        other = tf.constant(random.normal(size=2))
+        rules[0].apply([gradient, other], [embeddings[0], others[0]])
+        rules[1].apply([tf.convert_to_tensor(slices), other], [embeddings[1], others[1]])
+        assert float(rules[0].gradient_norm) == pytest.approx(float(rules[1].gradient_norm), rel=1e-6, nan_ok=True)
+        for one, another in zip(embeddings[:1] + others[:1], embeddings[1:] + others[1:]):
+            np.testing.assert_allclose(one.numpy(), another.numpy(), rtol=0, atol=1e-12)
+
+
 def test_adam():
     rule = optimizer(optimizer="adam", learning_rate=2.0**-7, beta_1=0.8, beta_2=0.95, epsilon=1e-8, global_clipnorm=1.0)
     follow(rule, optimizers.Adam(learning_rate=2.0**-7, beta_1=0.8, beta_2=0.95, epsilon=1e-8, clip=1.0))
