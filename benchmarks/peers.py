@@ -175,7 +175,8 @@ def search(started, beam, batch, rounds):
         worker("search", beam_size=beam, batch_size=batch, repeats=0, warm_up=2)
     for _ in range(rounds):
         for name, worker in started.items():
-            seconds = worker("search", beam_size=beam, batch_size=batch, repeats=turns, warm_up=1)  # the others had the caches
+            worker("search", beam_size=beam, batch_size=1, repeats=0, warm_up=1)  # the others had the caches
+            seconds = worker("search", beam_size=beam, batch_size=batch, repeats=turns, warm_up=0)
             rates[name].append(batch * turns / sum(seconds))
     return rates
 
