@@ -168,16 +168,16 @@ def train(started, rounds, updates):
 
 
 def search(started, beam, batch, rounds):
-    """{name: sentences a second of every round}: a round is a batch of 64, or eight sentences one by one, of each."""
-    rates = {name: [] for name in started}
-    turns = max(1, 8 // batch)
-    for worker in started.values():
-        worker("search", beam_size=beam, batch_size=batch, repeats=0, warm_up=2)
+    """{name: sentences a second of every round}: a round is half a second of searches of each, but one at least."""
+    rates, turns = {name: [] for name in started}, {}
+    for name, worker in started.items():
+        (seconds,) = worker("search", beam_size=beam, batch_size=batch, repeats=1, warm_up=2)
+        turns[name] = max(1, round(0.5 / seconds))
     for _ in range(rounds):
         for name, worker in started.items():
-            worker("search", beam_size=beam, batch_size=1, repeats=0, warm_up=1)  # the others had the caches
-            seconds = worker("search", beam_size=beam, batch_size=batch, repeats=turns, warm_up=0)
-            rates[name].append(batch * turns / sum(seconds))
+            warm_up = int(turns[name] > 1)  # the others had the caches; a long search does not notice
+            seconds = worker("search", beam_size=beam, batch_size=batch, repeats=turns[name], warm_up=warm_up)
+            rates[name].append(batch * len(seconds) / sum(seconds))
     return rates
 
 

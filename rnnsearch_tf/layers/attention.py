@@ -115,10 +115,11 @@ def alignment_hidden(query, projected_annotations):
     if query.shape[1] == 1:
         return tf.tanh(query[:, :, tf.newaxis] + projected_annotations[:, tf.newaxis])
     # A sum that broadcasts both sides is slow on a CPU: the query is repeated, and only the annotations are broadcast.
-    batch_size, length, size = tf.unstack(tf.shape(projected_annotations))
+    batch_size, places, size = tf.unstack(tf.shape(query))
+    length = tf.shape(projected_annotations)[1]
     repeated = tf.tile(query, [1, 1, length])  # [B, K, J n']
     hidden = tf.tanh(repeated + tf.reshape(projected_annotations, [batch_size, 1, length * size]))
-    return tf.reshape(hidden, [batch_size, -1, length, query.shape[-1]])
+    return tf.reshape(hidden, [batch_size, places, length, query.shape[-1]])
 
 
 def masked_softmax(energies, mask):

@@ -1,8 +1,9 @@
 """The update rules, as TensorFlow's fused operations: one pass over each weight.
 
 Keras's own rules give the same numbers in many passes, and 80 million weights are bound by
-memory. Of those that are embeddings a batch uses few rows, and Adadelta updates only these. What is added: the norm of the gradient is kept for the log, and a gradient that is
-not finite is handled as ``training.non_finite_gradient`` says.
+memory. Half of them may be embeddings, of which a batch uses few rows: Adadelta, whose other rows do
+not move, leaves those alone. What is added: the norm of the gradient is kept for the log, and a
+gradient that is not finite is handled as ``training.non_finite_gradient`` says.
 """
 
 import tensorflow as tf

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from rnnsearch_tf.config import SearchConfig
+from rnnsearch_tf.search.graphs import search_graph
 from tiny_rnnsearch import PAIRS, SOURCE_SIZE, TARGET_SIZE, batch, padded
 from tiny_systems import READ_THE_SOURCE, SYSTEMS, tiny_system, with_hypotheses
 
@@ -45,6 +47,13 @@ def test_float32_losses_alone_or_in_a_batch(name):
     together, _ = model.token_losses(batch(extra_source=2, extra_target=3), label_smoothing=0.1)
     alone = [model.token_losses(batch([pair]), label_smoothing=0.1)[0] for pair in PAIRS]
     np.testing.assert_allclose(together, tf.concat(alone, axis=0), rtol=0, atol=1e-5)
+
+
+@each_system
+def test_no_sentence_has_no_answer(name):
+    """A batch of nothing, as a server may be sent one, goes through a search of every system."""
+    search = search_graph(tiny_case(name, "float32"), SearchConfig(beam_size=2, nbest=2))
+    assert search(tf.zeros([0, 3], tf.int32)).lengths.shape == (0, 2)
 
 
 @each_system
