@@ -11,12 +11,13 @@ second one at once.
 
 import logging
 import signal
-import threading
+import time
 
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.serving import flags
 
 GRACE = 30  # seconds for requests on their way when it is told to end
+LOOK = 0.1  # seconds between looks whether it was told
 
 
 def arguments(parser):
@@ -25,7 +26,7 @@ def arguments(parser):
 
 def run(arguments):
     chosen = flags.from_arguments(arguments)
-    ended = _when_told()
+    told = _told_to_end()
     log = logging.getLogger("rnnsearch_tf")
     log.setLevel(logging.INFO)
     import_tensorflow()
@@ -36,17 +37,22 @@ def run(arguments):
     for interface, port in (("gRPC", server.grpc_port), ("REST", server.rest_port)):
         if port is not None:
             log.info("%s on %s:%d", interface, chosen.host, port)
-    ended.wait()
+    while not told:
+        time.sleep(LOOK)
     log.info("stopping: requests on their way are finished first")
     server.stop(GRACE)
 
 
-def _when_told() -> threading.Event:
-    """An event that the first SIGTERM or SIGINT sets; the second ends the process."""
-    told = threading.Event()
+def _told_to_end() -> list:
+    """A list that the first SIGTERM or SIGINT is put into; the second ends the process.
+
+    Not a threading.Event: its lock may be held by the very code that the signal interrupts, and a signal that another
+    thread receives does not wake its wait.
+    """
+    told = []
 
     def end(number, frame):
-        told.set()
+        told.append(number)
         for again in (signal.SIGTERM, signal.SIGINT):
             signal.signal(again, signal.SIG_DFL)
 

@@ -2,7 +2,7 @@
 
 The logits of one batch are the largest thing in training (240 MB for 2,000 positions and
 30,000 words), so they are passed over as few times as can be. The softmax p is one operation,
-and the loss is read off it; p − 1[y] is written into p itself; label smoothing is two rank-one
+and the loss is read off it; p − 1[y] is one copy of it; label smoothing is two rank-one
 corrections. (TensorFlow's own operation for loss and gradient takes several times as long.)
 """
 
@@ -49,8 +49,7 @@ def softmax_loss(features, matrix, bias, target_ids, label_smoothing=0.0, transp
 
         def gradient(losses_gradient, _):
             places = tf.stack([tf.range(tf.size(target_ids)), target_ids], axis=1)
-            with tf.control_dependencies([nll]):  # nothing else reads p any more: it is overwritten, not copied
-                error = tf.tensor_scatter_nd_sub(probabilities, places, tf.ones_like(own))  # p − 1[y]
+            error = tf.tensor_scatter_nd_sub(probabilities, places, tf.ones_like(own))  # p − 1[y]
             scale = losses_gradient[:, tf.newaxis]
             scaled = features * scale
             features_gradient = product(error, matrix, dtype, transpose_right=not transpose)
