@@ -4,7 +4,7 @@
 
 Each peer is installed with pip into an environment of its own (--environments), which is kept; one that cannot be
 installed is said so. OpenNMT-tf needs Python 3.8 to 3.10, looked for on the PATH. Every system is a process that waits
-for its turn: a round is some updates, or one search, of each, and a ratio is the median of those of the rounds.
+for its turn: a round is some updates of each, or half a second of searches, and a ratio is the median of those of the rounds.
 
 All read the same batches. PAPER: 25 tokens in every sentence. SMALL: lengths as short captions have them, in random
 batches and in buckets of like length (of which Joey NMT has none: it is left out there); with --text the ids and lengths

@@ -127,5 +127,3 @@ def with_lengths(size, source_length=None, target_length=None, batch_size=None):
     """The Size with other batches, where given."""
     changes = dict(source_length=source_length, target_length=target_length, batch_size=batch_size)
     return size._replace(**{name: value for name, value in changes.items() if value})
-
-

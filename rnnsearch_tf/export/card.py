@@ -31,4 +31,3 @@ def write_card(folder, runs, profile, size, compared, cost) -> None:
     ]
     lines = [trained or "# Model card", "", "## Export", "", *(f"- {row}" for row in rows), ""]
     (pathlib.Path(folder) / "model_card.md").write_text("\n".join(lines), encoding="utf-8")
-

@@ -265,4 +265,3 @@ def _run_backward(outer, forward, memory, weights, dtype):
     deltas, query_deltas = (array.stack() for array in results)
     projected_gradient = v_a * (energy_sum[..., tf.newaxis] - square_sum)
     return deltas, query_deltas, state_gradient, projected_gradient, v_a_gradient
-

@@ -155,4 +155,3 @@ def _per_network_gradient(inputs, deltas, dtype):
         tf.reshape(tf.transpose(x, [1, 0, 2, 3]), [x.shape[1], -1, x.shape[-1]]) for x in (inputs, deltas)
     )
     return batched_product(inputs, deltas, dtype, transpose_left=True)
-

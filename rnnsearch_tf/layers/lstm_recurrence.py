@@ -91,4 +91,3 @@ def _run_backward(outer, forward, real, U, p, dtype):
     first = (steps - 1, zeros, zeros, tf.TensorArray(zeros.dtype, steps))
     _, state_gradient, cell_gradient, deltas = tf.while_loop(lambda t, *_: t >= 0, step, first, parallel_iterations=1)
     return deltas.stack(), state_gradient, cell_gradient
-

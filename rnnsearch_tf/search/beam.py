@@ -201,12 +201,10 @@ def _start(state, batch_size, rules) -> Beam:
 
 def _shapes(beam: Beam) -> Beam:
     """Shapes of a beam in a loop in which b and k vary."""
-    by_place = tf.TensorShape([None, None])
-    return Beam(
-        *(beam.time.shape, tf.TensorShape([None, None]), state_shapes(beam.state)),
-        *(by_place, Finished(*[by_place] * len(Finished._fields)), tf.TensorShape([None])),
-        History(*(tf.TensorShape(None) for _ in beam.history)),
-    )
+    some, table = tf.TensorShape([None]), tf.TensorShape([None, None])
+    finished = Finished(*(table for _ in beam.finished))
+    history = History(*(tf.TensorShape(None) for _ in beam.history))
+    return Beam(beam.time.shape, table, state_shapes(beam.state), table, finished, some, history)
 
 
 def _advance_all(sentences: Sentences, beam: Beam, step, rules: Rules):

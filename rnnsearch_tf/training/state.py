@@ -9,9 +9,13 @@ import dataclasses
 import json
 import os
 import pathlib
+import warnings
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.errors import UserError
+
+OTHER_OPTIMIZER = "Skipping variable loading for optimizer"
+"""What Keras warns of when the saved optimizer has another number of variables."""
 
 
 @dataclasses.dataclass
@@ -55,7 +59,7 @@ def load_state(folder):
     """(model, TrainingState) as saved last; the model is compiled.
 
     Raises:
-        UserError: nothing is saved there, or it is damaged.
+        UserError: nothing is saved there, it is damaged, or its optimizer is that of another version.
     """
     path = pathlib.Path(folder) / "state.json"
     if not path.exists():
@@ -63,7 +67,14 @@ def load_state(folder):
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         model_path = path.parent / values.pop("model")
-        return keras.models.load_model(model_path), TrainingState(**values)
+        with warnings.catch_warnings():  # Keras would go on with a fresh optimizer
+            warnings.filterwarnings("error", message=OTHER_OPTIMIZER)
+            return keras.models.load_model(model_path), TrainingState(**values)
     except (ValueError, TypeError, KeyError, OSError) as error:
+        if OTHER_OPTIMIZER in str(error):
+            raise UserError(
+                f"{model_path}: expected an optimizer of this version, got one that keeps other numbers; resume with the version "
+                "that began the training, or begin anew in another folder"
+            ) from None
         reason = " ".join(str(error).split())[:200]
         raise UserError(f"{path}: expected a saved training, got a damaged one ({reason})") from None

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 import tensorflow as tf
+from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.models import RNNSearch, TranslationLoss
@@ -74,6 +75,18 @@ def test_it_learns():
     assert history["perplexity"][-1] == pytest.approx(np.exp(history["loss"][-1]), rel=1e-4)
     assert set(history) == {"loss", "perplexity", "target_tokens_per_second", "gradient_norm"}
     assert history["target_tokens_per_second"][-1] > 0
+
+
+def test_an_optimizer_of_keras_gives_the_numbers_of_ours():
+    """Keras's own Adam, compiled by a user in a notebook, takes the embeddings' gradients as matrices."""
+    ours, theirs = tiny_model("float64"), tiny_model("float64")
+    rule = dict(learning_rate=0.01, beta_1=0.875, beta_2=0.9921875, epsilon=1e-6, global_clipnorm=1.0)  # betas that float32, of Keras, has exactly
+    compiled(ours, optimizer="adam", **rule)
+    theirs.compile(keras.optimizers.Adam(**rule), loss=ours.loss)
+    norms = [model.fit(dataset([PAIRS] * 3), verbose=0).history["gradient_norm"] for model in (ours, theirs)]
+    np.testing.assert_allclose(*norms, rtol=1e-6)
+    for one, other in zip(ours.trainable_variables, theirs.trainable_variables):
+        np.testing.assert_allclose(np.array(one), np.array(other), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("policy", ("error", "skip"))

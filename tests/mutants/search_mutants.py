@@ -4,7 +4,7 @@ from mutants import Mutant
 
 BEAM, CANDIDATES, LIMITS = "search/test_beam.py", "search/test_candidates.py", "search/test_limits.py"
 DRAWN, UNKNOWN, GRAPH = "search/test_sampling_and_scoring.py", "search/test_unknown_and_retry.py", "search/test_search_graph.py"
-KEPT = "model/test_kept.py"
+KEPT, EVERY = "model/test_kept.py", "invariances/test_system_invariances.py"
 
 SEARCH = [
     Mutant("search/beam.py", "the end symbol allowed one step too early", "(beam.time < sentences.minimum)",
@@ -48,6 +48,8 @@ SEARCH = [
            (f"{BEAM}::test_exhaustive_beam_is_brute_force", f"{BEAM}::test_coverage_changes_the_order")),
     Mutant("search/beam.py", "attention beyond one makes up for words left out", "axis=2), 1e-9, 1.0)", "axis=2), 1e-9, 1e9)",
            (f"{BEAM}::test_exhaustive_beam_is_brute_force", f"{BEAM}::test_coverage_changes_the_order")),
+    Mutant("search/beam.py", "no step for no sentence", "(beam.time == 0) | (tf.size(sentences.rows) > 0)", "tf.size(sentences.rows) > 0",
+           (f"{EVERY}::test_no_sentence_has_no_answer",)),
     Mutant("search/graphs.py", "weights read at every word", 'return getattr(model, "weights_kept", contextlib.nullcontext)()',
            "return contextlib.nullcontext()", (f"{KEPT}::test_a_loop_reads_no_weights",)),
     Mutant("layers/kept.py", "weights cast at every word", "return kept.get(values, lambda: tf.cast(values, dtype))",

@@ -25,6 +25,8 @@ TRAINING = [
            (f"{SCHEDULE}::test_the_limit_that_is_further_along_counts",)),
     Mutant("training/callbacks.py", "the cosine goes round", "math.cos(math.pi * progress", "math.cos(2 * math.pi * progress",
            (f"{SCHEDULE}::test_cosine_by_updates_counts_accumulated_batches_once",)),
+    Mutant("training/state.py", "the averages of another version are forgotten", 'warnings.filterwarnings("error"', 'warnings.filterwarnings("ignore"',
+           (f"{DRIVER}::test_an_optimizer_of_another_version_is_an_error",)),
     Mutant("training/state.py", "a damaged state escapes", "(ValueError, TypeError, KeyError, OSError)", "(ZeroDivisionError,)",
            (f"{DRIVER}::test_a_damaged_state_is_an_error",)),
     Mutant("training/tensorboard.py", "no attention images", 'f"attention/{number}"', 'f"picture/{number}"',

@@ -13,6 +13,7 @@ from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.training import development
 from rnnsearch_tf.training.run import train
+from rnnsearch_tf.training.optimizers import Adadelta
 from rnnsearch_tf.training.state import load_state
 
 TINY = [
@@ -144,6 +145,16 @@ def test_a_damaged_state_is_an_error(tmp_path):
     model.write_bytes(model.read_bytes()[:100])
     with pytest.raises(UserError, match="expected a saved training, got a damaged one"):
         train(config(), tmp_path, resume=True)
+
+
+def test_an_optimizer_of_another_version_is_an_error(tmp_path, monkeypatch):
+    """Keras alone would warn and forget the averages of the gradients."""
+    options = ("training.maximum_updates=1", "training.optimizer=adadelta")
+    with monkeypatch.context() as earlier:
+        earlier.setattr(Adadelta, "updates_rows", False)  # it had no count of the updates that rows have faded in
+        train(config(*options), tmp_path)
+    with pytest.raises(UserError, match="expected an optimizer of this version, got one that keeps other numbers"):
+        train(config(*options), tmp_path, resume=True)
 
 
 def test_a_gradient_that_is_not_finite_stops_with_a_message(tmp_path):
