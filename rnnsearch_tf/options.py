@@ -251,6 +251,15 @@ class SearchConfig:
         False, "each unknown word becomes the most attended source word, or its translation in the lexicon"
     )
     lexicon: str | None = option(None, "file of `source-word target-word` lines for replace_unknown")
+    shortlist: str | None = option(
+        None, "file of `source-word target-word probability` lines, as `rnnsearch shortlist` writes it: every sentence is searched among "
+        "the likely translations of its words and the frequent words alone (Jean et al. 2015), which is faster and may cost BLEU; "
+        "log-probabilities are then those of a softmax over these words"
+    )
+    shortlist_frequent: int = option(
+        1_000, "under shortlist, the first so many words of the target vocabulary are always allowed", unit="words", minimum=0
+    )
+    shortlist_translations: int = option(20, "under shortlist, likely translations of each source word", unit="words", minimum=1)
     batch_size: int = option(64, "sentences translated at once", unit="sentences", minimum=1)
 
 

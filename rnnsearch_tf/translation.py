@@ -16,6 +16,7 @@ from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.run_folder import check_run
 from rnnsearch_tf.search.graphs import force_graph, sample_graph, search_graph
 from rnnsearch_tf.search.retry import search_until_finished
+from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
 from rnnsearch_tf.text.pipeline import load_text
 
@@ -113,6 +114,7 @@ class Translator:
         self.maximum_lengths = {side: OVERLONG * getattr(config.data, f"maximum_{side}_length") for side in ("source", "target")}
         self._sources, self._target = [_TracedText(text) for text in self.source_texts], _TracedText(target_text)
         self._lexicons = {}  # by path
+        self._shortlists = {}  # by path and sizes
         self._graphs = {}  # one traced function for each kind of work and search configuration
 
     @classmethod
@@ -158,6 +160,7 @@ class Translator:
         """
         config = self.search_config(**search)
         lexicon = self._lexicon(config.lexicon) if config.replace_unknown and config.lexicon else None
+        self.shortlist(config)  # so that a bad file is an error before anything is done
         results = [_nothing() for _ in texts]
         for batch in self._batches(texts, config.batch_size):
             for source, translation in zip(batch, self._translate_batch(batch, config, lexicon)):
@@ -266,13 +269,22 @@ class Translator:
             self._lexicons[path] = Lexicon.load(path)
         return self._lexicons[path]
 
-    def _graph(self, build, config=None):
+    def shortlist(self, config):
+        """The Shortlist that a search section names, or None; read once."""
+        if config.shortlist is None:
+            return None
+        key = config.shortlist, config.shortlist_frequent, config.shortlist_translations
+        if key not in self._shortlists:
+            self._shortlists[key] = Shortlist.load(*key, self.source_text.vocabulary, self.target_text.vocabulary)
+        return self._shortlists[key]
+
+    def _graph(self, build, config=None, *more):
         """The traced function for one kind of work under one search configuration; made once."""
         if config is not None:  # what the graph does not depend on must not make a new one
             config = dataclasses.replace(config, batch_size=1, lexicon=None, replace_unknown=False)
         key = (build, config)
         if key not in self._graphs:
-            self._graphs[key] = build(self.model, config, len(self.source_texts))
+            self._graphs[key] = build(self.model, config, len(self.source_texts), *more)
         return self._graphs[key]
 
     def _encode(self, texts, tokenized=False) -> list:
@@ -295,10 +307,13 @@ class Translator:
         again, more widely; greedy search (beam 1) has nothing to widen.
         """
         if config.shrinking_beam and config.search_again and config.beam_size > 1:
-            search = lambda rows, config: self._graph(search_graph, config)(_source_ids([batch[k] for k in rows]))  # noqa: E731
+            search = lambda rows, config: self._search_graph(config)(_source_ids([batch[k] for k in rows]))  # noqa: E731
             return search_until_finished(search, config, len(batch))
-        result = self._graph(search_graph, config)(_source_ids(batch))
+        result = self._search_graph(config)(_source_ids(batch))
         return type(result)(*(value.numpy() for value in result))
+
+    def _search_graph(self, config):
+        return self._graph(search_graph, config, self.shortlist(config))
 
     def _translate_batch(self, batch, config, lexicon) -> list:
         result = self._search(batch, config)

@@ -8,6 +8,8 @@ Translations are detokenized and compared with the reference as it stands.
 --tokenized adds BLEU as the papers have it: of tokens, the reference tokenized
 by the model's own rules (Moses rules if the model uses subwords). A lower-cased
 model's tokens are lower-cased, and the signature then says case:lc.
+
+With --shortlist all is translated a second time, among all words: what the shortlist costs in BLEU.
 """
 
 import json
@@ -51,6 +53,9 @@ def run(arguments):
         with Output(arguments.translations) as output:
             output.write(translation.text for translation in translations)
     report = evaluation_report(translator, sources, translations, references, arguments)
+    if translator.search_config(**changes).shortlist:
+        among_all = translator.translate(sources, **changes | {"shortlist": None})
+        report["without_shortlist"] = _scores(translator, among_all, references, range(len(references)), arguments)
     with Output(arguments.output) as output:
         output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else table(report))
 
@@ -95,14 +100,26 @@ def _scores(translator, translations, references, chosen, arguments) -> dict:
     return fields
 
 
+TITLES = {
+    "all": "all sentences",
+    "without_unknown_words": "sentences without unknown words",
+    "without_shortlist": "all sentences, searched among all words",
+}
+
+
 def table(report):
     """The lines a person reads."""
-    for name, title in (("all", "all sentences"), ("without_unknown_words", "sentences without unknown words")):
+    for name, title in TITLES.items():
+        if name not in report:
+            continue
         scores = report[name]
         yield f"{title}: {scores['sentences']}"
         for key, label in (("bleu", "BLEU"), ("chrf", "chrF2"), ("tokenized_bleu", "BLEU, tokenized")):
             if key in scores:
                 yield f"  {label:<16}{scores[key]['score']:6.2f}  {scores[key]['signature']}"
+    if "without_shortlist" in report:
+        with_it, without = (report[name]["bleu"]["score"] for name in ("all", "without_shortlist"))
+        yield f"cost of the shortlist: {without - with_it:.2f} BLEU"
     if "by_length" in report:
         yield "source tokens  sentences    BLEU   chrF2"
         for bucket in report["by_length"]:

@@ -29,6 +29,7 @@ VERBS = {
     "align": "word alignments of sentence pairs",
     "aer": "error rate of alignments against links made by hand",
     "plot-attention": "pictures of the alignments (Figure 3)",
+    "shortlist": "likely translations of every word, for a faster search",
     "sample": "draw translations at random from the model",
     "export": "a SavedModel for TensorFlow Serving, text in and text out",
     "serve": "answer over gRPC and REST, as tensorflow_model_server does",

@@ -18,6 +18,9 @@ SEARCH_FLAGS = {
     "--length-penalty": "length_penalty",
     "--coverage-penalty": "coverage_penalty",
     "--lexicon": "lexicon",
+    "--shortlist": "shortlist",
+    "--shortlist-frequent": "shortlist_frequent",
+    "--shortlist-translations": "shortlist_translations",
     "--batch-size": "batch_size",
 }
 """Flags that take a value, and the search option each of them sets."""
@@ -44,7 +47,7 @@ def add_pairs_at_once(parser):
 def add_search(parser):
     """The options of beam search that differ for one call; what each means is said in config.py only."""
     for flag, name in SEARCH_FLAGS.items():
-        metavar = {"length_penalty": "A", "coverage_penalty": "B", "lexicon": "F"}.get(name, "N")
+        metavar = {"length_penalty": "A", "coverage_penalty": "B", "lexicon": "F", "shortlist": "F"}.get(name, "N")
         parser.add_argument(flag, metavar=metavar, help=f"{MEANINGS[name]} (default: the run's search.{name})".replace("%", "%%"))
     parser.add_argument("--no-unknown", action="store_true", help="never produce the unknown word")
     parser.add_argument("--replace-unknown", action="store_true", help=MEANINGS["replace_unknown"])
@@ -68,7 +71,7 @@ def search_changes(arguments) -> dict:
 
 def option_value(name, text, flag):
     """The text of a flag as the value of a configuration option, checked as there."""
-    if name == "search.lexicon":
+    if name in ("search.lexicon", "search.shortlist"):
         return text
     try:
         value = yaml.safe_load(text)

@@ -16,14 +16,14 @@ def write_card(folder, runs, profile, size, compared, cost) -> None:
         profile: Profile.
         size: bytes of the stored weights.
         compared: answers that were compared with the Python model's.
-        cost: sentence on reduced storage, or None.
+        cost: sentence on what the export's shortcuts cost, or None.
     """
     cards = [pathlib.Path(run) / "model_card.md" for run in runs]
     trained = "\n\n".join(card.read_text(encoding="utf-8").rstrip() for card in cards if card.exists())
     rows = [
         f"signatures: {', '.join(profile.signatures)}; inputs and outputs are those of the project's export/contract.json",
         f"weights: {size:,} bytes, {profile.weights}; computed in {profile.precision}",
-        *([f"cost of storage: {cost}"] if cost else []),
+        *([f"what it costs: {cost}"] if cost else []),
         "options: all of them in profile.yaml beside this page",
         f"checked before it was published: {compared} answers of a fresh session equal to the Python model's",
         f"made with rnnsearch_tf {__version__}, tensorflow {tf.__version__}; needs a server with tensorflow_text's operations "

@@ -1,4 +1,4 @@
-"""What storing weights in fewer bits costs, measured on the development text of the run."""
+"""What an export's shortcuts cost, weights in fewer bits and a shortlist, measured on the development text of the run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ SENTENCES = 200
 """Development sentences that are translated twice."""
 
 
-def cost_of_storage(translator, weights, profile) -> str | None:
+SHORTLIST = ("shortlist", "shortlist_frequent", "shortlist_translations")
+
+
+def cost_in_bleu(translator, weights, profile) -> str | None:
     """BLEU before and after; afterwards the Translator computes with the weights as they are stored.
 
     Args:
@@ -19,28 +22,30 @@ def cost_of_storage(translator, weights, profile) -> str | None:
         profile: Profile.
 
     Returns:
-        A sentence with both figures, or saying why there are none; None where nothing is lost (float32).
+        A sentence with both figures, or saying why there are none; None where nothing is lost (float32, no shortlist).
     """
-    if profile.weights == "float32":
+    shortcuts = [f"{profile.weights} weights"] if profile.weights != "float32" else []
+    shortcuts += ["a shortlist"] if profile.search.shortlist else []
+    if not shortcuts:
         return None
     try:
         pairs = list(Pairs.from_config(translator.config, "development"))[:SENTENCES]
     except (UserError, OSError):
         pairs = []
-    before = _bleu(translator, pairs) if pairs else None
+    before = _bleu(translator, pairs, shortlist=None) if pairs else None
     widened = weights.tensors()
     for variable in translator.model.trainable_variables:
         variable.assign(widened[id(variable)])
+    what = " and ".join(shortcuts)
     if before is None:
-        return f"{profile.weights} weights; their cost in BLEU was not measured: the run's development text is not here"
-    after = _bleu(translator, pairs)
+        return f"{what}; the cost in BLEU was not measured: the run's development text is not here"
+    after = _bleu(translator, pairs, **{name: getattr(profile.search, name) for name in SHORTLIST})
     return (
-        f"{profile.weights} weights: BLEU {after.score:.2f}, with float32 weights {before.score:.2f}, "
-        f"on {len(pairs)} development sentences ({after.signature})"
+        f"{what}: BLEU {after.score:.2f}, without {before.score:.2f}, on {len(pairs)} development sentences ({after.signature})"
     )
 
 
-def _bleu(translator, pairs):
+def _bleu(translator, pairs, **search):
     sources, references = (list(side) for side in zip(*pairs))
-    translations = [translation.text for translation in translator.translate(sources)]
+    translations = [translation.text for translation in translator.translate(sources, **search)]
     return bleu(translations, references, lowercase=translator.config.target.lowercase)

@@ -19,8 +19,7 @@ from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
 from rnnsearch_tf.export.weights import StoredWeights
 from rnnsearch_tf.layers.base import stand_ins
 from rnnsearch_tf.layers.kept import weights_kept
-from rnnsearch_tf.search.beam import beam_search
-from rnnsearch_tf.search.interface import beam_step
+from rnnsearch_tf.search.graphs import search_model
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import force
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
@@ -53,6 +52,7 @@ class Served(tf.Module):
         self.target_text = translator.target_text
         search = profile.search
         self.lexicon = Lexicon.load(search.lexicon) if search.replace_unknown and search.lexicon else None
+        self.shortlist = translator.shortlist(search)
         self._answers = _Answers(self, translator.model, profile)
 
     def signatures(self, names) -> dict:
@@ -105,6 +105,7 @@ class _Answers:
         self.source_texts = list(served.source_texts)
         self.target_text = served.target_text
         self.lexicon = served.lexicon
+        self.shortlist = served.shortlist
         self.model = model
         self.profile = profile
 
@@ -176,8 +177,7 @@ class _Answers:
         """(Sentences, BeamResult, tokens of all B·N translations, ragged [B·N, None])."""
         search = self.profile.search
         source = _read(self.source_texts, text, self.profile.maximum_source_length)
-        state, memory = self.model.start(source.ids)
-        result = beam_search(state, memory, beam_step(self.model), source.lengths, dataclasses.replace(search, nbest=nbest))
+        result = search_model(self.model, source.ids, source.lengths, dataclasses.replace(search, nbest=nbest), self.shortlist)
         rows = tf.repeat(tf.range(tf.size(source.lengths)), nbest)  # each source stands beside all its translations: [B·N]
         ids = tf.where(_wordless(source)[:, tf.newaxis, tf.newaxis], PAD_ID, result.ids)
         tokens = self.target_text.tokens(_flat(ids, rows))

@@ -21,7 +21,7 @@ from rnnsearch_tf.export.card import write_card
 from rnnsearch_tf.export.check import check_export
 from rnnsearch_tf.export.operations import check_operations
 from rnnsearch_tf.export.profile import load_profile, save_profile
-from rnnsearch_tf.export.quality import cost_of_storage
+from rnnsearch_tf.export.quality import cost_in_bleu
 from rnnsearch_tf.export.signatures import INPUTS, Served
 from rnnsearch_tf.export.warmup import sentences_of, write_warmup
 from rnnsearch_tf.run_folder import check_run
@@ -36,7 +36,7 @@ class Exported:
         folder: path of the version, ``OUTPUT/N``.
         bytes: of its stored weights.
         compared: answers that were compared with the Python model's.
-        cost: sentence on what reduced storage costs in BLEU; None for float32.
+        cost: sentence on what weights in fewer bits and a shortlist cost in BLEU; None where there is neither.
     """
 
     folder: pathlib.Path
@@ -68,7 +68,7 @@ def export(runs, output, version=None, profile=None, overrides=(), combine="prob
     translator.maximum_lengths = {"source": profile.maximum_source_length, "target": profile.maximum_target_length}
     translator.search_config(**dataclasses.asdict(profile.search))  # refuses what the model cannot do
     served = Served(translator, profile)
-    cost = cost_of_storage(translator, served.weights, profile)
+    cost = cost_in_bleu(translator, served.weights, profile)
     sentences = sentences_of(translator.source_text)
     with _beside(target) as folder:
         tf.saved_model.save(served, str(folder), signatures=served.signatures(profile.signatures))

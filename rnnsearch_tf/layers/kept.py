@@ -16,12 +16,17 @@ class _Kept:
     def __init__(self, graph):
         self.graph, self._values = graph, {}
 
-    def get(self, of, make):
-        """make(), called once for each object ``of``, in the surrounding graph."""
-        if id(of) not in self._values:
+    def get(self, what, of, make):
+        """make(), called once for each object ``of`` and what is made of it, in the surrounding graph."""
+        key = what, id(of)
+        if key not in self._values:
             with self.graph.as_default():
-                self._values[id(of)] = of, make()  # the object is kept too, so that nothing else gets its id
-        return self._values[id(of)][1]
+                self._values[key] = of, make()  # the object is kept too, so that nothing else gets its id
+        return self._values[key][1]
+
+    def has(self, values):
+        """Whether the tensor is of the surrounding graph."""
+        return getattr(values, "graph", None) is self.graph
 
 
 @contextlib.contextmanager
@@ -42,12 +47,20 @@ def keeping():
 def read(variable):
     """The value of a variable."""
     kept = _KEPT.get()
-    return tf.convert_to_tensor(variable) if kept is None else kept.get(variable, lambda: tf.convert_to_tensor(variable))
+    return tf.convert_to_tensor(variable) if kept is None else kept.get("value", variable, lambda: tf.convert_to_tensor(variable))
 
 
 def cast(values, dtype):
     """The tensor in ``dtype``; one from outside a loop is cast outside."""
     kept = _KEPT.get()
-    if kept is None or values.dtype == dtype or getattr(values, "graph", None) is not kept.graph:
+    if kept is None or values.dtype == dtype or not kept.has(values):
         return tf.cast(values, dtype)
-    return kept.get(values, lambda: tf.cast(values, dtype))
+    return kept.get("cast", values, lambda: tf.cast(values, dtype))
+
+
+def gather(values, indices, axis=0):
+    """``tf.gather``; of a tensor from outside a loop it is done outside, once."""
+    kept = _KEPT.get()
+    if kept is None or not (kept.has(values) and kept.has(indices)):
+        return tf.gather(values, indices, axis=axis)
+    return kept.get(("gather", id(indices)), values, lambda: tf.gather(values, indices, axis=axis))

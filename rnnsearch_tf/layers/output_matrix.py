@@ -1,8 +1,14 @@
-"""The output matrix: from the last features of a position to the logits of the vocabulary's words."""
+"""The output matrix: from the last features of a position to the logits of the vocabulary's words, or of some of them."""
+
+import contextlib
+import contextvars
+
+import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.initializers import initializer
+from rnnsearch_tf.layers.kept import gather
 from rnnsearch_tf.layers.product import product
 
 
@@ -56,6 +62,29 @@ class OutputMatrix(PaperLayer):
 
 def word_logits(features, layer, output_matrix=None):
     """Logits of a layer that has W_o and b_softmax, or of a tied one with the embedding [V, l] given."""
-    matrix = tensor(layer.W_o) if output_matrix is None else output_matrix
     tied = output_matrix is not None
-    return product(features, matrix, layer.product_dtype, transpose_right=tied, bias=tensor(layer.b_softmax))
+    matrix, bias = output_matrix if tied else tensor(layer.W_o), tensor(layer.b_softmax)
+    if _ONLY.get() is None:
+        return product(features, matrix, layer.product_dtype, transpose_right=tied, bias=bias)
+    words, biases = _ONLY.get()
+    logits = product(features, gather(matrix, words, axis=0 if tied else 1), layer.product_dtype, transpose_right=tied)
+    biases = tf.cast(biases, logits.dtype)
+    return logits + (biases if bias is None else biases + gather(bias, words))[:, tf.newaxis]
+
+
+_ONLY = contextvars.ContextVar("only", default=None)
+
+
+@contextlib.contextmanager
+def only_words(words, biases):
+    """Inside, logits are those of some words alone: [B, K, S] in place of [B, K, V].
+
+    Args:
+        words: int32 [S], their ids.
+        biases: float [B, S], added to the logits of each sentence: what is very negative rules a word out.
+    """
+    token = _ONLY.set((words, biases))
+    try:
+        yield
+    finally:
+        _ONLY.reset(token)

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.kept import weights_kept
+from rnnsearch_tf.layers.output_matrix import only_words
 
 COMBINATIONS = ("probabilities", "log_probabilities")
 
@@ -34,6 +35,7 @@ class Ensemble:
     """
 
     weights_kept = staticmethod(weights_kept)
+    only_words = staticmethod(only_words)
 
     def __init__(self, models, combine="probabilities", readings=None):
         if combine not in COMBINATIONS:

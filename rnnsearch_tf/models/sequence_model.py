@@ -15,6 +15,7 @@ from rnnsearch_tf.layers.base import tensor
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds
 from rnnsearch_tf.layers.kept import weights_kept
+from rnnsearch_tf.layers.output_matrix import only_words
 from rnnsearch_tf.layers.softmax_loss import log_sum_exp, softmax_loss
 from rnnsearch_tf.models.translation_model import TranslationModel
 
@@ -51,6 +52,7 @@ class SequenceModel(TranslationModel):
     paper_initialization = "paper"  # what ``initialization: paper`` is in this system's paper
     embedding_bias = True  # whether an embedding has a bias, where the option biases has any
     weights_kept = staticmethod(weights_kept)  # for a graph of many steps, see layers/kept.py
+    only_words = staticmethod(only_words)  # for a search among some words, see search/shortlist.py
 
     def __init__(self, config, source_vocabulary_size, target_vocabulary_size, seed=0, **keywords):
         super().__init__(**keywords)

@@ -21,16 +21,31 @@ IDS = tf.TensorSpec([None, None], tf.int32)
 """Ids of any number of sentences of any length: one trace serves them all."""
 
 
-def search_graph(model, config: SearchConfig, sources=1):
+def search_graph(model, config: SearchConfig, sources=1, shortlist=None):
     """source_ids → BeamResult."""
 
     @tf.function(input_signature=[_source_ids(sources)])
     def search(source_ids):
         with _kept(model):
-            state, memory = model.start(source_ids)
-            return beam_search(state, memory, beam_step(model), _lengths(source_ids), config)
+            return search_model(model, source_ids, _lengths(source_ids), config, shortlist)
 
     return search
+
+
+def search_model(model, source_ids, source_lengths, config: SearchConfig, shortlist=None):
+    """Beam search of a batch, among all words or those that a :class:`~rnnsearch_tf.search.shortlist.Shortlist` allows."""
+    state, memory = model.start(source_ids)
+    if shortlist is None:
+        return beam_search(state, memory, beam_step(model), source_lengths, config)
+    words, biases = shortlist(tf.nest.flatten(source_ids)[0])
+
+    def step(previous_ids, state, memory):
+        memory, biases = memory
+        with model.only_words(words, biases):
+            return beam_step(model)(tf.gather(words, previous_ids), state, memory)
+
+    result = beam_search(state, (memory, biases), step, source_lengths, config)
+    return result._replace(ids=tf.gather(words, result.ids))
 
 
 def force_graph(model, _, sources=1):

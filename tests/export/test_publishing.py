@@ -78,7 +78,7 @@ def test_a_model_that_answers_otherwise_is_not_published(run_folder, tmp_path, m
         bias = translator.model.output_layer.b_softmax
         bias.assign(-bias)
 
-    monkeypatch.setattr(writer, "cost_of_storage", spoil)
+    monkeypatch.setattr(writer, "cost_in_bleu", spoil)
     with pytest.raises(UserError, match="expected the Python model's answer"):
         writer.export(run_folder, tmp_path / "served", overrides=LITTLE)
     assert versions(tmp_path / "served") == []

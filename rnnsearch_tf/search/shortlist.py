@@ -1,0 +1,89 @@
+"""A shortlist of target words for each sentence, so that search multiplies with fewer columns of the output matrix."""
+
+from __future__ import annotations
+
+import collections
+
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf.config import PAD_ID, SPECIAL_TOKENS
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.search.candidates import NO_HYPOTHESIS
+from rnnsearch_tf.text.lines import read_lines
+
+
+class Shortlist(tf.Module):
+    """The frequent words, and the likely translations of a sentence's words (Jean et al. 2015, section 3.3).
+
+    Departure: the words of all sentences of a batch share one product; those of other
+    sentences are then ruled out, so that a sentence's answer does not depend on its neighbours.
+
+    Args:
+        candidates: int32 array [source vocabulary, n], ids of the likely translations of each word; 0 where there are fewer.
+        frequent: the first so many words of the target vocabulary, special tokens not counted, are always allowed.
+        vocabulary_size: of the target.
+    """
+
+    def __init__(self, candidates, frequent, vocabulary_size):
+        super().__init__(name="shortlist")
+        self._candidates = tf.constant(candidates, tf.int32)
+        self._always = tf.range(vocabulary_size) < len(SPECIAL_TOKENS) + frequent  # [V]
+        self._size = vocabulary_size
+
+    @classmethod
+    def load(cls, path, frequent, translations, source_vocabulary, target_vocabulary) -> Shortlist:
+        """Read a file of `source-word target-word probability` lines, in any order; words unknown to a vocabulary are passed over.
+
+        Args:
+            path: UTF-8 text, plain or .gz; ``</s>`` as source word stands for any sentence.
+            frequent: as above.
+            translations: most of them a source word.
+            source_vocabulary, target_vocabulary: Vocabulary.
+
+        Raises:
+            UserError: the file cannot be read, or a line is something else; names file:line.
+        """
+        source, target = ({token: k for k, token in enumerate(v.tokens)} for v in (source_vocabulary, target_vocabulary))
+        source.pop(SPECIAL_TOKENS[PAD_ID])  # no word: how much of it a sentence has depends on its neighbours
+        likely = collections.defaultdict(list)
+        for number, line in enumerate(read_lines(path), start=1):
+            source_word, target_word, probability = _fields(line, f"{path}:{number}")
+            if source_word in source and target_word in target:
+                likely[source[source_word]].append((-probability, target[target_word]))
+        candidates = np.full([source_vocabulary.size, translations], PAD_ID, np.int32)
+        for word, found in likely.items():
+            best = [target_id for _, target_id in sorted(found)[:translations]]
+            candidates[word, : len(best)] = best
+        return cls(candidates, frequent, target_vocabulary.size)
+
+    def __call__(self, source_ids):
+        """The words that a batch may use.
+
+        Args:
+            source_ids: int32 [B, J], padded with 0.
+
+        Returns:
+            words: int32 [S], ascending, the special tokens first.
+            biases: float32 [B, S]: 0 where the sentence may use the word, NO_HYPOTHESIS where it may not.
+        """
+        candidates = tf.gather(self._candidates, source_ids)  # [B, J, n]
+        shape = tf.shape(candidates)
+        candidates = tf.reshape(candidates, [shape[0], shape[1] * shape[2]])
+        rows = tf.broadcast_to(tf.range(shape[0])[:, tf.newaxis], tf.shape(candidates))
+        counts = tf.scatter_nd(tf.stack([rows, candidates], axis=2), tf.ones_like(candidates), [shape[0], self._size])
+        allowed = (counts > 0) | self._always  # [B, V]
+        words = tf.cast(tf.where(tf.reduce_any(allowed, axis=0) | self._always)[:, 0], tf.int32)
+        return words, tf.where(tf.gather(allowed, words, axis=1), 0.0, NO_HYPOTHESIS)
+
+
+def _fields(line, where):
+    """(source word, target word, probability)."""
+    fields = line.split(" ")
+    try:
+        source, target, probability = *fields[:2], float(fields[2])
+        if len(fields) == 3 and source and target and 0 <= probability <= 1:
+            return source, target, probability
+    except (IndexError, ValueError):
+        pass
+    raise UserError(f"{where}: expected `source-word target-word probability`, got {line[:80]!r}; correct or remove the line")
