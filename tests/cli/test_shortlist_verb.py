@@ -32,7 +32,7 @@ def test_words_are_translated(rnnsearch, run_folder, text):
         assert 1 <= len(probabilities) <= 2 and probabilities == sorted(probabilities, reverse=True)
     best = {source: target for source, target, _ in reversed(rows)}
     assert best["we"] == "nous" and best["three"] == "trois" and best["green"].startswith("vert")
-    assert "</s>" in best  # for any sentence
+    assert "</s>" in best and "</s>" not in best.values()  # it stands for any sentence, and is no translation
 
 
 def test_a_translation_has_no_other_words(rnnsearch, run_folder, shortlist, text, tmp_path):

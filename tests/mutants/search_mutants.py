@@ -4,7 +4,7 @@ from mutants import Mutant
 
 BEAM, CANDIDATES, LIMITS = "search/test_beam.py", "search/test_candidates.py", "search/test_limits.py"
 DRAWN, UNKNOWN, GRAPH = "search/test_sampling_and_scoring.py", "search/test_unknown_and_retry.py", "search/test_search_graph.py"
-KEPT, EVERY = "model/test_kept.py", "invariances/test_system_invariances.py"
+KEPT, EVERY, SHORTLIST = "model/test_kept.py", "invariances/test_system_invariances.py", "search/test_shortlist.py"
 
 SEARCH = [
     Mutant("search/beam.py", "the end symbol allowed one step too early", "(beam.time < sentences.minimum)",
@@ -50,9 +50,23 @@ SEARCH = [
            (f"{BEAM}::test_exhaustive_beam_is_brute_force", f"{BEAM}::test_coverage_changes_the_order")),
     Mutant("search/beam.py", "no step for no sentence", "(beam.time == 0) | (tf.size(sentences.rows) > 0)", "tf.size(sentences.rows) > 0",
            (f"{EVERY}::test_no_sentence_has_no_answer",)),
+    Mutant("search/shortlist.py", "words of the neighbours", "tf.where(tf.gather(allowed, words, axis=1), 0.0, NO_HYPOTHESIS)",
+           "tf.zeros_like(tf.gather(allowed, words, axis=1), tf.float32)",
+           (f"{SHORTLIST}::test_the_neighbours_do_not_matter", f"{SHORTLIST}::test_it_is_a_search_with_the_other_words_forbidden")),
+    Mutant("search/shortlist.py", "padding has translations", "        source.pop(SPECIAL_TOKENS[PAD_ID])", "        source[SPECIAL_TOKENS[PAD_ID]]",
+           (f"{SHORTLIST}::test_a_file",)),
+    Mutant("search/shortlist.py", "the least likely first", "likely[source[source_word]].append((-probability,", "likely[source[source_word]].append((probability,",
+           (f"{SHORTLIST}::test_a_file",)),
+    Mutant("search/shortlist.py", "any number for a probability", "0 <= probability <= 1", "True", (f"{SHORTLIST}::test_a_bad_line_is_named",)),
+    Mutant("search/graphs.py", "places in the shortlist taken for words", "tf.gather(words, previous_ids)", "previous_ids",
+           (f"{SHORTLIST}::test_it_is_a_search_with_the_other_words_forbidden",)),
+    Mutant("layers/output_matrix.py", "a shortlist without the softmax's bias", "biases if bias is None else biases + gather(bias, words)", "biases",
+           (f"{SHORTLIST}::test_it_is_a_search_with_the_other_words_forbidden",)),
+    Mutant("layers/kept.py", "columns gathered at every word", "if kept is None or not (kept.has(values) and kept.has(indices)):", "if True:",
+           (f"{SHORTLIST}::test_columns_are_gathered_once",)),
     Mutant("search/graphs.py", "weights read at every word", 'return getattr(model, "weights_kept", contextlib.nullcontext)()',
            "return contextlib.nullcontext()", (f"{KEPT}::test_a_loop_reads_no_weights",)),
-    Mutant("layers/kept.py", "weights cast at every word", "return kept.get(values, lambda: tf.cast(values, dtype))",
+    Mutant("layers/kept.py", "weights cast at every word", 'return kept.get("cast", values, lambda: tf.cast(values, dtype))',
            "return tf.cast(values, dtype)", (f"{KEPT}::test_a_loop_casts_no_weights",)),
     Mutant("search/candidates.py", "blocks chosen before they are normalized", "_totals(maxima, log_sum[..., tf.newaxis],",
            "_totals(maxima, 0.0 * log_sum[..., tf.newaxis],", (f"{CANDIDATES}::test_logits_are_normalized_on_the_way",)),
