@@ -4,6 +4,7 @@ Started by training.py, peers.py and others, one process a model, so that peak m
 """
 
 import argparse
+import dataclasses
 import itertools
 import json
 import time
@@ -24,9 +25,10 @@ class Ours:
         lengths: {"source_length", "target_length", "batch_size"} that differ from the size's.
         run: path of a RUN folder, or None.
         batches: path of batches that peers.py wrote; None: synthetic ones.
+        seed: of the weights; None: the default one.
     """
 
-    def __init__(self, size, system="rnnsearch", precision="float32", lengths=None, run=None, batches=None):
+    def __init__(self, size, system="rnnsearch", precision="float32", lengths=None, run=None, batches=None, seed=None):
         import numpy as np
 
         import sizes
@@ -35,6 +37,8 @@ class Ours:
 
         self.name, self.size = size, sizes.with_lengths(sizes.SIZES[size], **(lengths or {}))
         self.config = sizes.configuration(self.size, system, precision)
+        if seed is not None:
+            self.config = dataclasses.replace(self.config, training=dataclasses.replace(self.config.training, seed=seed))
         if run is None:
             self.model = build_model(self.config, self.size.vocabulary_size, self.size.vocabulary_size)
         else:

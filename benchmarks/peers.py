@@ -120,8 +120,7 @@ def batches_of(pairs, size, bucketed):
 
     generator = np.random.default_rng(2)
     if bucketed:
-        longest = max(map(batching.length, pairs))
-        batches = list(batching.bucketed_batches(pairs, size.batch_size, 2, longest))
+        batches = list(batching.bucketed_batches(pairs, size.batch_size, 2))
         batches = [batches[k] for k in generator.permutation(len(batches)) if len(batches[k]["source_ids"]) == size.batch_size]
     else:
         batches = list(batching.unsorted_batches(pairs, size.batch_size))

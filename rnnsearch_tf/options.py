@@ -75,7 +75,7 @@ class DataConfig:
     batching: str = option(
         "paper",
         "paper: read 20 batches of pairs, sort them by length, cut, shortest first; "
-        "bucketed: tf.data's bucket_by_sequence_length; unsorted: as they come",
+        "bucketed: pairs of like length, as tf.data's bucket_by_sequence_length puts them together; unsorted: as they come",
         choices=("paper", "bucketed", "unsorted"),
     )
     batch_size: int = option(80, "sentence pairs of one update", unit="pairs", minimum=1)

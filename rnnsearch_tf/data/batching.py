@@ -6,15 +6,13 @@ arrays of any length, the end symbol included; a batch is a dictionary of two
 right-padded int32 arrays, [B, J] and [B, I].
 """
 
+import collections
 import itertools
 
 import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
-
-_CHUNK = 512  # pairs handed to TensorFlow at once
-
 
 def shuffled(items, buffer_size, generator):
     """Yield the items in random order, with `buffer_size` of them in memory.
@@ -80,44 +78,24 @@ def paper_batches(pairs, batch_size, batches_read_ahead):
         yield from unsorted_batches(sorted(group, key=length), batch_size)
 
 
-def bucketed_batches(pairs, batch_size, bucket_width, maximum_length):
-    """Batches whose pairs are of like length, by tf.data's bucket_by_sequence_length; smaller ones at the end.
+def bucketed_batches(pairs, batch_size, bucket_width):
+    """Batches whose pairs are of like length, each as soon as it is full; smaller ones at the end, shortest first.
+
+    The batches of tf.data's ``bucket_by_sequence_length``, which meets every pair in TensorFlow and takes twenty times as long.
 
     Args:
         pairs: iterable of (source ids, target ids).
         batch_size: int.
         bucket_width: int; bucket k holds the pairs of length k·width + 1 to (k + 1)·width.
-        maximum_length: int; no pair is longer, end symbol counted.
     """
-    boundaries = list(range(bucket_width + 1, maximum_length + 1, bucket_width)) or [bucket_width + 1]
-    dataset = tf.data.Dataset.from_generator(lambda: _chunks(pairs), output_signature=(_IDS,) * 4)
-    dataset = dataset.flat_map(_unchunk).bucket_by_sequence_length(
-        lambda source_ids, target_ids: tf.maximum(tf.size(source_ids), tf.size(target_ids)),
-        bucket_boundaries=boundaries, bucket_batch_sizes=[batch_size] * (len(boundaries) + 1),
-        padding_values=PAD_ID,
-    )
-    for source_ids, target_ids in sparing(dataset).as_numpy_iterator():
-        yield {"source_ids": source_ids, "target_ids": target_ids}
-
-
-_IDS = tf.TensorSpec([None], tf.int32)
-
-
-def _chunks(pairs):
-    """Runs of pairs as flat arrays: source ids, source lengths, target ids, target lengths."""
-    pairs = iter(pairs)
-    while group := list(itertools.islice(pairs, _CHUNK)):
-        flat = []
-        for side in (0, 1):
-            flat.append(np.concatenate([pair[side] for pair in group]))
-            flat.append(np.array([len(pair[side]) for pair in group], np.int32))
-        yield tuple(flat)
-
-
-def _unchunk(source_ids, source_lengths, target_ids, target_lengths):
-    source = tf.RaggedTensor.from_row_lengths(source_ids, source_lengths)
-    target = tf.RaggedTensor.from_row_lengths(target_ids, target_lengths)
-    return tf.data.Dataset.range(source.nrows(tf.int64)).map(lambda row: (source[row], target[row]))
+    buckets = collections.defaultdict(list)
+    for pair in pairs:
+        number = (length(pair) - 1) // bucket_width
+        buckets[number].append(pair)
+        if len(buckets[number]) == batch_size:
+            yield padded(buckets.pop(number))
+    for number in sorted(buckets):
+        yield padded(buckets[number])
 
 
 def sparing(dataset):

@@ -142,8 +142,7 @@ def _batches(pairs, data):
     if data.batching == "paper":
         return batching.paper_batches(pairs, data.batch_size, data.batches_read_ahead)
     if data.batching == "bucketed":
-        longest = max(data.maximum_source_length, data.maximum_target_length) + 1
-        return batching.bucketed_batches(pairs, data.batch_size, data.bucket_width, longest)
+        return batching.bucketed_batches(pairs, data.batch_size, data.bucket_width)
     return batching.unsorted_batches(pairs, data.batch_size)
 
 

@@ -14,7 +14,7 @@ from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.output_matrix import word_logits
-from rnnsearch_tf.layers.product import product
+from rnnsearch_tf.layers.product import product, with_leading_axes
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -112,8 +112,7 @@ def maxout(hidden):
 
     @tf.custom_gradient
     def run(hidden):
-        shape = tf.concat([tf.shape(hidden)[:-1], [hidden.shape[-1] // 2, 2]], axis=0)
-        pairs = tf.reshape(hidden, shape)
+        pairs = with_leading_axes(hidden, hidden, hidden.shape[-1] // 2, 2)
         first, second = pairs[..., 0], pairs[..., 1]
 
         def gradient(largest_gradient):  # TensorFlow's own fills a tensor of zeros for each of the two slices

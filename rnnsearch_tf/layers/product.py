@@ -28,9 +28,17 @@ def product(left, right, dtype=None, transpose_right=False, bias=None):
     result = result if bias is None else tf.nn.bias_add(result, bias)
     if left.shape.rank == 2:
         return result
-    columns = right.shape[0 if transpose_right else 1]
-    result = tf.reshape(result, tf.concat([tf.shape(left)[:-1], tf.shape(result)[-1:] if columns is None else [columns]], axis=0))
-    result.set_shape(left.shape[:-1].concatenate(columns))
+    return with_leading_axes(result, left, right.shape[0 if transpose_right else 1])
+
+
+def with_leading_axes(rows, like, *sizes):
+    """Rows [R, …] in the leading axes of `like`, all but its last, and axes of these sizes; None: the rows' own last."""
+    shape = [*like.shape[:-1], *sizes]
+    if shape.count(None) <= 1:  # no operation is needed to find the shape
+        return tf.reshape(rows, [-1 if size is None else size for size in shape])
+    sizes = [tf.shape(rows)[-1] if size is None else size for size in sizes]
+    result = tf.reshape(rows, tf.concat([tf.shape(like)[:-1], sizes], axis=0))
+    result.set_shape(shape)
     return result
 
 

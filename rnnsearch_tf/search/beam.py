@@ -24,7 +24,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.search.backtracking import History, backtrack
-from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuations, continuations_by, exists, next_words
+from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuation, best_continuations, continuations_by, exists, next_words
 from rnnsearch_tf.search.interface import Step, add_hypotheses, memory_shapes, state_shapes
 from rnnsearch_tf.search.limits import maximum_lengths, minimum_lengths
 
@@ -200,11 +200,13 @@ def _start(state, batch_size, rules) -> Beam:
 
 
 def _shapes(beam: Beam) -> Beam:
-    """Shapes of a beam in a loop in which b and k vary."""
-    some, table = tf.TensorShape([None]), tf.TensorShape([None, None])
+    """Shapes of a beam in a loop in which b and k vary; a beam of one has one place for good."""
+    beam_size = beam.live.shape[1]
+    places = 1 if beam_size == 1 else None
+    some, table = tf.TensorShape([None]), tf.TensorShape([None, beam_size])
     finished = Finished(*(table for _ in beam.finished))
     history = History(*(tf.TensorShape(None) for _ in beam.history))
-    return Beam(beam.time.shape, table, state_shapes(beam.state), table, finished, some, history)
+    return Beam(beam.time.shape, tf.TensorShape([None, places]), state_shapes(beam.state, places), table, finished, some, history)
 
 
 def _advance_all(sentences: Sentences, beam: Beam, step, rules: Rules):
@@ -216,7 +218,8 @@ def _advance_all(sentences: Sentences, beam: Beam, step, rules: Rules):
         first = beam.time == 0  # one step even for no sentence
         return first | (8 * tf.math.count_nonzero(~beam.done, dtype=tf.int32) > enough)
 
-    advance = lambda beam: [_advance(sentences, beam, step, rules)]  # noqa: E731
+    one_step = _advance_alone if rules.beam_size == 1 else _advance
+    advance = lambda beam: [one_step(sentences, beam, step, rules)]  # noqa: E731
     (beam,) = tf.while_loop(go_on, advance, [beam], shape_invariants=[_shapes(beam)], parallel_iterations=1)
     return beam
 
@@ -252,6 +255,27 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
     followed = parents[:, :width]
     state = tf.nest.map_structure(lambda leaf: tf.gather(leaf, followed, batch_dims=1), state)
     return Beam(length, chosen[:, :width], state, live, finished, done, history)
+
+
+def _advance_alone(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
+    """As :func:`_advance` with a beam of one: the end takes the only place for good, unless a word is likelier."""
+    words, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
+    words = next_words(words)
+    continuing, chosen = best_continuation(words, beam.live, rules.first_word)  # [b, 1]
+    early, done = (beam.time < sentences.minimum)[:, tf.newaxis], beam.done[:, tf.newaxis]
+    ending = tf.where(early, NO_HYPOTHESIS, continuations_by(words, beam.live, END_ID))
+    history = beam.history.write(beam.time, sentences.rows, tf.zeros_like(chosen), chosen, alignment)
+
+    length = beam.time + 1
+    key = _penalize(ending, length, rules.penalty)
+    ends = exists(ending) & (key >= _penalize(continuing, length, rules.penalty))
+    ends_now = ends & ~done
+    new = Finished(key, ending, length, 0)
+    finished = Finished(*(tf.where(ends_now, value, before) for value, before in zip(new, beam.finished)))
+    live = tf.where(done, beam.live, tf.where(ends, NO_HYPOTHESIS, continuing))
+    done = beam.done | _is_done(live, finished, length, sentences.maximum, rules)
+    tf.nest.map_structure(lambda leaf, shape: leaf.set_shape(shape), state, state_shapes(state, 1))
+    return Beam(length, chosen, state, live, finished, done, history)
 
 
 def _fill_beam(finished: Finished, ending, continuing, length, rules: Rules):

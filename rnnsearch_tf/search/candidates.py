@@ -108,6 +108,29 @@ def best_continuations(words: NextWords, live, count, first_word):
     return totals, parents, words
 
 
+def best_continuation(words: NextWords, live, first_word):
+    """:func:`best_continuations` for a beam of one, in fewer operations.
+
+    Args:
+        words: NextWords of one hypothesis a sentence.
+        live: float32 [B, 1].
+        first_word: as there.
+
+    Returns:
+        (totals float32 [B, 1], words int32 [B, 1]); of equals the first.
+    """
+    blocks, maxima, log_sum = words.blocks[:, 0], words.maxima[:, 0], words.log_sum  # [B, n, block], [B, n], [B, 1]
+    block = blocks.shape[-1]
+    first_maximum = tf.cast(tf.reduce_max(blocks[:, :1, first_word:], axis=-1), tf.float32)
+    maxima = _totals(tf.concat([first_maximum, maxima[:, 1:]], axis=1), log_sum, live)
+    chosen = tf.argmax(maxima, axis=1, output_type=tf.int32)  # [B]
+    words = tf.expand_dims(chosen * block, 1) + tf.range(block)  # [B, block]
+    totals = _totals(tf.gather(blocks, chosen, batch_dims=1), log_sum, live)
+    totals = tf.where(words < first_word, NO_HYPOTHESIS, totals)
+    place = tf.argmax(totals, axis=1, output_type=tf.int32)
+    return tf.reduce_max(totals, axis=1, keepdims=True), tf.expand_dims(chosen * block + place, 1)
+
+
 def _totals(values, log_sum, live):
     """live + (values − log_sum). A log-probability is at most 0; what rounding left above it is cut, which the early stop relies on."""
     return or_none(tf.minimum(tf.cast(values, tf.float32) - log_sum, 0.0) + live)

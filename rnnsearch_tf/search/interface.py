@@ -77,9 +77,9 @@ def add_hypotheses(state):
     return tf.nest.map_structure(lambda leaf: tf.expand_dims(tf.convert_to_tensor(leaf), 1), state)
 
 
-def state_shapes(state):
-    """Shapes of a state in a loop in which B and K vary: [None, None, ...]."""
-    return tf.nest.map_structure(lambda leaf: tf.TensorShape([None, None]).concatenate(leaf.shape[2:]), state)
+def state_shapes(state, places=None):
+    """Shapes of a state in a loop in which B and K vary: [None, None, ...]; `places` is K where it does not."""
+    return tf.nest.map_structure(lambda leaf: tf.TensorShape([None, places]).concatenate(leaf.shape[2:]), state)
 
 
 def memory_shapes(memory):

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.data import batching
 
 
@@ -48,7 +50,7 @@ def test_bucketed_batches_hold_like_lengths_and_every_pair_once(width):
     generator = np.random.default_rng(0)
     lengths = [tuple(pair) for pair in generator.integers(1, 21, [700, 2])]
     pairs = make_pairs(lengths)
-    batches = list(batching.bucketed_batches(pairs, batch_size=16, bucket_width=width, maximum_length=20))
+    batches = list(batching.bucketed_batches(pairs, batch_size=16, bucket_width=width))
     met, small = [], 0
     for batch in batches:
         rows = unpadded(batch)
@@ -60,6 +62,23 @@ def test_bucketed_batches_hold_like_lengths_and_every_pair_once(width):
         met += rows
     assert sorted(map(str, met)) == sorted(map(str, as_lists(pairs)))
     assert small <= -(-20 // width)
+
+
+@pytest.mark.parametrize("number", [0, 5, 700])
+@pytest.mark.parametrize("width", [1, 3, 40])
+def test_buckets_are_those_of_tf_data(width, number):
+    """The same batches in the same order, padding included."""
+    pairs = make_pairs([tuple(pair) for pair in np.random.default_rng(1).integers(1, 21, [number, 2])])
+    ids = tf.TensorSpec([None], tf.int32)
+    boundaries = list(range(width + 1, 22, width)) or [width + 1]
+    expected = tf.data.Dataset.from_generator(lambda: iter(pairs), output_signature=(ids, ids)).bucket_by_sequence_length(
+        lambda source, target: tf.maximum(tf.size(source), tf.size(target)),
+        bucket_boundaries=boundaries, bucket_batch_sizes=[16] * (len(boundaries) + 1), padding_values=PAD_ID,
+    )
+    found = list(batching.bucketed_batches(pairs, batch_size=16, bucket_width=width))
+    for batch, (source_ids, target_ids) in zip(found, expected.as_numpy_iterator(), strict=True):
+        np.testing.assert_array_equal(batch["source_ids"], source_ids)
+        np.testing.assert_array_equal(batch["target_ids"], target_ids)
 
 
 def test_unsorted_batches_keep_the_order():

@@ -62,7 +62,7 @@ def test_exhaustive_beam_is_brute_force(options, minimum):
 
 
 @pytest.mark.parametrize("options", RULES, ids=named)
-@pytest.mark.parametrize("beam_size, minimum", [(2, 0.0), (5, 0.5)])
+@pytest.mark.parametrize("beam_size, minimum", [(1, 0.0), (1, 0.5), (2, 0.0), (5, 0.5)])
 def test_beam_is_the_reference_beam(options, beam_size, minimum):
     config = SearchConfig(
         beam_size=beam_size, nbest=beam_size, maximum_length_ratio=1.4, extra_length=2, minimum_length_ratio=minimum, **options
@@ -85,6 +85,22 @@ def test_beam_of_one_is_greedy(options, penalty):
             assert result.ids[sentence, 0, : len(words)].tolist() == words
             assert result.lengths[sentence, 0] == len(words)
             np.testing.assert_allclose(result.log_probabilities[sentence, 0], total, atol=3e-6)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_sentence_at_its_limit_ends_no_more(beam_size):
+    """One of sixteen, computed along with the others until more are done; the end is certain from the third word on, and impossible before."""
+
+    def step(previous_ids, state, memory):
+        late = state >= 2.0
+        words = tf.where(late, tf.math.log([0.0, 1.0, 0.0, 0.0]), tf.math.log([0.0, 0.0, 0.1, 0.9]))
+        return words, tf.ones_like(state), state + 1.0
+
+    lengths = tf.constant([2] + [6] * 15)
+    config = SearchConfig(beam_size=beam_size, maximum_length_ratio=1.0)
+    result = beam_search(tf.zeros([16, 1]), (), step, lengths, config)
+    assert result.finished[:, 0].numpy().tolist() == [False] + [True] * 15
+    assert result.lengths[:, 0].numpy().tolist() == [2] + [3] * 15
 
 
 @pytest.mark.parametrize("options", RULES[::2], ids=named)

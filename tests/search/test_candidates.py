@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuations, continuations_by, next_words
+from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuation, best_continuations, continuations_by, next_words
 from rnnsearch_tf.search.interface import Logits
 
 
@@ -34,6 +34,25 @@ def test_blocked_top_k(vocabulary_size, beam_size, count):
     assert np.all((0 <= parents) & (parents < beam_size))
     for found, wanted in zip((totals, parents, words), expected):
         np.testing.assert_array_equal(found[:, : there.shape[1]][there], wanted[there])
+
+
+@pytest.mark.parametrize("vocabulary_size", [4, 7, 256, 300, 1009])
+@pytest.mark.parametrize("first_word", [2, 3])
+def test_the_best_of_one_hypothesis(vocabulary_size, first_word):
+    """Ties everywhere, a sentence without any word, and one whose hypothesis is none."""
+    random = np.random.default_rng(vocabulary_size)
+    log_probabilities = -random.integers(0, 9, size=(40, 1, vocabulary_size)).astype(np.float32) / 4
+    log_probabilities[::3, :, :first_word] = 1e-6  # the likeliest word is no continuation; rounding above zero
+    log_probabilities[::5, :, 3:] = 1e-6 * np.arange(1, vocabulary_size - 2, dtype=np.float32)
+    log_probabilities[1] = -np.inf
+    log_probabilities[2] = np.nan
+    live = -random.integers(0, 4, size=(40, 1)).astype(np.float32)
+    live[4] = NO_HYPOTHESIS
+    expected = plain(log_probabilities, live, 1, first_word)
+    totals, words = (x.numpy() for x in best_continuation(next_words(log_probabilities), live, first_word))
+    there = np.isfinite(expected[0])
+    np.testing.assert_array_equal(totals, np.where(there, expected[0], np.float32(NO_HYPOTHESIS)))
+    np.testing.assert_array_equal(words[there], expected[2][there])
 
 
 @pytest.mark.parametrize("vocabulary_size", [4, 300, 1009])
