@@ -9,6 +9,18 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID
 
 
+def empty_history(beam_size):
+    """A record of nothing yet, for a search with this beam: a History, or OneHypothesis."""
+
+    def array(dtype, *sizes):
+        sizes = dict(element_shape=tf.TensorShape([None, *sizes]), infer_shape=False)  # b and k vary
+        return tf.TensorArray(dtype, size=0, dynamic_size=True, clear_after_read=False, **sizes)
+
+    if beam_size == 1:
+        return OneHypothesis(array(tf.int32), array(tf.int32), array(tf.int32, 1), array(tf.float32, 1, None))
+    return History(array(tf.int32), array(tf.int32, beam_size), array(tf.int32, beam_size), array(tf.float32, None, None))
+
+
 class History(typing.NamedTuple):
     """What a search writes at each step; the place of a hypothesis is its index in the beam."""
 
@@ -17,17 +29,41 @@ class History(typing.NamedTuple):
     words: tf.TensorArray  # int32 [b, K]: the word that the step added to it
     alignments: tf.TensorArray  # float32 [b, k, J]: of the hypotheses before the step
 
-    @classmethod
-    def empty(cls, beam_size) -> "History":
-        def array(dtype, *sizes):
-            sizes = dict(element_shape=tf.TensorShape([None, *sizes]), infer_shape=False)  # b and k vary
-            return tf.TensorArray(dtype, size=0, dynamic_size=True, clear_after_read=False, **sizes)
-
-        return cls(array(tf.int32), *(array(tf.int32, beam_size) for _ in range(2)), array(tf.float32, None, None))
-
     def write(self, time, rows, parents, words, alignment) -> "History":
         values = (rows, parents, words, tf.cast(alignment, tf.float32))
         return History(*(array.write(time, value) for array, value in zip(self, values)))
+
+    def read(self, steps, lengths, places, ended):
+        """See :func:`backtrack`."""
+        return backtrack(self, steps, lengths, places, ended)
+
+
+class OneHypothesis(typing.NamedTuple):
+    """What a beam of one writes, which is the hypothesis itself: to read it takes no loop."""
+
+    rows: tf.TensorArray  # int32 [b], the sentences the step computed, of all B
+    times: tf.TensorArray  # int32 [b], the step, for each of them
+    words: tf.TensorArray  # int32 [b, 1]
+    alignments: tf.TensorArray  # float32 [b, 1, J]
+
+    def write(self, time, rows, parents, words, alignment) -> "OneHypothesis":
+        del parents  # there is one place
+        values = (rows, tf.zeros_like(rows) + time, words, tf.cast(alignment, tf.float32))
+        return OneHypothesis(*(array.write(time, value) for array, value in zip(self, values)))
+
+    def read(self, steps, lengths, places, ended):
+        """As :func:`backtrack`."""
+        del places
+        where = tf.stack([self.rows.concat(), self.times.concat()], axis=1)
+        words, alignments = self.words.concat()[:, 0], self.alignments.concat()[:, 0]
+        shape = [tf.shape(lengths)[0], steps]
+        longest = tf.maximum(tf.reduce_max(lengths), 0)
+        words = tf.scatter_nd(where, words, shape)[:, :longest]  # [B, I]
+        alignments = tf.scatter_nd(where, alignments, [*shape, tf.shape(alignments)[1]])[:, :longest]  # [B, I, J]
+        inside = tf.range(longest) < lengths
+        words = tf.where(ended & (tf.range(longest) == lengths - 1), END_ID, words)
+        words, alignments = tf.where(inside, words, PAD_ID), tf.where(inside[..., tf.newaxis], alignments, 0.0)
+        return words[:, tf.newaxis], alignments[:, tf.newaxis]
 
 
 def backtrack(history: History, steps, lengths, places, ended):

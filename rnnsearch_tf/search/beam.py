@@ -23,7 +23,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.search.backtracking import History, backtrack
+from rnnsearch_tf.search.backtracking import History, OneHypothesis, empty_history
 from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuation, best_continuations, continuations_by, exists, next_words
 from rnnsearch_tf.search.interface import Step, add_hypotheses, memory_shapes, state_shapes
 from rnnsearch_tf.search.limits import maximum_lengths, minimum_lengths
@@ -74,7 +74,7 @@ class Beam(typing.NamedTuple):
     live: tf.Tensor  # float32 [b, K], descending
     finished: Finished  # [b, K]
     done: tf.Tensor  # bool [b]
-    history: History
+    history: History | OneHypothesis
 
 
 class Rules(typing.NamedTuple):
@@ -193,7 +193,7 @@ def _start(state, batch_size, rules) -> Beam:
         live=tf.concat([tf.zeros([batch_size, 1]), none[:, 1:]], axis=1),
         finished=Finished(none, none, zeros, zeros),
         done=tf.zeros([batch_size], tf.bool),
-        history=History.empty(rules.beam_size),
+        history=empty_history(rules.beam_size),
     )
     varying = beam[1:-1]
     return Beam(beam.time, *tf.nest.map_structure(_of_any_size, varying, _shapes(beam)[1:-1]), beam.history)
@@ -204,8 +204,8 @@ def _shapes(beam: Beam) -> Beam:
     beam_size = beam.live.shape[1]
     places = 1 if beam_size == 1 else None
     some, table = tf.TensorShape([None]), tf.TensorShape([None, beam_size])
-    finished = Finished(*(table for _ in beam.finished))
-    history = History(*(tf.TensorShape(None) for _ in beam.history))
+    finished = Finished._make(table for _ in beam.finished)
+    history = beam.history._make(tf.TensorShape(None) for _ in beam.history)
     return Beam(beam.time.shape, tf.TensorShape([None, places]), state_shapes(beam.state, places), table, finished, some, history)
 
 
@@ -271,7 +271,7 @@ def _advance_alone(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam
     ends = exists(ending) & (key >= _penalize(continuing, length, rules.penalty))
     ends_now = ends & ~done
     new = Finished(key, ending, length, 0)
-    finished = Finished(*(tf.where(ends_now, value, before) for value, before in zip(new, beam.finished)))
+    finished = Finished._make(tf.where(ends_now, *pair) for pair in zip(new, beam.finished))
     live = tf.where(done, beam.live, tf.where(ends, NO_HYPOTHESIS, continuing))
     done = beam.done | _is_done(live, finished, length, sentences.maximum, rules)
     tf.nest.map_structure(lambda leaf, shape: leaf.set_shape(shape), state, state_shapes(state, 1))
@@ -352,7 +352,7 @@ def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Ru
     lengths = tf.where(there, lengths, 0)
     log_probabilities = tf.where(there, log_probabilities, NO_HYPOTHESIS)
     ended = any_finished & there
-    ids, alignments = backtrack(history, steps, lengths, places, ended)
+    ids, alignments = history.read(steps, lengths, places, ended)
     result = BeamResult(ids, lengths, log_probabilities, scores, alignments, ended)
     return _rank_by_coverage(result, source_lengths, rules) if rules.coverage_penalty else result
 
