@@ -12,7 +12,7 @@ ones any more. Only then are its unfinished hypotheses used, and only if none
 finished.
 
 Dimension letters: B sentences, K beam_size, N nbest, I target and J source
-positions, V vocabulary, b ≤ B sentences still computed, k ≤ K places still in use.
+positions, V vocabulary, b ≤ B sentences still computed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.search.backtracking import History, OneHypothesis, empty_history
 from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuation, best_continuations, continuations_by, exists, next_words
-from rnnsearch_tf.search.interface import Step, add_hypotheses, memory_shapes, state_shapes
+from rnnsearch_tf.search.interface import Step, add_hypotheses, memory_shapes, of_shapes, state_shapes
 from rnnsearch_tf.search.limits import maximum_lengths, minimum_lengths
 
 
@@ -69,8 +69,8 @@ class Beam(typing.NamedTuple):
     """What changes from word to word."""
 
     time: tf.Tensor  # int32, steps done
-    previous_ids: tf.Tensor  # int32 [b, k]
-    state: typing.Any  # leaves [b, k, ...]
+    previous_ids: tf.Tensor  # int32 [b, K]
+    state: typing.Any  # leaves [b, K, ...]
     live: tf.Tensor  # float32 [b, K], descending
     finished: Finished  # [b, K]
     done: tf.Tensor  # bool [b]
@@ -183,13 +183,13 @@ def _sentences(memory, minimum, maximum) -> Sentences:
 
 
 def _start(state, batch_size, rules) -> Beam:
-    """One live hypothesis a sentence, the empty one: [b, k] = [B, 1]."""
+    """One live hypothesis a sentence, the empty one; the other places are empty."""
     none = tf.fill([batch_size, rules.beam_size], NO_HYPOTHESIS)  # [B, K]
     zeros = tf.zeros([batch_size, rules.beam_size], tf.int32)
     beam = Beam(
         time=tf.constant(0),
-        previous_ids=tf.fill([batch_size, 1], PAD_ID),
-        state=add_hypotheses(state),
+        previous_ids=tf.fill([batch_size, rules.beam_size], PAD_ID),
+        state=add_hypotheses(state, rules.beam_size),
         live=tf.concat([tf.zeros([batch_size, 1]), none[:, 1:]], axis=1),
         finished=Finished(none, none, zeros, zeros),
         done=tf.zeros([batch_size], tf.bool),
@@ -200,13 +200,12 @@ def _start(state, batch_size, rules) -> Beam:
 
 
 def _shapes(beam: Beam) -> Beam:
-    """Shapes of a beam in a loop in which b and k vary; a beam of one has one place for good."""
+    """Shapes of a beam in a loop in which b varies."""
     beam_size = beam.live.shape[1]
-    places = 1 if beam_size == 1 else None
     some, table = tf.TensorShape([None]), tf.TensorShape([None, beam_size])
     finished = Finished._make(table for _ in beam.finished)
     history = beam.history._make(tf.TensorShape(None) for _ in beam.history)
-    return Beam(beam.time.shape, tf.TensorShape([None, places]), state_shapes(beam.state, places), table, finished, some, history)
+    return Beam(beam.time.shape, table, state_shapes(beam.state), table, finished, some, history)
 
 
 def _advance_all(sentences: Sentences, beam: Beam, step, rules: Rules):
@@ -238,23 +237,18 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
     """One step of these sentences."""
     words, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
     words = next_words(words)
-    places = tf.shape(beam.previous_ids)[1]  # k
-    live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
+    live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)
     continuing, parents, chosen = best_continuations(words, live, rules.beam_size, rules.first_word)  # [b, K]
     early = (beam.time < sentences.minimum)[:, tf.newaxis]
-    ending = tf.where(early, NO_HYPOTHESIS, continuations_by(words, live, END_ID))  # [b, k]
+    ending = tf.where(early, NO_HYPOTHESIS, continuations_by(words, live, END_ID))  # [b, K]
     history = beam.history.write(beam.time, sentences.rows, parents, chosen, alignment)
 
     length = beam.time + 1
     continuing, finished = _fill_beam(beam.finished, ending, continuing, length, rules)
     live = tf.where(beam.done[:, tf.newaxis], beam.live, continuing)
     done = beam.done | _is_done(live, finished, length, sentences.maximum, rules)
-    # Live hypotheses come first in the beam: the k of the next step is the most of any sentence.
-    in_use = tf.reduce_any(exists(live) & ~done[:, tf.newaxis], axis=0)  # [K]
-    width = tf.maximum(tf.math.count_nonzero(in_use, dtype=tf.int32), 1)
-    followed = parents[:, :width]
-    state = tf.nest.map_structure(lambda leaf: tf.gather(leaf, followed, batch_dims=1), state)
-    return Beam(length, chosen[:, :width], state, live, finished, done, history)
+    state = tf.nest.map_structure(lambda leaf: tf.gather(leaf, parents, batch_dims=1), state)
+    return Beam(length, chosen, state, live, finished, done, history)
 
 
 def _advance_alone(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
@@ -274,26 +268,25 @@ def _advance_alone(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam
     finished = Finished._make(tf.where(ends_now, *pair) for pair in zip(new, beam.finished))
     live = tf.where(done, beam.live, tf.where(ends, NO_HYPOTHESIS, continuing))
     done = beam.done | _is_done(live, finished, length, sentences.maximum, rules)
-    tf.nest.map_structure(lambda leaf, shape: leaf.set_shape(shape), state, state_shapes(state, 1))
-    return Beam(length, chosen, state, live, finished, done, history)
+    return Beam(length, chosen, of_shapes(state, state_shapes(beam.state)), live, finished, done, history)
 
 
 def _fill_beam(finished: Finished, ending, continuing, length, rules: Rules):
     """The beam after a step of `length` words: (log-probabilities living on, finished hypotheses)."""
-    beam_size, places = rules.beam_size, tf.shape(ending)[1]
-    new = tf.concat([ending, continuing], axis=1)  # [b, k + K]
+    beam_size = rules.beam_size
+    new = tf.concat([ending, continuing], axis=1)  # [b, 2 K]
     new_keys = _penalize(new, length, rules.penalty)
     # A shrinking beam never gives a finished hypothesis's place back: it outranks everything.
     finished_keys = tf.where(exists(finished.keys), -NO_HYPOTHESIS, NO_HYPOTHESIS) if rules.shrinking else finished.keys
     keys = tf.concat([finished_keys, new_keys], axis=1)  # on a tie the earlier wins
     best = tf.math.top_k(keys, beam_size).indices  # [b, K]
-    in_beam = tf.one_hot(best - beam_size, places + beam_size, True, False, dtype=tf.bool)
-    in_beam = tf.reduce_any(in_beam, axis=1)  # [b, k + K]: of those that are new
-    continuing = tf.where(in_beam, new, NO_HYPOTHESIS)[:, places:]
+    in_beam = tf.one_hot(best - beam_size, 2 * beam_size, True, False, dtype=tf.bool)
+    in_beam = tf.reduce_any(in_beam, axis=1)  # [b, 2 K]: of those that are new
+    continuing = tf.where(in_beam, new, NO_HYPOTHESIS)[:, beam_size:]
 
-    ending_keys = tf.where(in_beam, new_keys, NO_HYPOTHESIS)[:, :places]
+    ending_keys = tf.where(in_beam, new_keys, NO_HYPOTHESIS)[:, :beam_size]
     keys, order = tf.math.top_k(tf.concat([finished.keys, ending_keys], axis=1), beam_size)
-    lengths, from_places = tf.fill(tf.shape(ending), length), tf.zeros_like(ending, tf.int32) + tf.range(places)
+    lengths, from_places = tf.fill(tf.shape(ending), length), tf.zeros_like(ending, tf.int32) + tf.range(beam_size)
     joined = zip(finished[1:], (ending, lengths, from_places))
     return continuing, Finished(keys, *(tf.gather(tf.concat(pair, axis=1), order, batch_dims=1) for pair in joined))
 

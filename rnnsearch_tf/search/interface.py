@@ -2,9 +2,8 @@
 
 Any model that can say "these are the log-probabilities of the next word" can be
 searched, sampled from and scored. Dimension letters: B sentences, K hypotheses
-of a sentence, J source positions, V target vocabulary. B and K change from one
-step to the next (finished sentences leave the computation, and the first step
-has one hypothesis), so a step takes both from ``tf.shape``.
+of a sentence, J source positions, V target vocabulary. B changes from one step
+to the next (finished sentences leave the computation), so a step takes it from ``tf.shape``.
 """
 
 from __future__ import annotations
@@ -72,14 +71,20 @@ class Start(typing.Protocol):
     def __call__(self, source_ids: tf.Tensor) -> tuple[typing.Any, typing.Any]: ...
 
 
-def add_hypotheses(state):
-    """The first state with its axis of hypotheses, of size one: [B, ...] → [B, 1, ...]."""
-    return tf.nest.map_structure(lambda leaf: tf.expand_dims(tf.convert_to_tensor(leaf), 1), state)
+def add_hypotheses(state, number=1):
+    """The first state with its axis of hypotheses: [B, ...] → [B, number, ...]."""
+    return tf.nest.map_structure(lambda leaf: tf.repeat(tf.expand_dims(leaf, 1), number, axis=1), state)
 
 
-def state_shapes(state, places=None):
-    """Shapes of a state in a loop in which B and K vary: [None, None, ...]; `places` is K where it does not."""
-    return tf.nest.map_structure(lambda leaf: tf.TensorShape([None, places]).concatenate(leaf.shape[2:]), state)
+def state_shapes(state):
+    """Shapes of a state in a loop in which B varies: [None, K, ...]."""
+    return tf.nest.map_structure(lambda leaf: tf.TensorShape([None]).concatenate(leaf.shape[1:]), state)
+
+
+def of_shapes(state, shapes):
+    """The state that a step gave, with what is known of its shapes; a step need not say it."""
+    tf.nest.map_structure(lambda leaf, shape: leaf.set_shape(shape), state, shapes)
+    return state
 
 
 def memory_shapes(memory):

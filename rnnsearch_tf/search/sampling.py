@@ -9,7 +9,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.search import limits
-from rnnsearch_tf.search.interface import Step, add_hypotheses, state_shapes
+from rnnsearch_tf.search.interface import Step, add_hypotheses, of_shapes, state_shapes
 
 
 class Samples(typing.NamedTuple):
@@ -61,6 +61,8 @@ def sample(
     batch_size = tf.shape(source_lengths)[0]
     state, memory = add_hypotheses(state), tf.nest.map_structure(tf.convert_to_tensor, memory)
 
+    shapes = state_shapes(state)
+
     def advance(time, previous_ids, state, totals, lengths, done, words):
         log_probabilities, _, state = step(previous_ids[:, tf.newaxis], state, memory)
         log_probabilities = tf.cast(log_probabilities[:, 0], tf.float64)  # [B, V]
@@ -70,7 +72,7 @@ def sample(
         totals += tf.where(done, 0.0, tf.minimum(gained, 0.0))
         lengths += tf.cast(~done, tf.int32)
         done |= (word == END_ID) | (time + 1 >= maximum)
-        return time + 1, word, state, totals, lengths, done, words.write(time, word)
+        return time + 1, word, of_shapes(state, shapes), totals, lengths, done, words.write(time, word)
 
     words = tf.TensorArray(tf.int32, size=0, dynamic_size=True, element_shape=source_lengths.shape)
     zeros = tf.zeros([batch_size], tf.int32)
@@ -80,7 +82,7 @@ def sample(
         lambda time, previous_ids, state, totals, lengths, done, words: (time == 0) | ~tf.reduce_all(done),
         advance,
         loop,
-        shape_invariants=(tf.TensorShape([]), row, state_shapes(state), row, row, row, tf.TensorShape(None)),
+        shape_invariants=(tf.TensorShape([]), row, shapes, row, row, row, tf.TensorShape(None)),
         parallel_iterations=1,
     )
     ids = tf.transpose(words.stack())  # [B, I]

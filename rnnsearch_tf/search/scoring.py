@@ -7,7 +7,7 @@ import typing
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.search.interface import Step, add_hypotheses, state_shapes
+from rnnsearch_tf.search.interface import Step, add_hypotheses, of_shapes, state_shapes
 
 
 class Forced(typing.NamedTuple):
@@ -44,14 +44,14 @@ def force(state, memory, step: Step, target_ids) -> Forced:
     length = tf.shape(target_ids)[1]
     previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)
     by_position, previous_by_position = tf.transpose(target_ids), tf.transpose(previous_ids)  # [I, B]
-    batch_size = target_ids.shape[0]
+    batch_size, shapes = target_ids.shape[0], state_shapes(state)
 
     def advance(i, state, log_probabilities, alignments):
         step_log_probabilities, alignment, state = step(previous_by_position[i][:, tf.newaxis], state, memory)
         chosen = tf.gather(step_log_probabilities[:, 0], by_position[i], batch_dims=1)  # [B]
         chosen = tf.minimum(tf.cast(chosen, tf.float32), 0.0)  # as in the beam
         alignment = tf.cast(alignment[:, 0], tf.float32)  # [B, J]
-        return i + 1, state, log_probabilities.write(i, chosen), alignments.write(i, alignment)
+        return i + 1, of_shapes(state, shapes), log_probabilities.write(i, chosen), alignments.write(i, alignment)
 
     arrays = (
         tf.TensorArray(tf.float32, size=length, element_shape=[batch_size]),
@@ -61,7 +61,7 @@ def force(state, memory, step: Step, target_ids) -> Forced:
         lambda i, *_: i < length,
         advance,
         (tf.constant(0), state, *arrays),
-        shape_invariants=(tf.TensorShape([]), state_shapes(state), tf.TensorShape(None), tf.TensorShape(None)),
+        shape_invariants=(tf.TensorShape([]), shapes, tf.TensorShape(None), tf.TensorShape(None)),
         parallel_iterations=1,
     )
     real = target_ids != PAD_ID  # [B, I]
