@@ -47,12 +47,11 @@ def next_words(words) -> NextWords:
         block = _PADDED_BLOCK
         missing = -tf.shape(values)[2] % block
         values = tf.pad(values, [[0, 0], [0, 0], [0, missing]], constant_values=NO_HYPOTHESIS)
-    number = tf.shape(values)[2] // block if values.shape[2] is None else values.shape[2] // block
-    shape = tf.concat([tf.shape(values)[:2], [number, block]], axis=0)
+    shape = [-1, _size(values, 1), _size(values, 2) // block, block]
     blocks = tf.reshape(values, shape)
     maxima = tf.cast(tf.reduce_max(blocks, axis=-1), tf.float32)
     if not isinstance(words, Logits):
-        return NextWords(blocks, maxima, tf.zeros(shape[:2]))
+        return NextWords(blocks, maxima, tf.zeros_like(maxima[..., 0]))
     # The softmax is largest where the logits are, and there it is exp(max logit) / Σ exp, far from zero.
     probabilities = tf.gather(tf.reshape(tf.nn.softmax(values), shape), tf.argmax(maxima, axis=-1, output_type=tf.int32), batch_dims=2)
     log_largest = tf.math.log(tf.cast(tf.reduce_max(probabilities, axis=-1), tf.float32))
@@ -83,22 +82,21 @@ def best_continuations(words: NextWords, live, count, first_word):
         words: int32 [B, count].
     """
     blocks, maxima, log_sum = words
-    shape, block = tf.shape(maxima), blocks.shape[-1]
-    number = shape[2] if blocks.shape[2] is None else blocks.shape[2]
-    batch_size, all_blocks = shape[0], shape[1] * number
+    block, number = blocks.shape[3], _size(blocks, 2)
+    all_blocks = _size(blocks, 1) * number
+    taken = tf.minimum(count, all_blocks) if tf.is_tensor(all_blocks) else min(count, all_blocks)  # C
     first_maximum = tf.reduce_max(blocks[:, :, :1, first_word:], axis=-1)  # the specials are in block 0
     maxima = tf.concat([tf.cast(first_maximum, tf.float32), maxima[:, :, 1:]], axis=2)
-    maxima = tf.reshape(_totals(maxima, log_sum[..., tf.newaxis], live[..., tf.newaxis]), [batch_size, all_blocks])
-    chosen = tf.math.top_k(maxima, tf.minimum(count, all_blocks), sorted=False).indices
-    chosen = tf.sort(chosen, axis=1)  # [B, C] in the order of the pairs, so that ties fall as in one top-k
+    maxima = tf.reshape(_totals(maxima, log_sum[..., tf.newaxis], live[..., tf.newaxis]), [-1, all_blocks])
+    chosen = tf.math.top_k(maxima, taken, sorted=False).indices
+    chosen = -tf.math.top_k(-chosen, taken).values  # [B, C] in the order of the pairs, so that ties fall as in one top-k
     parents = chosen // number  # [B, C]
 
-    values = tf.gather(tf.reshape(blocks, [batch_size, all_blocks, block]), chosen, batch_dims=1)  # [B, C, block]
+    values = tf.gather(tf.reshape(blocks, [-1, all_blocks, block]), chosen, batch_dims=1)  # [B, C, block]
     words = tf.expand_dims((chosen - parents * number) * block, 2) + tf.range(block)  # [B, C, block]
     log_sum, live = (tf.expand_dims(tf.gather(x, parents, batch_dims=1), 2) for x in (log_sum, live))
     totals = tf.where(words < first_word, NO_HYPOTHESIS, _totals(values, log_sum, live))
-    flat = [batch_size, tf.shape(chosen)[1] * block]
-    totals, words = tf.reshape(totals, flat), tf.reshape(words, flat)
+    totals, words = (tf.reshape(x, [-1, taken * block]) for x in (totals, words))
     if blocks.shape[2] is None or number * block < count:  # there may be fewer pairs than are wanted
         totals = tf.pad(totals, [[0, 0], [0, count]], constant_values=NO_HYPOTHESIS)
         words, parents = tf.pad(words, [[0, 0], [0, count]]), tf.pad(parents, [[0, 0], [0, count]])
@@ -134,6 +132,11 @@ def best_continuation(words: NextWords, live, first_word):
 def _totals(values, log_sum, live):
     """live + (values − log_sum). A log-probability is at most 0; what rounding left above it is cut, which the early stop relies on."""
     return or_none(tf.minimum(tf.cast(values, tf.float32) - log_sum, 0.0) + live)
+
+
+def _size(values, axis):
+    """An int where it is known, else a tensor."""
+    return tf.shape(values)[axis] if values.shape[axis] is None else values.shape[axis]
 
 
 def _block_size(vocabulary_size):
