@@ -306,14 +306,12 @@ class Translator:
         Under the authors' rules a sentence without a finished hypothesis is searched
         again, more widely; greedy search (beam 1) has nothing to widen.
         """
+        graph = lambda config: self._graph(search_graph, config, self.shortlist(config))  # noqa: E731
         if config.shrinking_beam and config.search_again and config.beam_size > 1:
-            search = lambda rows, config: self._search_graph(config)(_source_ids([batch[k] for k in rows]))  # noqa: E731
+            search = lambda rows, config: graph(config)(_source_ids([batch[k] for k in rows]))  # noqa: E731
             return search_until_finished(search, config, len(batch))
-        result = self._search_graph(config)(_source_ids(batch))
+        result = graph(config)(_source_ids(batch))
         return type(result)(*(value.numpy() for value in result))
-
-    def _search_graph(self, config):
-        return self._graph(search_graph, config, self.shortlist(config))
 
     def _translate_batch(self, batch, config, lexicon) -> list:
         result = self._search(batch, config)

@@ -18,7 +18,7 @@ def empty_history(beam_size):
 
     if beam_size == 1:
         return OneHypothesis(array(tf.int32), array(tf.int32), array(tf.int32, 1), array(tf.float32, 1, None))
-    return History(array(tf.int32), array(tf.int32, beam_size), array(tf.int32, beam_size), array(tf.float32, beam_size, None))
+    return History(array(tf.int32), array(tf.int32, beam_size), array(tf.int32, beam_size), array(tf.float32, None, None))  # k varies too
 
 
 class History(typing.NamedTuple):
@@ -27,7 +27,7 @@ class History(typing.NamedTuple):
     rows: tf.TensorArray  # int32 [b], the sentences the step computed, of all B
     parents: tf.TensorArray  # int32 [b, K]: the place before the step of each hypothesis after it
     words: tf.TensorArray  # int32 [b, K]: the word that the step added to it
-    alignments: tf.TensorArray  # float32 [b, K, J]: of the hypotheses before the step
+    alignments: tf.TensorArray  # float32 [b, k, J]: of the hypotheses before the step
 
     def write(self, time, rows, parents, words, alignment) -> "History":
         values = (rows, parents, words, tf.cast(alignment, tf.float32))

@@ -1,4 +1,4 @@
-"""Beam search: one `tf.while_loop` over a step function, all sentences at once, core operations only.
+"""Beam search: a `tf.while_loop` over a step function, all sentences at once, core operations only.
 
 At each step every live hypothesis of a sentence is continued by every word. The
 beam is then filled with the best `beam_size` of three kinds: hypotheses finished
@@ -12,7 +12,7 @@ ones any more. Only then are its unfinished hypotheses used, and only if none
 finished.
 
 Dimension letters: B sentences, K beam_size, N nbest, I target and J source
-positions, V vocabulary, b ≤ B sentences still computed.
+positions, V vocabulary, b ≤ B sentences still computed, k places of the beam before a step: 1 before the first word, then K.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Beam(typing.NamedTuple):
     """What changes from word to word."""
 
     time: tf.Tensor  # int32, steps done
-    previous_ids: tf.Tensor  # int32 [b, K]
-    state: typing.Any  # leaves [b, K, ...]
+    previous_ids: tf.Tensor  # int32 [b, k]
+    state: typing.Any  # leaves [b, k, ...]
     live: tf.Tensor  # float32 [b, K], descending
     finished: Finished  # [b, K]
     done: tf.Tensor  # bool [b]
@@ -143,12 +143,14 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
     )
     maximum = maximum_lengths(source_lengths, config)
     sentences = _sentences(memory, minimum_lengths(source_lengths, config), maximum)
+    advance = _advance_alone if rules.beam_size == 1 else _advance
     beam = _start(state, tf.shape(source_lengths)[0], rules)
     outcome = Outcome(beam.live, beam.finished)
+    beam = advance(sentences, beam, step, rules)  # the first word by itself: its beam has one place
     some = tf.TensorShape([None])
     *_, beam, outcome = tf.while_loop(
-        lambda sentences, beam, _: (beam.time == 0) | (tf.size(sentences.rows) > 0),
-        lambda sentences, beam, outcome: _leave(sentences, _advance_all(sentences, beam, step, rules), outcome),
+        lambda sentences, *_: tf.size(sentences.rows) > 0,
+        lambda sentences, beam, outcome: _leave(sentences, _advance_all(sentences, beam, advance, step, rules), outcome),
         (sentences, beam, outcome),
         shape_invariants=(
             Sentences(some, memory_shapes(sentences.memory), some, some),
@@ -183,13 +185,13 @@ def _sentences(memory, minimum, maximum) -> Sentences:
 
 
 def _start(state, batch_size, rules) -> Beam:
-    """One live hypothesis a sentence, the empty one; the other places are empty."""
+    """One live hypothesis a sentence, the empty one: k = 1."""
     none = tf.fill([batch_size, rules.beam_size], NO_HYPOTHESIS)  # [B, K]
     zeros = tf.zeros([batch_size, rules.beam_size], tf.int32)
     beam = Beam(
         time=tf.constant(0),
-        previous_ids=tf.fill([batch_size, rules.beam_size], PAD_ID),
-        state=add_hypotheses(state, rules.beam_size),
+        previous_ids=tf.fill([batch_size, 1], PAD_ID),
+        state=add_hypotheses(state),
         live=tf.concat([tf.zeros([batch_size, 1]), none[:, 1:]], axis=1),
         finished=Finished(none, none, zeros, zeros),
         done=tf.zeros([batch_size], tf.bool),
@@ -201,25 +203,20 @@ def _start(state, batch_size, rules) -> Beam:
 
 def _shapes(beam: Beam) -> Beam:
     """Shapes of a beam in a loop in which b varies."""
-    beam_size = beam.live.shape[1]
-    some, table = tf.TensorShape([None]), tf.TensorShape([None, beam_size])
+    some, table = tf.TensorShape([None]), tf.TensorShape([None, beam.live.shape[1]])
     finished = Finished._make(table for _ in beam.finished)
     history = beam.history._make(tf.TensorShape(None) for _ in beam.history)
-    return Beam(beam.time.shape, table, state_shapes(beam.state), table, finished, some, history)
+    return Beam(beam.time.shape, tf.TensorShape([None, beam.previous_ids.shape[1]]), state_shapes(beam.state), table, finished, some, history)
 
 
-def _advance_all(sentences: Sentences, beam: Beam, step, rules: Rules):
+def _advance_all(sentences: Sentences, beam: Beam, advance, step, rules: Rules):
     """Steps of these sentences, until so many of them are done that going on without those pays."""
     # Taking rows out of the memory copies it: worth it for an eighth of the rows.
     enough = 7 * tf.size(sentences.rows)
 
-    def go_on(beam):
-        first = beam.time == 0  # one step even for no sentence
-        return first | (8 * tf.math.count_nonzero(~beam.done, dtype=tf.int32) > enough)
-
-    one_step = _advance_alone if rules.beam_size == 1 else _advance
-    advance = lambda beam: [one_step(sentences, beam, step, rules)]  # noqa: E731
-    (beam,) = tf.while_loop(go_on, advance, [beam], shape_invariants=[_shapes(beam)], parallel_iterations=1)
+    go_on = lambda beam: 8 * tf.math.count_nonzero(~beam.done, dtype=tf.int32) > enough  # noqa: E731
+    body = lambda beam: [advance(sentences, beam, step, rules)]  # noqa: E731
+    (beam,) = tf.while_loop(go_on, body, [beam], shape_invariants=[_shapes(beam)], parallel_iterations=1)
     return beam
 
 
@@ -237,14 +234,14 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
     """One step of these sentences."""
     words, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
     words = next_words(words)
-    live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)
+    places = beam.previous_ids.shape[1]  # k
+    live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
     continuing, parents, chosen = best_continuations(words, live, rules.beam_size, rules.first_word)  # [b, K]
-    early = (beam.time < sentences.minimum)[:, tf.newaxis]
-    ending = tf.where(early, NO_HYPOTHESIS, continuations_by(words, live, END_ID))  # [b, K]
+    ending = _ending(words, live, beam, sentences)  # [b, k]
     history = beam.history.write(beam.time, sentences.rows, parents, chosen, alignment)
 
     length = beam.time + 1
-    continuing, finished = _fill_beam(beam.finished, ending, continuing, length, rules)
+    continuing, finished = _fill_beam(beam.finished, ending, continuing, length, places, rules)
     live = tf.where(beam.done[:, tf.newaxis], beam.live, continuing)
     done = beam.done | _is_done(live, finished, length, sentences.maximum, rules)
     state = tf.nest.map_structure(lambda leaf: tf.gather(leaf, parents, batch_dims=1), state)
@@ -256,8 +253,7 @@ def _advance_alone(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam
     words, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
     words = next_words(words)
     continuing, chosen = best_continuation(words, beam.live, rules.first_word)  # [b, 1]
-    early, done = (beam.time < sentences.minimum)[:, tf.newaxis], beam.done[:, tf.newaxis]
-    ending = tf.where(early, NO_HYPOTHESIS, continuations_by(words, beam.live, END_ID))
+    ending, done = _ending(words, beam.live, beam, sentences), beam.done[:, tf.newaxis]
     history = beam.history.write(beam.time, sentences.rows, tf.zeros_like(chosen), chosen, alignment)
 
     length = beam.time + 1
@@ -271,22 +267,28 @@ def _advance_alone(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam
     return Beam(length, chosen, of_shapes(state, state_shapes(beam.state)), live, finished, done, history)
 
 
-def _fill_beam(finished: Finished, ending, continuing, length, rules: Rules):
+def _ending(words, live, beam: Beam, sentences: Sentences):
+    """Log-probabilities [b, k] of the hypotheses with the end symbol now, where it may come."""
+    early = (beam.time < sentences.minimum)[:, tf.newaxis]
+    return tf.where(early, NO_HYPOTHESIS, continuations_by(words, live, END_ID))
+
+
+def _fill_beam(finished: Finished, ending, continuing, length, places, rules: Rules):
     """The beam after a step of `length` words: (log-probabilities living on, finished hypotheses)."""
     beam_size = rules.beam_size
-    new = tf.concat([ending, continuing], axis=1)  # [b, 2 K]
+    new = tf.concat([ending, continuing], axis=1)  # [b, k + K]
     new_keys = _penalize(new, length, rules.penalty)
     # A shrinking beam never gives a finished hypothesis's place back: it outranks everything.
     finished_keys = tf.where(exists(finished.keys), -NO_HYPOTHESIS, NO_HYPOTHESIS) if rules.shrinking else finished.keys
     keys = tf.concat([finished_keys, new_keys], axis=1)  # on a tie the earlier wins
     best = tf.math.top_k(keys, beam_size).indices  # [b, K]
-    in_beam = tf.one_hot(best - beam_size, 2 * beam_size, True, False, dtype=tf.bool)
-    in_beam = tf.reduce_any(in_beam, axis=1)  # [b, 2 K]: of those that are new
-    continuing = tf.where(in_beam, new, NO_HYPOTHESIS)[:, beam_size:]
+    in_beam = tf.one_hot(best - beam_size, places + beam_size, True, False, dtype=tf.bool)
+    in_beam = tf.reduce_any(in_beam, axis=1)  # [b, k + K]: of those that are new
+    continuing = tf.where(in_beam, new, NO_HYPOTHESIS)[:, places:]
 
-    ending_keys = tf.where(in_beam, new_keys, NO_HYPOTHESIS)[:, :beam_size]
+    ending_keys = tf.where(in_beam, new_keys, NO_HYPOTHESIS)[:, :places]
     keys, order = tf.math.top_k(tf.concat([finished.keys, ending_keys], axis=1), beam_size)
-    lengths, from_places = tf.fill(tf.shape(ending), length), tf.zeros_like(ending, tf.int32) + tf.range(beam_size)
+    lengths, from_places = tf.fill(tf.shape(ending), length), tf.zeros_like(ending, tf.int32) + tf.range(places)
     joined = zip(finished[1:], (ending, lengths, from_places))
     return continuing, Finished(keys, *(tf.gather(tf.concat(pair, axis=1), order, batch_dims=1) for pair in joined))
 

@@ -3,7 +3,8 @@
 Any model that can say "these are the log-probabilities of the next word" can be
 searched, sampled from and scored. Dimension letters: B sentences, K hypotheses
 of a sentence, J source positions, V target vocabulary. B changes from one step
-to the next (finished sentences leave the computation), so a step takes it from ``tf.shape``.
+to the next (finished sentences leave the computation), so a step takes it from ``tf.shape``;
+K is known when a step is traced: 1 for the first word, the beam size for all later ones.
 """
 
 from __future__ import annotations
@@ -71,9 +72,9 @@ class Start(typing.Protocol):
     def __call__(self, source_ids: tf.Tensor) -> tuple[typing.Any, typing.Any]: ...
 
 
-def add_hypotheses(state, number=1):
-    """The first state with its axis of hypotheses: [B, ...] → [B, number, ...]."""
-    return tf.nest.map_structure(lambda leaf: tf.repeat(tf.expand_dims(leaf, 1), number, axis=1), state)
+def add_hypotheses(state):
+    """The first state with its axis of hypotheses, of size one: [B, ...] → [B, 1, ...]."""
+    return tf.nest.map_structure(lambda leaf: tf.expand_dims(tf.convert_to_tensor(leaf), 1), state)
 
 
 def state_shapes(state):
