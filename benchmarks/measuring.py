@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import platform
+import signal
 import statistics
 import subprocess
 import sys
@@ -43,6 +44,7 @@ def parse(parser):
     if arguments.quick:
         arguments.repeats = 1
     set_threads(arguments.threads)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # told to end: what was measured is printed
     name = pathlib.Path(sys.argv[0]).name
     print(f"## {name}\n\n{machine(arguments.threads)}\n", flush=True)
     if arguments.quick:
