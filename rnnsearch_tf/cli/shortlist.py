@@ -21,7 +21,7 @@ def arguments(parser):
     parser.add_argument("--translations", metavar="N", default="50", help="most of them for a source word (default: %(default)s)")
     parser.add_argument(
         "--pairs", metavar="N", default="50000",
-        help="sentence pairs to learn from, the first of the files; a million take 20 GB of memory at 25 words (default: %(default)s)",
+        help="sentence pairs to learn from, the first of the files; 50,000 of 25 words take some 3 GB of memory (default: %(default)s)",
     )
     parser.add_argument("--iterations", metavar="N", default="5", help="of expectation maximization (default: %(default)s)")
     add_output(parser)

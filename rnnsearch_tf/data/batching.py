@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
 
+
 def shuffled(items, buffer_size, generator):
     """Yield the items in random order, with `buffer_size` of them in memory.
 

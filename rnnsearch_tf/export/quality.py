@@ -9,8 +9,8 @@ from rnnsearch_tf.evaluation.bleu import bleu
 SENTENCES = 200
 """Development sentences that are translated twice."""
 
-
 SHORTLIST = ("shortlist", "shortlist_frequent", "shortlist_translations")
+"""The options of the search section that make one."""
 
 
 def cost_in_bleu(translator, weights, profile) -> str | None:

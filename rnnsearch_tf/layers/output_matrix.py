@@ -60,18 +60,6 @@ class OutputMatrix(PaperLayer):
         return super().get_config() | {name: getattr(self, name) for name in own}
 
 
-def word_logits(features, layer, output_matrix=None):
-    """Logits of a layer that has W_o and b_softmax, or of a tied one with the embedding [V, l] given."""
-    tied = output_matrix is not None
-    matrix, bias = output_matrix if tied else tensor(layer.W_o), tensor(layer.b_softmax)
-    if _ONLY.get() is None:
-        return product(features, matrix, layer.product_dtype, transpose_right=tied, bias=bias)
-    words, biases = _ONLY.get()
-    logits = product(features, gather(matrix, words, axis=0 if tied else 1), layer.product_dtype, transpose_right=tied)
-    biases = tf.cast(biases, logits.dtype)
-    return logits + (biases if bias is None else biases + gather(bias, words))[:, tf.newaxis]
-
-
 _ONLY = contextvars.ContextVar("only", default=None)
 
 
@@ -88,3 +76,15 @@ def only_words(words, biases):
         yield
     finally:
         _ONLY.reset(token)
+
+
+def word_logits(features, layer, output_matrix=None):
+    """Logits of a layer that has W_o and b_softmax, or of a tied one with the embedding [V, l] given."""
+    tied = output_matrix is not None
+    matrix, bias = output_matrix if tied else tensor(layer.W_o), tensor(layer.b_softmax)
+    if _ONLY.get() is None:
+        return product(features, matrix, layer.product_dtype, transpose_right=tied, bias=bias)
+    words, biases = _ONLY.get()
+    logits = product(features, gather(matrix, words, axis=0 if tied else 1), layer.product_dtype, transpose_right=tied)
+    biases = tf.cast(biases, logits.dtype)
+    return logits + (biases if bias is None else biases + gather(bias, words))[:, tf.newaxis]

@@ -33,7 +33,10 @@ def search_graph(model, config: SearchConfig, sources=1, shortlist=None):
 
 
 def search_model(model, source_ids, source_lengths, config: SearchConfig, shortlist=None):
-    """Beam search of a batch, among all words or those that a :class:`~rnnsearch_tf.search.shortlist.Shortlist` allows."""
+    """Beam search of a batch, among all words or those that a :class:`~rnnsearch_tf.search.shortlist.Shortlist` allows.
+
+    With a shortlist the model also has ``only_words``, a context in which its steps compute some words (see layers/output_matrix.py).
+    """
     state, memory = model.start(source_ids)
     if shortlist is None:
         return beam_search(state, memory, beam_step(model), source_lengths, config)

@@ -19,7 +19,7 @@ def translation_probabilities(pairs, target_size, iterations=5):
 
     Returns:
         (source_ids int64 [C], target_ids int64 [C], probabilities float64 [C]) of the C word pairs that occur together,
-        by source word, likeliest first. Memory: 32 bytes for each pair of positions of the text.
+        by source word, likeliest first. Memory: some 100 bytes for each pair of positions of the text.
 
     Example:
         >>> e, f, t = translation_probabilities([([0, 1], [0, 1]), ([0], [0])], 2, iterations=20)
