@@ -119,8 +119,8 @@ def _served(version, sources, translations):
 
 def _next_steps(folder):
     yield "next:"
-    yield f"  echo 'My sister reads an old book.' | rnnsearch translate --model {folder}"
-    yield f"  echo 'My sister reads an old book.' | rnnsearch plot-attention --model {folder} --output {folder}/attention"
+    yield f"  echo 'My sister sells an old book.' | rnnsearch translate --model {folder}"
+    yield f"  echo 'My sister sells an old book.' | rnnsearch plot-attention --model {folder} --output {folder}/attention"
     yield f"  rnnsearch serve --model-name demo --model-base-path {pathlib.Path(folder).resolve() / 'served'} &"
-    yield "  echo 'My sister reads an old book.' | rnnsearch client --server 127.0.0.1:8500 --model-name demo"
+    yield "  echo 'My sister sells an old book.' | rnnsearch client --server 127.0.0.1:8500 --model-name demo"
     yield "  rnnsearch train --config F.yaml --output RUN     with data.train_source, data.train_target, … of your own text"
