@@ -9,8 +9,8 @@ size is the mean of the differences, with its standard error. (It says nothing o
 
 import json
 import pathlib
-import sys
 import statistics
+import sys
 import tempfile
 
 import measuring

@@ -16,12 +16,12 @@ class _Kept:
     def __init__(self, graph):
         self.graph, self._values = graph, {}
 
-    def get(self, what, of, make):
-        """make(), called once for each object ``of`` and what is made of it, in the surrounding graph."""
-        key = what, id(of)
+    def get(self, make, what, *of):
+        """make(), called once for what is made of these objects, in the surrounding graph."""
+        key = what, *map(id, of)
         if key not in self._values:
             with self.graph.as_default():
-                self._values[key] = of, make()  # the object is kept too, so that nothing else gets its id
+                self._values[key] = of, make()  # the objects are kept too, so that nothing else gets their ids
         return self._values[key][1]
 
     def has(self, values):
@@ -47,7 +47,7 @@ def keeping():
 def read(variable):
     """The value of a variable."""
     kept = _KEPT.get()
-    return tf.convert_to_tensor(variable) if kept is None else kept.get("value", variable, lambda: tf.convert_to_tensor(variable))
+    return tf.convert_to_tensor(variable) if kept is None else kept.get(lambda: tf.convert_to_tensor(variable), "value", variable)
 
 
 def cast(values, dtype):
@@ -55,7 +55,7 @@ def cast(values, dtype):
     kept = _KEPT.get()
     if kept is None or values.dtype == dtype or not kept.has(values):
         return tf.cast(values, dtype)
-    return kept.get("cast", values, lambda: tf.cast(values, dtype))
+    return kept.get(lambda: tf.cast(values, dtype), "cast", values)
 
 
 def gather(values, indices, axis=0):
@@ -63,4 +63,4 @@ def gather(values, indices, axis=0):
     kept = _KEPT.get()
     if kept is None or not (kept.has(values) and kept.has(indices)):
         return tf.gather(values, indices, axis=axis)
-    return kept.get(("gather", id(indices)), values, lambda: tf.gather(values, indices, axis=axis))
+    return kept.get(lambda: tf.gather(values, indices, axis=axis), "gather", values, indices)

@@ -60,7 +60,6 @@ def sample(
     noise = _noise(seeds, steps)  # [B, steps]
     batch_size = tf.shape(source_lengths)[0]
     state, memory = add_hypotheses(state), tf.nest.map_structure(tf.convert_to_tensor, memory)
-
     shapes = state_shapes(state)
 
     def advance(time, previous_ids, state, totals, lengths, done, words):

@@ -77,7 +77,7 @@ SEARCH = [
            (f"{SHORTLIST}::test_columns_are_gathered_once",)),
     Mutant("search/graphs.py", "weights read at every word", 'return getattr(model, "weights_kept", contextlib.nullcontext)()',
            "return contextlib.nullcontext()", (f"{KEPT}::test_a_loop_reads_no_weights",)),
-    Mutant("layers/kept.py", "weights cast at every word", 'return kept.get("cast", values, lambda: tf.cast(values, dtype))',
+    Mutant("layers/kept.py", "weights cast at every word", 'return kept.get(lambda: tf.cast(values, dtype), "cast", values)',
            "return tf.cast(values, dtype)", (f"{KEPT}::test_a_loop_casts_no_weights",)),
     Mutant("search/candidates.py", "blocks chosen before they are normalized", "_totals(maxima, log_sum[..., tf.newaxis],",
            "_totals(maxima, 0.0 * log_sum[..., tf.newaxis],", (f"{CANDIDATES}::test_logits_are_normalized_on_the_way",)),
