@@ -34,8 +34,41 @@ class History(typing.NamedTuple):
         return History(*(array.write(time, value) for array, value in zip(self, values)))
 
     def read(self, steps, lengths, places, ended):
-        """See :func:`backtrack`."""
-        return backtrack(self, steps, lengths, places, ended)
+        """Read hypotheses from their ends to their beginnings.
+
+        Args:
+            steps: int32, steps recorded, at least 1.
+            lengths: int32 [B, N], words of each hypothesis, END_ID counted.
+            places: int32 [B, N]. Ended: its place before its last step; otherwise after it.
+            ended: bool [B, N]; the last word of an ended hypothesis is END_ID.
+
+        Returns:
+            ids: int32 [B, N, I], I the largest length; PAD_ID after the length.
+            alignments: float32 [B, N, I, J]; zero after the length.
+        """
+        batch_size = tf.shape(lengths)[:1]
+
+        def back(time, places, words, alignments):
+            time = time - 1
+            inside = time < lengths
+            ends = ended & (time == lengths - 1)
+            rows = self.rows.read(time)
+            row = tf.scatter_nd(rows[:, tf.newaxis], tf.range(tf.size(rows)), batch_size)  # of a sentence that has left: any
+            of = lambda values, place: tf.gather(tf.gather(values, row), place, batch_dims=1)  # noqa: E731
+            word = tf.where(inside, tf.where(ends, END_ID, of(self.words.read(time), places)), PAD_ID)
+            places = tf.where(inside & ~ends, of(self.parents.read(time), places), places)
+            alignment = of(self.alignments.read(time), tf.where(inside, places, 0))  # [B, N, J]
+            alignment = tf.where(inside[..., tf.newaxis], alignment, 0.0)
+            return time, places, words.write(time, word), alignments.write(time, alignment)
+
+        words = tf.TensorArray(tf.int32, size=steps, element_shape=lengths.shape)
+        alignments = tf.TensorArray(tf.float32, size=steps, element_shape=lengths.shape.concatenate([None]))
+        loop = (steps, places, words, alignments)
+        _, _, words, alignments = tf.while_loop(lambda time, *_: time > 0, back, loop, parallel_iterations=1)
+
+        longest = tf.maximum(tf.reduce_max(lengths), 0)
+        ids = tf.transpose(words.stack()[:longest], [1, 2, 0])  # [B, N, I]
+        return ids, tf.transpose(alignments.stack()[:longest], [1, 2, 0, 3])  # [B, N, I, J]
 
 
 class OneHypothesis(typing.NamedTuple):
@@ -52,7 +85,7 @@ class OneHypothesis(typing.NamedTuple):
         return OneHypothesis(*(array.write(time, value) for array, value in zip(self, values)))
 
     def read(self, steps, lengths, places, ended):
-        """As :func:`backtrack`."""
+        """As :meth:`History.read`."""
         del places
         where = tf.stack([self.rows.concat(), self.times.concat()], axis=1)
         words, alignments = self.words.concat()[:, 0], self.alignments.concat()[:, 0]
@@ -64,42 +97,3 @@ class OneHypothesis(typing.NamedTuple):
         words = tf.where(ended & (tf.range(longest) == lengths - 1), END_ID, words)
         words, alignments = tf.where(inside, words, PAD_ID), tf.where(inside[..., tf.newaxis], alignments, 0.0)
         return words[:, tf.newaxis], alignments[:, tf.newaxis]
-
-
-def backtrack(history: History, steps, lengths, places, ended):
-    """Read hypotheses from their ends to their beginnings.
-
-    Args:
-        history: the records.
-        steps: int32, steps recorded, at least 1.
-        lengths: int32 [B, N], words of each hypothesis, END_ID counted.
-        places: int32 [B, N]. Ended: its place before its last step; otherwise after it.
-        ended: bool [B, N]; the last word of an ended hypothesis is END_ID.
-
-    Returns:
-        ids: int32 [B, N, I], I the largest length; PAD_ID after the length.
-        alignments: float32 [B, N, I, J]; zero after the length.
-    """
-    batch_size = tf.shape(lengths)[:1]
-
-    def back(time, places, words, alignments):
-        time = time - 1
-        inside = time < lengths
-        ends = ended & (time == lengths - 1)
-        rows = history.rows.read(time)
-        row = tf.scatter_nd(rows[:, tf.newaxis], tf.range(tf.size(rows)), batch_size)  # of a sentence that has left: any
-        of = lambda values, place: tf.gather(tf.gather(values, row), place, batch_dims=1)  # noqa: E731
-        word = tf.where(inside, tf.where(ends, END_ID, of(history.words.read(time), places)), PAD_ID)
-        places = tf.where(inside & ~ends, of(history.parents.read(time), places), places)
-        alignment = of(history.alignments.read(time), tf.where(inside, places, 0))  # [B, N, J]
-        alignment = tf.where(inside[..., tf.newaxis], alignment, 0.0)
-        return time, places, words.write(time, word), alignments.write(time, alignment)
-
-    words = tf.TensorArray(tf.int32, size=steps, element_shape=lengths.shape)
-    alignments = tf.TensorArray(tf.float32, size=steps, element_shape=lengths.shape.concatenate([None]))
-    loop = (steps, places, words, alignments)
-    _, _, words, alignments = tf.while_loop(lambda time, *_: time > 0, back, loop, parallel_iterations=1)
-
-    longest = tf.maximum(tf.reduce_max(lengths), 0)
-    ids = tf.transpose(words.stack()[:longest], [1, 2, 0])  # [B, N, I]
-    return ids, tf.transpose(alignments.stack()[:longest], [1, 2, 0, 3])  # [B, N, I, J]

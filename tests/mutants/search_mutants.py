@@ -87,7 +87,7 @@ SEARCH = [
            "or_none(tf.cast(values, tf.float32) - log_sum + live)", (f"{CANDIDATES}::test_rounding_above_zero_is_cut",)),
     Mutant("search/backtracking.py", "alignments of the next hypothesis", "tf.where(inside, places, 0))  # [B, N, J]",
            "tf.where(ends, places, 0))", (f"{BEAM}::test_alignments_and_scores_follow_the_survivors",)),
-    Mutant("search/backtracking.py", "parents are not followed", "tf.where(inside & ~ends, of(history.parents.read(time), places), places)",
+    Mutant("search/backtracking.py", "parents are not followed", "tf.where(inside & ~ends, of(self.parents.read(time), places), places)",
            "places + 0", (f"{BEAM}::test_beam_is_the_reference_beam",)),
     Mutant("search/backtracking.py", "words of another sentence once some have left", "tf.range(tf.size(rows)), batch_size)",
            "rows, batch_size) % tf.size(rows)", (f"{BEAM}::test_a_sentence_alone_is_the_sentence_in_a_batch",)),
