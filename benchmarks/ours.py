@@ -7,6 +7,7 @@ import argparse
 import dataclasses
 import itertools
 import json
+import os
 import time
 
 import measuring
@@ -32,11 +33,13 @@ class Ours:
         import numpy as np
 
         import sizes
+        from rnnsearch_tf import threads
         from rnnsearch_tf.models import build_model
         from rnnsearch_tf.training.run import compile_model
 
         self.name, self.size = size, sizes.with_lengths(sizes.SIZES[size], **(lengths or {}))
         self.config = sizes.configuration(self.size, system, precision)
+        arrange_threads(self.config)
         if seed is not None:
             self.config = dataclasses.replace(self.config, training=dataclasses.replace(self.config.training, seed=seed))
         if run is None:
@@ -44,6 +47,7 @@ class Ours:
         else:
             self._load(run, precision)
         compile_model(self.model, self.config)
+        self.model.parts = threads.parts(self.size.batch_size)
         words = self.model.source_vocabulary_size, self.model.target_vocabulary_size
         generator = np.random.default_rng(1)
         self.batches = [sizes.synthetic_batch(self.size, generator, *words) for _ in range(4)]
@@ -102,6 +106,8 @@ class Ours:
 
         import sizes
         from rnnsearch_tf.search.graphs import search_graph
+        from rnnsearch_tf.search.parts import in_parts
+        from rnnsearch_tf.threads import workers
 
         size = self.size._replace(batch_size=batch_size)
         options = sizes.fixed_length(size.source_length, size.target_length)
@@ -110,26 +116,32 @@ class Ours:
             config = sizes.configuration(size, beam_size=beam_size, **options).search
             graph = self._graphs[beam_size] = search_graph(self.model, config)
         ids = sizes.synthetic_batch(size, np.random.default_rng(1), self.model.source_vocabulary_size)["source_ids"]
-        return measuring.in_turns({"search": lambda: [value.numpy() for value in graph(ids)]}, repeats, warm_up)["search"]
+        search = lambda: in_parts(lambda rows: graph(ids[rows]), batch_size, workers())  # noqa: E731
+        return measuring.in_turns({"search": search}, repeats, warm_up)["search"]
 
     def _tasks(self):
         """{name: function} of ever more of an update, each with what the one before it does."""
         import tensorflow as tf
 
+        from rnnsearch_tf.models.translation_model import split
+
         model, loss = self.model, self.model.loss
         batch = {name: tf.constant(ids) for name, ids in self.batches[0].items()}
         ids = {name: tf.TensorSpec([None, None], tf.int32) for name in batch}
 
+        def output(batch):
+            return [model.token_losses(part, loss.label_smoothing, training=True) for part in split(batch, model.parts)]
+
         def gradient(batch):
             with tf.GradientTape() as tape:
-                losses, _ = model.token_losses(batch, loss.label_smoothing, training=True)
+                losses = tf.concat([losses for losses, _ in output(batch)], axis=0)
                 objective = loss.reduce(losses, tf.shape(batch["source_ids"])[0])
             return [tf.convert_to_tensor(value) for value in tape.gradient(objective, model.trainable_variables)]
 
         stages = {
-            "encoder": lambda batch: [leaf for leaf in tf.nest.flatten(model.start(batch["source_ids"]))],
-            "decoder": lambda batch: model.features(batch["source_ids"], batch["target_ids"], training=True),
-            "output": lambda batch: model.token_losses(batch, loss.label_smoothing, training=True),
+            "encoder": lambda batch: [tf.nest.flatten(model.start(part["source_ids"])) for part in split(batch, model.parts)],
+            "decoder": lambda batch: [model.features(*part.values(), training=True) for part in split(batch, model.parts)],
+            "output": output,
             "backward": gradient,
             "optimizer": model.train_step,
         }
@@ -140,20 +152,33 @@ class Ours:
         """A function that multiplies two large matrices and notes the rate, in operations a second."""
         import tensorflow as tf
 
+        from rnnsearch_tf import threads
+
         width = CEILING_SIZE[self.name]
         dtype = tf.bfloat16 if self.config.training.precision == "mixed_bfloat16" else tf.as_dtype(self.config.training.precision)
-        left, right = (tf.cast(tf.random.normal([width, width]), dtype) for _ in range(2))
-        graph = tf.function(tf.matmul)
-        graph(left, right)
+        number = threads.workers()  # products at once: each has one core then
+        lefts, right = tf.cast(tf.random.normal([number, width, width]), dtype), tf.cast(tf.random.normal([width, width]), dtype)
+        graph = tf.function(lambda lefts, right: [tf.matmul(lefts[k], right) for k in range(number)])
+        graph(lefts, right)
 
         def measure():
             start = time.perf_counter()
-            graph(left, right)
+            graph(lefts, right)
             tf.test.experimental.sync_devices()
-            measure.rates.append(2 * width**3 / (time.perf_counter() - start))
+            measure.rates.append(number * 2 * width**3 / (time.perf_counter() - start))
 
         measure.rates = []
         return measure
+
+
+def arrange_threads(config, batch_size=None):
+    """What the command line does first: a small model has one core for each operation. The benchmark's number of threads stays."""
+    from rnnsearch_tf import threads
+
+    told = {name: os.environ.pop(name) for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS") if name in os.environ}
+    cores = int(told.get("TF_NUM_INTRAOP_THREADS", 0)) or None
+    if not threads.arrange([config.model], batch_size or config.data.batch_size, cores):
+        os.environ.update(told)
 
 
 def dataset_of(batches):

@@ -15,10 +15,13 @@ from rnnsearch_tf.models import load_model
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.run_folder import check_run
 from rnnsearch_tf.search.graphs import force_graph, sample_graph, search_graph
+from rnnsearch_tf.search.parts import in_parts
 from rnnsearch_tf.search.retry import search_until_finished
 from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
 from rnnsearch_tf.text.pipeline import load_text
+from rnnsearch_tf.text.traced import TracedText, strings
+from rnnsearch_tf.threads import workers
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -112,7 +115,7 @@ class Translator:
         self.target_text = target_text
         self.config = config
         self.maximum_lengths = {side: OVERLONG * getattr(config.data, f"maximum_{side}_length") for side in ("source", "target")}
-        self._sources, self._target = [_TracedText(text) for text in self.source_texts], _TracedText(target_text)
+        self._sources, self._target = [TracedText(text) for text in self.source_texts], TracedText(target_text)
         self._lexicons = {}  # by path
         self._shortlists = {}  # by path and sizes
         self._graphs = {}  # one traced function for each kind of work and search configuration
@@ -192,18 +195,23 @@ class Translator:
         size = batch_size or self.config.search.batch_size
         for start in range(0, len(pairs), size):
             batch = pairs[start : start + size]
-            graph = self._graph(force_graph)
-            result = graph(_source_ids([source for source, _ in batch]), _padded([ids for _, (_, ids) in batch]))
-            log_probabilities, alignments = (value.numpy() for value in result)  # [B, I], [B, I, J]
+            result = self._force(batch)
             for row, (source, (tokens, ids)) in enumerate(batch):
                 results[source.index] = ForcedPair(
-                    float(log_probabilities[row, : len(ids)].sum(dtype=np.float64)),
+                    float(result.log_probabilities[row, : len(ids)].sum(dtype=np.float64)),
                     source.tokens,
                     tokens,
-                    alignments[row, : len(ids), : len(source.ids)],
+                    result.alignments[row, : len(ids), : len(source.ids)],
                     (source.ids + ids).count(UNKNOWN_ID),
                 )
         return results
+
+    def _force(self, batch):
+        """Forced of NumPy arrays, of (_Source, (target tokens, ids))."""
+        sources, targets = zip(*batch)
+        graph, chosen = self._graph(force_graph), lambda values, rows: [values[k] for k in rows]
+        force = lambda rows: graph(_source_ids(chosen(sources, rows)), _padded([ids for _, ids in chosen(targets, rows)]))  # noqa: E731
+        return in_parts(force, len(batch), workers())
 
     def score(self, sources, targets, batch_size=None, tokenized=False) -> list:
         """list[float]: natural-log probability of each pair, the end symbol included; arguments as of `force`."""
@@ -254,11 +262,12 @@ class Translator:
         samples = []
         for first in range(0, number, SAMPLES_AT_ONCE):
             count = min(SAMPLES_AT_ONCE, number - first)
-            seeds = tf.range(first, first + count, dtype=tf.int64) + (seed << 32)
-            result = graph(_source_ids([source] * count), seeds, tf.constant(temperature, tf.float64))
+            seeds = np.arange(first, first + count, dtype=np.int64) + (seed << 32)
+            draw = lambda rows: graph(_source_ids([source] * len(rows)), seeds[rows], tf.constant(temperature, tf.float64))  # noqa: B023, E731
+            result = in_parts(draw, count, workers())
             tokens = self._target.tokens(result.ids)
-            texts, log_probabilities = self._texts(tokens), result.log_probabilities.numpy()
-            samples += [Sample(text, float(p), words) for text, p, words in zip(texts, log_probabilities, _strings(tokens))]
+            rows = zip(self._texts(tokens), result.log_probabilities, strings(tokens))
+            samples += [Sample(text, float(p), words) for text, p, words in rows]
         return samples
 
     def _texts(self, tokens) -> list:
@@ -306,12 +315,14 @@ class Translator:
         Under the authors' rules a sentence without a finished hypothesis is searched
         again, more widely; greedy search (beam 1) has nothing to widen.
         """
-        graph = lambda config: self._graph(search_graph, config, self.shortlist(config))  # noqa: E731
+
+        def search(rows, config):
+            graph = self._graph(search_graph, config, self.shortlist(config))
+            return in_parts(lambda part: graph(_source_ids([batch[k] for k in rows[part]])), len(rows), workers())
+
         if config.shrinking_beam and config.search_again and config.beam_size > 1:
-            search = lambda rows, config: graph(config)(_source_ids([batch[k] for k in rows]))  # noqa: E731
             return search_until_finished(search, config, len(batch))
-        result = graph(config)(_source_ids(batch))
-        return type(result)(*(value.numpy() for value in result))
+        return search(np.arange(len(batch)), config)
 
     def _translate_batch(self, batch, config, lexicon) -> list:
         result = self._search(batch, config)
@@ -323,7 +334,7 @@ class Translator:
             tokens = replace_unknown(tokens, result.alignments[rows, columns], sources, lexicon)
         texts = self._texts(tokens)
         lists = [[] for _ in batch]
-        for (row, n), text, words in zip(hypotheses, texts, _strings(tokens)):
+        for (row, n), text, words in zip(hypotheses, texts, strings(tokens)):
             alignment = _rows(result.alignments[row, n], len(words) + 1)[:, : len(batch[row].ids)]
             numbers = float(result.scores[row, n]), float(result.log_probabilities[row, n])
             lists[row].append(Hypothesis(text, *numbers, words, alignment))
@@ -365,35 +376,12 @@ def _nothing() -> Translation:
     return Translation(**vars(_NOTHING), source_tokens=[], nbest=[_NOTHING])
 
 
-class _TracedText:
-    """A Text whose operations are traced: one sentence meets many small ones, which take longer one by one."""
-
-    def __init__(self, text):
-        lines, ids = tf.TensorSpec([None], tf.string), tf.TensorSpec([None, None], tf.int32)
-        tokens = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
-        traced = lambda function, signature: tf.function(function, input_signature=[signature])  # noqa: E731
-        with_ids = lambda tokens: (tokens, text.ids(tokens))  # noqa: E731
-        self._tokenize = traced(lambda lines: with_ids(text.tokenize(lines)), lines)
-        self._split = traced(lambda lines: with_ids(text.split(lines)), lines)
-        self.tokens = traced(text.tokens, ids)
-        self.detokenize = traced(text.detokenize, tokens)
-
-    def tokens_and_ids(self, lines, tokenized=False):
-        """(tokens, ids) of every line, as lists; the ids end with the end symbol, the tokens have none."""
-        tokens, ids = (self._split if tokenized else self._tokenize)(tf.constant(lines, tf.string))
-        return _strings(tokens), ids.to_list()
-
-
 def _cut(side, tokens, ids, limit):
     """(tokens, ids) with no more than `limit` tokens before the end symbol."""
     if len(tokens) <= limit:
         return tokens, ids
     log.warning("warning: a %s sentence of %d tokens was cut to %d, the most that is taken", side, len(tokens), limit)
     return tokens[:limit], ids[:limit] + [END_ID]
-
-
-def _strings(tokens) -> list:
-    return [[token.decode("utf-8") for token in row] for row in tokens.to_list()]
 
 
 def _ragged(rows):

@@ -7,7 +7,7 @@ import dataclasses
 import yaml
 
 from rnnsearch_tf.cli.quiet import import_tensorflow
-from rnnsearch_tf.config import SearchConfig, check_value
+from rnnsearch_tf.config import SearchConfig, check_value, load_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.run_folder import check_run
 
@@ -96,6 +96,9 @@ def load_translator(arguments):
     for run in arguments.model:
         check_run(run)  # before TensorFlow takes its seconds
     import_tensorflow()
+    from rnnsearch_tf import threads
     from rnnsearch_tf.translation import Translator
 
+    configs = [load_config(check_run(run) / "config.yaml") for run in arguments.model]
+    threads.arrange([config.model for config in configs], configs[0].search.batch_size)
     return Translator.load(arguments.model, combine=arguments.combine)

@@ -5,6 +5,7 @@ A model brings ``token_losses``; ``compile`` brings the optimizer and a
 """
 
 import contextlib
+import itertools
 import warnings
 
 import tensorflow as tf
@@ -101,12 +102,16 @@ class TranslationModel(keras.Model):
         token_losses(inputs, label_smoothing, training) -> (losses [N], nll [N])
         start(source_ids) -> (state, memory)
         step(previous_ids, state, memory) -> (log_probabilities, alignment, state)
+
+    Attributes:
+        parts: int, 1; set before ``fit``: each batch is learned from in so many parts at once. See threads.py.
     """
 
     def __init__(self, **keywords):
         super().__init__(**keywords)
         self.autocast = False  # see layers/base.py
         self.supports_jit = False  # XLA would compile every batch shape anew
+        self.parts = 1
         self.loss_metric = LossPerToken(name="loss", dtype="float64")
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
@@ -131,7 +136,7 @@ class TranslationModel(keras.Model):
         inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         loss = self._loss_object()
         with tf.GradientTape() as tape:
-            losses, nll = self.token_losses(inputs, loss.label_smoothing, training=True)
+            losses, nll = self._losses_in_parts(inputs, loss.label_smoothing)
             objective = self.optimizer.scale_loss(loss.reduce(losses, tf.shape(inputs["source_ids"])[0]))
         weights = self.trainable_variables
         gradients = tape.gradient(objective, weights)
@@ -151,6 +156,13 @@ class TranslationModel(keras.Model):
         self._count(nll)
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
 
+    def _losses_in_parts(self, inputs, label_smoothing):
+        """``token_losses`` in training; each part of the batch has operations of its own, so that no core waits for another."""
+        if self.parts == 1:
+            return self.token_losses(inputs, label_smoothing, training=True)
+        losses = [self.token_losses(part, label_smoothing, training=True) for part in split(inputs, self.parts)]
+        return [tf.concat(values, axis=0) for values in zip(*losses)]
+
     def _count(self, nll):
         mean = tf.math.divide_no_nan(tf.reduce_sum(nll), tf.cast(tf.size(nll), nll.dtype))
         for metric in (self.loss_metric, self.perplexity_metric):
@@ -163,6 +175,13 @@ class TranslationModel(keras.Model):
             f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got {self.loss!r}; "
             "use rnnsearch_tf.models.TranslationLoss(over='sum')"
         )
+
+
+def split(inputs, parts):
+    """The parts of a batch, each a dictionary of the same names, with as many rows as the others or one fewer."""
+    rows = tf.shape(inputs["source_ids"])[0]
+    cuts = [rows * part // parts for part in range(parts + 1)]
+    return [{name: ids[first:end] for name, ids in inputs.items()} for first, end in itertools.pairwise(cuts)]
 
 
 @contextlib.contextmanager

@@ -6,8 +6,9 @@ import dataclasses
 
 import numpy as np
 
-from rnnsearch_tf.config import PAD_ID, SearchConfig
+from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.search.beam import BeamResult
+from rnnsearch_tf.search.parts import arrays, put_together
 
 LARGEST_BEAM = 500
 """Hypotheses; where the authors' program gives up."""
@@ -43,13 +44,13 @@ def search_until_finished(search, config: SearchConfig, size: int, largest_beam:
         result = search_until_finished(search, config, len(source_ids))
     """
     rows = np.arange(size)
-    result = _as_arrays(search(rows, config))
+    result = arrays(search(rows, config))
     while True:
         rows = rows[~result.finished[rows, 0]]
         config = wider(config, largest_beam)
         if not len(rows) or config is None:
             return result
-        result = _replace(result, rows, _as_arrays(search(rows, config)))
+        result = put_together([(np.arange(size), result), (rows, arrays(search(rows, config)))])
 
 
 def wider(config: SearchConfig, largest_beam: int = LARGEST_BEAM) -> SearchConfig | None:
@@ -59,21 +60,3 @@ def wider(config: SearchConfig, largest_beam: int = LARGEST_BEAM) -> SearchConfi
     if config.beam_size >= largest_beam:
         return None
     return dataclasses.replace(config, beam_size=min(2 * config.beam_size, largest_beam))
-
-
-def _as_arrays(result) -> BeamResult:
-    return BeamResult(*(np.asarray(x) for x in result))
-
-
-def _replace(result: BeamResult, rows, new: BeamResult) -> BeamResult:
-    """The result with some of its rows replaced, all padded to the longer of the two."""
-
-    def merge(old, new):
-        shape = old.shape[:2] + tuple(max(sizes) for sizes in zip(old.shape[2:], new.shape[2:]))
-        merged = np.full(shape, PAD_ID, old.dtype)
-        merged[tuple(slice(size) for size in old.shape)] = old
-        merged[rows] = PAD_ID
-        merged[(rows, *(slice(size) for size in new.shape[1:]))] = new
-        return merged
-
-    return BeamResult(*(merge(*pair) for pair in zip(result, new)))
