@@ -14,7 +14,7 @@ import tensorflow as tf
 SMALL = 256
 """``hidden_size`` up to which it is faster: at 256 it was, at 512 it was not (benchmarks/RESULTS.md, on two cores)."""
 
-LEAST = 32
+LEAST = 16
 """Sentences that :func:`arrange` leaves for each core."""
 
 

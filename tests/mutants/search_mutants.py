@@ -5,6 +5,7 @@ from mutants import Mutant
 BEAM, CANDIDATES, LIMITS = "search/test_beam.py", "search/test_candidates.py", "search/test_limits.py"
 DRAWN, UNKNOWN, GRAPH = "search/test_sampling_and_scoring.py", "search/test_unknown_and_retry.py", "search/test_search_graph.py"
 KEPT, SHORTLIST = "model/test_kept.py", "search/test_shortlist.py"
+PARTS, THREADS = "search/test_parts.py", "cli/test_threads.py"
 
 SEARCH = [
     Mutant("search/beam.py", "the end symbol allowed one step too early", "(beam.time < sentences.minimum)",
@@ -103,8 +104,27 @@ SEARCH = [
            "log_probabilities = tf.transpose(log_probabilities.stack())", (f"{DRAWN}::test_forced_score_is_the_beams",)),
     Mutant("search/unknown.py", "the end symbol is copied", "real = tf.range(tf.shape(alignments)[2]) < source_lengths[:, tf.newaxis]",
            "real = tf.range(tf.shape(alignments)[2]) <= source_lengths[:, tf.newaxis]", (f"{UNKNOWN}::test_replacement_is_that_of_plain_lists",)),
-    Mutant("search/retry.py", "the old words stay behind a shorter answer", "merged[rows] = PAD_ID", "pass",
+    Mutant("search/parts.py", "the old words stay behind a shorter answer", "whole[rows] = PAD_ID", "pass",
            (f"{UNKNOWN}::test_unfinished_sentences_are_searched_again",)),
+    Mutant("search/parts.py", "rows in the order of the parts", "put_together(list(zip(chosen, results)))",
+           "put_together(list(zip(np.array_split(rows, parts), results)))", (f"{PARTS}::test_parts_are_the_whole",)),
+    Mutant("search/parts.py", "one part after the other", "list(threads.map(", "list(map(", (f"{PARTS}::test_parts_run_at_the_same_time",)),
+    Mutant("search/parts.py", "more parts than rows", "min(parts, size)", "parts", (f"{PARTS}::test_parts_are_the_whole",)),
+    Mutant("translation.py", "a part searches the first rows", "[batch[k] for k in rows[part]]", "[batch[k] for k in rows[: len(part)]]",
+           (f"{THREADS}::test_translations_scores_and_samples_are_the_same_in_parts",)),
+    Mutant("translation.py", "a part of the samples has the first seeds", "seeds[rows]", "seeds[: len(rows)]",
+           (f"{THREADS}::test_translations_scores_and_samples_are_the_same_in_parts",)),
+    Mutant("threads.py", "a large model counts as small", "max(model.hidden_size for", "min(model.hidden_size for",
+           (f"{THREADS}::test_small_models_only_and_whoever_set_threads_keeps_them",)),
+    Mutant("threads.py", "what the environment says is not heeded", "    text = os.environ.get(variable, \"\")", "    text = \"\"",
+           (f"{THREADS}::test_the_environment_is_heeded",)),
+    Mutant("threads.py", "too late is an error", "except RuntimeError:", "except ZeroDivisionError:", (f"{THREADS}::test_too_late_is_no_error",)),
+    Mutant("cli/shared.py", "translation leaves the threads alone", "    threads.arrange(", "    (lambda *_: None)(",
+           (f"{THREADS}::test_the_command_line_gives_each_operation_one_core",)),
+    Mutant("models/translation_model.py", "parts of a batch overlap", "ids[first:end]", "ids[first : end + 1]",
+           ("model/test_learning_in_parts.py::test_each_part_has_a_share_of_the_batch",)),
+    Mutant("training/run.py", "training takes whole batches", "    model.parts = parts(config.data.batch_size)", "    pass",
+           ("training/test_driver.py::test_a_resumed_training_is_the_uninterrupted_one",)),
     Mutant("search/retry.py", "everything is searched again", "rows = rows[~result.finished[rows, 0]]", "rows = np.arange(size)",
            (f"{UNKNOWN}::test_unfinished_sentences_are_searched_again",)),
 ]

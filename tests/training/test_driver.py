@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.training import development
 from rnnsearch_tf.training.run import train
 from rnnsearch_tf.training.optimizers import Adadelta
@@ -39,13 +40,19 @@ def records(run, kind):
     return [record for record in map(json.loads, lines) if record["kind"] == kind]
 
 
-def test_a_resumed_training_is_the_uninterrupted_one(tmp_path):
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, monkeypatch, number):
+    """Of whole batches, and of batches in parts."""
+    seen, in_parts = set(), TranslationModel._losses_in_parts
+    watched = lambda model, *arguments: (seen.add(model.parts), in_parts(model, *arguments))[1]  # noqa: E731
+    monkeypatch.setattr(TranslationModel, "_losses_in_parts", watched)
+    monkeypatch.setattr("rnnsearch_tf.training.run.parts", lambda batch_size: number)
     train(config("training.maximum_updates=17"), tmp_path / "whole")
     train(config("training.maximum_updates=10"), tmp_path / "parts")  # in the middle of an epoch, dropout on
     train(config("training.maximum_updates=17"), tmp_path / "parts", resume=True)
     (whole, state), (parts, resumed) = weights(tmp_path / "whole"), weights(tmp_path / "parts")
     assert (state.batches, state.epoch, state.batches_of_epoch) == (resumed.batches, resumed.epoch, resumed.batches_of_epoch)
-    assert state.batches == 17
+    assert state.batches == 17 and seen == {number}
     for one, other in zip(whole, parts):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
 

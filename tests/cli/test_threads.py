@@ -1,0 +1,111 @@
+"""Which models' operations get one core each, and that answers are the same then."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from rnnsearch_tf import translation
+from tiny_run import write_run
+
+FREE = {name: value for name, value in os.environ.items() if not name.startswith("TF_NUM_")}
+
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+PROGRAM = """
+import json, os
+from rnnsearch_tf import threads
+from rnnsearch_tf.options import ModelConfig
+small, large = ModelConfig(hidden_size=256), ModelConfig(hidden_size=257)
+answers = {"before": threads.workers()}
+answers["large"] = threads.arrange([small, large], 80, cores=2)
+answers["few sentences"] = threads.arrange([small], 31, cores=2)
+answers["one core"] = threads.arrange([small], 80, cores=1)
+answers["small"] = threads.arrange([small, small], 32, cores=2)
+import tensorflow as tf
+answers["sum"] = int(tf.constant(1) + 1)
+answers["told"] = threads.arrange([small], 80, cores=2)
+answers["settings"] = [tf.config.threading.get_intra_op_parallelism_threads(), tf.config.threading.get_inter_op_parallelism_threads()]
+answers["after"] = [threads.workers(), threads.parts(80), threads.parts(31), threads.parts(1)]
+print(json.dumps(answers))
+"""
+
+
+def answers_of(program, *words, **environment):
+    """What a fresh process prints last, as JSON."""
+    command = [sys.executable, "-c", program, *words]
+    done = subprocess.run(command, env=FREE | environment, capture_output=True, text=True, timeout=200, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_small_models_only_and_whoever_set_threads_keeps_them():
+    assert answers_of(PROGRAM) == {
+        "before": 1, "large": False, "few sentences": False, "one core": False, "small": True, "sum": 2, "told": False,
+        "settings": [1, 2], "after": [2, 2, 1, 1],
+    }  # fmt: skip
+
+
+ARRANGED = """
+import json, sys
+import tensorflow as tf
+from rnnsearch_tf import threads
+from rnnsearch_tf.options import ModelConfig
+if sys.argv[1:] == ["late"]:
+    tf.constant(1)
+print(json.dumps([threads.arrange([ModelConfig(hidden_size=8)], 80, cores=2), threads.workers()]))
+"""
+
+
+@pytest.mark.parametrize(
+    "environment, parts", [(dict(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS="3"), 3), (dict(TF_NUM_INTRAOP_THREADS="2"), 1)]
+)
+def test_the_environment_is_heeded(environment, parts):
+    assert answers_of(ARRANGED, **environment) == [False, parts]
+
+
+def test_too_late_is_no_error():
+    assert answers_of(ARRANGED, "late") == [False, 1]
+
+
+TEXTS = ["The door is white.", "", "Where is the white cat?", "zebra xylophone", "She goes to the hotel.", "The cat.", "A red car is here."]
+
+
+def test_translations_scores_and_samples_are_the_same_in_parts(translator, monkeypatch):
+    def answers():
+        search = dict(nbest=2, shrinking_beam=True, search_again=True)
+        translations = [*translator.translate(TEXTS), *translator.translate(TEXTS, **search)]
+        forced = translator.force([text or "a" for text in TEXTS], TEXTS[::-1])
+        return translations, forced, translator.sample(TEXTS[:1], 5)
+
+    whole = answers()
+    monkeypatch.setattr(translation, "workers", lambda: 3)
+    in_parts = answers()
+    for expected, found in zip(whole[0], in_parts[0], strict=True):
+        assert found.text == expected.text and found.source_tokens == expected.source_tokens
+        assert [h.text for h in found.nbest] == [h.text for h in expected.nbest]
+        assert found.score == pytest.approx(expected.score, abs=1e-5)
+        assert found.alignment == pytest.approx(expected.alignment, abs=1e-5)
+    for expected, found in zip(whole[1], in_parts[1], strict=True):
+        assert found.log_probability == pytest.approx(expected.log_probability, abs=1e-4)
+        assert found.alignment == pytest.approx(expected.alignment, abs=1e-5)
+    assert [[s.text for s in samples] for samples in whole[2]] == [[s.text for s in samples] for samples in in_parts[2]]
+
+
+COMMAND = """
+import json, sys
+from rnnsearch_tf.cli.main import run
+assert run(sys.argv[1:]) == 0
+from rnnsearch_tf import threads
+print(json.dumps(threads.workers()))
+"""
+
+
+def test_the_command_line_gives_each_operation_one_core(tmp_path, translator):
+    """A process as users start it, nothing said of threads; on more cores than the batches are for, nothing is done."""
+    run_folder, source, output = write_run(tmp_path / "run", ["search.batch_size=64"]), tmp_path / "source", tmp_path / "output"
+    source.write_text("\n".join(TEXTS) + "\n")
+    workers = answers_of(COMMAND, "translate", "--model", str(run_folder), "--output", str(output), str(source))
+    assert output.read_text().splitlines() == [found.text for found in translator.translate(TEXTS)]
+    assert workers == (CORES if CORES <= 4 else 1)
