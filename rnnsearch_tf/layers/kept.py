@@ -13,8 +13,8 @@ _KEPT = contextvars.ContextVar("kept", default=None)
 
 
 class _Kept:
-    def __init__(self, graph):
-        self.graph, self._values = graph, {}
+    def __init__(self, graph, parts):
+        self.graph, self.parts, self._values = graph, parts, {}
 
     def get(self, make, what, *of):
         """make(), called once for what is made of these objects, in the surrounding graph."""
@@ -30,9 +30,13 @@ class _Kept:
 
 
 @contextlib.contextmanager
-def weights_kept():
-    """While a graph is traced: weights are read once for all of it. Eagerly it changes nothing."""
-    token = _KEPT.set(None if tf.executing_eagerly() else _Kept(tf.compat.v1.get_default_graph()))
+def weights_kept(parts=1):
+    """While a graph is traced: weights are read once for all of it. Eagerly it changes nothing.
+
+    Args:
+        parts: int, products to compute at once where a core would have nothing to do; see :func:`parts` and threads.py.
+    """
+    token = _KEPT.set(None if tf.executing_eagerly() else _Kept(tf.compat.v1.get_default_graph(), parts))
     try:
         yield
     finally:
@@ -42,6 +46,12 @@ def weights_kept():
 def keeping():
     """Whether weights are read once for all of the graph."""
     return _KEPT.get() is not None
+
+
+def parts():
+    """Products that a step of a search with few rows should make of its largest one."""
+    kept = _KEPT.get()
+    return 1 if kept is None else kept.parts
 
 
 def read(variable):

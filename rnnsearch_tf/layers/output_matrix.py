@@ -2,14 +2,15 @@
 
 import contextlib
 import contextvars
+import itertools
 
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.initializers import initializer
-from rnnsearch_tf.layers.kept import gather
-from rnnsearch_tf.layers.product import product
+from rnnsearch_tf.layers.kept import cast, gather, parts
+from rnnsearch_tf.layers.product import product, with_leading_axes
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -78,12 +79,31 @@ def only_words(words, biases):
         _ONLY.reset(token)
 
 
+FEW = 16
+"""Rows up to which a search is of one sentence, so that all cores but one have nothing to do."""
+
+
+def _alone_in_parts(features, matrix, dtype, bias, whole):
+    """``whole(features)``; of few rows as a sum of products that each take some rows of the matrix, a core each."""
+    rows = tf.reshape(features, [-1, matrix.shape[0]])
+    matrix = matrix if dtype is None else cast(matrix, dtype)
+    cuts = [matrix.shape[0] * part // parts() for part in range(parts() + 1)]
+
+    def sum_of_parts():
+        first, *others = (product(rows[:, a:b], matrix[a:b], dtype) for a, b in itertools.pairwise(cuts) if a < b)
+        return tf.add_n([first if bias is None else first + bias, *others])
+
+    logits = tf.cond(tf.shape(rows)[0] <= FEW, sum_of_parts, lambda: whole(rows))
+    return with_leading_axes(logits, features, matrix.shape[1])
+
+
 def word_logits(features, layer, output_matrix=None):
     """Logits of a layer that has W_o and b_softmax, or of a tied one with the embedding [V, l] given."""
     tied = output_matrix is not None
     matrix, bias = output_matrix if tied else tensor(layer.W_o), tensor(layer.b_softmax)
     if _ONLY.get() is None:
-        return product(features, matrix, layer.product_dtype, transpose_right=tied, bias=bias)
+        whole = lambda rows: product(rows, matrix, layer.product_dtype, transpose_right=tied, bias=bias)  # noqa: E731
+        return whole(features) if tied or parts() == 1 else _alone_in_parts(features, matrix, layer.product_dtype, bias, whole)
     words, biases = _ONLY.get()
     logits = product(features, gather(matrix, words, axis=0 if tied else 1), layer.product_dtype, transpose_right=tied)
     biases = tf.cast(biases, logits.dtype)

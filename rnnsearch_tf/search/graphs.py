@@ -16,6 +16,7 @@ from rnnsearch_tf.search.beam import beam_search
 from rnnsearch_tf.search.interface import beam_step
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import force
+from rnnsearch_tf.threads import workers
 
 IDS = tf.TensorSpec([None, None], tf.int32)
 """Ids of any number of sentences of any length: one trace serves them all."""
@@ -26,7 +27,7 @@ def search_graph(model, config: SearchConfig, sources=1, shortlist=None):
 
     @tf.function(input_signature=[_source_ids(sources)])
     def search(source_ids):
-        with _kept(model):
+        with _kept(model, workers()):
             return search_model(model, source_ids, _lengths(source_ids), config, shortlist)
 
     return search
@@ -75,9 +76,9 @@ def sample_graph(model, config: SearchConfig, sources=1):
     return draw
 
 
-def _kept(model):
+def _kept(model, parts=1):
     """A model may have ``weights_kept``, a context in which what its steps make of the weights alone is made once."""
-    return getattr(model, "weights_kept", contextlib.nullcontext)()
+    return getattr(model, "weights_kept", contextlib.nullcontext)(parts)
 
 
 def _source_ids(sources):

@@ -7,7 +7,7 @@ from rnnsearch_tf.layers.kept import weights_kept
 from rnnsearch_tf.search.graphs import force_graph, search_graph
 from rnnsearch_tf.search.scoring import force
 from tiny_rnnsearch import batch, padded
-from tiny_systems import SYSTEMS, tiny_system
+from tiny_systems import ONE_OF_EACH, SYSTEMS, tiny_system
 
 CONFIG = SearchConfig(beam_size=3, maximum_length_ratio=2.0)
 
@@ -61,3 +61,29 @@ def test_eagerly_it_changes_nothing():
         model.decoder.b_s.assign_add(np.ones(model.decoder.b_s.shape))
         second, _ = model.start(padded([[3, 4, 1]]))
     assert np.abs(first["state"] - second["state"]).max() > 1e-3
+
+
+@pytest.mark.parametrize("name, dtype", [*((name, "float32") for name in ONE_OF_EACH), ("rnnsearch", "mixed_bfloat16")])
+def test_the_product_of_few_rows_in_parts_is_the_product(name, dtype, monkeypatch):
+    """A sentence alone (3 rows, below FEW) and six together (18, above)."""
+    model, sources = tiny_system(name, dtype), padded([[3, 4, 1], [6, 1], [5, 3, 6, 1], [7, 4, 1], [2, 1], [4, 4, 4, 1]])
+    whole = search_graph(model, CONFIG)
+    monkeypatch.setattr("rnnsearch_tf.search.graphs.workers", lambda: 2)
+    in_parts = search_graph(model, CONFIG)
+    for source_ids in (sources, sources[2:3]):
+        expected, found = whole(source_ids), in_parts(source_ids)
+        np.testing.assert_array_equal(found.ids, expected.ids)
+        np.testing.assert_allclose(found.scores, expected.scores, rtol=0, atol=1e-5 if dtype == "float32" else 2e-2)
+
+
+def test_parts_are_sums_of_products(monkeypatch):
+    """An export has no parts, whatever the threads of the process that makes it; a search has as many as there are workers."""
+    model = tiny_system("rnnsearch", "float32")
+
+    def products():
+        library = search_graph(model, CONFIG).get_concrete_function().graph.as_graph_def().library.function
+        return [sum(node.op == "MatMul" for node in function.node_def) for function in library if "cond_true" in function.signature.name]
+
+    assert 3 not in products()
+    monkeypatch.setattr("rnnsearch_tf.search.graphs.workers", lambda: 3)
+    assert 3 in products()
