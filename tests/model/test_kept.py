@@ -68,6 +68,7 @@ def test_the_product_of_few_rows_in_parts_is_the_product(name, dtype, monkeypatc
     """A sentence alone (3 rows, below FEW) and six together (18, above)."""
     model, sources = tiny_system(name, dtype), padded([[3, 4, 1], [6, 1], [5, 3, 6, 1], [7, 4, 1], [2, 1], [4, 4, 4, 1]])
     whole = search_graph(model, CONFIG)
+    whole.get_concrete_function()  # traced before
     monkeypatch.setattr("rnnsearch_tf.search.graphs.workers", lambda: 2)
     in_parts = search_graph(model, CONFIG)
     for source_ids in (sources, sources[2:3]):
