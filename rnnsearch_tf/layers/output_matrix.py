@@ -82,12 +82,20 @@ def only_words(words, biases):
 FEW = 16
 """Rows up to which a search is of one sentence, so that all cores but one have nothing to do."""
 
+MOST = 4
+"""Products that one is the sum of, on as many cores or more."""
+
+ALIGNED = 32
+"""Rows of a matrix that always end where TensorFlow may begin a slice without a copy."""
+
 
 def _alone_in_parts(features, matrix, dtype, bias, whole):
     """``whole(features)``; of few rows as a sum of products that each take some rows of the matrix, a core each."""
     rows = tf.reshape(features, [-1, matrix.shape[0]])
     matrix = matrix if dtype is None else cast(matrix, dtype)
-    cuts = [matrix.shape[0] * part // parts() for part in range(parts() + 1)]
+    size, number = matrix.shape[0], min(parts(), MOST)
+    unit = ALIGNED if size >= ALIGNED * number else 1
+    cuts = [*(size // unit * part // number * unit for part in range(number)), size]
 
     def sum_of_parts():
         first, *others = (product(rows[:, a:b], matrix[a:b], dtype) for a, b in itertools.pairwise(cuts) if a < b)

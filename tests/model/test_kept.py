@@ -1,9 +1,13 @@
 """Weights are read and cast once for a search, outside its loop; the answers are the same, and later weights are seen."""
 
+import types
+
 import numpy as np
 import pytest
+import tensorflow as tf
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.layers.kept import weights_kept
+from rnnsearch_tf.layers.output_matrix import word_logits
 from rnnsearch_tf.search.graphs import force_graph, search_graph
 from rnnsearch_tf.search.scoring import force
 from tiny_rnnsearch import batch, padded
@@ -75,6 +79,24 @@ def test_the_product_of_few_rows_in_parts_is_the_product(name, dtype, monkeypatc
         expected, found = whole(source_ids), in_parts(source_ids)
         np.testing.assert_array_equal(found.ids, expected.ids)
         np.testing.assert_allclose(found.scores, expected.scores, rtol=0, atol=1e-5 if dtype == "float32" else 2e-2)
+
+
+def test_parts_of_a_matrix_are_slices_that_need_no_copy():
+    """Whole multiples of 64 bytes before each, for any vocabulary; all rows are in one of them."""
+    features, matrix = tf.random.normal([3, 250], seed=1), tf.random.normal([250, 7], seed=2)
+    layer = types.SimpleNamespace(W_o=matrix, b_softmax=None, product_dtype=None)
+
+    @tf.function
+    def logits():
+        with weights_kept(3):
+            return word_logits(features, layer)
+
+    np.testing.assert_allclose(logits(), features @ matrix, rtol=0, atol=1e-4)
+    library = logits.get_concrete_function().graph.as_graph_def().library.function
+    [function] = [function for function in library if "cond_true" in function.signature.name]
+    begins = [tf.make_ndarray(node.attr["value"].tensor) for node in function.node_def if node.op == "Const"]
+    rows = sorted({int(begin.ravel()[0]) for begin in begins if begin.size == 1})
+    assert [row for row in rows if 1 < row < 250] == [64, 128]  # 1 is the step of a slice
 
 
 def test_parts_are_sums_of_products(monkeypatch):

@@ -118,6 +118,8 @@ SEARCH = [
            (f"{KEPT}::test_the_product_of_few_rows_in_parts_is_the_product",)),
     Mutant("layers/output_matrix.py", "parts of a product overlap", "product(rows[:, a:b], matrix[a:b], dtype)",
            "product(rows[:, : b], matrix[: b], dtype)", (f"{KEPT}::test_the_product_of_few_rows_in_parts_is_the_product",)),
+    Mutant("layers/output_matrix.py", "a slice that is copied at every word", "unit = ALIGNED if size >= ALIGNED * number else 1", "unit = 1",
+           (f"{KEPT}::test_parts_of_a_matrix_are_slices_that_need_no_copy",)),
     Mutant("layers/output_matrix.py", "few rows in one product", "tf.shape(rows)[0] <= FEW", "False", (f"{KEPT}::test_parts_are_sums_of_products",)),
     Mutant("threads.py", "a large model counts as small", "max(model.hidden_size for", "min(model.hidden_size for",
            (f"{THREADS}::test_small_models_only_and_whoever_set_threads_keeps_them",)),
