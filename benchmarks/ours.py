@@ -12,8 +12,8 @@ import time
 
 import measuring
 
-CEILING_SIZE = {"PAPER": 2048, "SMALL": 2048, "TINY": 64}
-"""Rows and columns of the matrices whose product is the ceiling."""
+CEILING_SIZE = {"TINY": 64}
+"""Rows and columns of the matrices whose product is the ceiling, where not 2048."""
 
 
 class Ours:
@@ -27,9 +27,10 @@ class Ours:
         run: path of a RUN folder, or None.
         batches: path of batches that peers.py wrote; None: synthetic ones.
         seed: of the weights; None: the default one.
+        spread: over the cores: ``operations``, or ``parts`` of a batch; None: what the command line would do.
     """
 
-    def __init__(self, size, system="rnnsearch", precision="float32", lengths=None, run=None, batches=None, seed=None):
+    def __init__(self, size, system="rnnsearch", precision="float32", lengths=None, run=None, batches=None, seed=None, spread=None):
         import numpy as np
 
         import sizes
@@ -39,7 +40,7 @@ class Ours:
 
         self.name, self.size = size, sizes.with_lengths(sizes.SIZES[size], **(lengths or {}))
         self.config = sizes.configuration(self.size, system, precision)
-        arrange_threads(self.config)
+        arrange_threads(self.config, spread)
         if seed is not None:
             self.config = dataclasses.replace(self.config, training=dataclasses.replace(self.config.training, seed=seed))
         if run is None:
@@ -154,7 +155,7 @@ class Ours:
 
         from rnnsearch_tf import threads
 
-        width = CEILING_SIZE[self.name]
+        width = CEILING_SIZE.get(self.name, 2048)
         dtype = tf.bfloat16 if self.config.training.precision == "mixed_bfloat16" else tf.as_dtype(self.config.training.precision)
         number = threads.workers()  # products at once: each has one core then
         lefts, right = tf.cast(tf.random.normal([number, width, width]), dtype), tf.cast(tf.random.normal([width, width]), dtype)
@@ -171,13 +172,15 @@ class Ours:
         return measure
 
 
-def arrange_threads(config, batch_size=None):
-    """What the command line does first: a small model has one core for each operation. The benchmark's number of threads stays."""
+def arrange_threads(config, spread=None):
+    """What the command line does first (or ``spread``, see :class:`Ours`), with the benchmark's number of threads for cores."""
     from rnnsearch_tf import threads
 
     told = {name: os.environ.pop(name) for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS") if name in os.environ}
     cores = int(told.get("TF_NUM_INTRAOP_THREADS", 0)) or None
-    if not threads.arrange([config.model], batch_size or config.data.batch_size, cores):
+    if spread == "parts" and cores:
+        os.environ.update(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS=str(cores))
+    elif spread == "operations" or not threads.arrange([config.model], config.data.batch_size, cores):
         os.environ.update(told)
 
 

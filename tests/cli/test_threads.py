@@ -15,7 +15,7 @@ FREE = {name: value for name, value in os.environ.items() if not name.startswith
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 PROGRAM = """
-import json, os
+import json
 from rnnsearch_tf import threads
 from rnnsearch_tf.options import ModelConfig
 small, large = ModelConfig(hidden_size=256), ModelConfig(hidden_size=257)

@@ -100,7 +100,7 @@ def test_parts_of_a_matrix_are_slices_that_need_no_copy():
 
 
 def test_parts_are_sums_of_products(monkeypatch):
-    """An export has no parts, whatever the threads of the process that makes it; a search has as many as there are workers."""
+    """As many as there are workers; with one there is none."""
     model = tiny_system("rnnsearch", "float32")
 
     def products():

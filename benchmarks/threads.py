@@ -1,0 +1,56 @@
+"""All cores on every operation, or a core for each operation and a part of the batch for each core: which is faster, by size.
+
+    python benchmarks/threads.py [--sizes PHRASEBOOK SMALL MID PAPER] [--beams 1 12]
+
+Two processes a size take turns: updates by ``model.fit``, searches of one sentence and of 64 of fixed length. The command
+line chooses between the two by the rule of rnnsearch_tf/threads.py; here each is forced.
+"""
+
+import json
+import sys
+
+import measuring
+from measuring import median
+
+WAYS = ("operations", "parts")
+"""What is spread over the cores; the values of ours.py's option ``spread``."""
+
+
+def measure(size, beams, batches, repeats):
+    """Rows: work, milliseconds with either way, ratio (median of the rounds' ratios)."""
+    worker = lambda way: measuring.Worker([sys.executable, str(measuring.HERE / "ours.py"), json.dumps(dict(size=size, spread=way))])  # noqa: E731
+    with worker(WAYS[0]) as all_cores, worker(WAYS[1]) as a_core_each:
+        workers = all_cores, a_core_each
+        update = lambda worker: median(row["seconds"] for row in worker("updates", updates=4))  # noqa: E731
+        yield "an update", *in_turns(workers, update, repeats)
+        for beam in beams:
+            for batch in batches:
+                search = lambda worker: median(worker("search", beam_size=beam, batch_size=batch, repeats=3))  # noqa: B023, E731
+                yield f"search, beam {beam}, batch {batch}", *in_turns(workers, search, repeats)
+
+
+def in_turns(workers, task, repeats):
+    """(milliseconds of the first, of the second, ratio)."""
+    rounds = [[task(worker) for worker in workers] for _ in range(repeats)]
+    first, second = zip(*rounds)
+    return 1000 * median(first), 1000 * median(second), median(a / b for a, b in rounds)
+
+
+def main():
+    parser = measuring.parser(__doc__)
+    parser.add_argument("--sizes", nargs="+", default=["PHRASEBOOK", "SMALL", "MID", "PAPER"], help="(%(default)s)")
+    parser.add_argument("--beams", type=int, nargs="*", default=[1, 12], help="(%(default)s)")
+    parser.add_argument("--batches", type=int, nargs="+", default=[1, 64], help="(%(default)s)")
+    arguments = measuring.parse(parser)
+    if arguments.quick:
+        arguments.sizes, arguments.beams, arguments.batches = ["TINY"], [2], [3]
+    heads = ["size", "work", "all cores on an operation, ms", "a core for an operation and parts, ms", "ratio"]
+    with measuring.printed(heads) as rows:
+        for size in arguments.sizes:
+            measuring.say(size)
+            for row in measure(size, arguments.beams, arguments.batches, arguments.repeats):
+                rows.append([size, *row])
+
+
+if __name__ == "__main__":
+    main()
