@@ -23,12 +23,13 @@ CORE = [
 ]
 EXTRAS = {
     "subwords": ["sentencepiece>=0.2"],  # trains subword vocabularies; using them needs only tensorflow-text
+    "moses": ["sacremoses>=0.1.1"],  # BLEU as the Multi30k literature has it
     "plots": ["matplotlib>=3.8"],
     "tensorboard": ["tensorboard>=2.19", "matplotlib>=3.8"],
 }
 EXTRAS["dev"] = sorted(
     {package for extra in EXTRAS.values() for package in extra}
-    | {"pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "sacremoses>=0.1.1", "nbclient>=0.10", "ipykernel>=6"}
+    | {"pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "nbclient>=0.10", "ipykernel>=6"}
     | {"prometheus-client>=0.20"}  # the tests read the server's metrics with its parser
 )
 

@@ -200,6 +200,8 @@ def _check_list(value, kind, field, where):
     """A YAML list as a tuple, each entry checked."""
     if not isinstance(value, (list, tuple)) or not value:
         raise UsageError(f"{where}: expected a list such as [a, b], got {value!r}")
+    if dataclasses.is_dataclass(kind):
+        return tuple(_build(kind(), entry, f"{where}: entry {number}", prefix="") for number, entry in enumerate(value, start=1))
     return tuple(_check(entry, kind, field, where) for entry in value)
 
 

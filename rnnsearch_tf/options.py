@@ -47,6 +47,20 @@ class TextConfig:
 
 
 @dataclasses.dataclass(frozen=True)
+class CorpusConfig:
+    """One of several training texts."""
+
+    source: str | None = option(None, "source side, one sentence a line, plain or .gz")
+    target: str | None = option(None, "target side")
+    weight: float = option(1.0, "how often an epoch goes through it; 0.25: a quarter of the pairs, drawn anew each time", above=0.0)
+
+    def __post_init__(self):
+        for side in ("source", "target"):
+            if getattr(self, side) is None and (self.source or self.target):
+                raise UsageError(f"{side}: expected a text file, got none; every corpus has a source and a target")
+
+
+@dataclasses.dataclass(frozen=True)
 class DataConfig:
     """Where the pairs come from and how they are batched."""
 
@@ -58,6 +72,10 @@ class DataConfig:
     folder: str | None = option(None, "folder that the four paths are relative to; null: the current folder")
     train_source: str | None = option(None, "training text, source side, one sentence a line, plain or .gz")
     train_target: str | None = option(None, "training text, target side")
+    corpora: tuple[CorpusConfig, ...] | None = option(
+        None, "in place of train_source and train_target: a list of several training texts, each with source, target and weight, "
+        "such as {source: back-translated.en.gz, target: news.de.gz, weight: 0.5}"
+    )
     development_source: str | None = option(None, "development text, source side")
     development_target: str | None = option(None, "development text, target side")
     phrase_table: str | None = option(
@@ -104,6 +122,10 @@ class ModelConfig:
         "gru", "gru: the gated unit of Bahdanau et al. 2015; lstm: long short-term memory", choices=("gru", "lstm")
     )
     layer_normalization: bool = option(False, "the products of every recurrent unit are normalized (Ba et al. 2016)")
+    forget_bias: float = option(
+        0.0, "what the bias of an LSTM's forget gate begins at; 1 keeps the cell through long sentences from the start "
+        "(Gers et al. 2000; Jozefowicz et al. 2015)", minimum=0.0,
+    )
     peepholes: bool = option(False, "LSTM gates see the cell through diagonal weights (Graves 2013)")
     layers: int = option(1, "recurrent layers of the encoder and of the decoder", unit="layers", minimum=1)
     reverse_source: bool = option(False, "the source words are read last to first, the end symbol still last")
@@ -143,12 +165,13 @@ class ModelConfig:
     initialization: str = option(
         "paper",
         "paper: N(0, 0.01²), alignment N(0, 0.001²), orthogonal recurrent matrices, v_a and biases 0; "
-        "glorot: Glorot uniform in place of the two normal distributions and of the zeros of v_a; "
+        "variance_preserving: words of unit variance, Glorot uniform for every other matrix of the paper by its own sizes, "
+        "v_a too, orthogonal recurrent matrices: what learns fastest here; "
         "uniform: every weight and bias between −0.08 and 0.08 (Sutskever et al. 2014)",
-        choices=("paper", "glorot", "uniform"),
+        choices=("paper", "variance_preserving", "uniform"),
     )
     tie_target_embeddings: bool = option(
-        False, "the output matrix is the target embedding; needs what meets it (output_rank, else maxout_size; else hidden_size) "
+        False, "the output matrix is the target embedding, whose rows are looked up √embedding_size times as large; needs what meets it (output_rank, else maxout_size; else hidden_size) "
         "to be of embedding_size"
     )
     embedding_dropout: float = option(0.0, "share of embedding components dropped in training", minimum=0.0, maximum=0.95)
@@ -204,15 +227,23 @@ class TrainingConfig:
     maximum_minutes: float | None = option(
         None, "stop after this much training time, evaluation and resumed parts included", unit="minutes", above=0.0
     )
-    evaluate_every: int | None = option(None, "updates between development BLEUs; null: every epoch", unit="updates", minimum=1)
-    evaluate_sentences: int = option(1000, "development sentences translated for it", unit="sentences", minimum=1)
+    evaluate_every: int | None = option(None, "updates between evaluations on the development text; null: every epoch", unit="updates", minimum=1)
+    evaluate_sentences: int = option(1000, "development sentences used for it", unit="sentences", minimum=1)
     evaluate_beam_size: int = option(1, "beam size of those translations", minimum=1)
+    best_by: str = option(
+        "bleu", "what decides which weights are the best, and patience: bleu: of the translated development text; loss: of a target "
+        "word of it, in nats; a language model always goes by loss", choices=("bleu", "loss"),
+    )
     keep_evaluated: int = option(
         4, "weights kept of the last evaluations, in RUN/evaluated, for `rnnsearch average`; 0: none", unit="files", minimum=0
     )
-    evaluate_after: int = option(0, "no development BLEU before this many updates", unit="updates", minimum=0)
+    average: int = option(
+        0, "at the end the weights of so many of the last evaluations are averaged, and are the best if they score better than "
+        "each by itself; at most keep_evaluated; 0: not", unit="evaluations", minimum=0,
+    )
+    evaluate_after: int = option(0, "no evaluation before this many updates", unit="updates", minimum=0)
     checkpoint_every_minutes: float = option(10.0, "time between saved training states", unit="minutes", above=0.0)
-    patience: int | None = option(None, "stop after this many evaluations without a better BLEU; null: never", minimum=1)
+    patience: int | None = option(None, "stop after this many evaluations without a better score (best_by); null: never", minimum=1)
     tensorboard: bool = option(False, "write TensorBoard events, with attention images, to RUN/tensorboard")
     seed: int = option(1234, "seed of initialization, shuffling and dropout", minimum=0)
 
@@ -312,6 +343,7 @@ LAYERED = ("deep_lstm", "luong", "stacked")
 OWNERS = {
     "unit": ("rnnsearch", "rnnencdec", "luong", "stacked"),
     "layer_normalization": ("rnnsearch", "rnnencdec", *LAYERED),
+    "forget_bias": ("rnnsearch", "rnnencdec", *LAYERED),
     "peepholes": LAYERED,
     "layers": LAYERED,
     "reverse_source": LAYERED,
@@ -335,6 +367,11 @@ def _check_system(model: ModelConfig) -> None:
     """An option that the chosen system does not have stays at its default."""
     if model.peepholes and model.system != "deep_lstm" and model.unit != "lstm":
         raise UsageError("model.peepholes: needs an LSTM, got model.unit=gru; set model.unit=lstm")
+    if model.forget_bias and (model.biases == "none" or model.system != "deep_lstm" and model.unit != "lstm"):
+        raise UsageError(
+            f"model.forget_bias: needs an LSTM with biases, got model.unit={model.unit}, model.biases={model.biases}; "
+            "set model.unit=lstm and model.biases=groundhog"
+        )
     if model.windows != ModelConfig.windows and model.attention != "gaussian_window":
         raise UsageError(f"model.windows: has no part in model.attention={model.attention}; set model.attention=gaussian_window")
     for field in dataclasses.fields(ModelConfig):
@@ -356,13 +393,35 @@ def _check_tied(model: ModelConfig) -> None:
         )
 
 
+def _check_corpora(data: DataConfig) -> None:
+    """A list of corpora stands in place of the two paths."""
+    if data.corpora is None:
+        return
+    if data.corpus != "files":
+        raise UsageError(f"data.corpora: has no part in data.corpus={data.corpus}; set data.corpus=files")
+    if data.train_source or data.train_target:
+        raise UsageError(
+            "data.corpora: expected no data.train_source and data.train_target beside it, got "
+            f"{data.train_source} and {data.train_target}; put them into the list, or set them to null"
+        )
+    for number, corpus in enumerate(data.corpora, start=1):
+        if corpus.source is None:
+            raise UsageError(f"data.corpora: entry {number}: expected source and target, got neither")
+
+
 def _check_together(config: Config) -> None:
     """Checks that need more than one option."""
     training, search = config.training, config.search
     _check_system(config.model)
     _check_tied(config.model)
+    _check_corpora(config.data)
     if search.nbest > search.beam_size:
         raise UsageError(f"search.nbest: expected at most search.beam_size = {search.beam_size}, got {search.nbest}")
+    if training.average == 1 or training.average > training.keep_evaluated:
+        raise UsageError(
+            f"training.average: expected 0, or from 2 to training.keep_evaluated = {training.keep_evaluated}, got {training.average}; "
+            "raise training.keep_evaluated too"
+        )
     if training.schedule == "cosine" and not (training.maximum_updates or training.maximum_minutes):
         raise UsageError(
             "training.schedule: cosine needs training.maximum_updates or training.maximum_minutes, got neither; set one"

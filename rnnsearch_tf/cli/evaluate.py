@@ -9,6 +9,9 @@ Translations are detokenized and compared with the reference as it stands.
 by the model's own rules (Moses rules if the model uses subwords). A lower-cased
 model's tokens are lower-cased, and the signature then says case:lc.
 
+--lc-norm-tok adds BLEU as the literature on Multi30k has it: both sides lower-cased, punctuation normalized,
+Moses tokens with escapes. Detokenized references make the published lc.norm.tok files, to the character.
+
 With --shortlist all is translated a second time, among all words: what the shortlist costs in BLEU.
 """
 
@@ -28,6 +31,7 @@ def arguments(parser):
     parser.add_argument("--reference", required=True, metavar="F", help="reference translations, as many lines")
     parser.add_argument("--by-length", action="store_true", help="a table by source length too (Figure 2)")
     parser.add_argument("--tokenized", action="store_true", help="BLEU of tokens (tokenize=none) too")
+    parser.add_argument("--lc-norm-tok", action="store_true", help="BLEU as the Multi30k literature has it too (needs sacremoses)")
     parser.add_argument("--lowercase", action="store_true", help="compare without case; the signature says so")
     parser.add_argument("--json", action="store_true", help="one JSON object in place of the table")
     parser.add_argument("--translations", metavar="F", help="write the translations to this file too")
@@ -82,7 +86,7 @@ def evaluation_report(translator, sources, translations, references, arguments) 
 def _scores(translator, translations, references, chosen, arguments) -> dict:
     """The corpus scores over the chosen sentences."""
     from rnnsearch_tf.evaluation.bleu import bleu, chrf
-    from rnnsearch_tf.evaluation.words import tokenized
+    from rnnsearch_tf.evaluation.words import lc_norm_tok, tokenized
 
     if not chosen:
         return {"sentences": 0}
@@ -97,8 +101,16 @@ def _scores(translator, translations, references, chosen, arguments) -> dict:
         lowercase = arguments.lowercase or translator.config.target.lowercase
         tokens = (tokenized(translator.target_text, lines) for lines in (texts, references))
         fields["tokenized_bleu"] = vars(bleu(*tokens, tokenize="none", lowercase=lowercase))
+    if arguments.lc_norm_tok:
+        (hypothesis_tokens, how), (reference_tokens, _) = (
+            lc_norm_tok(lines, translator.config.target.language) for lines in (texts, references)
+        )
+        score = vars(bleu(hypothesis_tokens, reference_tokens, tokenize="none", lowercase=True))
+        fields["lc_norm_tok_bleu"] = score | {"signature": f"{score['signature']}|{how}"}
     return fields
 
+
+LABELS = {"bleu": "BLEU", "chrf": "chrF2", "tokenized_bleu": "BLEU, tokenized", "lc_norm_tok_bleu": "BLEU, lc.norm.tok"}
 
 TITLES = {
     "all": "all sentences",
@@ -114,9 +126,9 @@ def table(report):
             continue
         scores = report[name]
         yield f"{title}: {scores['sentences']}"
-        for key, label in (("bleu", "BLEU"), ("chrf", "chrF2"), ("tokenized_bleu", "BLEU, tokenized")):
+        for key, label in LABELS.items():
             if key in scores:
-                yield f"  {label:<16}{scores[key]['score']:6.2f}  {scores[key]['signature']}"
+                yield f"  {label:<18}{scores[key]['score']:6.2f}  {scores[key]['signature']}"
     if "without_shortlist" in report:
         with_it, without = (report[name]["bleu"]["score"] for name in ("all", "without_shortlist"))
         yield f"cost of the shortlist: {without - with_it:.2f} BLEU"

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.data import batching
+from rnnsearch_tf.data.mixture import MixedPairs, mixed
 from rnnsearch_tf.errors import UserError
 
 _LINES = 512  # lines tokenized at once
@@ -27,7 +28,7 @@ def training_dataset(source_text, target_text, pairs, data, seed, epoch=0) -> tf
 
     Args:
         source_text, target_text: Text of each side.
-        pairs: Pairs; read and checked once before this returns.
+        pairs: Pairs; read and checked once before this returns. Of MixedPairs an epoch takes as much as the weights say.
         data: DataConfig.
         seed: int.
         epoch: number of the epoch that the first iteration gives, later ones
@@ -41,13 +42,17 @@ def training_dataset(source_text, target_text, pairs, data, seed, epoch=0) -> tf
         UserError: bad lines under on_bad_line "error", unreadable files, or no pair within the length limits.
     """
     pairs.check()
-    encoded = EncodedPairs(source_text, target_text, pairs, data)
-    encoded.require_one()
+    corpora = pairs.corpora if isinstance(pairs, MixedPairs) else [(pairs, 1.0)]
+    encoded = [EncodedPairs(source_text, target_text, corpus, data) for corpus, _ in corpora]
+    for corpus in encoded:
+        corpus.require_one()
+    sized = [(ids, corpus.report.kept, weight) for ids, (corpus, weight) in zip(encoded, corpora)]
     number = epoch if callable(epoch) else itertools.count(epoch).__next__
 
     def batches():
         this_epoch = number()
-        ordered = batching.shuffled(encoded, data.shuffle_buffer, _generator(seed, this_epoch, 0))
+        together = mixed(sized, _generator(seed, this_epoch, 2)) if isinstance(pairs, MixedPairs) else encoded[0]
+        ordered = batching.shuffled(together, data.shuffle_buffer, _generator(seed, this_epoch, 0))
         return batching.shuffled(_batches(ordered, data), data.shuffle_batches, _generator(seed, this_epoch, 1))
 
     return batching.sparing(tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE).prefetch(2))

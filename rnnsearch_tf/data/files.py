@@ -116,13 +116,20 @@ class Pairs:
             if data.phrase_table is None:
                 raise UsageError("data.phrase_table: expected a Moses phrase table, got none; set it")
             return PhrasePairs(os.path.join(data.folder or "", data.phrase_table), data.on_bad_line)
+        if data.corpora is not None and part == "train":
+            from rnnsearch_tf.data.mixture import MixedPairs  # which is built on this class
+
+            paths = [[os.path.join(data.folder or "", path) for path in (corpus.source, corpus.target)] for corpus in data.corpora]
+            corpora = [(cls(*pair, data.on_bad_line), corpus.weight) for pair, corpus in zip(paths, data.corpora)]
+            return MixedPairs(corpora, data.on_bad_line)
         names = [f"{part}_source", f"{part}_target"]
         paths = [getattr(data, name) for name in names]
         if part == "development" and paths == [None, None]:
             return None
         for name, path in zip(names, paths):
             if path is None:
-                raise UsageError(f"data.{name}: expected a text file, got none; set it, or data.corpus=phrasebook")
+                others = ", data.corpora" if part == "train" else ""
+                raise UsageError(f"data.{name}: expected a text file, got none; set it{others}, or data.corpus=phrasebook")
         return cls(*(os.path.join(data.folder or "", path) for path in paths), data.on_bad_line)
 
     def __iter__(self):

@@ -1,4 +1,4 @@
-"""Sentences as the words of a model's vocabularies: which are known, and what the papers' BLEU compares."""
+"""Sentences as words: which a model knows, and the tokens that the BLEU of the papers and of the literature compares."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import dataclasses
 import tensorflow as tf
 
 from rnnsearch_tf.config import UNKNOWN_ID
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.pipeline import Text
 
 
@@ -40,3 +41,34 @@ def tokenized(text: Text, lines) -> list:
         text = Text(dataclasses.replace(text.config, tokenization="moses"), text.vocabulary)
     joined = tf.strings.reduce_join(text.tokenize(lines), axis=1, separator=" ")
     return [line.decode("utf-8") for line in joined.numpy()]
+
+
+def lc_norm_tok(lines, language) -> tuple:
+    """Lines in the form that published BLEU on Multi30k is of: the ``lc.norm.tok`` files of that dataset.
+
+    Lower-cased, then Moses's normalize-punctuation.perl, then its tokenizer.perl with escapes (``&apos;``).
+
+    Args:
+        lines: list[str].
+        language: code such as ``fr``.
+
+    Returns:
+        (list[str] of tokens joined by spaces, what the signature says of how they were made).
+
+    Raises:
+        UserError: the package sacremoses, which has both programs' rules, is not installed.
+
+    Example:
+        >>> lc_norm_tok(["Il s'appelle « Neude »."], "fr")[0]
+        ['il s&apos; appelle &quot; neude &quot; .']
+    """
+    try:
+        import sacremoses
+    except ImportError:
+        raise UserError(
+            'BLEU of lc.norm.tok: expected the package sacremoses, found none; pip install "rnnsearch-tf[moses]"'
+        ) from None
+    normalizer, tokenizer = sacremoses.MosesPunctNormalizer(language), sacremoses.MosesTokenizer(language)
+    # The Perl program meets every line with its line end, and one of its rules looks for what follows a quotation mark.
+    tokens = [tokenizer.tokenize(normalizer.normalize(line.lower() + "\n"), return_str=True) for line in lines]
+    return tokens, f"text:lc.norm.tok-{language}|sacremoses:{sacremoses.__version__}"

@@ -38,7 +38,7 @@ class BahdanauAttention(PaperLayer):
     Args:
         alignment_size: n', hidden units of the alignment model.
         biases: with ``all``, a bias inside the tanh; else none.
-        initialization: ``paper`` or ``glorot``.
+        initialization: see ``initializers.py``.
         seed: int.
 
     Call arguments:

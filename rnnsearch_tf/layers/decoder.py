@@ -42,7 +42,7 @@ class Decoder(PaperLayer):
         hidden_size: n.
         alignment_size: n'.
         biases: ``groundhog`` (candidate state and s_0), ``none`` or ``all``.
-        initialization: ``paper`` or ``glorot``.
+        initialization: see ``initializers.py``.
         seed: int.
     """
 
@@ -59,7 +59,7 @@ class Decoder(PaperLayer):
 
     def build(self, embedding_size, annotation_size):
         n, seeds = self.hidden_size, Seeds(self.seed)
-        other = lambda: initializer(self.initialization, "other", seeds.next())  # noqa: E731
+        other = lambda: initializer(self.initialization, "other", seeds.next(), columns=n)  # noqa: E731
         self.W = self.matrix("W", (embedding_size, 3 * n), other())  # [W | W_z | W_r]
         self.C = self.matrix("C", (annotation_size, 3 * n), other())  # [C | C_z | C_r]
         self.U = self.matrix("U", (n, n), initializer(self.initialization, "recurrent", seeds.next()))

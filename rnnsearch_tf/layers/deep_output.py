@@ -26,7 +26,7 @@ class DeepOutput(PaperLayer):
         maxout_size: l.
         output_rank: rank of the factored output matrix; None: one matrix l → V.
         biases: ``none`` leaves out b_o (on the hidden term) and b_softmax.
-        initialization: ``paper`` or ``glorot``.
+        initialization: see ``initializers.py``.
         dropout: share of maxout outputs dropped in training; the paper has none.
         seed: int.
         tied: the output matrix is not a weight of this layer but is given with each call.
@@ -48,12 +48,13 @@ class DeepOutput(PaperLayer):
         self.drop = Dropout(dropout, seed=seed, dtype=self.variable_dtype)
         self.symbol = "W_o2" if output_rank else "W_o"
 
-    def build(self, state_size, embedding_size, annotation_size):
+    def build(self, state_size, embedding_size, *context_sizes):
+        """Sizes of what comes in; where the context is several vectors side by side, each has a matrix of its own in C_o."""
         l, seeds = self.maxout_size, Seeds(self.seed)
-        other = lambda: initializer(self.initialization, "other", seeds.next())  # noqa: E731
+        other = lambda rows=None: initializer(self.initialization, "other", seeds.next(), rows)  # noqa: E731
         self.U_o = self.matrix("U_o", (state_size, 2 * l), other())
         self.V_o = self.matrix("V_o", (embedding_size, 2 * l), other())
-        self.C_o = self.matrix("C_o", (annotation_size, 2 * l), other())
+        self.C_o = self.matrix("C_o", (sum(context_sizes), 2 * l), other(context_sizes))
         biased = self.biases != "none"
         self.b_o = self.vector("b_o", 2 * l) if biased else None
         rank = self.output_rank

@@ -57,7 +57,8 @@ class GaussianWindow(PaperLayer):
 
     def build(self, state_size, annotation_size):
         size = 3 * self.windows
-        self.W = self.matrix("W", (state_size, size), initializer(self.initialization, "alignment", self.seed))
+        draw = initializer(self.initialization, "alignment", self.seed, columns=self.windows)
+        self.W = self.matrix("W", (state_size, size), draw)
         self.b = None
         if self.biases != "none":
             start = np.repeat([-np.log(self.windows), 0.0, 0.0], self.windows)

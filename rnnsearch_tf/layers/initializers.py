@@ -1,17 +1,27 @@
-"""Initial distributions of the paper's Appendix B.1, by the role a weight plays.
+"""How weights begin: Appendix B.1 of Bahdanau et al. 2015, and an initialization that learns faster.
 
-Every matrix asks for its initializer by role:
+Every matrix asks for its initializer by the role it plays:
 
-    role        ``paper``                                        ``glorot``
+    role        ``paper``                                        ``variance_preserving``
     recurrent   orthogonal: left singular vectors of a Gaussian  same
       small     0.01 times that (Cho et al. 2014a, §4.1.1)       orthogonal
     alignment   N(0, 0.001²)   (W_a, U_a)                        Glorot uniform
     energy      0              (v_a)                             Glorot uniform
+    embedding   N(0, 0.01²)                                      N(0, 1)
+      tied      N(0, 0.01²)                                      N(0, 1/m)
+    other       N(0, 0.01²)                                      Glorot uniform
     peephole    0                                                0
-    other       N(0, 0.01²)                                      Glorot uniform; embeddings N(0, 1/m)
     bias        0                                                0
 
-``uniform`` (Sutskever et al. 2014, §3.4) draws all of them between −0.08 and 0.08;
+Glorot uniform (Glorot and Bengio 2010, eq. 16) of a matrix that maps a values to b values is
+U(±√(6 / (a + b))). Several matrices of a paper may be stored as one weight, [W | W_z | W_r];
+each of them has its own limit, from its own sizes.
+
+A word vector with components of variance 1 moves the units behind it as much as their own states
+do. A tied target embedding is looked up √m times as large as it is stored (``embedding.py``), so
+it is stored with variance 1/m.
+
+``uniform`` (Sutskever et al. 2014, §3.4) draws every weight between −0.08 and 0.08;
 ``small uniform``, which is ``paper`` for the CSLM (Cho et al. 2014a, §4.1.2), between −0.01 and 0.01.
 """
 
@@ -56,14 +66,69 @@ def _left_singular_vectors(generator, size):
     return np.linalg.svd(generator.normal(size=(size, size)))[0]
 
 
-def initializer(kind, role, seed, size=None):
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class GlorotBlocks(keras.initializers.Initializer):
+    """Glorot uniform for each of the matrices that are stored as one weight.
+
+    Args:
+        seed: int or None; with a seed the same matrices every time.
+        rows: list of int, input sizes of the matrices one below the other; they sum up to the weight's
+            last axis but one. None: one.
+        columns: int, output size of the matrices side by side; it divides the last axis. None: one.
+
+    A weight with more than two axes holds such a matrix for every index of the leading ones.
+    """
+
+    def __init__(self, seed=None, rows=None, columns=None):
+        self.seed = seed
+        self.rows = rows
+        self.columns = columns
+
+    def __call__(self, shape, dtype=None):
+        generator = np.random.default_rng(self.seed)
+        columns = self.columns or shape[-1]
+        below = []
+        for size in self.rows or shape[-2:-1]:
+            limit = np.sqrt(6 / (size + columns))
+            below.append(generator.uniform(-limit, limit, size=(*shape[:-2], size, shape[-1])))
+        return keras.ops.convert_to_tensor(np.reshape(np.concatenate(below, axis=-2), shape), dtype=dtype)
+
+    def get_config(self):
+        return {"seed": self.seed, "rows": self.rows, "columns": self.columns}
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class Raised(keras.initializers.Initializer):
+    """Another initializer's values, some of them raised: the forget gate's bias in an LSTM's.
+
+    Args:
+        initializer: what is raised.
+        begin, end: int, indices of the first axis.
+        by: float.
+    """
+
+    def __init__(self, initializer, begin, end, by):
+        self.initializer = keras.initializers.get(initializer)
+        self.begin, self.end, self.by = begin, end, by
+
+    def __call__(self, shape, dtype=None):
+        raised = np.zeros(shape)
+        raised[self.begin : self.end] = self.by
+        return self.initializer(shape, dtype=dtype) + keras.ops.convert_to_tensor(raised, dtype=dtype)
+
+    def get_config(self):
+        return {"initializer": keras.initializers.serialize(self.initializer), "begin": self.begin, "end": self.end, "by": self.by}
+
+
+def initializer(kind, role, seed, rows=None, columns=None):
     """The initializer of one weight.
 
     Args:
-        kind: ``paper``, ``glorot`` or ``uniform`` (option model.initialization), or ``small uniform``.
-        role: recurrent, small recurrent, alignment, energy, embedding, bias, peephole or other, as in the table above.
+        kind: ``paper``, ``variance_preserving`` or ``uniform`` (option model.initialization), or ``small uniform``.
+        role: recurrent, small recurrent, alignment, energy, embedding, tied embedding, bias, peephole or other,
+            as in the table above.
         seed: int; give each weight its own.
-        size: embedding size m, for role embedding.
+        rows, columns: sizes of the matrices that are stored as this one weight, see :class:`GlorotBlocks`.
 
     Returns:
         keras.initializers.Initializer.
@@ -76,10 +141,12 @@ def initializer(kind, role, seed, size=None):
         return Orthogonal(seed, scale=0.01 if (kind, role) == ("paper", "small recurrent") else 1.0)
     if role in ("bias", "peephole"):
         return keras.initializers.get("zeros")
-    if kind == "glorot":
+    if kind == "variance_preserving":
         if role == "embedding":
-            return keras.initializers.RandomNormal(stddev=size**-0.5, seed=seed)
-        return keras.initializers.GlorotUniform(seed=seed)
+            return keras.initializers.RandomNormal(stddev=1.0, seed=seed)
+        if role == "tied embedding":
+            return keras.initializers.RandomNormal(stddev=columns**-0.5, seed=seed)
+        return GlorotBlocks(seed, rows, columns)
     if role == "energy":
         return keras.initializers.Zeros()
     return keras.initializers.RandomNormal(stddev=0.001 if role == "alignment" else 0.01, seed=seed)

@@ -21,7 +21,7 @@ class OutputMatrix(PaperLayer):
         vocabulary_size: V.
         symbol: what the system's paper calls the matrix.
         biases: ``none`` leaves out b_softmax.
-        initialization: ``paper``, ``glorot`` or ``uniform``.
+        initialization: see ``initializers.py``.
         seed: int.
         tied: the matrix is not a weight of this layer but is given with each call.
     """
@@ -37,9 +37,10 @@ class OutputMatrix(PaperLayer):
         self.seed = seed
         self.tied = tied
 
-    def build(self, features_size):
-        other = initializer(self.initialization, "other", self.seed)
-        self.W_o = None if self.tied else self.matrix(self.symbol, (features_size, self.vocabulary_size), other)
+    def build(self, *features_sizes):
+        """The sizes of the features [..., l]; where several layers' stand side by side, each has a matrix of its own."""
+        other = initializer(self.initialization, "other", self.seed, rows=features_sizes)
+        self.W_o = None if self.tied else self.matrix(self.symbol, (sum(features_sizes), self.vocabulary_size), other)
         self.b_softmax = None if self.biases == "none" else self.vector("b_softmax", self.vocabulary_size)
         self.built = True
 

@@ -32,12 +32,12 @@ class PlainDecoder(PaperLayer):
         attention: ``content``, ``coverage``, ``gaussian_window``, or None for the fixed context of RNNencdec.
         alignment_size: n', hidden units of the alignment model, or the number of Gaussian windows.
         unit: ``gru`` or ``lstm``.
-        layer_normalization: of the unit.
+        layer_normalization, forget_bias: of the unit, see :class:`RecurrentUnit`.
         biases, initialization, seed: as everywhere.
     """
 
     def __init__(
-        self, hidden_size, attention="content", alignment_size=None, unit="gru", layer_normalization=False,
+        self, hidden_size, attention="content", alignment_size=None, unit="gru", layer_normalization=False, forget_bias=0.0,
         biases="groundhog", initialization="paper", seed=0, **keywords,
     ):
         super().__init__(**keywords)
@@ -46,11 +46,14 @@ class PlainDecoder(PaperLayer):
         self.alignment_size = alignment_size
         self.unit_kind = unit
         self.layer_normalization = layer_normalization
+        self.forget_bias = forget_bias
         self.biases = biases
         self.initialization = initialization
         self.seed = seed
         seeds, common = Seeds(seed), dict(biases=biases, initialization=initialization, dtype=self.dtype_policy)
-        self.unit = RecurrentUnit(hidden_size, unit, layer_normalization, seed=seeds.next(), name="unit", **common)
+        self.unit = RecurrentUnit(
+            hidden_size, unit, layer_normalization, forget_bias=forget_bias, seed=seeds.next(), name="unit", **common
+        )
         self.attention = (
             ATTENTIONS[attention](alignment_size, seed=seeds.next(), name="attention", **common)
             if attention
@@ -142,6 +145,6 @@ class PlainDecoder(PaperLayer):
         return self.unit.paper_weights() | start | self.attention.paper_weights()
 
     def get_config(self):
-        own = ("hidden_size", "alignment_size", "layer_normalization", "biases", "initialization", "seed")
+        own = ("hidden_size", "alignment_size", "layer_normalization", "forget_bias", "biases", "initialization", "seed")
         named = {"attention": self.attention_kind, "unit": self.unit_kind}
         return super().get_config() | {name: getattr(self, name) for name in own} | named

@@ -18,7 +18,7 @@ class PlainEncoder(PaperLayer):
         hidden_size: n, units of each direction.
         bidirectional: read backward too; RNNencdec does not.
         unit: ``gru`` or ``lstm``.
-        layer_normalization: of the units.
+        layer_normalization, forget_bias: of the units, see :class:`RecurrentUnit`.
         biases, initialization, seed: as everywhere.
 
     Call arguments:
@@ -30,7 +30,7 @@ class PlainEncoder(PaperLayer):
     """
 
     def __init__(
-        self, hidden_size, bidirectional=True, unit="gru", layer_normalization=False, biases="groundhog",
+        self, hidden_size, bidirectional=True, unit="gru", layer_normalization=False, forget_bias=0.0, biases="groundhog",
         initialization="paper", seed=0, **keywords,
     ):
         super().__init__(**keywords)
@@ -38,13 +38,14 @@ class PlainEncoder(PaperLayer):
         self.bidirectional = bidirectional
         self.unit = unit
         self.layer_normalization = layer_normalization
+        self.forget_bias = forget_bias
         self.biases = biases
         self.initialization = initialization
         self.seed = seed
         seeds = Seeds(seed)
         self.units = [
             RecurrentUnit(
-                hidden_size, unit, layer_normalization, biases=biases, initialization=initialization,
+                hidden_size, unit, layer_normalization, forget_bias=forget_bias, biases=biases, initialization=initialization,
                 seed=seeds.next(), dtype=self.dtype_policy, name=direction,
             )
             for direction in DIRECTIONS[: 2 if bidirectional else 1]
@@ -72,5 +73,5 @@ class PlainEncoder(PaperLayer):
         return weights
 
     def get_config(self):
-        own = ("hidden_size", "bidirectional", "unit", "layer_normalization", "biases", "initialization", "seed")
+        own = ("hidden_size", "bidirectional", "unit", "layer_normalization", "forget_bias", "biases", "initialization", "seed")
         return super().get_config() | {name: getattr(self, name) for name in own}

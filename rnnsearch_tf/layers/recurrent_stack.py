@@ -45,8 +45,8 @@ class RecurrentStack(PaperLayer):
 
     def build(self, input_size):
         for k, unit in enumerate(self.units):
-            below = 0 if k == 0 else self.hidden_size
-            unit.build(below + (input_size if k == 0 or self.skips else 0))
+            entering = [input_size] if k == 0 or self.skips else []
+            unit.build((*entering, *([] if k == 0 else [self.hidden_size])))
         self.built = True
 
     def zero_state(self, batch_size):
@@ -100,8 +100,9 @@ class RecurrentStack(PaperLayer):
         return tf.concat([state["state"] for state in (states if self.skips else states[-1:])], axis=-1)
 
     @property
-    def output_size(self):
-        return self.hidden_size * (self.layers if self.skips else 1)
+    def output_sizes(self):
+        """The size of each layer that :meth:`output` shows."""
+        return (self.hidden_size,) * (self.layers if self.skips else 1)
 
     def _enter(self, values, below):
         """What a layer reads: the input, or the layer below, or both."""

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, padded, tensor
-from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.initializers import Raised, Seeds, initializer
 from rnnsearch_tf.layers.normalization import normalized
 from rnnsearch_tf.layers.product import product
 
@@ -32,13 +32,14 @@ class RecurrentUnit(PaperLayer):
         unit: ``gru`` or ``lstm``.
         layer_normalization: normalize the products.
         peepholes: the gates of an LSTM see its cell.
+        forget_bias: float, what b_forget of an LSTM begins at.
         biases: ``none``; ``groundhog``: the candidate of a gated unit, all of an LSTM; ``all``.
         initialization: see ``initializers.py``.
         seed: int.
     """
 
     def __init__(
-        self, hidden_size, unit="gru", layer_normalization=False, peepholes=False,
+        self, hidden_size, unit="gru", layer_normalization=False, peepholes=False, forget_bias=0.0,
         biases="groundhog", initialization="paper", seed=0, **keywords,
     ):
         super().__init__(**keywords)
@@ -46,21 +47,24 @@ class RecurrentUnit(PaperLayer):
         self.unit = unit
         self.layer_normalization = layer_normalization
         self.peepholes = peepholes and unit == "lstm"
+        self.forget_bias = forget_bias
         self.biases = biases
         self.initialization = initialization
         self.seed = seed
 
-    def build(self, input_size, context_size=None):
+    def build(self, input_sizes, context_size=None):
+        """Input sizes: an int, or a tuple where several vectors stand side by side, each with a matrix of its own in W."""
         n, seeds, gates = self.hidden_size, Seeds(self.seed), len(GATES[self.unit])
-        draw = lambda role: initializer(self.initialization, role, seeds.next())  # noqa: E731
-        self.W = self.matrix("W", (input_size, gates * n), draw("other"))  # [W | W_z | W_r]
+        input_sizes = (input_sizes,) if isinstance(input_sizes, int) else input_sizes
+        draw = lambda role, rows=None: initializer(self.initialization, role, seeds.next(), rows, n)  # noqa: E731
+        self.W = self.matrix("W", (sum(input_sizes), gates * n), draw("other", input_sizes))  # [W | W_z | W_r]
         # A gated unit's candidate does not see h' itself but r ∘ h': its U stands apart from [U_z | U_r].
         apart = self.unit == "gru"
         self.U = self.matrix("U", (n, n if apart else gates * n), draw("recurrent"))
         self.U_gates = self.matrix("U_gates", (n, 2 * n), draw("recurrent")) if apart else None
         self.C = self.matrix("C", (context_size, gates * n), draw("other")) if context_size else None
         biased = 0 if self.biases == "none" else gates if self.biases == "all" or self.unit == "lstm" else 1
-        self.b = self.vector("b", biased * n) if biased else None
+        self.b = self._bias(biased * n) if biased else None
         gain = lambda name, size: self.matrix(name, (size,), "ones") if self.layer_normalization else None  # noqa: E731
         self.W_gain, self.U_gain = gain("W_gain", gates * n), gain("U_gain", self.U.shape[1])
         self.U_gates_gain = gain("U_gates_gain", 2 * n) if apart else None
@@ -68,6 +72,13 @@ class RecurrentUnit(PaperLayer):
         self.cell_gain = gain("cell_gain", n) if self.unit == "lstm" else None
         self.p = self.matrix("p", (3 * n,), draw("peephole")) if self.peepholes else None  # [p_input | p_forget | p_output]
         self.built = True
+
+    def _bias(self, size):
+        if self.unit == "gru" or not self.forget_bias:
+            return self.vector("b", size)
+        begin = GATES["lstm"].index("_forget") * self.hidden_size
+        draw = initializer(self.initialization, "bias", self.seed)
+        return self.matrix("b", (size,), Raised(draw, begin, begin + self.hidden_size, self.forget_bias))
 
     def inputs(self, values):
         """What does not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b, [..., 3n] (of an LSTM 4n)."""
@@ -131,5 +142,5 @@ class RecurrentUnit(PaperLayer):
         return weights
 
     def get_config(self):
-        own = ("hidden_size", "unit", "layer_normalization", "peepholes", "biases", "initialization", "seed")
+        own = ("hidden_size", "unit", "layer_normalization", "peepholes", "forget_bias", "biases", "initialization", "seed")
         return super().get_config() | {name: getattr(self, name) for name in own}

@@ -62,7 +62,7 @@ class EncoderDecoder(SequenceModel):
         self.encoder.build(m)
         self.summary.build()
         self.decoder.build(m, n)
-        self.output_layer.build(n, m, n + m)
+        self.output_layer.build(n, m, n, m)
 
     def features(self, source_ids, target_ids, training=False):
         """What meets G_l, at every target position: float [B, I, rank], or [B, I, l]."""

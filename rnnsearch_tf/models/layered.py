@@ -30,7 +30,7 @@ class LayeredModel(SequenceModel):
     def _add_layers(self, seeds, common):
         config = self.config
         stack = common | dict(
-            unit=self._unit(), peepholes=config.peepholes, layer_normalization=config.layer_normalization,
+            unit=self._unit(), peepholes=config.peepholes, forget_bias=config.forget_bias, layer_normalization=config.layer_normalization,
             skips=self.skips, dropout=config.hidden_dropout,
         )
         self.encoder = RecurrentStack(config.layers, config.hidden_size, seed=seeds.next(), name="encoder", **stack)
@@ -41,7 +41,7 @@ class LayeredModel(SequenceModel):
         )
         self.encoder.build(config.embedding_size)
         self.decoder.build(self._decoder_input_size())
-        self.output_layer.build(self.decoder.output_size)
+        self.output_layer.build(*self.decoder.output_sizes)
 
     def _unit(self):
         return self.config.unit

@@ -29,7 +29,8 @@ class RNNEncDec(RNNSearch):
     has_attention = False
 
     def _recurrent_layers(self, seeds, common):
-        n, unit = self.config.hidden_size, dict(unit=self.config.unit, layer_normalization=self.config.layer_normalization)
+        config, n = self.config, self.config.hidden_size
+        unit = dict(unit=config.unit, layer_normalization=config.layer_normalization, forget_bias=config.forget_bias)
         return (
             PlainEncoder(n, bidirectional=False, seed=seeds.next(), name="encoder", **unit, **common),
             PlainDecoder(n, attention=None, seed=seeds.next(), name="decoder", **unit, **common),

@@ -57,7 +57,7 @@ class RNNSearch(SequenceModel):
         """(encoder, decoder): with gradients written by hand where there are such, else with TensorFlow's."""
         config, n = self.config, self.config.hidden_size
         encoder_seed, decoder_seed = seeds.next(), seeds.next()
-        unit = dict(unit=config.unit, layer_normalization=config.layer_normalization)
+        unit = dict(unit=config.unit, layer_normalization=config.layer_normalization, forget_bias=config.forget_bias)
         papers_unit = config.unit == "gru" and not config.layer_normalization
         if papers_unit:
             encoder = BiGRUEncoder(n, seed=encoder_seed, name="encoder", **common)

@@ -6,6 +6,7 @@ A system adds its layers, and says how it begins and how it goes on; everything 
 
 import dataclasses
 
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
@@ -73,10 +74,10 @@ class SequenceModel(TranslationModel):
             )
             self.source_embedding.build()
         self.target_embedding = WordEmbedding(
-            target_vocabulary_size, config.embedding_size, seed=seeds.next(), name="target_embedding", **embedding
+            target_vocabulary_size, config.embedding_size, tied=config.tie_target_embeddings, seed=seeds.next(),
+            name="target_embedding", **embedding,
         )
         self.target_embedding.build()
-        self.target_embedding.E.looked_up = not config.tie_target_embeddings
         self._add_layers(seeds, common)
         self.drop_words = Dropout(config.embedding_dropout, seed=seeds.next(), dtype=self.variable_dtype)
         self.drop_hidden = Dropout(config.hidden_dropout, seed=seeds.next(), dtype=self.variable_dtype)
@@ -137,18 +138,18 @@ class SequenceModel(TranslationModel):
         """Every weight by its symbol in the paper, as NumPy arrays for ``x @ W``: input size first.
 
         Embeddings are ``E_source`` and ``E_target``, with their biases ``b_E_source`` and
-        ``b_E_target`` where the option has them. A tied output matrix appears as E_targetᵀ.
+        ``b_E_target`` where the option has them, as they are looked up; a tied output matrix is E_targetᵀ / √m.
         """
         numpy = keras.ops.convert_to_numpy
         weights = self._layer_weights()
         for side, layer in (("source", self.source_embedding), ("target", self.target_embedding)):
             if layer is None:
                 continue
-            weights[f"E_{side}"] = numpy(layer.E)
+            weights[f"E_{side}"] = numpy(layer.E) * np.asarray(layer.factor, layer.E.dtype)
             if layer.b_E is not None:
                 weights[f"b_E_{side}"] = numpy(layer.b_E)
         if self.config.tie_target_embeddings:
-            weights[self.output_layer.symbol] = weights["E_target"].T
+            weights[self.output_layer.symbol] = numpy(self.target_embedding.E).T
         return weights
 
     def get_config(self):

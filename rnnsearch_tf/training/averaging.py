@@ -48,9 +48,19 @@ def average_run(run, output, last=None) -> list:
 
 
 def _averaged(run, paths):
-    """The RUN's model with the mean, computed in float64, of every weight of the files."""
+    """The RUN's model with the mean of every weight of the files."""
     sizes = [Vocabulary.load(run / f"vocabulary.{side}.txt").size for side in ("source", "target")]
     model = load_model(run, load_config(run / "config.yaml"), *sizes)
+    assign_mean(model, paths)
+    return model
+
+
+def assign_mean(model, paths):
+    """Give a model the mean, computed in float64, of the weights of several files.
+
+    Raises:
+        UserError: a file is damaged, or belongs to another architecture.
+    """
     sums = None
     for path in paths:
         read_weights(model, path)
@@ -58,4 +68,3 @@ def _averaged(run, paths):
         sums = values if sums is None else [total + value for total, value in zip(sums, values)]
     for weight, total in zip(model.trainable_variables, sums):
         weight.assign(total / len(paths))
-    return model

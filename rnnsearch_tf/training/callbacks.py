@@ -38,10 +38,14 @@ class Clock(keras.callbacks.Callback):
         self._last = now
 
 
+def updates_done(state, config):
+    """Updates so far; the gradients of training.accumulate batches make one."""
+    return state.batches // config.accumulate
+
+
 def progress(state, config):
     """Share of the training that is over, in [0, 1], by updates or minutes, whichever is further."""
-    updates = state.batches / config.accumulate
-    shares = [updates / config.maximum_updates] if config.maximum_updates else []
+    shares = [updates_done(state, config) / config.maximum_updates] if config.maximum_updates else []
     shares += [state.seconds / 60 / config.maximum_minutes] if config.maximum_minutes else []
     return min(1.0, max(shares, default=0.0))
 
@@ -56,8 +60,7 @@ def epochs_done(state):
 
 def learning_rate(state, config):
     """The learning rate of the next update: warm-up from 0, then as ``training.schedule`` says."""
-    updates = state.batches / config.accumulate
-    rate = config.learning_rate * min(1.0, (updates + 1) / max(1, config.warmup_updates))
+    rate = config.learning_rate * min(1.0, (updates_done(state, config) + 1) / max(1, config.warmup_updates))
     if config.schedule == "cosine":
         rate *= 0.5 * (1 + math.cos(math.pi * progress(state, config)))
     if config.schedule == "halving":  # at halve_after, half an epoch later, ...

@@ -1,19 +1,26 @@
-"""Development BLEU by beam search while training, the best weights, early stopping."""
+"""Scores on the development text while training, the best weights, early stopping."""
 
 import pathlib
 import sys
 
+import tensorflow as tf
+
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.data.dataset import development_dataset
+from rnnsearch_tf.data.files import Pairs
 from rnnsearch_tf.evaluation.bleu import bleu
 from rnnsearch_tf.models.build import BEST_WEIGHTS, EVALUATED, write_weights
+from rnnsearch_tf.training.averaging import assign_mean
 from rnnsearch_tf.translation import Translator
 
 
-class DevelopmentBleu(keras.callbacks.Callback):
-    """Translates the development set every epoch, or every ``evaluate_every`` updates.
+class Development(keras.callbacks.Callback):
+    """Scores the model every epoch, or every ``evaluate_every`` updates, and keeps its best weights in RUN/best.
 
-    The weights of the best BLEU so far are kept in RUN/best; ``patience`` evaluations
-    without a better one stop the training.
+    The score is BLEU of a translation of the development text; under ``training.best_by: loss``, and for
+    a language model, which does not translate, it is the loss of a target word. ``patience``
+    evaluations without a better score stop the training. At the end the weights of the last
+    ``training.average`` evaluations are averaged, and kept if they score better.
 
     Args:
         run: path of the RUN folder.
@@ -30,8 +37,7 @@ class DevelopmentBleu(keras.callbacks.Callback):
         self.run, self.state, self.clock, self.config = pathlib.Path(run), state, clock, config
         self.texts, self.metrics_log = texts, metrics_log
         self.sentences = sentences
-        self._translator = None
-        self._evaluated = None  # batches at the last evaluation
+        self._translator, self._loss = None, None
 
     def on_train_batch_end(self, batch, logs=None):
         every = self.config.training.evaluate_every
@@ -43,46 +49,55 @@ class DevelopmentBleu(keras.callbacks.Callback):
             self.evaluate()
 
     def evaluate(self):
-        """Translate, score, keep the weights if they are the best so far."""
+        """Score the present weights, keep them if they are the best so far."""
         state, settings = self.state, self.config.training
-        if self.sentences is None or not self.model.reads_source:  # a language model does not translate
-            self.keep()
-            self.remember()
+        if state.batches // settings.accumulate < settings.evaluate_after:
             return
-        if state.batches / settings.accumulate < settings.evaluate_after:
-            return
-        self._evaluated = state.batches
+        state.evaluated = state.batches
         self.remember()
-        if self._translator is None:
-            self._translator = Translator.from_model(self.model, *self.texts, self.config)
-        sources, references = self.sentences
-        options = dict(beam_size=settings.evaluate_beam_size, nbest=1)
-        translations = self._translator.translate(list(sources), **options)
-        lowercase = self.config.target.lowercase  # a model that cannot write capitals is not scored on them
-        score = bleu([t.text for t in translations], list(references), lowercase=lowercase).score
-        better = state.best_bleu is None or score > state.best_bleu
-        if better:
-            state.best_bleu, state.evaluations_since_best = score, 0
+        if self.sentences is None:
             self.keep()
+            return
+        if self.score_weights(f"after {state.batches} batches, {state.seconds / 60:.1f} min"):
+            state.evaluations_since_best = 0
         else:
             state.evaluations_since_best += 1
-        self.clock.tick()
-        self.metrics_log.write("development", {"bleu": score, "best_bleu": state.best_bleu})
-        print(
-            f"\ndevelopment BLEU {score:.2f} after {state.batches} batches, {state.seconds / 60:.1f} min"
-            + (" (best so far)" if better else f" (best {state.best_bleu:.2f})"),
-            file=sys.stderr,
-        )
         if settings.patience and state.evaluations_since_best >= settings.patience:
-            print(f"stopping: {settings.patience} evaluations without a better BLEU", file=sys.stderr)
+            print(f"stopping: {settings.patience} evaluations without a better {self._criterion()}", file=sys.stderr)
             self.model.stop_training = True
 
-    def finish(self):
-        """Evaluate the last weights too, and see that there are some in RUN/best."""
-        if self._evaluated != self.state.batches:
-            self.evaluate()
-        if self.state.best_bleu is None:
+    def score_weights(self, which):
+        """Score the model as it is; whether it is the best so far, and so kept. ``which`` says in the log what was scored."""
+        state, by_loss = self.state, self._criterion() == "loss"
+        values, words = {}, []
+        if by_loss:
+            loss = values["loss"] = self._development_loss()
+            better = state.best_loss is None or loss < state.best_loss
+            words.append(f"loss {loss:.4f}")
+        if self.model.reads_source:
+            score = values["bleu"] = self._bleu()
+            better = better if by_loss else state.best_bleu is None or score > state.best_bleu
+            words.append(f"BLEU {score:.2f}")
+        if better:
+            state.best_bleu, state.best_loss = values.get("bleu"), values.get("loss")
             self.keep()
+        self.clock.tick()
+        best = {"best_bleu": state.best_bleu, "best_loss": state.best_loss}
+        self.metrics_log.write("development", values | {name: value for name, value in best.items() if value is not None})
+        best = f"best {state.best_loss:.4f}" if by_loss else f"best {state.best_bleu:.2f}"
+        print(f"\ndevelopment {', '.join(words)} {which} ({'best so far' if better else best})", file=sys.stderr)
+        return better
+
+    def finish(self):
+        """At the end: score the last weights and the average of the last evaluations, and see that RUN/best holds some."""
+        state, number = self.state, self.config.training.average
+        if state.evaluated != state.batches:
+            self.evaluate()
+        if state.best_bleu is None and state.best_loss is None:
+            self.keep()
+        if number and self.sentences is not None and state.averaged != state.batches:
+            state.averaged = state.batches
+            self._average(number)
 
     def keep(self):
         """Write the present weights to RUN/best."""
@@ -95,3 +110,37 @@ class DevelopmentBleu(keras.callbacks.Callback):
             write_weights(self.model, folder / f"batch-{self.state.batches:08}.weights.h5")
             for old in sorted(folder.glob("batch-*"))[:-number]:
                 old.unlink()
+
+    def _average(self, number):
+        """Score the average; the model has its own weights again afterwards."""
+        kept = sorted((self.run / EVALUATED).glob("batch-*"))[-number:]
+        if len(kept) < 2:
+            return
+        own = [tf.identity(weight) for weight in self.model.trainable_variables]
+        assign_mean(self.model, kept)
+        self.score_weights(f"of the average of the last {len(kept)} evaluations")
+        for weight, value in zip(self.model.trainable_variables, own):
+            weight.assign(value)
+
+    def _criterion(self):
+        return self.config.training.best_by if self.model.reads_source else "loss"
+
+    def _bleu(self):
+        """BLEU in percent of the translated development text."""
+        if self._translator is None:
+            self._translator = Translator.from_model(self.model, *self.texts, self.config)
+        sources, references = self.sentences
+        options = dict(beam_size=self.config.training.evaluate_beam_size, nbest=1)
+        translations = self._translator.translate(list(sources), **options)
+        lowercase = self.config.target.lowercase  # a model that cannot write capitals is not scored on them
+        return bleu([t.text for t in translations], list(references), lowercase=lowercase).score
+
+    def _development_loss(self):
+        """Mean negative log-likelihood of a target word, in nats, end symbols included; no smoothing, no dropout."""
+        if self._loss is None:
+            pairs = Pairs(*map(list, self.sentences), self.config.data.on_bad_line)
+            batches = development_dataset(*self.texts, pairs, self.config.data, by_length=True)
+            self._loss = batches, tf.function(lambda inputs: self.model.token_losses(inputs)[1], reduce_retracing=True)
+        batches, nll = self._loss
+        values = [nll(inputs).numpy() for inputs in batches]
+        return float(sum(v.sum(dtype="float64") for v in values) / sum(v.size for v in values))

@@ -18,11 +18,12 @@ def write_model_card(run, config, model, state) -> None:
         state: TrainingState at the end.
     """
     data, training = config.data, config.training
+    named = [(c.source, c.target) for c in data.corpora] if data.corpora else [(data.train_source, data.train_target)]
     text = {
         "phrasebook": "the built-in phrasebook", "phrase_table": f"the distinct pairs of `{data.phrase_table}`",
-        "files": f"`{data.train_source}` and `{data.train_target}`",
+        "files": "; ".join(f"`{source}` and `{target}`" for source, target in named),
     }[data.corpus]
-    bleu = "none: no development text" if state.best_bleu is None else (
+    bleu = "none" if state.best_bleu is None else (
         f"{state.best_bleu:.2f} (sacreBLEU 13a{', without case' if config.target.lowercase else ''}, "
         f"the first {training.evaluate_sentences:,} sentences at most, beam {training.evaluate_beam_size})"
     )  # fmt: skip
@@ -34,6 +35,7 @@ def write_model_card(run, config, model, state) -> None:
         "trained on": text,
         "training": f"{state.batches:,} batches, {state.seconds / 60:.1f} minutes, {training.optimizer}, {training.precision}, seed {training.seed}",
         "best development BLEU": bleu,
+        **({} if state.best_loss is None else {"best development loss": f"{state.best_loss:.4f} nats a target word"}),
         "made with": f"rnnsearch_tf {__version__}, tensorflow {tf.__version__}, keras {keras.__version__}",
     }
     lines = ["# Model card", "", *(f"- {name}: {value}" for name, value in rows.items()), "", "All settings are in `config.yaml`.", ""]

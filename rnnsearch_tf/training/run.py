@@ -1,6 +1,6 @@
 """The fit driver: a configuration in, a RUN folder out.
 
-    texts → vocabularies → model.compile → model.fit → best weights by development BLEU
+    texts → vocabularies → model.compile → model.fit → best weights by development BLEU or loss
 
 Everything it does can be done by hand in a notebook with the same pieces.
 """
@@ -20,7 +20,7 @@ from rnnsearch_tf.models import TranslationLoss, build_model
 from rnnsearch_tf.text.pipeline import build_text, load_text
 from rnnsearch_tf.threads import parts
 from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, progress
-from rnnsearch_tf.training.development import DevelopmentBleu
+from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import build_optimizer
@@ -42,7 +42,7 @@ def train(config, output, resume=False):
         resume: go on from RUN/checkpoints.
 
     Returns:
-        dict: ``best_bleu`` (float or None), ``batches``, ``minutes``, ``run`` (str).
+        dict: ``best_bleu``, ``best_loss`` (float or None), ``batches``, ``minutes``, ``run`` (str).
 
     Raises:
         UsageError: the folder holds a training already and ``resume`` is not set, or
@@ -78,7 +78,8 @@ def train(config, output, resume=False):
     development.finish()
     save_state(run / "checkpoints", model, state)
     write_model_card(run, config, model, state)
-    return {"best_bleu": state.best_bleu, "batches": state.batches, "minutes": state.seconds / 60, "run": str(run)}
+    scores = {"best_bleu": state.best_bleu, "best_loss": state.best_loss}
+    return scores | {"batches": state.batches, "minutes": state.seconds / 60, "run": str(run)}
 
 
 def compile_model(model, config):
@@ -122,7 +123,7 @@ def _callbacks(run, config, state, texts):
     pairs = Pairs.from_config(config, "development")
     limit = config.training.evaluate_sentences
     sentences = pairs and tuple(zip(*itertools.islice(pairs, limit)))  # (sources, references)
-    evaluation = DevelopmentBleu(run, state, clock, config, texts, sentences, log)
+    evaluation = Development(run, state, clock, config, texts, sentences, log)
     saving = SaveState(run / "checkpoints", state, config.training.checkpoint_every_minutes)
     callbacks = [clock, Schedule(state, config.training), Limits(state, config.training), log, ProgressLine(state)]
     if config.training.tensorboard:

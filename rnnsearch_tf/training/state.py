@@ -28,7 +28,9 @@ class TrainingState:
         batches_of_epoch: batches of that epoch already learned from.
         seconds: training time so far, evaluations included.
         best_bleu: best development BLEU so far, or None.
-        evaluations_since_best: evaluations since then.
+        best_loss: least development loss so far, in nats a target word, or None.
+        evaluations_since_best: evaluations since the best by training.best_by.
+        evaluated, averaged: batches at the last evaluation, and at the last averaging; or None.
     """
 
     batches: int = 0
@@ -36,7 +38,10 @@ class TrainingState:
     batches_of_epoch: int = 0
     seconds: float = 0.0
     best_bleu: float | None = None
+    best_loss: float | None = None
     evaluations_since_best: int = 0
+    evaluated: int | None = None
+    averaged: int | None = None
 
 
 def save_state(folder, model, state: TrainingState) -> None:

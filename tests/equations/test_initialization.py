@@ -52,7 +52,7 @@ def test_the_seed_decides():
 
 
 def test_glorot_differs_from_the_paper_only_where_said():
-    for symbol, value in medium(initialization="glorot").paper_weights().items():
+    for symbol, value in medium(initialization="variance_preserving").paper_weights().items():
         kind, _ = distributions.expected(symbol)
         last = symbol.rpartition(".")[2]
         if kind == "zero" and last != "v_a":

@@ -10,16 +10,21 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.dataset import development_dataset
+from rnnsearch_tf.data.files import Pairs
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.models import load_model
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.text.pipeline import load_text
 from rnnsearch_tf.training import development
-from rnnsearch_tf.training.run import train
 from rnnsearch_tf.training.optimizers import Adadelta
+from rnnsearch_tf.training.run import compile_model, train
 from rnnsearch_tf.training.state import load_state
+from rnnsearch_tf.translation import Translator
 
 TINY = [
     "model.embedding_size=6", "model.hidden_size=7", "model.alignment_size=5", "model.maxout_size=4", "model.output_rank=null",
-    "model.initialization=glorot", "model.embedding_dropout=0.2", "model.hidden_dropout=0.2", "model.readout_dropout=0.2",
+    "model.initialization=variance_preserving", "model.embedding_dropout=0.2", "model.hidden_dropout=0.2", "model.readout_dropout=0.2",
     "data.corpus=phrasebook", "data.phrasebook_size=60", "data.batch_size=10", "data.batching=bucketed", "data.shuffle_batches=10",
     "training.optimizer=adam", "training.learning_rate=0.01", "training.evaluate_sentences=3", "training.loss_reduction=token_mean",
     "search.maximum_length_ratio=1.0",
@@ -73,12 +78,12 @@ def scripted_bleu(monkeypatch):
     def use(scores):
         seen, scores = [], iter(scores)
 
-        class Spy(development.DevelopmentBleu):
-            def evaluate(self):
+        class Spy(development.Development):
+            def score_weights(self, which):
                 seen.append([w.numpy() for w in self.model.trainable_variables])
-                super().evaluate()
+                return super().score_weights(which)
 
-        monkeypatch.setattr("rnnsearch_tf.training.run.DevelopmentBleu", Spy)
+        monkeypatch.setattr("rnnsearch_tf.training.run.Development", Spy)
         monkeypatch.setattr(development, "bleu", lambda *_, **__: types.SimpleNamespace(score=next(scores)))
         return seen
 
@@ -100,6 +105,77 @@ def test_the_last_weights_are_evaluated(tmp_path, scripted_bleu):
     summary = train(config("training.evaluate_every=4", "training.maximum_updates=6"), tmp_path)
     assert summary["best_bleu"] == 20.0
     assert any(np.array_equal(seen[1][0], array) for array in _arrays(tmp_path / "best" / "model.weights.h5"))
+
+
+def test_the_average_is_kept_where_it_scores_better(tmp_path, scripted_bleu):
+    """The last two evaluations are those after 4 and after 6 updates."""
+    options = ("training.evaluate_every=2", "training.maximum_updates=6", "training.average=2")
+    for score, kept_is_average in ((25.0, True), (15.0, False)):
+        run = tmp_path / str(score)
+        seen = scripted_bleu([10.0, 11.0, 20.0, score])
+        assert train(config(*options), run)["best_bleu"] == max(20.0, score)
+        mean = [(one.astype(np.float64) + other) / 2 for one, other in zip(seen[1], seen[2])]
+        for value, expected in zip(seen[3], mean):
+            np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-8)
+        expected = seen[3] if kept_is_average else seen[2]
+        assert any(np.array_equal(expected[0], array) for array in _arrays(run / "best" / "model.weights.h5"))
+        assert all(np.array_equal(one, other) for one, other in zip(weights(run)[0], seen[2]))  # what a resumed training goes on from
+
+
+def test_a_finished_training_is_not_evaluated_again(tmp_path, scripted_bleu):
+    options = ("training.evaluate_every=2", "training.maximum_updates=5", "training.average=2")
+    scripted_bleu([10.0, 11.0, 12.0, 13.0])
+    first = train(config(*options), tmp_path)
+    seen = scripted_bleu([])
+    again = train(config(*options), tmp_path, resume=True)
+    assert again["best_bleu"] == first["best_bleu"] == 13.0 and not seen
+    assert load_state(tmp_path / "checkpoints")[1].evaluations_since_best == 0
+
+
+def test_the_best_bleu_outlives_a_stop(tmp_path, scripted_bleu):
+    """What comes after the stop is worse: RUN/best stays, and patience goes on counting."""
+    seen = scripted_bleu([30.0])
+    train(config("training.evaluate_every=2", "training.maximum_updates=2"), tmp_path)
+    best = seen[0][0]
+    scripted_bleu([20.0, 21.0, 22.0])
+    options = ("training.evaluate_every=2", "training.maximum_updates=20", "training.patience=3")
+    assert train(config(*options), tmp_path, resume=True)["best_bleu"] == 30.0
+    assert load_state(tmp_path / "checkpoints")[1].batches == 8
+    assert any(np.array_equal(best, array) for array in _arrays(tmp_path / "best" / "model.weights.h5"))
+
+
+def test_evaluations_count_updates_not_batches(tmp_path, scripted_bleu):
+    seen = scripted_bleu([1.0, 2.0, 3.0])
+    train(config("training.evaluate_every=2", "training.maximum_updates=6", "training.accumulate=3", "training.epochs=9"), tmp_path)
+    assert [record["batches"] for record in records(tmp_path, "development")] == [6, 12, 18] and len(seen) == 3
+
+
+def test_the_beam_of_development_translations(tmp_path, monkeypatch):
+    asked, translate = [], Translator.translate
+    watched = lambda self, texts, **options: asked.append(options["beam_size"]) or translate(self, texts, **options)  # noqa: E731
+    monkeypatch.setattr(Translator, "translate", watched)
+    train(config("training.maximum_updates=1", "training.evaluate_beam_size=3"), tmp_path)
+    assert asked == [3]
+
+
+@pytest.mark.parametrize("system", ["rnnsearch", "cslm"])
+def test_best_by_loss_is_the_models_own_loss(tmp_path, system):
+    """Development loss of the best weights, from Keras's evaluate of the loaded model; it stops by it too."""
+    shape = ["model.alignment_size=1000", "model.maxout_size=500", "model.output_rank=620", "model.readout_dropout=0",
+             "model.second_hidden_size=6"] if system == "cslm" else []  # fmt: skip
+    options = [f"model.system={system}", *shape, "training.evaluate_every=1", "training.epochs=60", "training.learning_rate=0.3",
+               "training.patience=2", *(["training.best_by=loss"] if system == "rnnsearch" else [])]  # fmt: skip
+    settings = config(*options)
+    summary = train(settings, tmp_path)
+    losses = [record["loss"] for record in records(tmp_path, "development")]
+    assert summary["best_loss"] == pytest.approx(min(losses), abs=1e-6)
+    assert losses.index(min(losses)) == len(losses) - 3 and (summary["best_bleu"] is None) == (system == "cslm")
+    texts = [load_text(tmp_path, side, getattr(settings, side)) for side in ("source", "target")]
+    model = load_model(tmp_path, settings, *(text.vocabulary.size for text in texts))
+    compile_model(model, settings)
+    pairs = list(Pairs.from_config(settings, "development"))[:3]
+    batches = development_dataset(*texts, Pairs(*map(list, zip(*pairs))), settings.data)
+    assert model.evaluate(batches, verbose=0, return_dict=True)["loss"] == pytest.approx(summary["best_loss"], rel=1e-5)
 
 
 def _arrays(path):
