@@ -34,7 +34,11 @@ class PaperLayer(keras.layers.Layer):
 
     def vector(self, name, size):
         """Add a bias: zero at the start (Appendix B.1), under ``initialization: uniform`` drawn like every weight."""
-        return self.matrix(name, (size,), initializer(self.initialization, "bias", self.seed + zlib.crc32(name.encode())))
+        return self.matrix(name, (size,), self.bias_initializer(name))
+
+    def bias_initializer(self, name):
+        """What a bias of this name begins with."""
+        return initializer(self.initialization, "bias", self.seed + zlib.crc32(name.encode()))
 
 
 class HiddenLayer(PaperLayer):

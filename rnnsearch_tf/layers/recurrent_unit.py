@@ -74,11 +74,12 @@ class RecurrentUnit(PaperLayer):
         self.built = True
 
     def _bias(self, size):
+        """b, the forget gate's raised."""
         if self.unit == "gru" or not self.forget_bias:
             return self.vector("b", size)
         begin = GATES["lstm"].index("_forget") * self.hidden_size
-        draw = initializer(self.initialization, "bias", self.seed)
-        return self.matrix("b", (size,), Raised(draw, begin, begin + self.hidden_size, self.forget_bias))
+        raised = Raised(self.bias_initializer("b"), begin, begin + self.hidden_size, self.forget_bias)
+        return self.matrix("b", (size,), raised)
 
     def inputs(self, values):
         """What does not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b, [..., 3n] (of an LSTM 4n)."""

@@ -51,20 +51,6 @@ def test_the_seed_decides():
         assert not value.any() or np.abs(value - other[symbol]).max() > 0, symbol
 
 
-def test_glorot_differs_from_the_paper_only_where_said():
-    for symbol, value in medium(initialization="variance_preserving").paper_weights().items():
-        kind, _ = distributions.expected(symbol)
-        last = symbol.rpartition(".")[2]
-        if kind == "zero" and last != "v_a":
-            assert not value.any(), symbol
-        elif kind == "orthogonal":
-            assert distributions.distance_from_orthogonal(value.astype(np.float64)) < 1e-5, symbol
-        elif symbol.startswith("E_"):
-            assert np.abs(distributions.normal_deviations(value, 30**-0.5)).max() < 5, symbol
-        else:
-            assert value.any() and value.std() > 0.02, symbol
-
-
 def test_groundhog_preset_has_84349101_parameters():
     config = load_config(overrides=["preset=groundhog"])
     model = RNNSearch(config.model, 30_001, 30_001)

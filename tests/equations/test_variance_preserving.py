@@ -1,0 +1,106 @@
+"""The initialization variance_preserving, block by block: every matrix of every paper by its own sizes."""
+
+import numpy as np
+import pytest
+from reference import distributions
+from rnnsearch_tf.config import ModelConfig, load_config
+from rnnsearch_tf.models.build import SYSTEMS, build_model
+
+M, N, ALIGNMENT, MAXOUT, RANK, WINDOWS = 40, 60, 50, 35, 30, 25
+SIZES = dict(embedding_size=M, hidden_size=N)
+
+CASES = {
+    "rnnsearch": dict(alignment_size=ALIGNMENT, maxout_size=MAXOUT, output_rank=RANK, biases="all"),
+    "rnnsearch-lstm": dict(unit="lstm", alignment_size=ALIGNMENT, maxout_size=MAXOUT, output_rank=RANK, biases="all"),
+    "rnnsearch-coverage": dict(attention="coverage", alignment_size=ALIGNMENT, maxout_size=MAXOUT, output_rank=None),
+    "rnnsearch-windows": dict(attention="gaussian_window", windows=WINDOWS, maxout_size=MAXOUT, output_rank=None),
+    "rnnencdec": dict(system="rnnencdec", maxout_size=MAXOUT, output_rank=RANK),
+    "encoder_decoder": dict(system="encoder_decoder", maxout_size=MAXOUT, output_rank=RANK, biases="all"),
+    "deep_lstm": dict(system="deep_lstm", layers=3),
+    "stacked": dict(system="stacked", layers=3),
+    "stacked-lstm": dict(system="stacked", layers=2, unit="lstm", peepholes=True),
+    "luong-general": dict(system="luong", layers=2, attention_score="general", input_feeding=True),
+    "luong-concat": dict(system="luong", attention_score="concat", alignment_size=ALIGNMENT),
+    "cslm": dict(system="cslm", ngram_order=4, second_hidden_size=45),
+}
+
+
+def fresh(options, **more):
+    model = ModelConfig(**SIZES, initialization="variance_preserving", **options, **more)
+    config = load_config(values={"model": {}})
+    return build_model(type(config)(model=model), 300, 350)
+
+
+def matrices(symbol, value, options):
+    """The matrices of the papers in what paper_weights gives under one symbol: those that meet different vectors, one by one."""
+    if symbol == "W_hy":  # Σ_k W_{h^k y} h^k
+        return np.split(value, options["layers"])
+    if options.get("system") == "stacked" and ".W" in symbol and len(value) == M + N:  # of the word, and of the layer below
+        return [value[:M], value[M:]]
+    return [value]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_matrix_by_its_own_sizes(case):
+    options, drawn = CASES[case], 0
+    for symbol, value in fresh(options).paper_weights().items():
+        last, value = symbol.rpartition(".")[2], value.astype(np.float64)
+        if last.startswith(("b", "p_")) and not last.startswith(("b_alpha", "b_beta", "b_kappa")) or last == "b_alpha":
+            assert last == "b_alpha" or not value.any(), symbol
+        elif last in ("b_beta", "b_kappa"):
+            assert not value.any(), symbol
+        elif last.startswith("U") and last not in ("U_a", "U_o"):
+            assert distributions.distance_from_orthogonal(value) < 1e-5, symbol
+        elif last.startswith("E_"):
+            assert np.abs(distributions.normal_deviations(value, 1.0)).max() < 5, symbol
+        else:
+            for matrix in matrices(symbol, value, options):
+                rows, columns = (*matrix.shape, 1)[:2]
+                limit = distributions.glorot_limit(1, rows) if last == "w_c" else distributions.glorot_limit(rows, columns)
+                assert np.abs(distributions.uniform_deviations(matrix, limit)).max() < 5, symbol
+                assert np.abs(matrix).max() > 0.8 * limit, symbol
+                drawn += 1
+    assert drawn >= 3, "most weights were compared"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_two_matrices_begin_alike(case):
+    """Two draws from one seed would be equal but for their scale."""
+    drawn = []
+    for symbol, value in fresh(CASES[case]).paper_weights().items():
+        drawn += [(symbol, m.ravel() / m.std()) for m in matrices(symbol, value, CASES[case]) if value.any() and np.ndim(value) == 2]
+    for index, (symbol, one) in enumerate(drawn):
+        for other, two in drawn[:index]:
+            size = min(len(one), len(two))
+            assert abs((one[:size] * two[:size]).mean()) < 6 / np.sqrt(size), (symbol, other)
+
+
+def test_every_system_has_a_case():
+    assert {options.get("system", "rnnsearch") for options in CASES.values()} == set(SYSTEMS)
+
+
+@pytest.mark.parametrize("case", ["rnnsearch", "deep_lstm", "luong-general"])
+def test_a_tied_embedding_is_looked_up_with_unit_variance(case):
+    """The output matrix keeps variance 1/m: what is looked up is √m times as large."""
+    options = CASES[case] | ({"hidden_size": M} if case != "rnnsearch" else {"output_rank": M})
+    model = build_model(
+        load_config(values={"model": {**SIZES, **options, "initialization": "variance_preserving", "tie_target_embeddings": True}}), 300, 350
+    )
+    weights = model.paper_weights()
+    output = {"rnnsearch": "W_o2", "deep_lstm": "W_o", "luong-general": "W_s"}[case]
+    assert np.abs(distributions.normal_deviations(weights["E_target"], 1.0)).max() < 5
+    np.testing.assert_allclose(weights[output].T * np.sqrt(M), weights["E_target"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("case", ["rnnsearch-lstm", "deep_lstm", "stacked-lstm"])
+@pytest.mark.parametrize("initialization", ["variance_preserving", "paper", "uniform"])
+def test_the_forget_bias_is_added_to_that_bias_alone(case, initialization):
+    sizes = {"alignment_size": 50, "maxout_size": 35} if case == "rnnsearch-lstm" else {}
+    options = {**SIZES, **CASES[case], **sizes, "initialization": initialization}
+    plain, raised = (
+        build_model(load_config(values={"model": options | {"forget_bias": bias}}), 300, 350).paper_weights() for bias in (0.0, 1.5)
+    )
+    for symbol, value in plain.items():
+        expected = 1.5 if symbol.endswith("b_forget") else 0.0
+        np.testing.assert_allclose(raised[symbol] - value, expected, atol=1e-6, err_msg=symbol)
+    assert any(symbol.endswith("b_forget") for symbol in plain)
