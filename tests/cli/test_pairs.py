@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import sacrebleu
 
+from rnnsearch_tf.evaluation.words import lc_norm_tok
+
 SOURCE = ["The door is white.", "Where is the white cat?", "", "She goes to the hotel."]
 TARGET = ["La porte est blanche.", "Où sont les zèbres ?", "", "Elle va."]
 
@@ -81,7 +83,7 @@ def evaluation(run_folder, tmp_path_factory):
     for name, lines in (("s", sources), ("r", references)):
         (folder / name).write_text("".join(line + "\n" for line in lines))
     words = ["--source", folder / "s", "--reference", folder / "r", "--translations", folder / "t", "--output", folder / "report"]
-    words += ["--model", run_folder, "--by-length", "--tokenized", "--json"]
+    words += ["--model", run_folder, "--by-length", "--tokenized", "--lc-norm-tok", "--json"]
     assert run(["evaluate", *map(str, words)]) == 0
     report = json.loads((folder / "report").read_text())
     return report, sources, references, (folder / "t").read_text().splitlines()
@@ -97,6 +99,10 @@ def test_evaluation_is_sacrebleus(evaluation, translator):
     for part in ("nrefs:1", "case:mixed", "tok:13a", f"version:{sacrebleu.__version__}"):
         assert part in everyone["bleu"]["signature"]
     assert "tok:none" in everyone["tokenized_bleu"]["signature"]
+    literature = [lc_norm_tok(lines, "fr")[0] for lines in (translations, references)]
+    assert everyone["lc_norm_tok_bleu"]["score"] == sacrebleu.corpus_bleu(literature[0], literature[1:], tokenize="none", force=True).score
+    for part in ("case:lc", "tok:none", "|text:lc.norm.tok-fr|sacremoses:"):
+        assert part in everyone["lc_norm_tok_bleu"]["signature"]
     assert sum(bucket["sentences"] for bucket in report["by_length"]) == 12
 
 
