@@ -43,6 +43,11 @@ class TextConfig:
         30_001, "entries, the special tokens included (the paper's shortlist: 30,001 symbols)", unit="tokens", minimum=4
     )
     minimum_count: int = option(1, "words rarer than this in the training text stay out (not for sentencepiece)", minimum=1)
+    sampling: float | None = option(
+        None, "subword regularization (Kudo 2018; only for sentencepiece): in training a word is cut into other pieces every time, "
+        "segmentation x with a chance in proportion to p(x) to the power of this; 0.3 is strong, 1 weak; null: always the likeliest",
+        minimum=0.0,
+    )
     vocabulary: str | None = option(None, "ready vocabulary file, one token a line; null builds it from the training text")
 
 
@@ -171,8 +176,12 @@ class ModelConfig:
         choices=("paper", "variance_preserving", "uniform"),
     )
     tie_target_embeddings: bool = option(
-        False, "the output matrix is the target embedding, whose rows are looked up √embedding_size times as large; needs what meets it (output_rank, else maxout_size; else hidden_size) "
+        False, "the output matrix is the target embedding; needs what meets it (output_rank, else maxout_size; else hidden_size) "
         "to be of embedding_size"
+    )
+    scale_embeddings: bool = option(
+        False, "words are looked up √embedding_size times as large as they are stored (Vaswani et al. 2017), on both sides: words "
+        "learn faster under Adam, and a tied embedding is of the right scale for both its uses"
     )
     embedding_dropout: float = option(0.0, "share of embedding components dropped in training", minimum=0.0, maximum=0.95)
     hidden_dropout: float = option(
@@ -316,7 +325,7 @@ _FAITHFUL = {
     "data": dict(batching="paper", batch_size=80, batches_read_ahead=20, shuffle_batches=0),
     "model": dict(
         embedding_size=620, hidden_size=1000, alignment_size=1000, maxout_size=500, initialization="paper",
-        tie_target_embeddings=False, embedding_dropout=0.0, hidden_dropout=0.0, readout_dropout=0.0,
+        tie_target_embeddings=False, scale_embeddings=False, embedding_dropout=0.0, hidden_dropout=0.0, readout_dropout=0.0,
     ),
     "training": dict(
         optimizer="adadelta", learning_rate=1.0, rho=0.95, epsilon=1e-6, global_clipnorm=1.0, loss_reduction="sum",
@@ -415,6 +424,12 @@ def _check_together(config: Config) -> None:
     _check_system(config.model)
     _check_tied(config.model)
     _check_corpora(config.data)
+    for side in ("source", "target"):
+        text = getattr(config, side)
+        if text.sampling is not None and text.tokenization != "sentencepiece":
+            raise UsageError(
+                f"{side}.sampling: has no part in {side}.tokenization={text.tokenization}; set {side}.tokenization=sentencepiece"
+            )
     if search.nbest > search.beam_size:
         raise UsageError(f"search.nbest: expected at most search.beam_size = {search.beam_size}, got {search.nbest}")
     if training.average == 1 or training.average > training.keep_evaluated:

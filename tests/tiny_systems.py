@@ -22,7 +22,7 @@ SYSTEMS = {  # name of the row: options of the model section
     "encoder_decoder": dict(system="encoder_decoder", maxout_size=3, output_rank=2),
     "encoder_decoder-all": dict(system="encoder_decoder", maxout_size=3, output_rank=None, biases="all"),
     "deep_lstm": dict(system="deep_lstm", layers=3, reverse_source=True, peepholes=True),
-    "deep_lstm-forward": dict(system="deep_lstm", layers=2, tie_target_embeddings=True, hidden_size=3),
+    "deep_lstm-forward": dict(system="deep_lstm", layers=2, tie_target_embeddings=True, scale_embeddings=True, hidden_size=3),
     "stacked-gru": dict(system="stacked", layers=3, layer_normalization=True),
     "stacked-plain": dict(system="stacked", layers=2, biases="none"),
     "stacked-lstm": dict(system="stacked", unit="lstm", layers=2, biases="all", reverse_source=True),
@@ -31,7 +31,7 @@ SYSTEMS = {  # name of the row: options of the model section
     "luong-concat": dict(system="luong", attention_score="concat", alignment_size=5, layers=2, input_feeding=True,
                          reverse_source=True, biases="all"),
     "luong-tied": dict(system="luong", unit="lstm", peepholes=True, layer_normalization=True, tie_target_embeddings=True, hidden_size=3),
-    "cslm": dict(system="cslm", ngram_order=4, hidden_size=12, second_hidden_size=9),
+    "cslm": dict(system="cslm", scale_embeddings=True, ngram_order=4, hidden_size=12, second_hidden_size=9),
     "cslm-bigram": dict(system="cslm", ngram_order=2, hidden_size=12, second_hidden_size=9, biases="none"),
 }
 

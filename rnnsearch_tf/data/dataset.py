@@ -3,7 +3,7 @@
 Lines are tokenized and numbered inside tf.data, 512 at a time. What fits the
 shuffle buffer is numbered once and kept as ids; a larger corpus is streamed
 from its files in every epoch. Either way the order of epoch k depends on the
-seed and on k alone.
+seed and on k alone; so do the pieces that subword regularization draws.
 """
 
 import itertools
@@ -46,12 +46,17 @@ def training_dataset(source_text, target_text, pairs, data, seed, epoch=0) -> tf
     encoded = [EncodedPairs(source_text, target_text, corpus, data) for corpus, _ in corpora]
     for corpus in encoded:
         corpus.require_one()
-    sized = [(ids, corpus.report.kept, weight) for ids, (corpus, weight) in zip(encoded, corpora)]
     number = epoch if callable(epoch) else itertools.count(epoch).__next__
 
     def batches():
         this_epoch = number()
-        together = mixed(sized, _generator(seed, this_epoch, 2)) if isinstance(pairs, MixedPairs) else encoded[0]
+        sampling = _generator(seed, this_epoch, 3)
+        drawn = [ids.drawn(sampling) for ids in encoded]
+        if isinstance(pairs, MixedPairs):
+            sizes, weights = [corpus.report.kept for corpus, _ in corpora], [weight for _, weight in corpora]
+            together = mixed(list(zip(drawn, sizes, weights)), _generator(seed, this_epoch, 2))
+        else:
+            together = drawn[0]
         ordered = batching.shuffled(together, data.shuffle_buffer, _generator(seed, this_epoch, 0))
         return batching.shuffled(_batches(ordered, data), data.shuffle_batches, _generator(seed, this_epoch, 1))
 
@@ -83,10 +88,12 @@ class EncodedPairs:
     """Pairs as ids: iterating yields (source ids, target ids), int32 arrays ending with END_ID.
 
     Once they have all been read, and are no more than data.shuffle_buffer, they
-    stay in memory and are not encoded again.
+    stay in memory and are not encoded again. A side with the option ``sampling`` is kept as text,
+    and its pieces are drawn by :meth:`drawn`; the length limits are of the likeliest pieces.
     """
 
     def __init__(self, source_text, target_text, pairs, data, limited=True):
+        self.samplers = [text.sampler() if limited else None for text in (source_text, target_text)]
         self.source_text, self.target_text, self.pairs = source_text, target_text, pairs
         self.may_keep = data.shuffle_buffer
         limits = (data.maximum_source_length, data.maximum_target_length)
@@ -100,6 +107,10 @@ class EncodedPairs:
     def __iter__(self):
         return iter(self.kept) if self.kept is not None else self._stream()
 
+    def drawn(self, generator):
+        """The pairs as an iterable that draws the pieces of sampled sides anew each time it is gone through."""
+        return _Drawn(self, generator) if any(self.samplers) else self
+
     def require_one(self):
         """Raise UserError unless some pair is within the length limits."""
         if next(iter(self), None) is None:
@@ -112,10 +123,9 @@ class EncodedPairs:
     def _stream(self):
         kept, too_long = [], 0
         for chunk in self.dataset.as_numpy_iterator():
-            source_ids, source_lengths, target_ids, target_lengths, dropped = chunk
+            *sides, dropped = chunk
             too_long += int(dropped)
-            rows = zip(_rows(source_ids, source_lengths), _rows(target_ids, target_lengths))
-            for pair in rows:
+            for pair in zip(*(_rows(*side) for side in sides)):
                 if kept is not None:
                     kept.append(pair)
                     kept = None if len(kept) > self.may_keep else kept
@@ -130,16 +140,36 @@ class EncodedPairs:
             yield tuple(np.array([text.encode("utf-8") for text in side], dtype=object) for side in zip(*group))
 
     def _encode(self, source_lines, target_lines):
-        """string [L], string [L] -> flat ids and row lengths of each side, and how many pairs were too long."""
-        source, target = self.source_text.encode(source_lines), self.target_text.encode(target_lines)
-        lengths = tf.cast(tf.stack([source.row_lengths(), target.row_lengths()], axis=1), tf.int32)  # [L, 2]
+        """string [L], string [L] -> (flat ids, row lengths, texts to draw from) of each side, and how many pairs were too long."""
+        texts, lines = (self.source_text, self.target_text), (source_lines, target_lines)
+        ids = [text.encode(side) for text, side in zip(texts, lines)]
+        lengths = tf.cast(tf.stack([side.row_lengths() for side in ids], axis=1), tf.int32)  # [L, 2]
         fits = tf.reduce_all(lengths - 1 <= self.limits, axis=1)  # END_ID is not counted
-        source, target = tf.ragged.boolean_mask(source, fits), tf.ragged.boolean_mask(target, fits)
-        dropped = tf.reduce_sum(tf.cast(~fits, tf.int32))
-        return source.flat_values, source.row_lengths(), target.flat_values, target.row_lengths(), dropped
+        sides = []
+        for text, side, rows, sampler in zip(texts, lines, ids, self.samplers):
+            rows = tf.ragged.boolean_mask(rows, fits)
+            to_draw = tf.boolean_mask(text.prepared(side), fits) if sampler else tf.zeros([0], tf.string)
+            sides.append((rows.flat_values, rows.row_lengths(), to_draw))
+        return *sides, tf.reduce_sum(tf.cast(~fits, tf.int32))
 
 
-def _rows(ids, lengths):
+class _Drawn:
+    """Pairs of ids from EncodedPairs, of which some sides are texts."""
+
+    def __init__(self, pairs, generator):
+        self.pairs, self.generator = pairs, generator
+
+    def __iter__(self):
+        for pair in self.pairs:
+            yield tuple(
+                side if sampler is None else sampler.encode(side, self.generator) for side, sampler in zip(pair, self.pairs.samplers)
+            )
+
+
+def _rows(ids, lengths, texts):
+    """One side of the pairs: arrays of ids, or the texts where there are some."""
+    if len(texts):
+        return [text.decode("utf-8") for text in texts]
     return np.split(ids, np.cumsum(lengths)[:-1]) if len(lengths) else []
 
 

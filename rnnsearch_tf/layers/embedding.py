@@ -16,14 +16,16 @@ class WordEmbedding(PaperLayer):
     """ids → vectors; the vector of id 0 is zero, bias included.
 
     Id 0 is padding, and "no word" before the first target word, whose term the authors'
-    program leaves out of every sum. An embedding that is the output matrix too is looked up √m
-    times as large as it is stored (Vaswani et al. 2017, §3.4): what suits a word's vector, of
-    components near 1, would make logits √m times too large.
+    program leaves out of every sum. A scaled embedding is looked up √m times as large as it is
+    stored (Vaswani et al. 2017, §3.4): under Adam, whose steps are of one size for all weights, a
+    word then learns √m times as fast, and a matrix that is the output matrix too has the right
+    scale for both.
 
     Args:
         vocabulary_size: V.
         embedding_size: m.
         tied: the matrix is the model's output matrix too.
+        scaled: what is looked up is √m times what is stored.
         biases: ``none`` leaves out the bias vector.
         initialization: see ``initializers.py``.
         seed: int.
@@ -36,19 +38,21 @@ class WordEmbedding(PaperLayer):
     """
 
     def __init__(
-        self, vocabulary_size, embedding_size, tied=False, biases="groundhog", initialization="paper", seed=0, **keywords
+        self, vocabulary_size, embedding_size, tied=False, scaled=False, biases="groundhog", initialization="paper", seed=0,
+        **keywords,
     ):
         super().__init__(**keywords)
         self.vocabulary_size = vocabulary_size
         self.embedding_size = embedding_size
         self.tied = tied
-        self.factor = embedding_size**0.5 if tied else 1.0
+        self.scaled = scaled
+        self.factor = embedding_size**0.5 if scaled else 1.0
         self.biases = biases
         self.initialization = initialization
         self.seed = seed
 
     def build(self, ids_shape=None):
-        role = "tied embedding" if self.tied else "embedding"
+        role = "small embedding" if self.scaled or self.tied else "embedding"
         draw = initializer(self.initialization, role, self.seed, columns=self.embedding_size)
         self.E = self.matrix("E", (self.vocabulary_size, self.embedding_size), draw)
         self.E.looked_up = not self.tied  # its gradient is rows, see training/optimizers.py
@@ -57,10 +61,10 @@ class WordEmbedding(PaperLayer):
 
     def call(self, ids):
         vectors = rows(self.E, ids)
-        vectors = vectors * self.factor if self.tied else vectors
+        vectors = vectors * self.factor if self.scaled else vectors
         vectors = vectors if self.b_E is None else vectors + tensor(self.b_E)
         return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]
 
     def get_config(self):
-        own = ("vocabulary_size", "embedding_size", "tied", "biases", "initialization", "seed")
+        own = ("vocabulary_size", "embedding_size", "tied", "scaled", "biases", "initialization", "seed")
         return super().get_config() | {name: getattr(self, name) for name in own}

@@ -8,7 +8,7 @@ Every matrix asks for its initializer by the role it plays:
     alignment   N(0, 0.001²)   (W_a, U_a)                        Glorot uniform
     energy      0              (v_a)                             Glorot uniform
     embedding   N(0, 0.01²)                                      N(0, 1)
-      tied      N(0, 0.01²)                                      N(0, 1/m)
+      small     N(0, 0.01²)                                      N(0, 1/m)
     other       N(0, 0.01²)                                      Glorot uniform
     peephole    0                                                0
     bias        0                                                0
@@ -18,8 +18,8 @@ U(±√(6 / (a + b))). Several matrices of a paper may be stored as one weight, 
 each of them has its own limit, from its own sizes.
 
 A word vector with components of variance 1 moves the units behind it as much as their own states
-do. A tied target embedding is looked up √m times as large as it is stored (``embedding.py``), so
-it is stored with variance 1/m.
+do. An embedding that is looked up √m times as large as it is stored (``embedding.py``), or that is
+the output matrix too, is stored with variance 1/m: role small.
 
 ``uniform`` (Sutskever et al. 2014, §3.4) draws every weight between −0.08 and 0.08;
 ``small uniform``, which is ``paper`` for the CSLM (Cho et al. 2014a, §4.1.2), between −0.01 and 0.01.
@@ -125,7 +125,7 @@ def initializer(kind, role, seed, rows=None, columns=None):
 
     Args:
         kind: ``paper``, ``variance_preserving`` or ``uniform`` (option model.initialization), or ``small uniform``.
-        role: recurrent, small recurrent, alignment, energy, embedding, tied embedding, bias, peephole or other,
+        role: recurrent, small recurrent, alignment, energy, embedding, small embedding, bias, peephole or other,
             as in the table above.
         seed: int; give each weight its own.
         rows, columns: sizes of the matrices that are stored as this one weight, see :class:`GlorotBlocks`.
@@ -144,7 +144,7 @@ def initializer(kind, role, seed, rows=None, columns=None):
     if kind == "variance_preserving":
         if role == "embedding":
             return keras.initializers.RandomNormal(stddev=1.0, seed=seed)
-        if role == "tied embedding":
+        if role == "small embedding":
             return keras.initializers.RandomNormal(stddev=columns**-0.5, seed=seed)
         return GlorotBlocks(seed, rows, columns)
     if role == "energy":

@@ -66,7 +66,7 @@ class SequenceModel(TranslationModel):
         seeds = Seeds(seed)
         initialization = self.paper_initialization if config.initialization == "paper" else config.initialization
         common = dict(biases=config.biases, initialization=initialization, dtype=self.dtype_policy)
-        embedding = common | ({} if self.embedding_bias else {"biases": "none"})
+        embedding = common | {"scaled": config.scale_embeddings} | ({} if self.embedding_bias else {"biases": "none"})
         source_seed, self.source_embedding = seeds.next(), None
         if self.reads_source:
             self.source_embedding = WordEmbedding(
@@ -138,7 +138,7 @@ class SequenceModel(TranslationModel):
         """Every weight by its symbol in the paper, as NumPy arrays for ``x @ W``: input size first.
 
         Embeddings are ``E_source`` and ``E_target``, with their biases ``b_E_source`` and
-        ``b_E_target`` where the option has them, as they are looked up; a tied output matrix is E_targetᵀ / √m.
+        ``b_E_target`` where the option has them, as they are looked up, scaled or not.
         """
         numpy = keras.ops.convert_to_numpy
         weights = self._layer_weights()

@@ -12,6 +12,7 @@ from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.detokenize import detokenize, unescape
 from rnnsearch_tf.text.lines import read_lines
 from rnnsearch_tf.text.normalize import clean, lowercase, normalize
+from rnnsearch_tf.text.sampling import SubwordSampler
 from rnnsearch_tf.text.tokenize import tokenize
 from rnnsearch_tf.text.vocabulary import Vocabulary, batches
 
@@ -57,6 +58,15 @@ class Text(tf.Module):
             RaggedTensor string [B, None]; an empty line has no tokens.
         """
         return _tokenize(texts, self.config, self._subwords)
+
+    def prepared(self, texts):
+        """Texts as SentencePiece meets them: normalized, cleaned, lower-cased if so configured; string [B] -> string [B]."""
+        return _prepare(texts, self.config)
+
+    def sampler(self):
+        """The SubwordSampler of the option ``sampling``; None where it is not set."""
+        alpha = self.config.sampling
+        return None if alpha is None else SubwordSampler(self._subwords.model, alpha)
 
     def split(self, texts):
         """As :meth:`tokenize`, of lines that are Moses tokens already, with spaces between, escaped (``&apos;``) or not.
@@ -165,23 +175,21 @@ def load_text(folder, side, config: TextConfig) -> Text:
 def _tokenize(texts, config, pieces):
     texts = tf.convert_to_tensor(texts, tf.string)
     texts.shape.assert_has_rank(1)
-    texts = normalize(texts, config.unicode_form)
     if config.tokenization == "moses":
-        tokens = tokenize(texts, config.language)  # case decides about periods, so it goes after
+        tokens = tokenize(normalize(texts, config.unicode_form), config.language)  # case decides about periods, so it goes after
         return lowercase(tokens) if config.lowercase else tokens
-    texts = clean(texts)
-    texts = lowercase(texts) if config.lowercase else texts
+    texts = _prepare(texts, config)
     return pieces.tokenize(texts) if pieces else tf.strings.split(texts)
 
 
+def _prepare(texts, config):
+    texts = clean(normalize(texts, config.unicode_form))
+    return lowercase(texts) if config.lowercase else texts
+
+
 def _prepared(lines, config):
-    """Lines as SentencePiece will meet them: normalized, cleaned, lower-cased."""
-
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
-    def prepare(texts):
-        texts = clean(normalize(texts, config.unicode_form))
-        return lowercase(texts) if config.lowercase else texts
-
+    """Lines of text, one after the other, as SentencePiece will meet them."""
+    prepare = tf.function(lambda texts: _prepare(texts, config), input_signature=[tf.TensorSpec([None], tf.string)])
     for batch in batches(lines):
         for line in prepare(tf.constant(batch, tf.string)).numpy():
             yield line.decode("utf-8")

@@ -79,17 +79,23 @@ def test_every_system_has_a_case():
     assert {options.get("system", "rnnsearch") for options in CASES.values()} == set(SYSTEMS)
 
 
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("case", ["rnnsearch", "deep_lstm", "luong-general"])
-def test_a_tied_embedding_is_looked_up_with_unit_variance(case):
-    """The output matrix keeps variance 1/m: what is looked up is √m times as large."""
+def test_scaled_embeddings(case, tied, scaled):
+    """What is looked up has unit variance; a tied matrix has 1/m as it meets the output."""
     options = CASES[case] | ({"hidden_size": M} if case != "rnnsearch" else {"output_rank": M})
-    model = build_model(
-        load_config(values={"model": {**SIZES, **options, "initialization": "variance_preserving", "tie_target_embeddings": True}}), 300, 350
-    )
+    options |= {"tie_target_embeddings": tied, "scale_embeddings": scaled}
+    model = build_model(load_config(values={"model": {**SIZES, **options, "initialization": "variance_preserving"}}), 300, 350)
     weights = model.paper_weights()
-    output = {"rnnsearch": "W_o2", "deep_lstm": "W_o", "luong-general": "W_s"}[case]
-    assert np.abs(distributions.normal_deviations(weights["E_target"], 1.0)).max() < 5
-    np.testing.assert_allclose(weights[output].T * np.sqrt(M), weights["E_target"], rtol=1e-6)
+    deviation = M**-0.5 if tied and not scaled else 1.0
+    assert np.abs(distributions.normal_deviations(weights["E_target"], deviation)).max() < 5
+    assert np.abs(distributions.normal_deviations(weights["E_source"], 1.0)).max() < 5
+    assert np.abs(distributions.normal_deviations(np.array(model.source_embedding.E), M**-0.5 if scaled else 1.0)).max() < 5
+    if tied:
+        output = weights[{"rnnsearch": "W_o2", "deep_lstm": "W_o", "luong-general": "W_s"}[case]]
+        assert np.abs(distributions.normal_deviations(output, M**-0.5)).max() < 5
+        np.testing.assert_allclose(output.T * (np.sqrt(M) if scaled else 1), weights["E_target"], rtol=1e-6)
 
 
 @pytest.mark.parametrize("case", ["rnnsearch-lstm", "deep_lstm", "stacked-lstm"])

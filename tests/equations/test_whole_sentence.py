@@ -43,11 +43,12 @@ def test_sentence_losses(options):
 
 @each_order
 @pytest.mark.parametrize("rank", (None, 3))
-def test_tied_embeddings(order, rank):
-    model = tiny_model(decoder_order=order, tie_target_embeddings=True, output_rank=rank)
+@pytest.mark.parametrize("scaled", (False, True))
+def test_tied_embeddings(order, rank, scaled):
+    model = tiny_model(decoder_order=order, tie_target_embeddings=True, scale_embeddings=scaled, output_rank=rank)
     weights = model.paper_weights()
-    m = weights["E_target"].shape[1]  # what is looked up is √m times what meets the output
-    np.testing.assert_allclose(np.sqrt(m) * weights["W_o2" if rank else "W_o"], weights["E_target"].T, rtol=1e-14)
+    factor = np.sqrt(weights["E_target"].shape[1]) if scaled else 1  # what is looked up is √m times what meets the output
+    np.testing.assert_allclose(factor * weights["W_o2" if rank else "W_o"], weights["E_target"].T, rtol=1e-14)
     logits = model(batch()).numpy()
     losses, _ = model.token_losses(batch(), label_smoothing=0.2)
     total = rnnsearch.batch_loss(weights, PAIRS, order, label_smoothing=0.2)

@@ -18,7 +18,8 @@ from tiny_rnnsearch import SIZES, VARIANTS, batch, tiny_model, variant_name
 UNUSUAL = dict(  # every option that RNNsearch has away from its default
     unit="lstm", attention="gaussian_window", windows=2, layer_normalization=True, forget_bias=1.5,
     embedding_size=3, hidden_size=4, alignment_size=5, maxout_size=6, output_rank=3, decoder_order="paper", biases="all",
-    initialization="variance_preserving", tie_target_embeddings=True, embedding_dropout=0.1, hidden_dropout=0.2, readout_dropout=0.3,
+    initialization="variance_preserving", tie_target_embeddings=True, scale_embeddings=True,
+    embedding_dropout=0.1, hidden_dropout=0.2, readout_dropout=0.3,
 )
 
 
@@ -105,7 +106,7 @@ def arguments(layer_class):
 
 
 LAYERS = {
-    layers.WordEmbedding: dict(vocabulary_size=9, embedding_size=3, tied=True, biases="none", initialization="variance_preserving", seed=4),
+    layers.WordEmbedding: dict(vocabulary_size=9, embedding_size=3, tied=True, scaled=True, biases="none", initialization="variance_preserving", seed=4),
     layers.BiGRUEncoder: dict(hidden_size=3, biases="all", initialization="variance_preserving", seed=4),
     layers.BahdanauAttention: dict(alignment_size=3, biases="all", initialization="variance_preserving", seed=4),
     layers.Decoder: dict(hidden_size=3, alignment_size=2, biases="all", initialization="variance_preserving", seed=4),
