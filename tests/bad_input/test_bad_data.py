@@ -100,9 +100,9 @@ def numbers_text():
 
     class Numbers:
         def sampler(self):
-        return None
+            return None
 
-    def encode(self, texts):
+        def encode(self, texts):
             ids = tf.strings.to_number(tf.strings.split(texts), tf.int32)
             return tf.concat([ids, tf.RaggedTensor.from_tensor(tf.ones([ids.nrows(), 1], tf.int32))], axis=1)
 
