@@ -165,7 +165,7 @@ START_AND_OPTIONS = [
            (f"{START}::test_every_weight_has_its_distribution",)),
     Mutant("layers/initializers.py", "recurrent matrices are Gaussian", "return np.linalg.svd(generator.normal(size=(size, size)))[0]",
            "return generator.normal(size=(size, size)) * 0.01",
-           (f"{START}::test_every_weight_has_its_distribution", f"{START}::test_glorot_differs_from_the_paper_only_where_said")),
+           (f"{START}::test_every_weight_has_its_distribution", "equations/test_variance_preserving.py::test_every_matrix_by_its_own_sizes")),
     Mutant("layers/initializers.py", "every weight from one seed", "return int(self._generator.integers(2**31 - 1))", "return 5",
            (f"{START}::test_no_two_weights_are_alike", f"{START}::test_the_seed_decides")),
     Mutant("layers/initializers.py", "one orthogonal block for both gates", "_left_singular_vectors(generator, size) for _ in range(width // size)",

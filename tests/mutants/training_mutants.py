@@ -17,7 +17,7 @@ TRAINING = [
            (f"{DRIVER}::test_a_trained_folder_is_not_trained_over",)),
     Mutant("training/development.py", "the last weights are the best", "        if better:\n", "        if True:\n", (BEST,)),
     Mutant("training/development.py", "patience without end", "state.evaluations_since_best >= settings.patience", "False", (BEST,)),
-    Mutant("training/development.py", "the end is not evaluated", "if self._evaluated != self.state.batches:", "if False:",
+    Mutant("training/development.py", "the end is not evaluated", "if state.evaluated != state.batches:", "if False:",
            (f"{DRIVER}::test_the_last_weights_are_evaluated",)),
     Mutant("training/callbacks.py", "NaN goes unseen", "not math.isfinite(norm)", "False",
            (f"{DRIVER}::test_a_gradient_that_is_not_finite_stops_with_a_message",)),
