@@ -24,7 +24,7 @@ CASES = {
     "stacked-plain": {},
     "stacked-lstm": {},
     "luong-dot": dict(READOUT, layers=3, reverse_source=True),
-    "luong-general": dict(READOUT),
+    "luong-general": dict(READOUT, layers=3),
     "luong-concat": dict(READOUT),
     "cslm": {},
 }
