@@ -124,6 +124,11 @@ class Pairs:
             return MixedPairs(corpora, data.on_bad_line)
         names = [f"{part}_source", f"{part}_target"]
         paths = [getattr(data, name) for name in names]
+        if data.held_out:
+            from rnnsearch_tf.data.held_out import SplitPairs  # which is built on this class
+
+            whole = dataclasses.replace(config, data=dataclasses.replace(data, held_out=0))
+            return SplitPairs(cls.from_config(whole, "train"), data.held_out, part)
         if part == "development" and paths == [None, None]:
             return None
         for name, path in zip(names, paths):

@@ -46,6 +46,7 @@ def message(tmp_path, text, overrides=()):
         ("data:\n  corpora: [{source: a, target: b, weight: 0}]\n", ["entry 1: weight: expected more than 0.0, got 0.0"]),
         ("data:\n  train_source: c\n  corpora: [{source: a, target: b}]\n", ["no data.train_source", "put them into the list"]),
         ("data:\n  corpus: phrasebook\n  corpora: [{source: a, target: b}]\n", ["data.corpora", "set data.corpus=files"]),
+        ("data:\n  held_out: 9\n  development_source: a\n", ["data.held_out", "data.development_source=a", "set data.held_out=0"]),
         ("training:\n  average: 6\n", ["training.average", "training.keep_evaluated = 4, got 6"]),
         ("training:\n  average: 1\n", ["training.average: expected 0, or from 2"]),
         ("model:\n  forget_bias: 1\n", ["model.forget_bias: needs an LSTM with biases, got model.unit=gru"]),

@@ -1,0 +1,63 @@
+"""A development text taken out of the training text, for corpora that come without one."""
+
+import zlib
+
+from rnnsearch_tf.data.files import Pairs
+
+
+class SplitPairs(Pairs):
+    """One of two parts of a corpus: what is held out for development, or what is left for training.
+
+    Which pairs are held out depends on their source sentence alone, not on their place in the file,
+    so that a line more or less changes little. No sentence of either side stands in both parts: a
+    training pair whose source or whose target occurs in the development part is left out of training.
+    Bad lines belong to the training part.
+
+    Args:
+        pairs: Pairs of the whole corpus.
+        size: pairs to hold out, about; pairs with the same source go together.
+        part: "train" or "development".
+
+    Example:
+        >>> lines = [str(number) for number in range(1000)]
+        >>> parts = [SplitPairs(Pairs(lines, lines), 100, part) for part in ("train", "development")]
+        >>> [80 < 1000 - len(list(parts[0])) < 120, len(list(parts[0])) + len(list(parts[1]))]
+        [True, 1000]
+    """
+
+    def __init__(self, pairs, size, part):
+        super().__init__(pairs.source, pairs.target, pairs.on_bad_line)
+        self.pairs, self.size, self.part = pairs, size, part
+        self._held_out = None
+
+    def name(self, side):
+        return self.pairs.name(side)
+
+    def scan(self):
+        """Yield the lines of this part as Scanned."""
+        if self._held_out is None:
+            self._held_out = self._find()
+        limit, sources, targets = self._held_out
+        for scanned in self.pairs.scan():
+            good = scanned.kind is None
+            if self.part == "development":
+                if good and _place(scanned) < limit:
+                    yield scanned
+            elif not good or hash(scanned.source.strip()) not in sources and hash(scanned.target.strip()) not in targets:
+                yield scanned
+
+    def _find(self):
+        """(places below this are held out, hashes of the sources held out, hashes of the targets)."""
+        count = sum(scanned.kind is None for scanned in self.pairs.scan())
+        limit = 2**32 * min(1.0, self.size / max(1, count))
+        sources, targets = set(), set()
+        for scanned in self.pairs.scan():
+            if scanned.kind is None and _place(scanned) < limit:
+                sources.add(hash(scanned.source.strip()))
+                targets.add(hash(scanned.target.strip()))
+        return limit, sources, targets
+
+
+def _place(scanned):
+    """A number in [0, 2³²) that the source sentence decides."""
+    return zlib.crc32(scanned.source.strip())

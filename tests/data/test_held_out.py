@@ -1,0 +1,54 @@
+"""A development text out of the training text: its size, no overlap, and that every pass agrees."""
+
+import pytest
+
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.errors import UserError
+
+
+@pytest.fixture
+def lines():
+    """4,000 pairs; every source stands three times with other targets, every 50th target is the same, two lines are bad."""
+    sources = [f"sentence {number // 3}" for number in range(4000)]
+    targets = ["oui" if number % 50 == 0 else f"phrase {number}" for number in range(4000)]
+    targets[7] = targets[1234] = " "
+    return sources, targets
+
+
+def parts(write, lines, size=200, **data):
+    paths = dict(train_source=write("s.gz", lines[0]), train_target=write("t", lines[1]))
+    config = load_config(values={"data": {**paths, "held_out": size, "on_bad_line": "skip", **data}})
+    return [Pairs.from_config(config, part) for part in ("train", "development")]
+
+
+def test_no_sentence_of_either_side_is_in_both(write, lines):
+    training, development = (list(part) for part in parts(write, lines))
+    assert 150 < len(development) < 250
+    for side in (0, 1):
+        assert not {pair[side] for pair in training} & {pair[side] for pair in development}
+    whole = {pair for pair in zip(*lines) if pair[1] != " "}
+    assert {*training, *development} <= whole
+    sources, targets = ({pair[side] for pair in development} for side in (0, 1))
+    lost = whole - {*training, *development}
+    assert lost and all(source in sources or target in targets for source, target in lost)
+
+
+def test_every_pass_and_every_order_hold_out_the_same(write, lines):
+    training, development = parts(write, lines)
+    assert list(development) == list(development) and list(training) == list(training)
+    backwards = [side[::-1] for side in lines]
+    assert sorted(parts(write, backwards)[1]) == sorted(development)
+
+
+def test_bad_lines_are_reported_once(write, lines):
+    training, development = parts(write, lines)
+    assert (training.check().empty, development.check().empty) == (2, 0)
+    training, _ = parts(write, lines, on_bad_line="error")
+    with pytest.raises(UserError, match="t:8: expected a sentence, got an empty line"):
+        training.check()
+
+
+def test_without_the_option_there_is_no_development_text(write, lines):
+    _, development = parts(write, lines, size=0)
+    assert development is None
