@@ -59,7 +59,7 @@ class BahdanauAttention(PaperLayer):
 
     def build(self, state_size, annotation_size):
         seeds = Seeds(self.seed)
-        alignment = lambda: initializer(self.initialization, "alignment", seeds.next())  # noqa: E731
+        alignment = lambda: initializer(self.initialization, "alignment", seeds.next(), terms=2)  # noqa: E731  W_a s + U_a h
         self.W_a = self.matrix("W_a", (state_size, self.alignment_size), alignment())
         self.U_a = self.matrix("U_a", (annotation_size, self.alignment_size), alignment())
         self.v_a = self.matrix("v_a", (self.alignment_size, 1), initializer(self.initialization, "energy", seeds.next()))

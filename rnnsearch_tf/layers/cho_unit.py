@@ -33,7 +33,8 @@ class ChoUnit(HiddenLayer):
 
     def build(self, input_size, context_size=None):
         n, seeds = self.hidden_size, Seeds(self.seed)
-        draw = lambda role: initializer(self.initialization, role, seeds.next(), columns=n)  # noqa: E731
+        terms = 3 if context_size else 2  # W e + U h + C c
+        draw = lambda role: initializer(self.initialization, role, seeds.next(), columns=n, terms=terms)  # noqa: E731
         self.W = self.matrix("W", (input_size, 3 * n), draw("other"))  # [W | W_z | W_r]
         self.U = self.matrix("U", (n, 3 * n), draw("small recurrent"))  # [U | U_z | U_r]
         self.C = self.matrix("C", (context_size, 3 * n), draw("other")) if context_size else None

@@ -22,7 +22,7 @@ class CoverageAttention(BahdanauAttention):
     def build(self, state_size, annotation_size):
         super().build(state_size, annotation_size)
         seed = Seeds(self.seed + 1).next()
-        self.w_c = self.matrix("w_c", (1, self.alignment_size), initializer(self.initialization, "alignment", seed))
+        self.w_c = self.matrix("w_c", (1, self.alignment_size), initializer(self.initialization, "alignment", seed, terms=2))
 
     def first(self, memory):
         """Nothing is covered before the first word: {"coverage": [B, J]}."""

@@ -59,9 +59,9 @@ class Decoder(PaperLayer):
 
     def build(self, embedding_size, annotation_size):
         n, seeds = self.hidden_size, Seeds(self.seed)
-        other = lambda: initializer(self.initialization, "other", seeds.next(), columns=n)  # noqa: E731
-        self.W = self.matrix("W", (embedding_size, 3 * n), other())  # [W | W_z | W_r]
-        self.C = self.matrix("C", (annotation_size, 3 * n), other())  # [C | C_z | C_r]
+        other = lambda terms=1: initializer(self.initialization, "other", seeds.next(), columns=n, terms=terms)  # noqa: E731
+        self.W = self.matrix("W", (embedding_size, 3 * n), other(3))  # [W | W_z | W_r]; of W e + U s + C c
+        self.C = self.matrix("C", (annotation_size, 3 * n), other(3))  # [C | C_z | C_r]
         self.U = self.matrix("U", (n, n), initializer(self.initialization, "recurrent", seeds.next()))
         self.U_gates = self.matrix("U_gates", (n, 2 * n), initializer(self.initialization, "recurrent", seeds.next()))
         self.W_s = self.matrix("W_s", (annotation_size // 2, n), other())

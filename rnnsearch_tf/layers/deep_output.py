@@ -51,10 +51,11 @@ class DeepOutput(PaperLayer):
     def build(self, state_size, embedding_size, *context_sizes):
         """Sizes of what comes in; where the context is several vectors side by side, each has a matrix of its own in C_o."""
         l, seeds = self.maxout_size, Seeds(self.seed)
-        other = lambda rows=None: initializer(self.initialization, "other", seeds.next(), rows)  # noqa: E731
-        self.U_o = self.matrix("U_o", (state_size, 2 * l), other())
-        self.V_o = self.matrix("V_o", (embedding_size, 2 * l), other())
-        self.C_o = self.matrix("C_o", (sum(context_sizes), 2 * l), other(context_sizes))
+        other = lambda **blocks: initializer(self.initialization, "other", seeds.next(), **blocks)  # noqa: E731
+        terms = 2 + len(context_sizes)  # U_o s + V_o E y + C_o c
+        self.U_o = self.matrix("U_o", (state_size, 2 * l), other(terms=terms))
+        self.V_o = self.matrix("V_o", (embedding_size, 2 * l), other(terms=terms))
+        self.C_o = self.matrix("C_o", (sum(context_sizes), 2 * l), other(rows=context_sizes, terms=terms))
         biased = self.biases != "none"
         self.b_o = self.vector("b_o", 2 * l) if biased else None
         rank = self.output_rank

@@ -38,7 +38,7 @@ class BiGRUEncoder(HiddenLayer):
     def build(self, embeddings_shape, mask_shape=None):
         m, n = embeddings_shape[-1], self.hidden_size
         seeds = Seeds(self.seed)
-        other = initializer(self.initialization, "other", seeds.next(), columns=n)
+        other = initializer(self.initialization, "other", seeds.next(), columns=n, terms=2)  # W e + U h
         self.W = self.matrix("W", (len(DIRECTIONS), m, 3 * n), other)  # [W | W_z | W_r] of each direction
         self.U = self.matrix("U", (len(DIRECTIONS), n, n), initializer(self.initialization, "recurrent", seeds.next()))
         self.U_gates = self.matrix(

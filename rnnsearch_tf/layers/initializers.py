@@ -15,7 +15,8 @@ Every matrix asks for its initializer by the role it plays:
 
 Glorot uniform (Glorot and Bengio 2010, eq. 16) of a matrix that maps a values to b values is
 U(±√(6 / (a + b))). Several matrices of a paper may be stored as one weight, [W | W_z | W_r];
-each of them has its own limit, from its own sizes.
+each of them has its own limit, from its own sizes. Where a unit sees the sum of k products,
+W e + U h + C c, the variance of each is divided by k, so that the sum keeps it: limit √(6 / (a + b) / k).
 
 A word vector with components of variance 1 moves the units behind it as much as their own states
 do. An embedding that is looked up √m times as large as it is stored (``embedding.py``), or that is
@@ -75,26 +76,28 @@ class GlorotBlocks(keras.initializers.Initializer):
         rows: list of int, input sizes of the matrices one below the other; they sum up to the weight's
             last axis but one. None: one.
         columns: int, output size of the matrices side by side; it divides the last axis. None: one.
+        terms: products in the sum that these matrices' products are parts of.
 
     A weight with more than two axes holds such a matrix for every index of the leading ones.
     """
 
-    def __init__(self, seed=None, rows=None, columns=None):
+    def __init__(self, seed=None, rows=None, columns=None, terms=1):
         self.seed = seed
         self.rows = rows
         self.columns = columns
+        self.terms = terms
 
     def __call__(self, shape, dtype=None):
         generator = np.random.default_rng(self.seed)
         columns = self.columns or shape[-1]
         below = []
         for size in self.rows or shape[-2:-1]:
-            limit = np.sqrt(6 / (size + columns))
+            limit = np.sqrt(6 / (size + columns) / self.terms)
             below.append(generator.uniform(-limit, limit, size=(*shape[:-2], size, shape[-1])))
         return keras.ops.convert_to_tensor(np.reshape(np.concatenate(below, axis=-2), shape), dtype=dtype)
 
     def get_config(self):
-        return {"seed": self.seed, "rows": self.rows, "columns": self.columns}
+        return {"seed": self.seed, "rows": self.rows, "columns": self.columns, "terms": self.terms}
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -120,7 +123,7 @@ class Raised(keras.initializers.Initializer):
         return {"initializer": keras.initializers.serialize(self.initializer), "begin": self.begin, "end": self.end, "by": self.by}
 
 
-def initializer(kind, role, seed, rows=None, columns=None):
+def initializer(kind, role, seed, rows=None, columns=None, terms=1):
     """The initializer of one weight.
 
     Args:
@@ -128,7 +131,7 @@ def initializer(kind, role, seed, rows=None, columns=None):
         role: recurrent, small recurrent, alignment, energy, embedding, small embedding, bias, peephole or other,
             as in the table above.
         seed: int; give each weight its own.
-        rows, columns: sizes of the matrices that are stored as this one weight, see :class:`GlorotBlocks`.
+        rows, columns, terms: of the matrices that are stored as this one weight, see :class:`GlorotBlocks`.
 
     Returns:
         keras.initializers.Initializer.
@@ -146,7 +149,7 @@ def initializer(kind, role, seed, rows=None, columns=None):
             return keras.initializers.RandomNormal(stddev=1.0, seed=seed)
         if role == "small embedding":
             return keras.initializers.RandomNormal(stddev=columns**-0.5, seed=seed)
-        return GlorotBlocks(seed, rows, columns)
+        return GlorotBlocks(seed, rows, columns, terms)
     if role == "energy":
         return keras.initializers.Zeros()
     return keras.initializers.RandomNormal(stddev=0.001 if role == "alignment" else 0.01, seed=seed)

@@ -39,7 +39,7 @@ class OutputMatrix(PaperLayer):
 
     def build(self, *features_sizes):
         """The sizes of the features [..., l]; where several layers' stand side by side, each has a matrix of its own."""
-        other = initializer(self.initialization, "other", self.seed, rows=features_sizes)
+        other = initializer(self.initialization, "other", self.seed, rows=features_sizes, terms=len(features_sizes))
         self.W_o = None if self.tied else self.matrix(self.symbol, (sum(features_sizes), self.vocabulary_size), other)
         self.b_softmax = None if self.biases == "none" else self.vector("b_softmax", self.vocabulary_size)
         self.built = True

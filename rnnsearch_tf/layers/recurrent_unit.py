@@ -56,7 +56,8 @@ class RecurrentUnit(PaperLayer):
         """Input sizes: an int, or a tuple where several vectors stand side by side, each with a matrix of its own in W."""
         n, seeds, gates = self.hidden_size, Seeds(self.seed), len(GATES[self.unit])
         input_sizes = (input_sizes,) if isinstance(input_sizes, int) else input_sizes
-        draw = lambda role, rows=None: initializer(self.initialization, role, seeds.next(), rows, n)  # noqa: E731
+        terms = len(input_sizes) + (2 if context_size else 1)  # W e + U h + C c
+        draw = lambda role, rows=None: initializer(self.initialization, role, seeds.next(), rows, n, terms)  # noqa: E731
         self.W = self.matrix("W", (sum(input_sizes), gates * n), draw("other", input_sizes))  # [W | W_z | W_r]
         # A gated unit's candidate does not see h' itself but r ∘ h': its U stands apart from [U_z | U_r].
         apart = self.unit == "gru"

@@ -40,6 +40,25 @@ def matrices(symbol, value, options):
     return [value]
 
 
+def terms(symbol, options):
+    """How many products the equation of the paper sums up where this matrix's stands."""
+    system, last = options.get("system", "rnnsearch"), symbol.rpartition(".")[2]
+    attends = system in ("rnnsearch", "rnnencdec", "encoder_decoder")  # or is given a context: C c
+    if last in ("W_a", "U_a", "w_c"):
+        return 1 if system == "luong" else 2  # W_a s + U_a h
+    if last in ("U_o", "V_o", "C_o"):
+        return 3
+    if last in ("O_h", "O_y", "O_c", "O_w"):
+        return 4
+    if last == "W_hy":
+        return options["layers"]
+    unit = last in ("W", "C") or last.startswith(("W_", "C_")) and last[2:] in ("z", "r", "input", "forget", "output")
+    if not unit:
+        return 1
+    skips = system == "stacked" and ".1." not in symbol
+    return 2 + (attends and not symbol.startswith("encoder.")) + skips  # W e + U h, C c, and W' of the layer below
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_every_matrix_by_its_own_sizes(case):
     options, drawn = CASES[case], 0
@@ -56,7 +75,8 @@ def test_every_matrix_by_its_own_sizes(case):
         else:
             for matrix in matrices(symbol, value, options):
                 rows, columns = (*matrix.shape, 1)[:2]
-                limit = distributions.glorot_limit(1, rows) if last == "w_c" else distributions.glorot_limit(rows, columns)
+                sizes = (1, rows) if last == "w_c" else (rows, columns)
+                limit = distributions.glorot_limit(*sizes, terms(symbol, options))
                 assert np.abs(distributions.uniform_deviations(matrix, limit)).max() < 5, symbol
                 assert np.abs(matrix).max() > 0.8 * limit, symbol
                 drawn += 1

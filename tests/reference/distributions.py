@@ -37,9 +37,9 @@ def normal_deviations(values, standard_deviation):
     )
 
 
-def glorot_limit(rows, columns):
-    """Glorot and Bengio 2010, eq. 16: a matrix of these sizes is drawn from U(-limit, limit)."""
-    return float(np.sqrt(6.0 / (rows + columns)))
+def glorot_limit(rows, columns, terms=1):
+    """Glorot and Bengio 2010, eq. 16: a matrix of these sizes is drawn from U(-limit, limit); of k summed products each has 1/k of the variance."""
+    return float(np.sqrt(6.0 / (rows + columns) / terms))
 
 
 def uniform_deviations(values, limit):
