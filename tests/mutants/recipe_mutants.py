@@ -11,7 +11,8 @@ AVERAGE = f"{DRIVER}::test_the_average_is_kept_where_it_scores_better"
 BY_LOSS = f"{DRIVER}::test_best_by_loss_is_the_models_own_loss"
 
 INITIALIZATION = [
-    Mutant("layers/initializers.py", "one uniform distribution for every matrix", "limit = np.sqrt(6 / (size + columns))", "limit = 0.05", (BLOCKS,)),
+    Mutant("layers/initializers.py", "one uniform distribution for every matrix", "limit = np.sqrt(6 / (size + columns) / self.terms)", "limit = 0.05", (BLOCKS,)),
+    Mutant("layers/initializers.py", "a sum of products has their variances together", "(size + columns) / self.terms)", "(size + columns))", (BLOCKS,)),
     Mutant("layers/initializers.py", "blocks side by side count as one matrix", "columns = self.columns or shape[-1]", "columns = shape[-1]", (BLOCKS,)),
     Mutant("layers/initializers.py", "blocks below one another count as one matrix", "for size in self.rows or shape[-2:-1]:",
            "for size in shape[-2:-1]:", (BLOCKS,)),
@@ -19,7 +20,7 @@ INITIALIZATION = [
            "size=(size, shape[-1])) * np.ones((*shape[:-2], 1, 1))", (ALIKE,)),
     Mutant("layers/plain_encoder.py", "both directions of any unit from one seed", "seed=seeds.next(), dtype=self.dtype_policy, name=direction,",
            "seed=5, dtype=self.dtype_policy, name=direction,", (ALIKE,)),
-    Mutant("layers/encoder.py", "the encoder's W is not cut into blocks", '"other", seeds.next(), columns=n)', '"other", seeds.next())', (BLOCKS,)),
+    Mutant("layers/encoder.py", "the encoder's W is not cut into blocks", '"other", seeds.next(), columns=n, terms=2)', '"other", seeds.next(), terms=2)', (BLOCKS,)),
     Mutant("layers/initializers.py", "words of length one", "return keras.initializers.RandomNormal(stddev=1.0, seed=seed)",
            "return keras.initializers.RandomNormal(stddev=0.15, seed=seed)", (BLOCKS, SCALED)),
     Mutant("layers/embedding.py", "scaled by m", "embedding_size**0.5 if scaled", "embedding_size if scaled", (SCALED,)),
