@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import collections.abc
 import dataclasses
 import logging
+import math
 import os
 
 import numpy as np
@@ -152,16 +154,17 @@ class Translator:
         """Translate sentences by beam search.
 
         Args:
-            texts: list[str]; an empty sentence gives an empty translation.
+            texts: sentences, str, in a list or any other iterable; an empty one gives an empty translation.
             **search: options of the search section that differ for this call, such as ``beam_size=5``.
 
         Returns:
             list[Translation], in the order of `texts`.
 
         Raises:
-            UsageError: an option is unknown or out of range.
+            UsageError: an option is unknown or out of range, or `texts` are not sentences.
+            UserError: the model gives no probabilities (NaN), or every word of a sentence is forbidden.
         """
-        config = self.search_config(**search)
+        texts, config = _sentences(texts, "texts"), self.search_config(**search)
         lexicon = self._lexicon(config.lexicon) if config.replace_unknown and config.lexicon else None
         self.shortlist(config)  # so that a bad file is an error before anything is done
         results = [_nothing() for _ in texts]
@@ -181,6 +184,7 @@ class Translator:
         Returns:
             list[ForcedPair], in order; log-probabilities are natural logarithms, the end symbol included.
         """
+        sources, targets = _sentences(sources, "sources"), _sentences(targets, "targets")
         if len(sources) != len(targets):
             raise UserError(f"expected as many targets as sources, got {len(targets)} and {len(sources)}")
         if not sources:
@@ -253,7 +257,15 @@ class Translator:
 
         Returns:
             list of lists of `number` Samples, as drawn.
+
+        Raises:
+            UsageError: `texts` are not sentences, or a number is out of range.
         """
+        texts = _sentences(texts, "texts")
+        if not 0 < temperature < math.inf:
+            raise UsageError(f"temperature: expected a number above 0, got {temperature}")
+        if number < 1:
+            raise UsageError(f"number: expected at least 1 sample a sentence, got {number}")
         graph = self._graph(sample_graph, self.config.search)
         return [self._samples(graph, source, number, temperature, seed) for source in self._encode(texts)]
 
@@ -327,7 +339,7 @@ class Translator:
     def _translate_batch(self, batch, config, lexicon) -> list:
         result = self._search(batch, config)
         hypotheses = [(row, n) for row in range(len(batch)) for n in range(config.nbest) if result.lengths[row, n]]
-        rows, columns = (list(index) for index in zip(*hypotheses))
+        rows, columns = ([pair[k] for pair in hypotheses] for k in (0, 1))
         tokens = self._target.tokens(result.ids[rows, columns])
         if config.replace_unknown:
             sources = _ragged([batch[row].tokens for row in rows])
@@ -338,6 +350,12 @@ class Translator:
             alignment = _rows(result.alignments[row, n], len(words) + 1)[:, : len(batch[row].ids)]
             numbers = float(result.scores[row, n]), float(result.log_probabilities[row, n])
             lists[row].append(Hypothesis(text, *numbers, words, alignment))
+        for source, nbest in zip(batch, lists):
+            if not nbest or not math.isfinite(nbest[0].log_probability):
+                raise UserError(
+                    f"sentence {source.index + 1} ({' '.join(source.tokens)[:60]!r}): expected probabilities of the model, got none that are "
+                    "finite; its weights hold NaN or Inf, or search.shortlist and search.allow_unknown leave it no word"
+                )
         return [Translation(**vars(nbest[0]), source_tokens=s.tokens, nbest=nbest) for s, nbest in zip(batch, lists)]
 
 
@@ -366,6 +384,17 @@ def _distinct(texts):
         different += [text] if place == len(different) else []
         places.append(place)
     return different, places
+
+
+def _sentences(texts, name) -> list:
+    """The sentences as a list, each a str."""
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, collections.abc.Iterable):
+        raise UsageError(f"{name}: expected a list of sentences, got {type(texts).__name__} {texts!r}; one sentence goes in a list too")
+    texts = list(texts)
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise UsageError(f"{name}[{number}]: expected a sentence as str, got {type(text).__name__} {text!r}")
+    return texts
 
 
 _NOTHING = Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))

@@ -117,10 +117,25 @@ class TranslationModel(keras.Model):
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
         self.norm_metric = keras.metrics.Mean(name="gradient_norm", dtype="float64")
 
-    def fit(self, *arguments, **keywords):
-        """Keras's ``fit``, without its warning at the end of every dataset whose size it cannot know beforehand."""
+    def compile(self, *arguments, metrics=None, weighted_metrics=None, **keywords):
+        """Keras's ``compile``; the metrics are the model's own: loss per token, perplexity, tokens a second, gradient norm.
+
+        Raises:
+            UsageError: other metrics are asked for, which the fused loss, without logits, could not feed.
+        """
+        if metrics or weighted_metrics:
+            raise UsageError(
+                f"{type(self).__name__}.compile: expected no metrics, got {metrics or weighted_metrics!r}; loss, perplexity, "
+                "target_tokens_per_second and gradient_norm are always reported, BLEU by Translator and evaluation.bleu"
+            )
+        super().compile(*arguments, **keywords)
+
+    def fit(self, x=None, *arguments, **keywords):
+        """Keras's ``fit``, without its warnings that a dataset is not shuffled again, and at the end of one of unknown size."""
+        if isinstance(x, tf.data.Dataset):
+            keywords.setdefault("shuffle", False)
         with _datasets_may_end():
-            return super().fit(*arguments, **keywords)
+            return super().fit(x, *arguments, **keywords)
 
     def evaluate(self, *arguments, **keywords):
         """Keras's ``evaluate``, without the same warning."""
@@ -133,7 +148,7 @@ class TranslationModel(keras.Model):
 
     def train_step(self, data):
         """One update from one batch (Keras calls it inside its ``tf.function``)."""
-        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        inputs = _inputs(data)
         loss = self._loss_object()
         with tf.GradientTape() as tape:
             losses, nll = self._losses_in_parts(inputs, loss.label_smoothing)
@@ -151,16 +166,18 @@ class TranslationModel(keras.Model):
 
     def test_step(self, data):
         """Loss per token and perplexity of one batch."""
-        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        inputs = _inputs(data)
         _, nll = self.token_losses(inputs)
         self._count(nll)
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
 
     def _losses_in_parts(self, inputs, label_smoothing):
         """``token_losses`` in training; each part of the batch has operations of its own, so that no core waits for another."""
-        if self.parts == 1:
+        rows = inputs["source_ids"].shape[0]
+        parts = self.parts if rows is None else max(1, min(self.parts, rows))
+        if parts == 1:
             return self.token_losses(inputs, label_smoothing, training=True)
-        losses = [self.token_losses(part, label_smoothing, training=True) for part in split(inputs, self.parts)]
+        losses = [self.token_losses(part, label_smoothing, training=True) for part in split(inputs, parts)]
         return [tf.concat(values, axis=0) for values in zip(*losses)]
 
     def _count(self, nll):
@@ -175,6 +192,18 @@ class TranslationModel(keras.Model):
             f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got {self.loss!r}; "
             "use rnnsearch_tf.models.TranslationLoss(over='sum')"
         )
+
+
+def _inputs(data):
+    """The dictionary of ids of a batch of ``fit`` or ``evaluate``."""
+    inputs, targets, weights = keras.utils.unpack_x_y_sample_weight(data)
+    for name, extra in (("y", targets), ("sample_weight", weights)):
+        if extra is not None:
+            raise UsageError(
+                f"fit: expected batches of source_ids and target_ids alone, got {name} too; the targets are among the inputs, and pairs "
+                "are weighted by data.corpora"
+            )
+    return inputs
 
 
 def split(inputs, parts):

@@ -1,0 +1,92 @@
+"""What a notebook may hand in by mistake: an error that says so, never numbers that mean something else."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tiny_rnnsearch import batch, tiny_model
+from tiny_run import write_run
+
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.models import TranslationLoss
+from rnnsearch_tf.translation import Translator
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory):
+    return Translator.load(write_run(tmp_path_factory.mktemp("python") / "run"))
+
+
+@pytest.mark.parametrize("method", ["translate", "force", "sample"])
+@pytest.mark.parametrize(
+    "texts, message",
+    [
+        ("one string", "expected a list of sentences, got str 'one string'; one sentence goes in a list too"),
+        (b"bytes", "expected a list of sentences, got bytes"),
+        (None, "expected a list of sentences, got NoneType"),
+        ([None], r"\[0\]: expected a sentence as str, got NoneType None"),
+        (["fine", 3], r"\[1\]: expected a sentence as str, got int 3"),
+        (["fine", b"x"], r"\[1\]: expected a sentence as str, got bytes"),
+    ],
+)
+def test_what_is_no_sentence(translator, method, texts, message):
+    more = {"translate": (), "force": (["a"],), "sample": (1,)}[method]
+    with pytest.raises(UsageError, match=message):
+        getattr(translator, method)(texts, *more)
+
+
+def test_a_generator_is_read_like_a_list(translator):
+    lines = ["The door is white.", "", "She goes."]
+    expected = [t.text for t in translator.translate(lines)]
+    assert [t.text for t in translator.translate(line for line in lines)] == expected
+    assert translator.score((line for line in lines), iter(lines)) == translator.score(lines, lines)
+    assert [len(samples) for samples in translator.sample(iter(lines), 2)] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("temperature", [0, -1.0, float("nan"), float("inf"), np.float32(0)])
+def test_temperatures_that_are_none(translator, temperature):
+    with pytest.raises(UsageError, match="temperature: expected a number above 0, got"):
+        translator.sample(["a"], 1, temperature=temperature)
+    with pytest.raises(UsageError, match="number: expected at least 1 sample a sentence, got 0"):
+        translator.sample(["a"], 0)
+
+
+def test_weights_that_are_nan(tmp_path):
+    translator = Translator.load(write_run(tmp_path / "run"))
+    translator.model.output_layer.W_o.assign(np.nan * translator.model.output_layer.W_o)
+    for beam_size in (1, 3):
+        with pytest.raises(UserError, match="sentence 2 .'The door is white .'.: expected probabilities of the model, got none that are finite"):
+            translator.translate(["", "The door is white."], beam_size=beam_size)
+
+
+def compiled(**options):
+    model = tiny_model("float32")
+    model.compile(optimizer="sgd", loss=TranslationLoss(), **options)
+    return model
+
+
+def test_metrics_that_would_not_be_computed():
+    with pytest.raises(UsageError, match="RNNSearch.compile: expected no metrics, got .'accuracy'.; loss, perplexity"):
+        compiled(metrics=["accuracy"])
+
+
+@pytest.mark.parametrize("name", ["y", "sample_weight"])
+def test_weights_and_targets_that_would_not_be_looked_at(name):
+    extra = {"y": (tf.zeros([4]),), "sample_weight": (tf.zeros([4]), tf.ones([4]))}[name]
+    dataset = tf.data.Dataset.from_tensors((batch(), *extra))
+    for method in (compiled(run_eagerly=True).fit, compiled(run_eagerly=True).evaluate):
+        with pytest.raises(UsageError, match="fit: expected batches of source_ids and target_ids alone, got y too"):
+            method(dataset, verbose=0)
+
+
+@pytest.mark.parametrize("parts", [4, 9])
+def test_more_parts_than_sentences(parts):
+    """A batch of a shape known beforehand, as a notebook hands it in."""
+    whole, cut = compiled(), compiled()
+    cut.parts = parts
+    losses = [model.fit(tf.data.Dataset.from_tensors(batch()), verbose=0).history["loss"] for model in (whole, cut)]
+    np.testing.assert_allclose(*losses, rtol=1e-5)
+
+
+def test_fit_on_a_dataset_warns_of_nothing(recwarn):
+    compiled().fit(tf.data.Dataset.from_tensors(batch()), verbose=0)
+    assert [str(warning.message) for warning in recwarn if "shuffle" in str(warning.message) or "ran out" in str(warning.message)] == []
