@@ -55,7 +55,7 @@ def load_config(path=None, overrides=(), values=None) -> Config:
         UsageError: the file is missing or not YAML, a key is unknown (the message
             names the nearest one), or a value has the wrong type or is out of range.
     """
-    where, tree = _read(path, overrides, values)
+    where, tree = _read(Config(), path, overrides, values)
     preset = tree.get("preset")
     if preset is not None and preset in PRESETS:
         tree = _merge(PRESETS[preset], tree)
@@ -69,7 +69,7 @@ def load_section(default, path=None, overrides=(), values=None):
         default: the dataclass with the values that the file need not repeat.
         path, overrides, values: as there.
     """
-    where, tree = _read(path, overrides, values)
+    where, tree = _read(default, path, overrides, values)
     return _build(default, tree, where, prefix="")
 
 
@@ -113,12 +113,14 @@ def options(section_class=Config, prefix=""):
             yield prefix + field.name, field
 
 
-def _read(path, overrides, values):
+def _read(default, path, overrides, values):
     """(what messages call the source, the nested dictionary with the overrides put in)."""
     where = str(path) if path is not None else "configuration"
     tree = _read_yaml(path) if path is not None else dict(values or {})
     for text in overrides:
-        tree = _set(tree, text)
+        update = _parsed(text)
+        _check_names(default, update, f"--set {text}")  # by itself, so that the file is not blamed for it
+        tree = _merge(tree, update)
     return where, tree
 
 
@@ -141,8 +143,8 @@ def _read_yaml(path) -> dict:
     return tree
 
 
-def _set(tree: dict, text: str) -> dict:
-    """The tree with one ``section.key=value`` put in."""
+def _parsed(text: str) -> dict:
+    """One ``section.key=value`` as a nested dictionary."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise UsageError(f"--set {text}: expected section.key=value, for example model.hidden_size=256")
@@ -154,7 +156,14 @@ def _set(tree: dict, text: str) -> dict:
     update = {key: value}
     for section in reversed(sections):
         update = {section: update}
-    return _merge(tree, update)
+    return update
+
+
+def _check_names(default, tree, where, prefix=""):
+    """Refuse an unknown name or a bad value, whatever the other options are."""
+    for key, value, section in _entries(default, tree, where, prefix):
+        if section is not None:
+            _check_names(section, value, where, f"{prefix}{key}.")
 
 
 def _merge(below: dict, above: dict) -> dict:
@@ -167,22 +176,28 @@ def _merge(below: dict, above: dict) -> dict:
 
 def _build(default, tree, where, prefix):
     """The section `default` with the values of its dictionary put in, every key and value checked."""
-    if not isinstance(tree, dict):
-        raise UsageError(f"{where}: {prefix.rstrip('.')}: expected a section of `key: value` lines, got {tree!r}")
-    hints = typing.get_type_hints(type(default))
-    fields = {field.name: field for field in dataclasses.fields(default)}
     values = {}
-    for key, value in tree.items():
-        if key not in fields:
-            raise UsageError(f"{where}: unknown option {prefix}{key}{_nearest(prefix, key, fields)}")
-        if dataclasses.is_dataclass(hints[key]):
-            values[key] = _build(getattr(default, key), value, where, f"{prefix}{key}.")
-        else:
-            values[key] = _check(value, hints[key], fields[key], f"{where}: {prefix}{key}")
+    for key, value, section in _entries(default, tree, where, prefix):
+        values[key] = value if section is None else _build(section, value, where, f"{prefix}{key}.")
     try:
         return dataclasses.replace(default, **values)
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from None
+
+
+def _entries(default, tree, where, prefix):
+    """Yield (key, its checked value, None), or (key, dictionary, the section's default) of a section within this one."""
+    if not isinstance(tree, dict):
+        raise UsageError(f"{where}: {prefix.rstrip('.')}: expected a section of `key: value` lines, got {tree!r}")
+    hints = typing.get_type_hints(type(default))
+    fields = {field.name: field for field in dataclasses.fields(default)}
+    for key, value in tree.items():
+        if key not in fields:
+            raise UsageError(f"{where}: unknown option {prefix}{key}{_nearest(prefix, key, fields)}")
+        if dataclasses.is_dataclass(hints[key]):
+            yield key, value, getattr(default, key)
+        else:
+            yield key, _check(value, hints[key], fields[key], f"{where}: {prefix}{key}"), None
 
 
 def _nearest(prefix, key, fields) -> str:
