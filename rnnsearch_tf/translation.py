@@ -387,12 +387,12 @@ def _distinct(texts):
 
 
 def _sentences(texts, name) -> list:
-    """The sentences as a list, each a str."""
+    """The sentences as a list, each a str, or bytes of UTF-8."""
     if isinstance(texts, (str, bytes)) or not isinstance(texts, collections.abc.Iterable):
         raise UsageError(f"{name}: expected a list of sentences, got {type(texts).__name__} {texts!r}; one sentence goes in a list too")
     texts = list(texts)
     for number, text in enumerate(texts):
-        if not isinstance(text, str):
+        if not isinstance(text, (str, bytes)):
             raise UsageError(f"{name}[{number}]: expected a sentence as str, got {type(text).__name__} {text!r}")
     return texts
 

@@ -25,7 +25,7 @@ def translator(tmp_path_factory):
         (None, "expected a list of sentences, got NoneType"),
         ([None], r"\[0\]: expected a sentence as str, got NoneType None"),
         (["fine", 3], r"\[1\]: expected a sentence as str, got int 3"),
-        (["fine", b"x"], r"\[1\]: expected a sentence as str, got bytes"),
+        (["fine", ["x"]], r"\[1\]: expected a sentence as str, got list"),
     ],
 )
 def test_what_is_no_sentence(translator, method, texts, message):
