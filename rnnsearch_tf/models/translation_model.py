@@ -130,6 +130,12 @@ class TranslationModel(keras.Model):
             )
         super().compile(*arguments, **keywords)
 
+    def compile_from_config(self, config):
+        """As Keras does it when a model is loaded, but for a model with a ``compile`` of its own, which Keras leaves uncompiled."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        if self.optimizer is not None and self.built:
+            self.optimizer.build(self.trainable_variables)
+
     def fit(self, x=None, *arguments, **keywords):
         """Keras's ``fit``, without its warnings that a dataset is not shuffled again, and at the end of one of unknown size."""
         if isinstance(x, tf.data.Dataset):
