@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections.abc
 import dataclasses
 import logging
 import math
@@ -19,9 +18,11 @@ from rnnsearch_tf.run_folder import check_run
 from rnnsearch_tf.search.graphs import force_graph, sample_graph, search_graph
 from rnnsearch_tf.search.parts import in_parts
 from rnnsearch_tf.search.retry import search_until_finished
+from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
-from rnnsearch_tf.text.pipeline import load_text
+from rnnsearch_tf.text.lines import sentences
+from rnnsearch_tf.text.pipeline import distinct, load_text
 from rnnsearch_tf.text.traced import TracedText, strings
 from rnnsearch_tf.threads import workers
 
@@ -145,7 +146,7 @@ class Translator:
         if len(members) == 1:
             return cls(*members[0])
         _check_targets(runs, [target_text for _, _, target_text, _ in members])
-        texts, readings = _distinct([source_text for _, source_text, _, _ in members])
+        texts, readings = distinct([source_text for _, source_text, _, _ in members])
         _, _, target_text, config = members[0]
         ensemble = Ensemble([model for model, *_ in members], combine, readings)
         return cls(ensemble, texts[0], target_text, config, texts[1:])
@@ -164,7 +165,7 @@ class Translator:
             UsageError: an option is unknown or out of range, or `texts` are not sentences.
             UserError: the model gives no probabilities (NaN), or every word of a sentence is forbidden.
         """
-        texts, config = _sentences(texts, "texts"), self.search_config(**search)
+        texts, config = sentences(texts, "texts"), self.search_config(**search)
         lexicon = self._lexicon(config.lexicon) if config.replace_unknown and config.lexicon else None
         self.shortlist(config)  # so that a bad file is an error before anything is done
         results = [_nothing() for _ in texts]
@@ -184,7 +185,7 @@ class Translator:
         Returns:
             list[ForcedPair], in order; log-probabilities are natural logarithms, the end symbol included.
         """
-        sources, targets = _sentences(sources, "sources"), _sentences(targets, "targets")
+        sources, targets = sentences(sources, "sources"), sentences(targets, "targets")
         if len(sources) != len(targets):
             raise UserError(f"expected as many targets as sources, got {len(targets)} and {len(sources)}")
         if not sources:
@@ -261,9 +262,8 @@ class Translator:
         Raises:
             UsageError: `texts` are not sentences, or a number is out of range.
         """
-        texts = _sentences(texts, "texts")
-        if not 0 < temperature < math.inf:
-            raise UsageError(f"temperature: expected a number above 0, got {temperature}")
+        texts = sentences(texts, "texts")
+        check_temperature(temperature)
         if number < 1:
             raise UsageError(f"number: expected at least 1 sample a sentence, got {number}")
         graph = self._graph(sample_graph, self.config.search)
@@ -374,27 +374,6 @@ def _check_targets(runs, texts):
                 f"{run}: expected the target vocabulary and tokenization of the ensemble's first member {runs[0]}, got others "
                 f"({text.vocabulary.size} entries against {texts[0].vocabulary.size}); train the members on one vocabulary"
             )
-
-
-def _distinct(texts):
-    """(the different ones, for each text which of them it is)."""
-    different, places = [], []
-    for text in texts:
-        place = next((k for k, other in enumerate(different) if text.same_as(other)), len(different))
-        different += [text] if place == len(different) else []
-        places.append(place)
-    return different, places
-
-
-def _sentences(texts, name) -> list:
-    """The sentences as a list, each a str, or bytes of UTF-8."""
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, collections.abc.Iterable):
-        raise UsageError(f"{name}: expected a list of sentences, got {type(texts).__name__} {texts!r}; one sentence goes in a list too")
-    texts = list(texts)
-    for number, text in enumerate(texts):
-        if not isinstance(text, (str, bytes)):
-            raise UsageError(f"{name}[{number}]: expected a sentence as str, got {type(text).__name__} {text!r}")
-    return texts
 
 
 _NOTHING = Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))

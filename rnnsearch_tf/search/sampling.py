@@ -50,8 +50,8 @@ def sample(
     Raises:
         UsageError: the temperature is a number that is not above 0.
     """
-    if not tf.is_tensor(temperature) and not temperature > 0:
-        raise UsageError(f"temperature: expected a number above 0, got {temperature}")
+    if not tf.is_tensor(temperature):
+        check_temperature(temperature)
     source_lengths = tf.cast(source_lengths, tf.int32)
     minimum = limits.minimum_lengths(source_lengths, config)
     maximum = limits.maximum_lengths(source_lengths, config) if maximum_lengths is None else maximum_lengths
@@ -86,6 +86,12 @@ def sample(
     )
     ids = tf.transpose(words.stack())  # [B, I]
     return Samples(ids, lengths, totals, tf.reduce_any(ids == END_ID, axis=1))
+
+
+def check_temperature(temperature):
+    """Raise UsageError unless it is a finite number above 0; a tensor is checked by who makes it of a number."""
+    if not 0 < temperature < float("inf"):
+        raise UsageError(f"temperature: expected a number above 0, got {temperature}")
 
 
 def _noise(seeds, steps):

@@ -6,12 +6,13 @@ mark at the start of a file is not part of its text.
 """
 
 import codecs
+import collections.abc
 import contextlib
 import gzip
 import sys
 import zlib
 
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 
 
 def read_bytes(path):
@@ -82,3 +83,22 @@ def _decode(line, path, number):
             f"{path}:{number}: expected UTF-8, got byte 0x{line[error.start]:02x} at column {error.start + 1}; "
             "convert the file, for example with iconv -f latin1 -t utf-8"
         ) from None
+
+
+def sentences(texts, name) -> list:
+    """Sentences that a caller hands in, as a list; each is a str, or bytes of UTF-8.
+
+    Args:
+        texts: iterable of them; one string by itself is a mistake.
+        name: what messages call them.
+
+    Raises:
+        UsageError: it is something else, or holds something else.
+    """
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, collections.abc.Iterable):
+        raise UsageError(f"{name}: expected a list of sentences, got {type(texts).__name__} {texts!r}; one sentence goes in a list too")
+    texts = list(texts)
+    for number, text in enumerate(texts):
+        if not isinstance(text, (str, bytes)):
+            raise UsageError(f"{name}[{number}]: expected a sentence as str, got {type(text).__name__} {text!r}")
+    return texts

@@ -172,6 +172,16 @@ def load_text(folder, side, config: TextConfig) -> Text:
     return Text(config, Vocabulary.load(vocabulary), subword_model)
 
 
+def distinct(texts):
+    """Of several Texts (the different ones, for each which of them it is)."""
+    different, places = [], []
+    for text in texts:
+        place = next((k for k, other in enumerate(different) if text.same_as(other)), len(different))
+        different += [text] if place == len(different) else []
+        places.append(place)
+    return different, places
+
+
 def _tokenize(texts, config, pieces):
     texts = tf.convert_to_tensor(texts, tf.string)
     texts.shape.assert_has_rank(1)

@@ -18,7 +18,7 @@ from rnnsearch_tf.text.tokenize import prefixes, tokenize
 
 LANGUAGES = ("en", "fr", "de")
 SHARED = pathlib.Path(os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared"))
-CORPORA = sorted((SHARED / "data").glob("*/*.gz"))
+CORPORA = [path for path in sorted((SHARED / "data").glob("*/*.gz")) if path.name.split(".")[-2] in LANGUAGES]
 
 
 @functools.cache
