@@ -11,6 +11,7 @@ from rnnsearch_tf.data.files import Pairs
 from rnnsearch_tf.evaluation.bleu import bleu
 from rnnsearch_tf.models.build import BEST_WEIGHTS, EVALUATED, write_weights
 from rnnsearch_tf.training.averaging import assign_mean
+from rnnsearch_tf.training.callbacks import updates_done
 from rnnsearch_tf.translation import Translator
 
 
@@ -51,7 +52,7 @@ class Development(keras.callbacks.Callback):
     def evaluate(self):
         """Score the present weights, keep them if they are the best so far."""
         state, settings = self.state, self.config.training
-        if state.batches // settings.accumulate < settings.evaluate_after:
+        if updates_done(state, settings) < settings.evaluate_after:
             return
         state.evaluated = state.batches
         self.remember()
