@@ -8,8 +8,10 @@ needs TensorFlow inside ``run``, so that ``--help`` and wrong usage answer at on
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import importlib
+import itertools
 import logging
 import os
 import sys
@@ -39,6 +41,12 @@ VERBS = {
     "doctor": "what is wrong with the data, before an hour is lost",
     "fidelity": "the effective settings beside the paper's and the authors' program's",
 }
+
+LOUDNESS = {
+    "--quiet": "errors only: neither progress nor warnings",
+    "--verbose": "details too",
+}
+"""Options that every verb has, and what they mean."""
 
 EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
 
@@ -84,6 +92,10 @@ def _dispatch(argv) -> int:
     if not argv:
         raise UsageError(f"expected a verb, got none; one of {', '.join(VERBS)}; see rnnsearch --help")
     name, *rest = argv
+    before = list(itertools.takewhile(LOUDNESS.__contains__, argv))  # taken before the verb too
+    if before and argv[len(before) :]:
+        verb, *words = argv[len(before) :]
+        return _dispatch([verb, *before, *words])
     if name in ("-h", "--help"):
         print(_overview())
         return EXIT_DONE
@@ -91,8 +103,7 @@ def _dispatch(argv) -> int:
         print(f"rnnsearch {__version__}")
         return EXIT_DONE
     if name not in VERBS:
-        kind = "option" if name.startswith("-") else "verb"
-        raise UsageError(f"unknown {kind} {name!r}{_nearest(name, VERBS)}; see rnnsearch --help")
+        raise _unknown_word(name)
     verb = importlib.import_module(f"rnnsearch_tf.cli.{name.replace('-', '_')}")
     parser = Parser(
         prog=f"rnnsearch {name}",
@@ -101,7 +112,37 @@ def _dispatch(argv) -> int:
         allow_abbrev=False,
     )
     verb.arguments(parser)
-    return verb.run(parser.parse(rest)) or EXIT_DONE
+    for option, meaning in LOUDNESS.items():
+        parser.add_argument(option, action="store_true", help=meaning)
+    arguments = parser.parse(rest)
+    logging.getLogger("rnnsearch_tf").setLevel(_log_level(verb, arguments))
+    with _progress_hidden() if arguments.quiet else contextlib.nullcontext():
+        return verb.run(arguments) or EXIT_DONE
+
+
+def _log_level(verb, arguments):
+    """The least serious messages that are shown; by itself a verb shows warnings, unless its module says LOG_LEVEL."""
+    if arguments.quiet and arguments.verbose:
+        raise UsageError("expected --quiet or --verbose, got both; leave one out")
+    if arguments.quiet:
+        return logging.ERROR
+    return logging.DEBUG if arguments.verbose else getattr(verb, "LOG_LEVEL", logging.WARNING)
+
+
+@contextlib.contextmanager
+def _progress_hidden():
+    """Inside, what is written to standard error is dropped; errors are shown by :func:`run`, outside."""
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stderr(nowhere):
+        yield
+
+
+def _unknown_word(name):
+    """The error of a first word that is no verb."""
+    if name in LOUDNESS:
+        return UsageError(f"expected a verb beside {name}, got none; see rnnsearch --help")
+    if name.startswith("-"):
+        return UsageError(f"unknown option {name!r}{_nearest(name, ['--help', '--version', *LOUDNESS])}; see rnnsearch --help")
+    return UsageError(f"unknown verb {name!r}{_nearest(name, VERBS)}; see rnnsearch --help")
 
 
 class Parser(argparse.ArgumentParser):
@@ -138,7 +179,8 @@ def _overview() -> str:
         "Attention-based neural machine translation (Bahdanau, Cho and Bengio 2015) in TensorFlow.\n\n"
         f"verbs:\n{verbs}\n\n"
         "rnnsearch VERB --help explains a verb; rnnsearch --version prints the version.\n"
-        "Results go to standard output, logs and progress to standard error.\n"
+        "Results go to standard output, logs and progress to standard error;\n"
+        "--quiet shows errors only, --verbose details too.\n"
         "Exit code: 0 done, 1 failed, 2 wrong usage. RNNSEARCH_DEBUG=1 shows tracebacks."
     )
 

@@ -16,6 +16,7 @@ import time
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.serving import flags
 
+LOG_LEVEL = logging.INFO  # a server says what it serves
 GRACE = 30  # seconds for requests on their way when it is told to end
 LOOK = 0.1  # seconds between looks whether it was told
 
@@ -28,7 +29,6 @@ def run(arguments):
     chosen = flags.from_arguments(arguments)
     told = _told_to_end()
     log = logging.getLogger("rnnsearch_tf")
-    log.setLevel(logging.INFO)
     import_tensorflow()
     from rnnsearch_tf.serving.server import Server
 

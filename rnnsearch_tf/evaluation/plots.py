@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import pathlib
+
 from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
 
@@ -21,7 +24,7 @@ def alignment_figure(alignment, source_tokens, target_tokens):
         target_tokens: list[str] of length I.
 
     Returns:
-        matplotlib Figure, made without a display.
+        matplotlib Figure, made without a display; a notebook shows it as a picture.
 
     Raises:
         UserError: matplotlib is missing, or the sizes do not fit.
@@ -40,7 +43,15 @@ def alignment_figure(alignment, source_tokens, target_tokens):
     axes.set_xticks(range(width), labels(source_tokens), rotation=90)
     axes.set_yticks(range(height), labels(target_tokens))
     axes.tick_params(length=0)
+    figure._repr_png_ = lambda: png(figure)  # what Jupyter asks for; it knows by itself only the figures of pyplot
     return figure
+
+
+def png(figure) -> bytes:
+    """A matplotlib Figure as the content of a PNG file, 120 dots an inch."""
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=120)
+    return content.getvalue()
 
 
 def save_alignment(path, alignment, source_tokens, target_tokens) -> None:
@@ -51,7 +62,7 @@ def save_alignment(path, alignment, source_tokens, target_tokens) -> None:
     """
     figure = alignment_figure(alignment, source_tokens, target_tokens)
     try:
-        figure.savefig(path, format="png", dpi=120)
+        pathlib.Path(path).write_bytes(png(figure))
     except OSError as error:
         raise UserError(f"{path}: expected a file that can be written, got: {error.strerror or error}") from None
 

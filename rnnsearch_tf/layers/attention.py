@@ -29,8 +29,34 @@ class AttentionMemory(NamedTuple):
     mask: tf.Tensor
 
 
+class Attention(PaperLayer):
+    """Base of what looks at a source sentence for a decoder.
+
+    A subclass provides::
+
+        build(state_shape, annotations_shape)
+        memory(annotations, mask) -> what a look reads of a sentence, computed once
+        first(memory) -> {name: [B, ...]}, what it remembers before the first word
+        look(state, memory, **remembered) -> (context, alignment, what it remembers)
+
+    Call arguments:
+        state: float [B, K, n]: s_{i−1} of K hypotheses a sentence, each at its first word where looks are remembered.
+        annotations: float [B, J, 2n]: h_j, shared by the K.
+        annotations_mask: bool [B, J], True at real positions; None: the mask that Keras carries along with the
+            annotations, or all are real.
+
+    Returns:
+        (context [B, K, 2n], alignment [B, K, J]). Padded positions have weight 0.
+    """
+
+    def call(self, state, annotations, annotations_mask=None):
+        memory = self.memory(annotations, real_positions(annotations, annotations_mask))
+        remembered = tf.nest.map_structure(lambda values: values[:, tf.newaxis], self.first(memory))  # K = 1
+        return self.look(state, memory, **remembered)[:2]
+
+
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class BahdanauAttention(PaperLayer):
+class BahdanauAttention(Attention):
     """Additive attention with the paper's W_a, U_a and v_a.
 
     (Keras's ``AdditiveAttention`` has neither W_a nor U_a and is another model.)
@@ -41,13 +67,8 @@ class BahdanauAttention(PaperLayer):
         initialization: see ``initializers.py``.
         seed: int.
 
-    Call arguments:
-        state: float [B, K, n]: s_{i−1} of K hypotheses a sentence (K = 1 in training).
-        memory: AttentionMemory, from :meth:`memory`; shared by the K hypotheses.
-
-    Returns:
-        (context [B, K, 2n], alignment [B, K, J]). Padded positions have weight 0; a
-        sentence of padding only has the context 0.
+    Call arguments and results: as of :class:`Attention`; K may be the target positions too. A sentence of
+    padding only has the context 0.
     """
 
     def __init__(self, alignment_size, biases="groundhog", initialization="paper", seed=0, **keywords):
@@ -57,8 +78,9 @@ class BahdanauAttention(PaperLayer):
         self.initialization = initialization
         self.seed = seed
 
-    def build(self, state_size, annotation_size):
-        seeds = Seeds(self.seed)
+    def build(self, state_shape, annotations_shape):
+        state_size, annotation_size = state_shape[-1], annotations_shape[-1]
+        seeds, self.output_size = Seeds(self.seed), annotation_size
         alignment = lambda: initializer(self.initialization, "alignment", seeds.next(), terms=2)  # noqa: E731  W_a s + U_a h
         self.W_a = self.matrix("W_a", (state_size, self.alignment_size), alignment())
         self.U_a = self.matrix("U_a", (annotation_size, self.alignment_size), alignment())
@@ -71,16 +93,14 @@ class BahdanauAttention(PaperLayer):
         projected = product(annotations, tensor(self.U_a), self.product_dtype, bias=tensor(self.b_a))
         return AttentionMemory(annotations, projected, mask)
 
-    def call(self, state, memory):
-        return attend(product(state, tensor(self.W_a), self.product_dtype), memory, tensor(self.v_a), self.product_dtype)
-
     def first(self, memory):
         """What attention itself remembers from word to word: nothing."""
         return {}
 
     def look(self, query, memory):
-        """(c_i [B, K, 2n], α_i [B, K, J], what it remembers) for s_{i−1} [B, K, n]."""
-        return (*self(query, memory), {})
+        """(c_i [B, K, 2n], α_i [B, K, J], what it remembers) for s_{i−1} [B, K, n] and the AttentionMemory of :meth:`memory`."""
+        query = product(query, tensor(self.W_a), self.product_dtype)
+        return (*attend(query, memory, tensor(self.v_a), self.product_dtype), {})
 
     def paper_weights(self):
         weights = {"W_a": self.W_a, "U_a": self.U_a, "v_a": self.v_a, "b_a": self.b_a}
@@ -92,8 +112,13 @@ class BahdanauAttention(PaperLayer):
         return super().get_config() | own
 
 
+def real_positions(values, mask=None):
+    """A mask [B, J] as bool; without one, True at every position of values [B, J, …]."""
+    return tf.fill(tf.shape(values)[:2], True) if mask is None else tf.cast(mask, tf.bool)
+
+
 def attend(query, memory, v_a, dtype=None):
-    """One step of attention; the layer's ``call``, with the weights as tensors.
+    """One step of attention, with the weights as tensors.
 
     Args:
         query: float [B, K, n']: W_a s_{i−1}.

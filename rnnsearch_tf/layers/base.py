@@ -17,11 +17,21 @@ class PaperLayer(keras.layers.Layer):
     Keras would cast inputs and weights to the compute dtype of a mixed policy; here
     only products are (see ``product.py``), so autocasting is off and the policy's
     compute dtype is handed to the products.
+
+    Attributes:
+        output_size: int, width of what the layer gives; known once it is built.
     """
+
+    output_size = None
 
     def __init__(self, **keywords):
         keywords.setdefault("autocast", False)
         super().__init__(**keywords)
+
+    @property
+    def output_shape(self):
+        """What ``summary`` shows: any number of sentences and positions, then the width."""
+        return (None, None, self.output_size)
 
     @property
     def product_dtype(self):

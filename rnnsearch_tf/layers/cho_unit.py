@@ -39,7 +39,7 @@ class ChoUnit(HiddenLayer):
         self.U = self.matrix("U", (n, 3 * n), draw("small recurrent"))  # [U | U_z | U_r]
         self.C = self.matrix("C", (context_size, 3 * n), draw("other")) if context_size else None
         self.b = None if self.biases == "none" else self.vector("b", 3 * n if self.biases == "all" else n)
-        self.built = True
+        self.output_size, self.built = n, True
 
     def inputs(self, values):
         """What the word brings: e [..., m] → [W e | W_z e | W_r e] + b [..., 3n]."""

@@ -19,8 +19,8 @@ from rnnsearch_tf.layers.product import batched_product, product
 class CoverageAttention(BahdanauAttention):
     """:class:`BahdanauAttention` with the weight w_c [n'] of the coverage; arguments as there."""
 
-    def build(self, state_size, annotation_size):
-        super().build(state_size, annotation_size)
+    def build(self, state_shape, annotations_shape):
+        super().build(state_shape, annotations_shape)
         seed = Seeds(self.seed + 1).next()
         self.w_c = self.matrix("w_c", (1, self.alignment_size), initializer(self.initialization, "alignment", seed, terms=2))
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.attention import AttentionMemory, BahdanauAttention, alignment_hidden, attend
+from rnnsearch_tf.layers.attention import AttentionMemory, BahdanauAttention, alignment_hidden, attend, real_positions
 from rnnsearch_tf.layers.base import PaperLayer, padded, tensor
 from rnnsearch_tf.layers.gated_unit import gated_unit, gated_unit_after, gated_unit_gradient
 from rnnsearch_tf.layers.initializers import Seeds, initializer
@@ -44,6 +44,15 @@ class Decoder(PaperLayer):
         biases: ``groundhog`` (candidate state and s_0), ``none`` or ``all``.
         initialization: see ``initializers.py``.
         seed: int.
+
+    Call arguments:
+        embeddings: float [B, I, m]: the word that enters the unit at each target position.
+        annotations: float [B, J, 2n]: h_j.
+        annotations_mask: bool [B, J], True at real positions; None: the mask that Keras carries along with the
+            annotations, or all are real.
+
+    Returns:
+        (states [B, I, n], contexts [B, I, 2n], alignments [B, I, J]): s_i, c_i and α_i.
     """
 
     def __init__(self, hidden_size, alignment_size, biases="groundhog", initialization="paper", seed=0, **keywords):
@@ -57,8 +66,10 @@ class Decoder(PaperLayer):
             alignment_size, biases, initialization, Seeds(seed + 1).next(), dtype=self.dtype_policy, name="attention"
         )
 
-    def build(self, embedding_size, annotation_size):
+    def build(self, embeddings_shape, annotations_shape):
+        embedding_size, annotation_size = embeddings_shape[-1], annotations_shape[-1]
         n, seeds = self.hidden_size, Seeds(self.seed)
+        self.output_size = n
         other = lambda terms=1: initializer(self.initialization, "other", seeds.next(), columns=n, terms=terms)  # noqa: E731
         self.W = self.matrix("W", (embedding_size, 3 * n), other(3))  # [W | W_z | W_r]; of W e + U s + C c
         self.C = self.matrix("C", (annotation_size, 3 * n), other(3))  # [C | C_z | C_r]
@@ -68,7 +79,7 @@ class Decoder(PaperLayer):
         biased = self.biases != "none"
         self.b = self.vector("b", 3 * n if self.biases == "all" else n) if biased else None
         self.b_s = self.vector("b_s", n) if biased else None
-        self.attention.build(n, annotation_size)
+        self.attention.build((None, None, n), annotations_shape)
         self.built = True
 
     def initial_state(self, annotations):
@@ -90,7 +101,7 @@ class Decoder(PaperLayer):
 
     def look(self, state, memory):
         """(Σ_j α_ij · annotation j of the memory [B, K, …], alignment [B, K, J], state) for the state of K hypotheses a sentence."""
-        return (*self.attention(state["state"], memory), state)
+        return (*self.attention.look(state["state"], memory)[:2], state)
 
     def update(self, state, inputs, summed):
         """The state s_i after a word, from s_{i−1} [B, K, n], inputs [B, K, 3n] and C c_i [B, K, 3n], see :meth:`summands`."""
@@ -98,8 +109,12 @@ class Decoder(PaperLayer):
         new_state, _ = gated_unit(unit_inputs, rows, tensor(self.U), tensor(self.U_gates), self.product_dtype)
         return {"state": tf.reshape(new_state, tf.shape(state["state"]))}
 
-    def call(self, inputs, state, memory):
-        """All steps with given words (training, forced scoring).
+    def call(self, embeddings, annotations, annotations_mask=None):
+        memory = self.attention.memory(annotations, real_positions(annotations, annotations_mask))
+        return self.all_steps(self.inputs(embeddings), self.first(annotations, memory), memory)
+
+    def all_steps(self, inputs, state, memory):
+        """All steps with given words (training, forced scoring), from a state and a memory of their own dropout.
 
         Args:
             inputs: float [B, I, 3n], from :meth:`inputs`.

@@ -30,11 +30,21 @@ class DeepOutput(PaperLayer):
         dropout: share of maxout outputs dropped in training; the paper has none.
         seed: int.
         tied: the output matrix is not a weight of this layer but is given with each call.
+        context_sizes: where the context is several vectors side by side, their sizes: each then has a matrix of its own in C_o.
+
+    Call arguments:
+        state: float [..., n].
+        embeddings: float [..., m]: E y_{i−1}.
+        context: float [..., 2n]: c_i.
+        output_matrix: for a tied layer, the target embedding E [V, l].
+
+    Returns:
+        logits float [..., V].
     """
 
     def __init__(
         self, vocabulary_size, maxout_size, output_rank=None, biases="groundhog", initialization="paper",
-        dropout=0.0, seed=0, tied=False, **keywords,
+        dropout=0.0, seed=0, tied=False, context_sizes=None, **keywords,
     ):
         super().__init__(**keywords)
         self.vocabulary_size = vocabulary_size
@@ -45,17 +55,19 @@ class DeepOutput(PaperLayer):
         self.dropout = dropout
         self.seed = seed
         self.tied = tied
+        self.context_sizes = context_sizes
         self.drop = Dropout(dropout, seed=seed, dtype=self.variable_dtype)
         self.symbol = "W_o2" if output_rank else "W_o"
 
-    def build(self, state_size, embedding_size, *context_sizes):
-        """Sizes of what comes in; where the context is several vectors side by side, each has a matrix of its own in C_o."""
+    def build(self, state_shape, embeddings_shape, context_shape):
+        context_sizes = self.context_sizes or (context_shape[-1],)
         l, seeds = self.maxout_size, Seeds(self.seed)
+        self.output_size = self.vocabulary_size
         other = lambda **blocks: initializer(self.initialization, "other", seeds.next(), **blocks)  # noqa: E731
         terms = 2 + len(context_sizes)  # U_o s + V_o E y + C_o c
-        self.U_o = self.matrix("U_o", (state_size, 2 * l), other(terms=terms))
-        self.V_o = self.matrix("V_o", (embedding_size, 2 * l), other(terms=terms))
-        self.C_o = self.matrix("C_o", (sum(context_sizes), 2 * l), other(rows=context_sizes, terms=terms))
+        self.U_o = self.matrix("U_o", (state_shape[-1], 2 * l), other(terms=terms))
+        self.V_o = self.matrix("V_o", (embeddings_shape[-1], 2 * l), other(terms=terms))
+        self.C_o = self.matrix("C_o", (context_shape[-1], 2 * l), other(rows=context_sizes, terms=terms))
         biased = self.biases != "none"
         self.b_o = self.vector("b_o", 2 * l) if biased else None
         rank = self.output_rank
@@ -105,7 +117,7 @@ class DeepOutput(PaperLayer):
         return {key: keras.ops.convert_to_numpy(value) for key, value in weights.items() if value is not None}
 
     def get_config(self):
-        own = ("vocabulary_size", "maxout_size", "output_rank", "biases", "initialization", "dropout", "seed", "tied")
+        own = ("vocabulary_size", "maxout_size", "output_rank", "biases", "initialization", "dropout", "seed", "tied", "context_sizes")
         return super().get_config() | {name: getattr(self, name) for name in own}
 
 

@@ -52,6 +52,7 @@ class WordEmbedding(PaperLayer):
         self.seed = seed
 
     def build(self, ids_shape=None):
+        self.output_size = self.embedding_size
         role = "small embedding" if self.scaled or self.tied else "embedding"
         draw = initializer(self.initialization, role, self.seed, columns=self.embedding_size)
         self.E = self.matrix("E", (self.vocabulary_size, self.embedding_size), draw)

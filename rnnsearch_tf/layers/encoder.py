@@ -8,6 +8,7 @@ Both directions share one word embedding, start from zero, and run in one loop.
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.layers.attention import real_positions
 from rnnsearch_tf.layers.base import HiddenLayer, padded, tensor
 from rnnsearch_tf.layers.gated_unit import gated_unit, gated_unit_gradient
 from rnnsearch_tf.layers.initializers import Seeds, initializer
@@ -29,14 +30,15 @@ class BiGRUEncoder(HiddenLayer):
     Call arguments:
         embeddings: float [B, J, m]: source words.
         mask: bool [B, J], True at real positions. A padded position keeps the state as it
-            was, so padding changes nothing.
+            was, so padding changes nothing. None: the mask of ``mask_zero``, which Keras hands on, or all are real.
 
     Returns:
         annotations float [B, J, 2n], forward half first. ←h_1 is ``annotations[:, 0, n:]``.
     """
 
-    def build(self, embeddings_shape, mask_shape=None):
+    def build(self, embeddings_shape):
         m, n = embeddings_shape[-1], self.hidden_size
+        self.output_size = 2 * n
         seeds = Seeds(self.seed)
         other = initializer(self.initialization, "other", seeds.next(), columns=n, terms=2)  # W e + U h
         self.W = self.matrix("W", (len(DIRECTIONS), m, 3 * n), other)  # [W | W_z | W_r] of each direction
@@ -47,7 +49,8 @@ class BiGRUEncoder(HiddenLayer):
         width = {"none": 0, "groundhog": n, "all": 3 * n}[self.biases]
         self.b = self.matrix("b", (len(DIRECTIONS), 1, width), initializer(self.initialization, "bias", seeds.next())) if width else None
 
-    def call(self, embeddings, mask):
+    def call(self, embeddings, mask=None):
+        mask = real_positions(embeddings, mask)
         rows = tf.transpose(embeddings, [1, 0, 2])  # time first: [J, B, m]
         b = padded(self.b, 3 * self.hidden_size)  # [2, 1, 3n]
         biases, inputs = [None, None] if b is None else tf.unstack(tf.squeeze(b, axis=1)), []
@@ -61,6 +64,10 @@ class BiGRUEncoder(HiddenLayer):
         forward, backward = tf.unstack(states, axis=1)
         annotations = tf.concat([forward, tf.reverse(backward, [0])], axis=-1)  # [J, B, 2n]
         return tf.transpose(annotations, [1, 0, 2])
+
+    def compute_mask(self, embeddings, mask=None):
+        """The annotations have the mask of the words."""
+        return mask
 
     def paper_weights(self):
         """This layer's weights by the paper's letters, see ``RNNSearch.paper_weights``."""

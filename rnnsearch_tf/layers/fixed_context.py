@@ -24,7 +24,7 @@ class ContextMemory(NamedTuple):
 class FixedContext(PaperLayer):
     """c_i = →h_{T_x} for every i; stands where an attention would, with alignments of zero."""
 
-    def build(self, state_size, annotation_size):
+    def build(self, state_shape, annotations_shape):
         self.built = True
 
     def memory(self, annotations, mask):

@@ -15,7 +15,8 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.attention import Attention
+from rnnsearch_tf.layers.base import tensor
 from rnnsearch_tf.layers.initializers import initializer
 from rnnsearch_tf.layers.product import batched_product, product
 
@@ -38,7 +39,7 @@ class WindowMemory(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class GaussianWindow(PaperLayer):
+class GaussianWindow(Attention):
     """Attention by position alone: the annotations have no say in where it looks.
 
     Args:
@@ -46,6 +47,8 @@ class GaussianWindow(PaperLayer):
         biases: ``none`` leaves out b.
         initialization: see ``initializers.py``; W has the role ``alignment``.
         seed: int.
+
+    Call arguments and results: as of :class:`Attention`; a window's weights need not sum up to 1.
     """
 
     def __init__(self, windows, biases="groundhog", initialization="paper", seed=0, **keywords):
@@ -55,10 +58,11 @@ class GaussianWindow(PaperLayer):
         self.initialization = initialization
         self.seed = seed
 
-    def build(self, state_size, annotation_size):
+    def build(self, state_shape, annotations_shape):
+        self.output_size = annotations_shape[-1]
         size = 3 * self.windows
         draw = initializer(self.initialization, "alignment", self.seed, columns=self.windows)
-        self.W = self.matrix("W", (state_size, size), draw)
+        self.W = self.matrix("W", (state_shape[-1], size), draw)
         self.b = None
         if self.biases != "none":
             start = np.repeat([-np.log(self.windows), 0.0, 0.0], self.windows)

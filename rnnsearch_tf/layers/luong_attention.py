@@ -8,7 +8,7 @@
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.attention import AttentionMemory, attend, masked_softmax
+from rnnsearch_tf.layers.attention import AttentionMemory, attend, masked_softmax, real_positions
 from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import batched_product, product
@@ -27,7 +27,9 @@ class LuongAttention(PaperLayer):
 
     Call arguments:
         state: float [B, K, n]: s_t of K hypotheses a sentence, or of K target positions.
-        memory: AttentionMemory, from :meth:`memory`.
+        annotations: float [B, J, n]: h_j, shared by the K.
+        annotations_mask: bool [B, J], True at real positions; None: the mask that Keras carries along with the
+            annotations, or all are real.
 
     Returns:
         (attentional state [B, K, n], alignment [B, K, J]). Padded positions have weight 0; a
@@ -42,8 +44,9 @@ class LuongAttention(PaperLayer):
         self.initialization = initialization
         self.seed = seed
 
-    def build(self, input_shape=None):
+    def build(self, state_shape=None, annotations_shape=None):
         n, seeds = self.hidden_size, Seeds(self.seed)
+        self.output_size = n
         draw = lambda role: initializer(self.initialization, role, seeds.next())  # noqa: E731
         self.W_c = self.matrix("W_c", (2 * n, n), draw("other"))
         concat = self.score == "concat"
@@ -63,7 +66,11 @@ class LuongAttention(PaperLayer):
             projected = product(annotations, tensor(self.W_a)[self.hidden_size :], self.product_dtype)  # [B, J, n']
         return AttentionMemory(annotations, projected, mask)
 
-    def call(self, state, memory):
+    def call(self, state, annotations, annotations_mask=None):
+        return self.look(state, self.memory(annotations, real_positions(annotations, annotations_mask)))
+
+    def look(self, state, memory):
+        """(ŝ_t [B, K, n], alignment [B, K, J]) for s_t [B, K, n] and the AttentionMemory of :meth:`memory`."""
         if self.score == "concat":
             query = product(state, tensor(self.W_a)[: self.hidden_size], self.product_dtype)
             context, alignment = attend(query, memory, tensor(self.v_a), self.product_dtype)

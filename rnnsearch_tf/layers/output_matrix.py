@@ -42,7 +42,7 @@ class OutputMatrix(PaperLayer):
         other = initializer(self.initialization, "other", self.seed, rows=features_sizes, terms=len(features_sizes))
         self.W_o = None if self.tied else self.matrix(self.symbol, (sum(features_sizes), self.vocabulary_size), other)
         self.b_softmax = None if self.biases == "none" else self.vector("b_softmax", self.vocabulary_size)
-        self.built = True
+        self.output_size, self.built = self.vocabulary_size, True
 
     def logits(self, features, output_matrix=None):
         """Unnormalized log-probabilities [..., V].

@@ -9,7 +9,7 @@ Look, then update, as in ``decoder.py``:
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.attention import BahdanauAttention
+from rnnsearch_tf.layers.attention import BahdanauAttention, real_positions
 from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.coverage import CoverageAttention
 from rnnsearch_tf.layers.fixed_context import FixedContext
@@ -34,6 +34,8 @@ class PlainDecoder(PaperLayer):
         unit: ``gru`` or ``lstm``.
         layer_normalization, forget_bias: of the unit, see :class:`RecurrentUnit`.
         biases, initialization, seed: as everywhere.
+
+    Call arguments and results: as of :class:`Decoder`; with a fixed context, annotations [B, J, n].
     """
 
     def __init__(
@@ -60,14 +62,15 @@ class PlainDecoder(PaperLayer):
             else FixedContext(dtype=self.dtype_policy, name="attention")
         )
 
-    def build(self, embedding_size, annotation_size):
-        n = self.hidden_size
+    def build(self, embeddings_shape, annotations_shape):
+        embedding_size, annotation_size = embeddings_shape[-1], annotations_shape[-1]
+        n = self.output_size = self.hidden_size
         shown = annotation_size // 2 if self.attention_kind else annotation_size  # ←h_1, or →h_{T_x}
         role = initializer(self.initialization, "other", Seeds(self.seed + 1).next())
         self.W_s = self.matrix("W_s", (shown, n), role)
         self.b_s = self.vector("b_s", n) if self.biases != "none" else None
         self.unit.build(embedding_size, annotation_size)
-        self.attention.build(n, annotation_size)
+        self.attention.build((None, None, n), annotations_shape)
         self.built = True
 
     def first(self, annotations, memory):
@@ -107,8 +110,12 @@ class PlainDecoder(PaperLayer):
         inputs += self.unit.context_term(summed) if self.layer_normalization else summed
         return self.unit.advance(inputs, own) | remembered
 
-    def call(self, inputs, state, memory):
-        """All steps with given words.
+    def call(self, embeddings, annotations, annotations_mask=None):
+        memory = self.attention.memory(annotations, real_positions(annotations, annotations_mask))
+        return self.all_steps(self.inputs(embeddings), self.first(annotations, memory), memory)
+
+    def all_steps(self, inputs, state, memory):
+        """All steps with given words, from a state and a memory of their own dropout.
 
         Args:
             inputs: float [B, I, 3n or 4n], from :meth:`inputs`.

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.layers.attention import real_positions
 from rnnsearch_tf.layers.base import PaperLayer
 from rnnsearch_tf.layers.encoder import DIRECTIONS
 from rnnsearch_tf.layers.initializers import Seeds
@@ -23,7 +24,7 @@ class PlainEncoder(PaperLayer):
 
     Call arguments:
         embeddings: float [B, J, m]: source words.
-        mask: bool [B, J]. A padded position keeps the state as it was.
+        mask: bool [B, J]. A padded position keeps the state as it was. None: as of :class:`BiGRUEncoder`.
 
     Returns:
         annotations float [B, J, 2n], forward half first; [B, J, n] of one direction.
@@ -51,19 +52,24 @@ class PlainEncoder(PaperLayer):
             for direction in DIRECTIONS[: 2 if bidirectional else 1]
         ]
 
-    def build(self, embeddings_shape, mask_shape=None):
+    def build(self, embeddings_shape):
         for unit in self.units:
             unit.build(embeddings_shape[-1])
+        self.output_size = len(self.units) * self.hidden_size
         self.built = True
 
-    def call(self, embeddings, mask):
-        annotations = []
+    def call(self, embeddings, mask=None):
+        annotations, mask = [], real_positions(embeddings, mask)
         for unit in self.units:
             turn = (lambda x: tf.reverse(x, [1])) if unit.name == "backward" else tf.identity
             zero = tf.zeros([tf.shape(embeddings)[0], self.hidden_size], embeddings.dtype)
             states = over_positions(unit, unit.inputs(turn(embeddings)), unit.first(zero), turn(mask))
             annotations.append(turn(states["state"]))
         return tf.concat(annotations, axis=-1)
+
+    def compute_mask(self, embeddings, mask=None):
+        """The annotations have the mask of the words."""
+        return mask
 
     def paper_weights(self):
         """Weights by the paper's letters, behind ``encoder.forward.`` and ``encoder.backward.``."""

@@ -42,7 +42,7 @@ class RectifiedLayers(PaperLayer):
         self.b_1 = self.vector("b_1", self.first_size) if biased else None
         self.W_2 = self.matrix("W_2", (self.first_size, self.second_size), other())
         self.b_2 = self.vector("b_2", self.second_size) if biased else None
-        self.built = True
+        self.output_size, self.built = self.second_size, True
 
     def call(self, words):
         first = tf.nn.relu(product(words, tensor(self.W_1), self.product_dtype, bias=tensor(self.b_1)))

@@ -47,7 +47,7 @@ class RecurrentStack(PaperLayer):
         for k, unit in enumerate(self.units):
             entering = [input_size] if k == 0 or self.skips else []
             unit.build((*entering, *([] if k == 0 else [self.hidden_size])))
-        self.built = True
+        self.output_size, self.built = self.hidden_size, True
 
     def zero_state(self, batch_size):
         """The state before the first word: a tuple of dictionaries of zeros [B, n]."""

@@ -23,7 +23,7 @@ class SummaryMatrices(HiddenLayer):
         self.V_prime = self.matrix("V_prime", (n, n), initializer(self.initialization, "other", seeds.next()))
         self.b_V = self.vector("b_V", n) if biased else None
         self.b_V_prime = self.vector("b_V_prime", n) if biased else None
-        self.built = True
+        self.output_size, self.built = n, True
 
     def context(self, last_state):
         return tf.tanh(product(last_state, tensor(self.V), self.product_dtype, bias=tensor(self.b_V)))

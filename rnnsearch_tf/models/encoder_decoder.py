@@ -53,16 +53,16 @@ class EncoderDecoder(SequenceModel):
     def _add_layers(self, seeds, common):
         config, m, n = self.config, self.config.embedding_size, self.config.hidden_size
         self.encoder = ChoUnit(n, seed=seeds.next(), name="encoder", **common)
-        self.summary = SummaryMatrices(n, seed=seeds.next(), name="summary", **common)
+        self.summary_matrices = SummaryMatrices(n, seed=seeds.next(), name="summary_matrices", **common)
         self.decoder = ChoUnit(n, seed=seeds.next(), name="decoder", **common)
         self.output_layer = DeepOutput(
             self.target_vocabulary_size, config.maxout_size, config.output_rank, dropout=config.readout_dropout,
-            seed=seeds.next(), tied=config.tie_target_embeddings, name="deep_output", **common,
+            seed=seeds.next(), tied=config.tie_target_embeddings, context_sizes=(n, m), name="deep_output", **common,
         )
         self.encoder.build(m)
-        self.summary.build()
+        self.summary_matrices.build((None, n))
         self.decoder.build(m, n)
-        self.output_layer.build(n, m, n, m)
+        self.output_layer.build((None, None, n), (None, None, m), (None, None, n + m))
 
     def features(self, source_ids, target_ids, training=False):
         """What meets G_l, at every target position: float [B, I, rank], or [B, I, l]."""
@@ -88,14 +88,14 @@ class EncoderDecoder(SequenceModel):
         words = self.drop_words(self.source_embedding(source_ids), training=training)  # zero at padding
         zeros = tf.zeros([tf.shape(words)[0], self.config.hidden_size], words.dtype)
         last_state = scan(self.encoder.advance, self.encoder.inputs(words), zeros, mask)[:, -1]
-        context = self.summary.context(last_state)
+        context = self.summary_matrices.context(last_state)
         count = tf.reduce_sum(tf.cast(mask, words.dtype), axis=1, keepdims=True)
         mean = tf.math.divide_no_nan(tf.reduce_sum(words, axis=1), count)  # m_x [B, m]
         output_term = self.output_layer.context_term(tf.concat([context, mean], axis=-1))
-        return self.summary.initial_state(context), Summary(output_term, self.decoder.context_term(context), mask)
+        return self.summary_matrices.initial_state(context), Summary(output_term, self.decoder.context_term(context), mask)
 
     def _layer_weights(self):
-        decoder = self.decoder.paper_weights("decoder.") | self.summary.paper_weights()
+        decoder = self.decoder.paper_weights("decoder.") | self.summary_matrices.paper_weights()
         return self.encoder.paper_weights("encoder.") | decoder | self.output_layer.paper_weights()
 
     def paper_weights(self):

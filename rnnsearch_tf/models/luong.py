@@ -10,7 +10,6 @@ no state depends on an earlier look, and training attends at all positions at on
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.luong_attention import LuongAttention
 from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.models.layered import LayeredModel, last, reverse_words
@@ -41,8 +40,8 @@ class LuongModel(LayeredModel):
             config.hidden_size, config.attention_score, config.alignment_size, config.initialization,
             seed=seeds.next(), dtype=self.dtype_policy, name="attention",
         )
-        self.attention.build()
-        self.drop_readout = Dropout(config.readout_dropout, seed=seeds.next(), dtype=self.variable_dtype)
+        self.attention.build((None, None, config.hidden_size), (None, None, config.hidden_size))
+        self.drop_readout = self._dropout("drop_readout", config.readout_dropout, config.hidden_size, seeds)
 
     def _decoder_input_size(self):
         return self.config.embedding_size + (self.config.hidden_size if self.config.input_feeding else 0)
@@ -55,7 +54,7 @@ class LuongModel(LayeredModel):
             attentional = self._feed(words, state, memory, training)
         else:
             states = self.decoder(words, state["layers"], training=training)
-            attentional, _ = self.attention(self.drop_hidden(self.decoder.output(states), training=training), memory)
+            attentional, _ = self.attention.look(self.drop_hidden(self.decoder.output(states), training=training), memory)
         return self.drop_readout(attentional, training=training)
 
     def _feed(self, words, state, memory, training):
@@ -92,7 +91,7 @@ class LuongModel(LayeredModel):
         if self.config.input_feeding:
             words = tf.concat([words, state["attentional"]], axis=-1)
         layers = self.decoder.advance(words, state["layers"], kept)
-        attentional, alignment = self.attention(self.decoder.output(layers) * look, memory)
+        attentional, alignment = self.attention.look(self.decoder.output(layers) * look, memory)
         return {"layers": layers, "attentional": attentional}, alignment
 
     def _encode(self, source_ids, training=False):

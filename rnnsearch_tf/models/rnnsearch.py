@@ -48,10 +48,11 @@ class RNNSearch(SequenceModel):
             seed=seeds.next(), tied=config.tie_target_embeddings, name="deep_output", **common,
         )
         context_size = 2 * n if self.has_attention else n
-        self.encoder.build((None, None, m))
+        words, states, contexts = ((None, None, size) for size in (m, n, context_size))
+        self.encoder.build(words)
         self.encoder.built = True
-        self.decoder.build(m, context_size)
-        self.output_layer.build(n, m, context_size)
+        self.decoder.build(words, contexts)
+        self.output_layer.build(states, words, contexts)
 
     def _recurrent_layers(self, seeds, common):
         """(encoder, decoder): with gradients written by hand where there are such, else with TensorFlow's."""
@@ -65,7 +66,7 @@ class RNNSearch(SequenceModel):
             encoder = PlainEncoder(n, seed=encoder_seed, name="encoder", **unit, **common)
         if papers_unit and config.attention == "content":
             return encoder, Decoder(n, config.alignment_size, seed=decoder_seed, name="decoder", **common)
-        log.info("this decoder has no gradient written by hand: TensorFlow differentiates it, which takes longer")
+        log.debug("this decoder has no gradient written by hand: TensorFlow differentiates it, which takes longer")
         size = config.windows if config.attention == "gaussian_window" else config.alignment_size
         return encoder, PlainDecoder(n, config.attention, size, seed=decoder_seed, name="decoder", **unit, **common)
 
@@ -80,7 +81,7 @@ class RNNSearch(SequenceModel):
             words = tf.concat([later, tf.zeros_like(first)], axis=1)  # y_i; the last is not needed
         else:
             words = previous
-        states, contexts, _ = self.decoder(self.decoder.inputs(words), state, memory)
+        states, contexts, _ = self.decoder.all_steps(self.decoder.inputs(words), state, memory)
         if self.config.decoder_order != "look_update_generate":
             earlier, _ = tf.split(states, [-1, 1], axis=1)
             states = tf.concat([state["state"][:, tf.newaxis], earlier], axis=1)  # s_{i−1}

@@ -72,16 +72,22 @@ class SequenceModel(TranslationModel):
             self.source_embedding = WordEmbedding(
                 source_vocabulary_size, config.embedding_size, seed=source_seed, name="source_embedding", **embedding
             )
-            self.source_embedding.build()
+            self.source_embedding.build((None, None))
         self.target_embedding = WordEmbedding(
             target_vocabulary_size, config.embedding_size, tied=config.tie_target_embeddings, seed=seeds.next(),
             name="target_embedding", **embedding,
         )
-        self.target_embedding.build()
+        self.target_embedding.build((None, None))
         self._add_layers(seeds, common)
-        self.drop_words = Dropout(config.embedding_dropout, seed=seeds.next(), dtype=self.variable_dtype)
-        self.drop_hidden = Dropout(config.hidden_dropout, seed=seeds.next(), dtype=self.variable_dtype)
+        self.drop_words = self._dropout("drop_words", config.embedding_dropout, config.embedding_size, seeds)
+        self.drop_hidden = self._dropout("drop_hidden", config.hidden_dropout, config.hidden_size, seeds)
         self.built = True
+
+    def _dropout(self, name, share, size, seeds):
+        """A layer that drops a share of values float [B, T, size]."""
+        layer = Dropout(share, seed=seeds.next(), dtype=self.variable_dtype, name=name)
+        layer.build((None, None, size))
+        return layer
 
     def call(self, inputs, training=False):
         features = self.features(inputs["source_ids"], inputs["target_ids"], training)

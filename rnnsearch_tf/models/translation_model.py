@@ -148,6 +148,17 @@ class TranslationModel(keras.Model):
         with _datasets_may_end():
             return super().evaluate(*arguments, **keywords)
 
+    def export(self, filepath, format="tf_saved_model", input_signature=None, **keywords):
+        """Keras's ``export``: ids in, logits out. With text and beam search inside, a model is exported by ``rnnsearch_tf.export``.
+
+        Args:
+            input_signature: as Keras has it; None: ``source_ids`` and ``target_ids``, int32 [B, J] and [B, I].
+        """
+        if input_signature is None:
+            ids = {name: keras.InputSpec(shape=(None, None), dtype="int32", name=name) for name in ("source_ids", "target_ids")}
+            input_signature = [ids]
+        super().export(filepath, format=format, input_signature=input_signature, **keywords)
+
     @property
     def metrics(self):
         return [self.loss_metric, self.perplexity_metric, self.speed_metric, self.norm_metric]

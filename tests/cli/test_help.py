@@ -1,13 +1,16 @@
 """Real processes that need no model: help at once, wrong usage, exit codes, nothing on the wrong stream."""
 
+import logging
 import os
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 
 from rnnsearch_tf.cli.main import VERBS, run
+from rnnsearch_tf.errors import UserError
 
 HEAVY = ("tensorflow", "keras", "numpy", "sacrebleu", "matplotlib")
 
@@ -65,6 +68,11 @@ def test_help_in_a_plain_c_locale_is_still_utf8():
         (["plot_attention"], ["unknown verb", "did you mean plot-attention?"]),
         (["--modle", "x"], ["unknown option '--modle'"]),
         (["zzzzzz"], ["unknown verb", "expected one of "]),
+        (["--quit"], ["unknown option '--quit'", "did you mean --quiet?"]),
+        (["--quiet"], ["expected a verb beside --quiet"]),
+        (["--verbose", "tranlate"], ["unknown verb 'tranlate'"]),
+        (["translate", "--model", "x", "--verbos"], ["unknown option --verbos", "did you mean --verbose?"]),
+        (["--quiet", "translate", "--model", "x", "--verbose"], ["--quiet or --verbose, got both"]),
         (["translate", "--modl", "x"], ["unknown option --modl", "did you mean --model?"]),
         (["translate", "--model", "x", "--beamsize=3"], ["unknown option --beamsize", "did you mean --beam-size?"]),
         (["translate", "--model", "x", "--beam", "3"], ["unknown option --beam", "--beam-size"]),
@@ -95,6 +103,42 @@ def test_wrong_usage_is_one_line_and_exit_2(capsys, words, parts):
     assert captured.err.startswith("rnnsearch: error: ") and captured.err.count("\n") == 1
     for part in parts:
         assert part in captured.err
+
+
+@pytest.fixture
+def talkative(monkeypatch):
+    """A verb that shows progress, logs at every level, writes a result and fails."""
+
+    def work(arguments):
+        print("progress", file=sys.stderr)
+        for level in ("debug", "info", "warning"):
+            getattr(logging.getLogger("rnnsearch_tf"), level)(level)
+        print("result")
+        raise UserError("it failed")
+
+    module = types.SimpleNamespace(__doc__="Talks.", arguments=lambda parser: None, run=work)
+    monkeypatch.setitem(VERBS, "talk", "talks")
+    monkeypatch.setitem(sys.modules, "rnnsearch_tf.cli.talk", module)
+    return module
+
+
+@pytest.mark.parametrize("words, shown", [
+    (["talk"], ["progress", "warning"]),
+    (["talk", "--quiet"], []),
+    (["--quiet", "talk"], []),
+    (["talk", "--verbose"], ["progress", "debug", "info", "warning"]),
+])
+def test_how_much_a_verb_says(talkative, capsys, words, shown):
+    assert run(words) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "result\n"
+    assert [line.removeprefix("rnnsearch: ") for line in captured.err.splitlines()] == [*shown, "error: it failed"]
+
+
+def test_a_verb_may_say_more_by_itself(talkative, capsys):
+    talkative.LOG_LEVEL = logging.INFO
+    assert run(["talk"]) == 1 and "info" in capsys.readouterr().err
+    assert run(["talk", "--quiet"]) == 1 and "info" not in capsys.readouterr().err
 
 
 def test_a_real_process_exits_2_too():

@@ -65,7 +65,7 @@ def test_encoder(biases):
 
 def attention_layer(biases="all"):
     layer = BahdanauAttention(ALIGNMENT, biases=biases, dtype="float64")
-    layer.build(N, 2 * N)
+    layer.build((None, None, N), (None, None, 2 * N))
     return randomize(layer)
 
 
@@ -74,7 +74,7 @@ def test_attention(biases):
     layer = attention_layer(biases)
     assert ("b_a" in layer.paper_weights()) == (biases == "all")
     annotations, states = normal(3, 4, 2 * N), normal(3, 2, N, seed=1)  # K = 2 hypotheses a sentence
-    context, alignment = layer(tf.constant(states), layer.memory(tf.constant(annotations), mask_of(LENGTHS)))
+    context, alignment = layer(tf.constant(states), tf.constant(annotations), mask_of(LENGTHS))
     for row, length in enumerate(LENGTHS):
         own = annotations[row, :length]
         for k in range(2):
@@ -89,7 +89,7 @@ def test_attention_at_large_energies():
     layer = attention_layer()
     layer.v_a.assign(1000.0 * np.sign(layer.v_a.numpy()))
     annotations, states = normal(1, 4, 2 * N), normal(1, 1, N, seed=1)
-    _, alignment = layer(tf.constant(states), layer.memory(tf.constant(annotations), mask_of([4])))
+    _, alignment = layer(tf.constant(states), tf.constant(annotations))
     expected = rnnsearch.align(layer.paper_weights(), states[0, 0], annotations[0])
     np.testing.assert_allclose(alignment[0, 0], expected, **NEAR)
 
@@ -98,14 +98,13 @@ def test_attention_at_large_energies():
 def test_decoder_recurrence(biases):
     """s_0, then s_i, c_i, alpha_i for given words, all positions at once."""
     layer = Decoder(N, ALIGNMENT, biases=biases, dtype="float64")
-    layer.build(M, 2 * N)
+    layer.build((None, None, M), (None, None, 2 * N))
     randomize(layer)
     weights = layer.paper_weights()
     assert ("b_s" in weights) == (biases != "none") and ("b_r" in weights) == (biases == "all")
     annotations, words = normal(3, 4, 2 * N), normal(3, 5, M, seed=1)
-    memory = layer.attention.memory(tf.constant(annotations), mask_of(LENGTHS))
     initial = layer.initial_state(tf.constant(annotations))
-    states, contexts, alignments = layer(layer.inputs(tf.constant(words)), {"state": initial}, memory)
+    states, contexts, alignments = layer(tf.constant(words), tf.constant(annotations), mask_of(LENGTHS))
     for row, length in enumerate(LENGTHS):
         own = annotations[row, :length]
         state = rnnsearch.initial_state(weights, own)
@@ -127,7 +126,7 @@ def test_maxout_takes_adjacent_pairs():
 @pytest.mark.parametrize("rank", (None, 2))
 def test_deep_output(biases, rank):
     layer = DeepOutput(V, L, output_rank=rank, biases=biases, dtype="float64")
-    layer.build(N, M, 2 * N)
+    layer.build((None, N), (None, M), (None, 2 * N))
     randomize(layer)
     state, word, context = normal(3, 2, N), normal(3, 2, M, seed=1), normal(3, 2, 2 * N, seed=2)
     logits = layer(*map(tf.constant, (state, word, context)))

@@ -56,7 +56,7 @@ def test_plain_layers_are_those_with_gradients_by_hand():
     m, n = model.config.embedding_size, model.config.hidden_size
     encoder, decoder = PlainEncoder(n, biases="all", dtype="float64"), PlainDecoder(n, "content", 5, biases="all", dtype="float64")
     encoder.build((None, None, m))
-    decoder.build(m, 2 * n)
+    decoder.build((None, None, m), (None, None, 2 * n))
     for direction, unit in enumerate(encoder.units):
         for letter in ("W", "U", "U_gates"):
             getattr(unit, letter).assign(getattr(model.encoder, letter)[direction])
@@ -74,7 +74,7 @@ def test_plain_layers_are_those_with_gradients_by_hand():
         annotations = encoder(words, source != 0)
         memory = decoder.attention.memory(annotations, source != 0)
         state = decoder.first(annotations, memory)
-        found.append((annotations, *decoder(decoder.inputs(model.target_embedding(target)), state, memory)))
+        found.append((annotations, *decoder.all_steps(decoder.inputs(model.target_embedding(target)), state, memory)))
     for one, other in zip(*found):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
 

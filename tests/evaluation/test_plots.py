@@ -31,6 +31,12 @@ def test_the_file_is_a_png(tmp_path):
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_notebook_is_given_a_picture():
+    formatters = pytest.importorskip("IPython.core.formatters")
+    data, _ = formatters.DisplayFormatter().format(plots.alignment_figure(ALIGNMENT, SOURCE, TARGET))
+    assert data["image/png"].startswith(b"\x89PNG")
+
+
 def test_sizes_that_do_not_fit():
     with pytest.raises(UserError, match=r"4 target by 4 source tokens, got \(4, 5\)"):
         plots.alignment_figure(ALIGNMENT, SOURCE[1:], TARGET)

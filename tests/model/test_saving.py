@@ -117,7 +117,7 @@ LAYERS = {
                         biases="all",
                         initialization="variance_preserving", seed=4),
     layers.DeepOutput: dict(vocabulary_size=9, maxout_size=3, output_rank=2, biases="none", initialization="variance_preserving",
-                            dropout=0.25, seed=4, tied=True),
+                            dropout=0.25, seed=4, tied=True, context_sizes=(4, 3)),
 }
 
 
