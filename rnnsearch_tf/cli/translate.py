@@ -28,9 +28,11 @@ Alignments:
 
 import json
 
-from rnnsearch_tf.cli.lines import Output, read_batches
+from rnnsearch_tf.cli.lines import Output
 from rnnsearch_tf.cli.quiet import import_tensorflow
-from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_translator, option_value, search_changes
+from rnnsearch_tf.cli.shared import (
+    add_files, add_model, add_output, add_search, input_batches, load_translator, option_value, search_changes,
+)
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.run_folder import exported_version
 
@@ -44,7 +46,7 @@ def arguments(parser):
     )
     parser.add_argument("--alignment", choices=("hard", "soft"), help="give alignments too")
     add_output(parser)
-    parser.add_argument("files", nargs="*", metavar="FILE", help="text to translate, plain or .gz; none or -: standard input")
+    add_files(parser)
 
 
 def run(arguments):
@@ -68,12 +70,11 @@ def run(arguments):
     translator.translate([], **changes)  # so that a bad lexicon is an error before input is awaited
     number = 0
     with Output(arguments.output) as output:
-        for name in arguments.files or ["-"]:
-            for texts in read_batches(name, config.batch_size):
-                for translation in translator.translate(texts, **changes):
-                    output.write(formatted(translation, number, form, arguments.alignment, config.nbest), flush=False)
-                    number += 1
-                output.flush()
+        for texts in input_batches(arguments.files, config.batch_size):
+            for translation in translator.translate(texts, **changes):
+                output.write(formatted(translation, number, form, arguments.alignment, config.nbest), flush=False)
+                number += 1
+            output.flush()
 
 
 def _load_exported(folder, form, alignment, nbest):
