@@ -73,10 +73,13 @@ class Text(tf.Module):
 
         Words stay as they were cut; subword pieces are those of the detokenized line.
         """
-        tokens = unescape(tf.strings.split(tf.convert_to_tensor(texts, tf.string)))
         if self.config.tokenization == "sentencepiece":
-            return self.tokenize(detokenize(tokens, self.config.language))
-        joined = tf.strings.reduce_join(tokens, axis=1, separator=" ")
+            return self.tokenize(detokenize(_unescaped(texts), self.config.language))
+        return self.words(texts)
+
+    def words(self, texts):
+        """The Moses tokens of such lines as they were cut, normalized as text is; RaggedTensor string [B, None]."""
+        joined = tf.strings.reduce_join(_unescaped(texts), axis=1, separator=" ")
         return _tokenize(joined, dataclasses.replace(self.config, tokenization="space"), None)
 
     def same_as(self, other) -> bool:
@@ -190,6 +193,10 @@ def _tokenize(texts, config, pieces):
         return lowercase(tokens) if config.lowercase else tokens
     texts = _prepare(texts, config)
     return pieces.tokenize(texts) if pieces else tf.strings.split(texts)
+
+
+def _unescaped(texts):
+    return unescape(tf.strings.split(tf.convert_to_tensor(texts, tf.string)))
 
 
 def _prepare(texts, config):
