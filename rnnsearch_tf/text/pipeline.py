@@ -10,6 +10,7 @@ from rnnsearch_tf.config import END_ID, PAD_ID, TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.detokenize import detokenize, unescape
+from rnnsearch_tf.text.languages import warn_once
 from rnnsearch_tf.text.lines import read_lines
 from rnnsearch_tf.text.normalize import clean, lowercase, normalize
 from rnnsearch_tf.text.sampling import SubwordSampler
@@ -44,6 +45,8 @@ class Text(tf.Module):
         self.config = config
         self.vocabulary = vocabulary
         self._subwords = None
+        if config.tokenization == "moses":
+            warn_once(config.language)
         if config.tokenization == "sentencepiece":
             self._subwords = subwords.Subwords(subword_model)
             _check_pieces(self._subwords.pieces, vocabulary.tokens)
