@@ -14,7 +14,7 @@ import logging
 from rnnsearch_tf.cli.lines import Output, read_pairs
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import add_output, whole_number
-from rnnsearch_tf.run_folder import check_run
+from rnnsearch_tf.run_folder import check_run, verify
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -47,6 +47,7 @@ def run(arguments):
     )
     longest = None if arguments.maximum_length is None else whole_number(arguments.maximum_length, "--maximum-length", minimum=1)
     run = check_run(arguments.model)
+    verify(run)
     import_tensorflow()
     from rnnsearch_tf.config import load_config
     from rnnsearch_tf.smt.word_translations import translation_probabilities

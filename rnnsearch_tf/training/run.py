@@ -17,6 +17,7 @@ from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.files import Pairs
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import TranslationLoss, build_model
+from rnnsearch_tf.run_folder import record, recorded, text_files, verify
 from rnnsearch_tf.text.pipeline import build_text, load_text
 from rnnsearch_tf.threads import parts
 from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, progress
@@ -158,6 +159,7 @@ def _prepare(run, config, resume):
     try:
         run.mkdir(parents=True, exist_ok=True)
         save_config(config, written)
+        record(run, ["config.yaml"])
     except OSError as error:
         raise UsageError(f"{run}: expected a folder that can be written to, got: {error.strerror}") from None
 
@@ -177,6 +179,7 @@ def _check_unchanged(before, config, written):
 def _texts(run, config, pairs):
     """(source Text, target Text): those of RUN, or built from the training text and saved there."""
     texts = []
+    verify(run, recorded(run, text_files(run)))
     for side in ("source", "target"):
         settings = getattr(config, side)
         if (run / f"vocabulary.{side}.txt").exists():
@@ -186,4 +189,5 @@ def _texts(run, config, pairs):
         text = build_text(settings, pairs.texts(side))
         text.save(run, side)
         texts.append(text)
+    record(run, text_files(run))
     return tuple(texts)
