@@ -20,6 +20,7 @@ import logging
 import os
 import pathlib
 import re
+import shlex
 
 from rnnsearch_tf.errors import UserError
 
@@ -50,11 +51,18 @@ def check_run(path) -> pathlib.Path:
         raise UserError(f"{run}: expected a RUN folder, got an exported SavedModel; of the verbs only `rnnsearch translate` takes one")
     missing = [name for name in NEEDED if not (run / name).exists()]
     if missing:
+        reason = "training has not evaluated the model yet" if missing == ["best"] else "check the path"
+        if (run / "checkpoints" / "state.json").exists():
+            reason += f"; go on with: {resuming(run)}"
         raise UserError(
-            f"{run}: expected a RUN folder that `rnnsearch train` wrote, got one without {', '.join(missing)}"
-            + ("; training has not evaluated the model yet" if missing == ["best"] else "; check the path")
+            f"{run}: expected a RUN folder that `rnnsearch train` wrote, got one without {', '.join(missing)}; {reason}"
         )
     return run
+
+
+def resuming(run) -> str:
+    """The command that goes on with a training."""
+    return f"rnnsearch train --output {shlex.quote(str(run))} --resume"
 
 
 def text_files(run) -> list:
