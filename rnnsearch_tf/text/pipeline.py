@@ -178,6 +178,16 @@ def load_text(folder, side, config: TextConfig) -> Text:
     return Text(config, Vocabulary.load(vocabulary), subword_model)
 
 
+def shortfall(text, side, config: TextConfig) -> str | None:
+    """A sentence about a built vocabulary that has fewer entries than were asked for; None where it has them all."""
+    if config.vocabulary is not None or text.vocabulary.size >= config.vocabulary_size:
+        return None
+    return (
+        f"{side} vocabulary: {text.vocabulary.size:,} of the {config.vocabulary_size:,} entries that {side}.vocabulary_size asks for: "
+        "the text has no more" + ("; subwords this rare are hard to learn, set it lower" if config.tokenization == "sentencepiece" else "")
+    )
+
+
 def distinct(texts):
     """Of several Texts (the different ones, for each which of them it is)."""
     different, places = [], []

@@ -19,7 +19,7 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import TranslationLoss, build_model
 from rnnsearch_tf.models.build import BEST_WEIGHTS
 from rnnsearch_tf.run_folder import record, recorded, resuming, text_files, verify
-from rnnsearch_tf.text.pipeline import build_text, load_text
+from rnnsearch_tf.text.pipeline import build_text, load_text, shortfall
 from rnnsearch_tf.threads import parts
 from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, progress, updates_done
 from rnnsearch_tf.training.development import Development
@@ -114,9 +114,9 @@ def compile_model(model, config):
     )
 
 
-def report_pairs(report):
+def report_pairs(report, part="training"):
     if report.skipped:
-        print(f"training text: {report.skipped:,} bad lines left out; the first: {report.examples[0]}", file=sys.stderr)
+        print(f"{part} text: {report.skipped:,} bad lines left out; the first: {report.examples[0]}", file=sys.stderr)
 
 
 def report_parameters(model):
@@ -145,6 +145,8 @@ def _callbacks(run, config, state, texts):
     clock, log = Clock(state), MetricsLog(run / "metrics.jsonl", state)
     pairs = Pairs.from_config(config, "development")
     limit = config.training.evaluate_sentences
+    if pairs is not None:
+        report_pairs(pairs.check(), "development")
     sentences = pairs and tuple(zip(*itertools.islice(pairs, limit)))  # (sources, references)
     evaluation = Development(run, state, clock, config, texts, sentences, log)
     saving = SaveState(run / "checkpoints", state, config.training.checkpoint_every_minutes)
@@ -209,6 +211,8 @@ def _texts(run, config, pairs):
             continue
         print(f"building the {side} vocabulary", file=sys.stderr)
         text = build_text(settings, pairs.texts(side))
+        if message := shortfall(text, side, settings):
+            print(message, file=sys.stderr)
         text.save(run, side)
         texts.append(text)
     record(run, text_files(run))
