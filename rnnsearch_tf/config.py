@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import pathlib
+import re
 import types
 import typing
 
@@ -220,6 +221,14 @@ def _check_list(value, kind, field, where):
     return tuple(_check(entry, kind, field, where) for entry in value)
 
 
+def _check_code(value, pattern, where):
+    """A language code."""
+    value = "no" if value is False else value  # Norwegian, which YAML takes for false
+    if not isinstance(value, str) or not re.fullmatch(pattern, value):
+        raise UsageError(f"{where}: expected a language code such as es, tdt or pt-BR, got {value!r}")
+    return value
+
+
 def _check(value, hint, field, where):
     """The value, of its declared type and within its limits, or an error."""
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
@@ -235,10 +244,12 @@ def _check(value, hint, field, where):
             pass
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
+    meta = field.metadata
+    if meta["pattern"]:
+        return _check_code(value, meta["pattern"], where)
     names = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
     if type(value) is not kind:
         raise UsageError(f"{where}: expected {names[kind]}, got {value!r}")
-    meta = field.metadata
     if meta["choices"] and value not in meta["choices"]:
         close = difflib.get_close_matches(str(value), meta["choices"], n=1)
         hint_text = f"; did you mean {close[0]}?" if close else ""

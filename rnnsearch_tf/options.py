@@ -19,9 +19,12 @@ SPECIAL_TOKENS = ("<pad>", "</s>", "<unk>")
 """The first three lines of every vocabulary file."""
 
 
-def option(default, meaning, *, unit=None, choices=None, minimum=None, maximum=None, above=None):
+LANGUAGE_CODE = r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*"
+
+
+def option(default, meaning, *, unit=None, choices=None, minimum=None, maximum=None, above=None, pattern=None):
     """One option: a dataclass field that carries its documentation and its limits."""
-    limits = dict(meaning=meaning, unit=unit, choices=choices, minimum=minimum, maximum=maximum, above=above)
+    limits = dict(meaning=meaning, unit=unit, choices=choices, minimum=minimum, maximum=maximum, above=above, pattern=pattern)
     return dataclasses.field(default=default, metadata=limits)
 
 
@@ -29,7 +32,10 @@ def option(default, meaning, *, unit=None, choices=None, minimum=None, maximum=N
 class TextConfig:
     """How the text of one side becomes tokens, and tokens become ids."""
 
-    language: str = option("en", "language of this side; decides tokenization rules", choices=("en", "fr", "de"))
+    language: str = option(
+        "en", "code of this side's language, such as es or pt-BR; decides the Moses rules: a language that Moses has none of gets those "
+        "common to all, and English abbreviations; sentencepiece and space need none", pattern=LANGUAGE_CODE,
+    )
     tokenization: str = option(
         "moses",
         "moses: Moses rules, no escaping, no aggressive hyphens; space: the text is tokenized already, "

@@ -14,7 +14,7 @@ from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, Config, check_value,
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import load_model
 from rnnsearch_tf.models.ensemble import Ensemble
-from rnnsearch_tf.run_folder import check_run
+from rnnsearch_tf.run_folder import check_run, verify
 from rnnsearch_tf.search.graphs import force_graph, sample_graph, search_graph
 from rnnsearch_tf.search.parts import in_parts
 from rnnsearch_tf.search.retry import search_until_finished
@@ -362,6 +362,7 @@ class Translator:
 def _load_run(run, precision):
     """(model, source Text, target Text, Config) of a RUN folder."""
     run = check_run(run)
+    verify(run)
     config = load_config(run / "config.yaml", overrides=[f"training.precision={precision}"] if precision else ())
     texts = [load_text(run, side, getattr(config, side)) for side in ("source", "target")]
     return load_model(run, config, *(text.vocabulary.size for text in texts)), *texts, config

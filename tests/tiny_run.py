@@ -22,6 +22,7 @@ def write_run(folder, settings=(), seed=5, unknown_words=3.5):
     from rnnsearch_tf.data.phrasebook import phrasebook
     from rnnsearch_tf.models import build_model
     from rnnsearch_tf.models.build import BEST_WEIGHTS
+    from rnnsearch_tf.run_folder import record
     from rnnsearch_tf.text.pipeline import build_text
 
     (folder / "best").mkdir(parents=True)
@@ -41,4 +42,5 @@ def write_run(folder, settings=(), seed=5, unknown_words=3.5):
         output.W_o.assign(0.3 * output.W_o)
         output.b_softmax.assign([unknown_words * (word == UNKNOWN_ID) for word in range(sizes[1])])
     model.save_weights(folder / BEST_WEIGHTS)
+    record(folder)
     return folder

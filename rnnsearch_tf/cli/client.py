@@ -12,7 +12,7 @@ import os
 
 from rnnsearch_tf.cli.lines import Output, read_batches
 from rnnsearch_tf.cli.quiet import import_tensorflow
-from rnnsearch_tf.cli.shared import add_output, whole_number
+from rnnsearch_tf.cli.shared import add_files, add_output, whole_number
 from rnnsearch_tf.errors import UsageError
 
 
@@ -29,7 +29,7 @@ def arguments(parser):
     parser.add_argument("--tls-certificate", metavar="F", help="the client's own certificate, PEM, where the server asks for one")
     parser.add_argument("--tls-key", metavar="F", help="the key of --tls-certificate, PEM")
     add_output(parser)
-    parser.add_argument("files", nargs="*", metavar="FILE", help="text to translate, plain or .gz; none or -: standard input")
+    add_files(parser)
 
 
 def run(arguments):

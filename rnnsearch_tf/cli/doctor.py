@@ -1,6 +1,6 @@
 """Look at the data of a configuration and say what is wrong with it, before an hour is lost.
 
-One finding a line: `error` (training would stop at it), `warning` or `note`, the
+One finding a line: `error` (training would stop at it, or be of no use), `warning` or `note`, the
 part of the data, and what was found. Exit code 1 if there is an error. Nothing
 is written.
 """

@@ -7,22 +7,24 @@ sentence has no picture and an empty line. Needs the extra `plots`.
 
 import pathlib
 
-from rnnsearch_tf.cli.lines import Output, read_batches, read_lines
-from rnnsearch_tf.cli.shared import add_model, add_search, load_translator, search_changes
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.cli.lines import Output, read_pairs
+from rnnsearch_tf.cli.shared import add_files, add_model, add_search, input_batches, load_translator, search_changes
+from rnnsearch_tf.errors import UsageError, UserError
 
 
 def arguments(parser):
     add_model(parser)
-    parser.add_argument("--source", metavar="F", default="-", help="source sentences, plain or .gz (default: standard input)")
+    parser.add_argument("--source", metavar="F", help="the same as FILE")
     parser.add_argument("--target", metavar="F", help="draw the alignment with these sentences, not with the translations")
     parser.add_argument("--output", metavar="DIR", default="attention", help="folder of the pictures (default: %(default)s)")
     add_search(parser)
+    add_files(parser, "source sentences")
 
 
 def run(arguments):
     from rnnsearch_tf.evaluation.plots import require_plots
 
+    files = _files(arguments)
     changes = search_changes(arguments)
     require_plots()
     folder = pathlib.Path(arguments.output)
@@ -34,18 +36,30 @@ def run(arguments):
     translator.require_attention("plot-attention")
     number = 0
     with Output() as output:
-        for source_tokens, target_tokens, alignment in _sentences(arguments, translator, changes):
+        for source_tokens, target_tokens, alignment in _sentences(files, arguments.target, translator, changes):
             number += 1
             output.write([_draw(folder / f"attention-{number:04d}.png", source_tokens, target_tokens, alignment)])
 
 
-def _sentences(arguments, translator, changes):
+def _files(arguments) -> list:
+    """The files of source sentences; one of them where target sentences are given."""
+    if arguments.source and arguments.files:
+        raise UsageError("expected source sentences in FILE or in --source, got both")
+    files = [arguments.source] if arguments.source else arguments.files
+    if arguments.target and len(files) > 1:
+        raise UsageError(f"--target: expected one FILE of source sentences beside it, got {len(files)}")
+    return files
+
+
+def _sentences(files, target, translator, changes):
     """Yield (source tokens, target tokens, alignment) of each sentence, in order."""
-    if arguments.target:
-        for forced in translator.force(read_lines(arguments.source), read_lines(arguments.target)):
-            yield forced.source_tokens, forced.target_tokens, forced.alignment
+    batch_size = translator.search_config(**changes).batch_size
+    if target:
+        for sources, targets in read_pairs(files[0] if files else "-", target, batch_size):
+            for forced in translator.force(sources, targets):
+                yield forced.source_tokens, forced.target_tokens, forced.alignment
         return
-    for texts in read_batches(arguments.source, translator.search_config(**changes).batch_size):
+    for texts in input_batches(files, batch_size):
         for translation in translator.translate(texts, **changes):
             yield translation.source_tokens, translation.tokens, translation.alignment
 

@@ -1,4 +1,4 @@
-"""Draw translations at random from the model, and count the duplicates.
+"""Draw translations at random from the model, and count the duplicates: of standard input, the named files, or --sentence.
 
 For each source sentence the distinct samples, most probable first, one a line:
 sentence number from 0, log-probability, count, text, separated by tabs. The
@@ -9,9 +9,12 @@ symbol included, higher is better, not length-normalized. Table 3 of Cho et al. 
 
 import collections
 
-from rnnsearch_tf.cli.lines import Output, read_lines
-from rnnsearch_tf.cli.shared import add_model, add_output, load_translator, whole_number
+from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.cli.shared import add_files, add_model, add_output, input_batches, load_translator, whole_number
 from rnnsearch_tf.errors import UsageError
+
+LINES = 64
+"""Sentences read at once."""
 
 
 def arguments(parser):
@@ -22,9 +25,10 @@ def arguments(parser):
     )
     parser.add_argument("--top", metavar="N", help="only the N most probable of the distinct samples (default: all)")
     parser.add_argument("--seed", metavar="N", default="1", help="the same seed gives the same samples (default: %(default)s)")
-    parser.add_argument("--source", metavar="F", help="file of source sentences, plain or .gz")
+    parser.add_argument("--sentence", metavar="TEXT", action="append", help="a source sentence, in place of files; may be repeated")
+    parser.add_argument("--source", metavar="F", help="the same as FILE")
     add_output(parser)
-    parser.add_argument("sentences", nargs="*", metavar="SENTENCE", help="source sentences; none: --source or standard input")
+    add_files(parser, "source sentences")
 
 
 def run(arguments):
@@ -32,13 +36,26 @@ def run(arguments):
     seed = whole_number(arguments.seed, "--seed")
     top = None if arguments.top is None else whole_number(arguments.top, "--top", minimum=1)
     temperature = _temperature(arguments.temperature)
-    if arguments.source and arguments.sentences:
-        raise UsageError("expected sentences either as words of the command or in --source, got both")
+    batches = _batches(arguments)
     translator = load_translator(arguments)
-    texts = arguments.sentences or read_lines(arguments.source)
+    index = 0
     with Output(arguments.output) as output:
-        for index, samples in enumerate(translator.sample(texts, number, temperature=temperature, seed=seed)):
-            output.write(f"{index}\t{value:.6f}\t{count}\t{text}" for text, value, count in distinct(samples)[:top])
+        for texts in batches:
+            for samples in translator.sample(texts, number, temperature=temperature, seed=seed):
+                output.write(f"{index}\t{value:.6f}\t{count}\t{text}" for text, value, count in distinct(samples)[:top])
+                index += 1
+
+
+def _batches(arguments):
+    """Lists of source sentences, from the one place that was named."""
+    places = {"FILE": arguments.files, "--source": arguments.source, "--sentence": arguments.sentence}
+    named = [name for name, value in places.items() if value]
+    if len(named) > 1:
+        raise UsageError(f"expected one of {', '.join(places)}, got both {' and '.join(named)}")
+    if arguments.sentence:
+        return [arguments.sentence]
+    files = [arguments.source] if arguments.source else arguments.files
+    return input_batches(files, LINES, "check the path, or give a sentence with --sentence TEXT")
 
 
 def distinct(samples) -> list:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 
 import yaml
 
+from rnnsearch_tf.cli.lines import read_batches
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.config import SearchConfig, check_value, load_config
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.run_folder import check_run
 
 MEANINGS = {field.name: field.metadata["meaning"] for field in dataclasses.fields(SearchConfig)}
@@ -38,6 +40,23 @@ def add_model(parser):
 
 def add_output(parser):
     parser.add_argument("--output", metavar="F", help="write the results to this file (.gz: compressed), not to standard output")
+
+
+def add_files(parser, purpose="text to translate", **more):
+    """Where a text verb reads: the named files, one after the other, or standard input."""
+    parser.add_argument("files", nargs="*", metavar="FILE", help=f"{purpose}, plain or .gz; none or -: standard input", **more)
+
+
+def input_batches(names, size, hint="check the path"):
+    """Yield lists of 1 to `size` lines of the files that `add_files` took.
+
+    Raises:
+        UserError: at once, before anything is read: a file is not there; the message ends with the hint.
+    """
+    for name in names:
+        if name != "-" and not os.path.exists(name):
+            raise UserError(f"{name}: expected a readable text file, got none of that name; {hint}")
+    return (lines for name in names or ["-"] for lines in read_batches(name, size))
 
 
 def add_pairs_at_once(parser):

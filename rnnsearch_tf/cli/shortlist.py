@@ -3,17 +3,26 @@
 One line a word pair, `source-word target-word probability`, by source word, likeliest first;
 words are those of the model's vocabularies, and the lines of </s> hold for any sentence. What
 `translate --shortlist` and `evaluate --shortlist` read; the latter says what it costs in BLEU.
+
+Pairs longer than the model was trained on are left out. Memory grows with the product of the two
+lengths, summed over all pairs; what would take more than some 4 GB is not learned from.
 """
 
 import itertools
+import logging
 
 from rnnsearch_tf.cli.lines import Output, read_pairs
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import add_output, whole_number
-from rnnsearch_tf.run_folder import check_run
+from rnnsearch_tf.run_folder import check_run, verify
+
+log = logging.getLogger("rnnsearch_tf")
 
 LEAST = 1e-4
 """Word pairs less probable are left out."""
+
+MOST_CELLS = 40_000_000
+"""Source words times target words, summed over the pairs learned from: some 100 bytes of memory each."""
 
 
 def arguments(parser):
@@ -22,6 +31,9 @@ def arguments(parser):
     parser.add_argument(
         "--pairs", metavar="N", default="50000",
         help="sentence pairs to learn from, the first of the files; 50,000 of 25 words take some 3 GB of memory (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--maximum-length", metavar="N", help="pairs with more tokens on a side are left out (default: the limits of the model's training)"
     )
     parser.add_argument("--iterations", metavar="N", default="5", help="of expectation maximization (default: %(default)s)")
     add_output(parser)
@@ -33,7 +45,9 @@ def run(arguments):
     translations, pairs, iterations = (
         whole_number(getattr(arguments, name), f"--{name}", minimum=1) for name in ("translations", "pairs", "iterations")
     )
+    longest = None if arguments.maximum_length is None else whole_number(arguments.maximum_length, "--maximum-length", minimum=1)
     run = check_run(arguments.model)
+    verify(run)
     import_tensorflow()
     from rnnsearch_tf.config import load_config
     from rnnsearch_tf.smt.word_translations import translation_probabilities
@@ -41,7 +55,8 @@ def run(arguments):
 
     config = load_config(run / "config.yaml")
     texts = [load_text(run, side, getattr(config, side)) for side in ("source", "target")]
-    text = _ids(itertools.islice(_pairs(arguments), pairs), texts)
+    limits = (longest or config.data.maximum_source_length, longest or config.data.maximum_target_length)
+    text = _bounded(_ids(itertools.islice(_pairs(arguments), pairs), texts), limits)
     found = zip(*translation_probabilities(text, texts[1].vocabulary.size, iterations))
     with Output(arguments.output) as output:
         output.write(_lines(found, *(text.vocabulary.tokens for text in texts), translations))
@@ -57,6 +72,26 @@ def _ids(pairs, texts):
     while batch := list(itertools.islice(pairs, 1024)):
         sources, targets = (text.encode(list(lines)).to_list() for text, lines in zip(texts, zip(*batch)))
         yield from zip(sources, (target[:-1] for target in targets))
+
+
+def _bounded(pairs, limits):
+    """The pairs within the length limits, as long as memory allows; what is left out is said at the end."""
+    read = long = cells = 0
+    for source, target in pairs:
+        read += 1
+        if len(source) - 1 > limits[0] or len(target) > limits[1]:
+            long += 1
+            continue
+        cells += len(source) * len(target)
+        if cells > MOST_CELLS:
+            log.warning(
+                "warning: learned from the first %d pairs; more would take over %.1f GB of memory (--pairs, --maximum-length)",
+                read - 1, MOST_CELLS * 100 / 1e9,
+            )  # fmt: skip
+            break
+        yield source, target
+    if long:
+        log.warning("warning: %d of %d pairs are longer than %d source or %d target tokens and were left out", long, read, *limits)
 
 
 def _lines(found, source_words, target_words, translations):

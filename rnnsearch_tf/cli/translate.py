@@ -20,17 +20,21 @@ length-normalized unless A is 0; --coverage-penalty adds its term.
 
 Alignments:
   hard   Pharaoh links source-target from 0, the end symbols left out, every target
-         word linked to its most attended source word. text: after a tab; nbest: a
-         fifth field; json: as `alignment`
+         word linked to its most attended source word; words are tokens, or, under
+         SentencePiece, what spaces separate, --pieces links its pieces. text: after a
+         tab; nbest: a fifth field; json: as `alignment`
   soft   the matrix, one row a target token, one column a source token, the end
          symbols last. text: after a tab, as JSON; json: as `alignment`
 """
 
 import json
 
-from rnnsearch_tf.cli.lines import Output, read_batches
+from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.cli.links import Links, add_pieces
 from rnnsearch_tf.cli.quiet import import_tensorflow
-from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_translator, option_value, search_changes
+from rnnsearch_tf.cli.shared import (
+    add_files, add_model, add_output, add_search, input_batches, load_translator, option_value, search_changes,
+)
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.run_folder import exported_version
 
@@ -43,8 +47,9 @@ def arguments(parser):
         "--output-type", choices=("text", "json", "nbest"), help="default: text, or nbest if --n-best is above 1"
     )
     parser.add_argument("--alignment", choices=("hard", "soft"), help="give alignments too")
+    add_pieces(parser)
     add_output(parser)
-    parser.add_argument("files", nargs="*", metavar="FILE", help="text to translate, plain or .gz; none or -: standard input")
+    add_files(parser)
 
 
 def run(arguments):
@@ -56,6 +61,8 @@ def run(arguments):
         raise UsageError(f"--n-best {changes['nbest']}: expected --output-type json or nbest with it, got text")
     if form == "nbest" and arguments.alignment == "soft":
         raise UsageError("--alignment soft: expected --output-type text or json with it, got nbest")
+    if arguments.pieces and arguments.alignment != "hard":
+        raise UsageError("--pieces: expected --alignment hard beside it, whose links it is about; add it")
     exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
     nbest = changes.get("nbest", 1)
     translator = _load_exported(exported, form, arguments.alignment, nbest) if exported else load_translator(arguments)
@@ -66,14 +73,14 @@ def run(arguments):
         raise UsageError(f"--n-best {changes['nbest']}: expected at most the beam size {beam_size}; raise --beam-size")
     config = translator.search_config(**changes)
     translator.translate([], **changes)  # so that a bad lexicon is an error before input is awaited
+    alignment = {"hard": _hard(Links(translator, arguments.pieces)), "soft": _soft, None: None}[arguments.alignment]
     number = 0
     with Output(arguments.output) as output:
-        for name in arguments.files or ["-"]:
-            for texts in read_batches(name, config.batch_size):
-                for translation in translator.translate(texts, **changes):
-                    output.write(formatted(translation, number, form, arguments.alignment, config.nbest), flush=False)
-                    number += 1
-                output.flush()
+        for texts in input_batches(arguments.files, config.batch_size):
+            for translation in translator.translate(texts, **changes):
+                output.write(formatted(translation, number, form, alignment, config.nbest), flush=False)
+                number += 1
+            output.flush()
 
 
 def _load_exported(folder, form, alignment, nbest):
@@ -91,38 +98,43 @@ def _load_exported(folder, form, alignment, nbest):
 
 
 def formatted(translation, number, form, alignment, nbest) -> list:
-    """The output lines of one sentence."""
+    """The output lines of one sentence; `alignment` is None or makes links or numbers of a hypothesis."""
+    source = translation.source_tokens
     if form == "nbest":
-        return [_moses_line(number, hypothesis, alignment) for hypothesis in translation.nbest]
+        return [_moses_line(number, hypothesis, source, alignment) for hypothesis in translation.nbest]
     if form == "json":
-        fields = _fields(translation, alignment) | {"source_tokens": translation.source_tokens}
+        fields = _fields(translation, source, alignment) | {"source_tokens": source}
         if nbest > 1:
-            fields["nbest"] = [_fields(hypothesis, alignment) for hypothesis in translation.nbest]
+            fields["nbest"] = [_fields(hypothesis, source, alignment) for hypothesis in translation.nbest]
         return [json.dumps(fields, ensure_ascii=False)]
     if alignment:
-        value = _alignment(translation, alignment)
-        return [f"{translation.text}\t{value if alignment == 'hard' else json.dumps(value)}"]
+        value = alignment(translation, source)
+        return [f"{translation.text}\t{value if isinstance(value, str) else json.dumps(value)}"]
     return [translation.text]
 
 
-def _fields(hypothesis, alignment) -> dict:
+def _fields(hypothesis, source_tokens, alignment) -> dict:
     fields = {
         "text": hypothesis.text,
         "score": hypothesis.score,
         "log_probability": hypothesis.log_probability,
         "tokens": hypothesis.tokens,
     }
-    return fields | ({"alignment": _alignment(hypothesis, alignment)} if alignment else {})
+    return fields | ({"alignment": alignment(hypothesis, source_tokens)} if alignment else {})
 
 
-def _alignment(hypothesis, kind):
-    from rnnsearch_tf.evaluation.alignment import as_numbers, pharaoh
-
-    return pharaoh(hypothesis.alignment) if kind == "hard" else as_numbers(hypothesis.alignment)
+def _hard(links):
+    return lambda hypothesis, source: links(hypothesis.alignment, source, hypothesis.tokens, text=hypothesis.text)
 
 
-def _moses_line(number, hypothesis, alignment) -> str:
+def _soft(hypothesis, _):
+    from rnnsearch_tf.evaluation.alignment import as_numbers
+
+    return as_numbers(hypothesis.alignment)
+
+
+def _moses_line(number, hypothesis, source_tokens, alignment) -> str:
     text = hypothesis.text.replace("|||", "| | |")  # the separator may not occur in a field
     features = f"LogProbability= {hypothesis.log_probability:.6f} Length= {len(hypothesis.tokens)}"
     line = f"{number} ||| {text} ||| {features} ||| {hypothesis.score:.6f}"
-    return f"{line} ||| {_alignment(hypothesis, 'hard')}" if alignment else line
+    return f"{line} ||| {alignment(hypothesis, source_tokens)}" if alignment else line

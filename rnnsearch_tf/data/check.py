@@ -5,23 +5,31 @@ import dataclasses
 import hashlib
 import itertools
 import math
+import shlex
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID
 from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.swapped import swapped
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.text.encodings import guess
+from rnnsearch_tf.text.pipeline import shortfall
 
 REMEMBERED_PAIRS = 1_000_000
 """Pairs looked at for duplicates; beyond them memory would grow with the corpus."""
 
+LOSS = {"train": 0.5, "development": 0.1}
+"""Share of the pairs from which on their loss is an error: another development text would be scored than was meant."""
+
 _LINES = 512
+_INVALID = 200  # lines from which an encoding is guessed
 _LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"  # what str.splitlines and some editors break lines at
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One thing found: severity "error" (training would stop), "warning" or "note"; where; and a sentence."""
+    """One thing found: severity "error" (training would stop, or be of no use), "warning" or "note"; where; and a sentence."""
 
     severity: str
     part: str
@@ -36,8 +44,9 @@ def check_data(config, source_text=None, target_text=None) -> list[Finding]:
 
     Line counts, invalid UTF-8, empty lines, lengths, what the length limits
     leave out, pairs of very unequal length, lengths that do not go together
-    (shifted lines), copies, duplicates, development sentences that training
-    contains, and, with the two Texts, how much of the text the vocabularies cover.
+    (shifted lines), sides that have changed places, copies, duplicates,
+    development sentences that training contains, and, with the two Texts,
+    how large the vocabularies are and how much of the text they cover.
 
     Args:
         config: Config.
@@ -65,7 +74,7 @@ def check_data(config, source_text=None, target_text=None) -> list[Finding]:
         except UserError as error:
             findings.append(Finding("error", part, str(error)))
             continue
-        findings += [Finding(severity, part, message) for severity, message in _findings(seen, pairs, config.data, part)]
+        findings += [Finding(severity, part, message) for severity, message in _findings(seen, pairs, config, part)]
         if training is not None:
             findings += _leaks(training, seen)
         training = seen if part == "train" else training
@@ -82,6 +91,7 @@ class _Seen:
         self.encode = [text and tf.function(text.encode, input_signature=[lines]) for text in self.texts]
         self.lines = self.good = self.dropped = self.copies = self.duplicates = self.unequal = 0
         self.bad = collections.Counter()
+        self.invalid = ([], [])  # of each side the first lines that are not UTF-8
         self.places = collections.defaultdict(list)  # kind of problem: the first three places
         self.lengths = (collections.Counter(), collections.Counter())
         self.tokens, self.unknown = [0, 0], [0, 0]
@@ -105,7 +115,14 @@ class _Seen:
             else:
                 self.lines += scanned.kind != "unpaired"
                 self.bad[scanned.kind] += scanned.lines
+                if scanned.kind == "invalid":
+                    self._keep_invalid(scanned)
                 self._remember(scanned.kind, scanned.problem)
+
+    def _keep_invalid(self, scanned):
+        for lines, line in zip(self.invalid, (scanned.source, scanned.target)):
+            if len(lines) < _INVALID and not _is_utf8(line):
+                lines.append(line)
 
     def _lengths(self, side, texts):
         """Tokens of each text, and the side's token and unknown counts kept."""
@@ -152,13 +169,22 @@ class _Seen:
         return (xy - x * y) / math.sqrt(spread) if spread > 0.01 else None
 
 
+def _is_utf8(line) -> bool:
+    try:
+        line.decode("utf-8")
+        return True
+    except UnicodeDecodeError:
+        return False
+
+
 def _mark(text) -> int:
     """A 64-bit stand-in for a text."""
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8"), digest_size=8).digest(), "big")
 
 
-def _findings(seen, pairs, data, part):
+def _findings(seen, pairs, config, part):
     """(severity, message) of one part."""
+    data = config.data
     bad_line = "error" if data.on_bad_line == "error" else "warning"
     if seen.bad["unpaired"]:
         yield bad_line, seen.places["unpaired"][0]
@@ -166,7 +192,10 @@ def _findings(seen, pairs, data, part):
         yield "note", f"{seen.lines:,} lines on both sides"
     for kind, words in (("invalid", "not UTF-8"), ("empty", "empty on one side or both")):
         if seen.bad[kind]:
-            yield bad_line, f"{_share(seen.bad[kind], seen.lines)} of the pairs are {words}: {'; '.join(seen.places[kind])}"
+            yield bad_line, f"{_share(seen.bad[kind], seen.lines)} of the pairs are {words}: {'; '.join(seen.places[kind])}{_encodings(seen, pairs, config) if kind == 'invalid' else ''}"
+    lost = seen.bad["invalid"] + seen.bad["empty"] + seen.bad["unpaired"]
+    if data.on_bad_line == "skip" and lost > LOSS[part] * (seen.good + lost):
+        yield "error", f"{_share(lost, seen.good + lost)} of the pairs are lost to bad lines: correct the files"
     if not seen.good:
         yield "error", f"{pairs.name('source')}, {pairs.name('target')}: expected at least one sentence pair, got none"
         return
@@ -178,11 +207,52 @@ def _findings(seen, pairs, data, part):
         limits = f"data.maximum_source_length={seen.limits[0]} and data.maximum_target_length={seen.limits[1]}"
         yield severity, f"{_share(seen.dropped, seen.good)} of the pairs are longer than {limits} and left out of training"
     yield from _oddities(seen)
+    yield from _changed_places(pairs, seen)
+    if part == "train":
+        yield from _small_vocabularies(seen, config)
     for side, text in zip(("source", "target"), seen.texts):
         if text is not None:
             unknown, tokens = seen.unknown[side == "target"], seen.tokens[side == "target"]
             severity = "warning" if unknown > 0.1 * tokens else "note"
             yield severity, f"{side} vocabulary of {text.vocabulary.size:,}: {_share(unknown, tokens)} of the tokens are unknown"
+
+
+def _encodings(seen, pairs, config):
+    """What the lines that are no UTF-8 look like, and how to convert the file."""
+    words = ""
+    for side, lines in zip(("source", "target"), seen.invalid):
+        encoding = lines and guess(lines, getattr(config, side).language)
+        if encoding:
+            path = shlex.quote(pairs.name(side))
+            words += f"; it looks like {encoding}: iconv -f {encoding} -t utf-8 {path} > {path}.utf-8"
+    return words
+
+
+def _changed_places(pairs, seen):
+    """(severity, message) of pairs whose languages are the wrong way round."""
+
+    def good():
+        for scanned in pairs.scan():
+            if scanned.kind is None:
+                yield scanned.number, scanned.source.decode("utf-8"), scanned.target.decode("utf-8")
+
+    numbers = swapped(good, REMEMBERED_PAIRS)
+    if numbers:
+        places = "; ".join(f"{pairs.name('source')}:{number}" for number in numbers[:3])
+        yield "warning", (
+            f"{_share(len(numbers), min(seen.good, REMEMBERED_PAIRS))} of the pairs have their languages the wrong way round, "
+            f"as all other lines tell: {places}"
+        )
+
+
+def _small_vocabularies(seen, config):
+    """(severity, message) of vocabularies smaller than was asked for."""
+    for side, text in zip(("source", "target"), seen.texts):
+        settings = getattr(config, side)
+        message = text and shortfall(text, side, settings)
+        if message:
+            far = settings.tokenization == "sentencepiece" and text.vocabulary.size < 0.75 * settings.vocabulary_size
+            yield "warning" if far else "note", message
 
 
 def _oddities(seen):

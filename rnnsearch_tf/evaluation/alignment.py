@@ -1,8 +1,10 @@
-"""Alignments: from the attention matrix to Pharaoh links, and to plain numbers."""
+"""Alignments: from the attention matrix to Pharaoh links, of tokens or of words, and to plain numbers."""
 
 from __future__ import annotations
 
 import numpy as np
+
+_SPACE = "▁"  # U+2581, how SentencePiece writes the space before a word
 
 
 def pharaoh(alignment, threshold=None) -> str:
@@ -36,6 +38,69 @@ def links(alignment, threshold=None) -> list:
     if threshold is not None:
         return sorted((int(j), int(i)) for i, j in np.argwhere(words >= threshold))
     return sorted((int(j), i) for i, j in enumerate(words.argmax(axis=1)))
+
+
+def of_words(alignment, source=None, target=None):
+    """The alignment of words, from that of their subword pieces.
+
+        α'_IJ = mean over the pieces i of target word I of  Σ over the pieces j of source word J  α_ij
+
+    A piece of several words counts for each by its characters.
+
+    Args:
+        alignment: float [I, J], end symbols last on both sides.
+        source, target: what :func:`word_shares` gives for the pieces of that side, [J - 1, source words] and
+            [I - 1, target words]; None where its tokens are words already.
+
+    Returns:
+        float64 [target words + 1, source words + 1], end symbols last.
+
+    Example:
+        >>> pharaoh(of_words([[0.4, 0.3, 0.3, 0.0], [0.0, 0.1, 0.1, 0.8]], source=word_shares(["▁a", "▁b", "c"])))
+        '1-0'
+    """
+    alignment = np.asarray(alignment, np.float64)
+    if alignment.size and source is not None:
+        alignment = alignment @ _with_end(source)
+    if alignment.size and target is not None:
+        shares = _with_end(target)  # [I, words + 1]
+        alignment = (shares / shares.sum(axis=0)).T @ alignment
+    return alignment
+
+
+def word_shares(pieces, words=None):
+    """How much of each piece belongs to each word.
+
+    Args:
+        pieces: list[str] of SentencePiece pieces, a U+2581 before every word. One that stands alone belongs to the word after it.
+        words: list[str], the words that the text was made of, whose characters without spaces are those of the pieces;
+            None: words are what U+2581 separates.
+
+    Returns:
+        float64 [pieces, words], each row of sum 1; without words [pieces, 0].
+
+    Example:
+        >>> word_shares(["▁th", "e", "▁", "cat"]).tolist()
+        [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    """
+    joined = "".join(pieces)
+    words = joined.split(_SPACE) if words is None else words
+    owners = [number for number, word in enumerate(filter(None, words)) for _ in word]  # the word of every character
+    shares = np.zeros((len(pieces), owners[-1] + 1 if owners else 0))
+    place = 0
+    for row, piece in zip(shares, pieces):
+        length = len(piece.replace(_SPACE, ""))
+        for owner in (owners[place : place + max(length, 1)] or owners[-1:]) if owners else []:
+            row[owner] += 1
+        place += length
+    return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1)
+
+
+def _with_end(shares):
+    """The shares with a row and a column of the end symbol, which is a word by itself."""
+    whole = np.zeros(np.add(shares.shape, 1))
+    whole[:-1, :-1], whole[-1, -1] = shares, 1
+    return whole
 
 
 def as_numbers(alignment, digits=4) -> list:

@@ -1,6 +1,5 @@
 """From a configuration to a model, and from a RUN folder to a trained one."""
 
-import os
 import pathlib
 
 from rnnsearch_tf.errors import UserError
@@ -10,6 +9,7 @@ from rnnsearch_tf.models.layered import DeepLSTM, StackedNetwork
 from rnnsearch_tf.models.luong import LuongModel
 from rnnsearch_tf.models.rnnencdec import RNNEncDec
 from rnnsearch_tf.models.rnnsearch import RNNSearch
+from rnnsearch_tf.run_folder import replace_file
 
 SYSTEMS = {
     "rnnsearch": RNNSearch,
@@ -83,8 +83,9 @@ def read_weights(model, path):
 
 
 def write_weights(model, path):
-    """Write a model's weights to a file, in one move."""
+    """Write a model's weights to RUN/best/… or RUN/evaluated/…, in one move, and their checksum."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name("partial.weights.h5")
     model.save_weights(partial)
-    os.replace(partial, path)
+    run = path.parent.parent
+    replace_file(run, partial, path.relative_to(run).as_posix())

@@ -1,4 +1,4 @@
-"""Moses detokenization of English, French and German, a whole batch at a time.
+"""Moses detokenization, a whole batch at a time.
 
 Moses walks through a sentence and decides before each token whether a space
 comes. Here the same decision is taken for all tokens at once; what the walk
@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.text.characters import ALPHA, CURRENCY, EAST_ASIAN, IDEOGRAPH, SPACE
 from rnnsearch_tf.text.escapes import ESCAPES
+from rnnsearch_tf.text.languages import base
 
 
 def detokenize(tokens, language):
@@ -16,7 +17,7 @@ def detokenize(tokens, language):
 
     Args:
         tokens: RaggedTensor string [B, None].
-        language: ``"en"``, ``"fr"`` or ``"de"``.
+        language: a code such as ``"en"`` or ``"pt-BR"``.
 
     Returns:
         string [B]; a row without tokens gives the empty string.
@@ -25,7 +26,7 @@ def detokenize(tokens, language):
         >>> detokenize(tf.ragged.constant([["It", "'s", "(", "very", ")", "good", "."]]), "en").numpy()[0]
         b"It's (very) good."
     """
-    tokens = unescape(tokens)
+    tokens, language = unescape(tokens), base(language)
     words, rows = tokens.values, tokens.value_rowids()  # both [T]
     closes, opens, spaced = _attachments(words, rows, language)
     after_opening = tf.concat([[False], opens], 0)[: tf.size(rows)]
@@ -63,15 +64,20 @@ def _attachments(words, rows, language):
     opens = matches(words, rf"[{CURRENCY}(\[{{¿¡]+")
     closes = matches(words, r"[,.?!:;\\%}\])]+")
     spaced = matches(words, r"[?!:;\\%]") & (language == "fr")  # quel chien ?
+    if language == "ko":  # which has spaces between words
+        east_asian = tf.zeros_like(east_asian)
     closes |= east_asian & matches(previous, f".*[{EAST_ASIAN}]")
     if language == "en":
         closes |= matches(words, f"'[{ALPHA}].*") & ~matches(words, f"'[{IDEOGRAPH}].*")  # it 's
-    if language == "fr":  # l' homme; the one rule that could fit beside another
+    if language == "cs":  # 3 , 14
+        before, _ = _neighbours(previous, rows)
+        closes |= matches(words, "[0-9]+") & matches(previous, "[.,]") & matches(before, "[0-9]+")
+    if language in ("fr", "it", "ga"):  # l' homme; the one rule that could fit beside another
         letter = matches(following, f"[{ALPHA}].*") & ~matches(following, f"[{IDEOGRAPH}].*")
         opens |= ~east_asian & matches(words, f".*[{ALPHA}]'") & letter
     quotes = matches(words, "['\"„“`]+")
     possessive = quotes & (words == "'") & matches(previous, ".*s") & (language == "en")  # the Jones ' house
-    closing = _closing_quotes(words, rows, quotes, possessive)
+    closing = _closing_quotes(words, rows, quotes, possessive, language)
     return closes | closing, opens | (quotes & ~closing), spaced
 
 
@@ -85,12 +91,13 @@ def _neighbours(words, rows):
     return previous, following
 
 
-def _closing_quotes(words, rows, quotes, possessive):
+def _closing_quotes(words, rows, quotes, possessive, language):
     """Which quotes close: every second one of its kind in the row, and possessive apostrophes.
 
     Moses counts the quotes of each kind: an even count so far opens, an odd one
     closes. A possessive apostrophe at an even count closes and is not counted, so
-    that after it the count is even in either case, as at the start of a row.
+    that after it the count is even in either case, as at the start of a row. In Czech „ always
+    opens and “ always closes, and the count goes on from there.
 
     Args:
         words, rows: string [T] and int64 [T].
@@ -101,15 +108,18 @@ def _closing_quotes(words, rows, quotes, possessive):
     """
     places = tf.where(quotes)[:, 0]  # [Q] of T
     kinds = tf.unique(tf.strings.regex_replace(tf.gather(words, places), "^[„“]+$", '"'), tf.int64)
+    czech = tf.gather(words, places) if language == "cs" else tf.fill(tf.shape(places), "")  # [Q]
     group = tf.gather(rows, places) * tf.size(kinds.y, tf.int64) + kinds.idx  # [Q], one number a row and kind
     order = tf.argsort(group, stable=True)
     places, group = tf.gather(places, order), tf.gather(group, order)
-    possessive = tf.gather(possessive, places)
+    possessive, czech = tf.gather(possessive, places), tf.gather(czech, order)
 
     starts = tf.concat([[-1], group], 0)[:-1] != group  # counts from 0 here: a new group ...
     starts |= tf.concat([[False], possessive], 0)[:-1]  # ... or just after a possessive
+    starts |= (czech == "„") | (czech == "“")
     stretch = tf.cumsum(tf.cast(starts, tf.int32)) - 1  # [Q], 0 0 0 1 1 2 ...
     count = tf.cumsum(tf.cast(~possessive, tf.int32), exclusive=True)
     count -= tf.gather(tf.math.segment_min(count, stretch), stretch)
+    count += tf.cast(tf.gather(tf.boolean_mask(czech, starts), stretch) == "“", tf.int32)  # a stretch from there on is one further
     closing = (count % 2 == 1) | possessive
     return tf.scatter_nd(places[:, None], tf.cast(closing, tf.int32), tf.shape(words, tf.int64)) > 0

@@ -10,6 +10,7 @@ from rnnsearch_tf.config import END_ID, PAD_ID, TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.detokenize import detokenize, unescape
+from rnnsearch_tf.text.languages import warn_once
 from rnnsearch_tf.text.lines import read_lines
 from rnnsearch_tf.text.normalize import clean, lowercase, normalize
 from rnnsearch_tf.text.sampling import SubwordSampler
@@ -44,6 +45,8 @@ class Text(tf.Module):
         self.config = config
         self.vocabulary = vocabulary
         self._subwords = None
+        if config.tokenization == "moses":
+            warn_once(config.language)
         if config.tokenization == "sentencepiece":
             self._subwords = subwords.Subwords(subword_model)
             _check_pieces(self._subwords.pieces, vocabulary.tokens)
@@ -73,10 +76,13 @@ class Text(tf.Module):
 
         Words stay as they were cut; subword pieces are those of the detokenized line.
         """
-        tokens = unescape(tf.strings.split(tf.convert_to_tensor(texts, tf.string)))
         if self.config.tokenization == "sentencepiece":
-            return self.tokenize(detokenize(tokens, self.config.language))
-        joined = tf.strings.reduce_join(tokens, axis=1, separator=" ")
+            return self.tokenize(detokenize(_unescaped(texts), self.config.language))
+        return self.words(texts)
+
+    def words(self, texts):
+        """The Moses tokens of such lines as they were cut, normalized as text is; RaggedTensor string [B, None]."""
+        joined = tf.strings.reduce_join(_unescaped(texts), axis=1, separator=" ")
         return _tokenize(joined, dataclasses.replace(self.config, tokenization="space"), None)
 
     def same_as(self, other) -> bool:
@@ -172,6 +178,16 @@ def load_text(folder, side, config: TextConfig) -> Text:
     return Text(config, Vocabulary.load(vocabulary), subword_model)
 
 
+def shortfall(text, side, config: TextConfig) -> str | None:
+    """A sentence about a built vocabulary that has fewer entries than were asked for; None where it has them all."""
+    if config.vocabulary is not None or text.vocabulary.size >= config.vocabulary_size:
+        return None
+    return (
+        f"{side} vocabulary: {text.vocabulary.size:,} of the {config.vocabulary_size:,} entries that {side}.vocabulary_size asks for: "
+        "the text has no more" + ("; subwords this rare are hard to learn, set it lower" if config.tokenization == "sentencepiece" else "")
+    )
+
+
 def distinct(texts):
     """Of several Texts (the different ones, for each which of them it is)."""
     different, places = [], []
@@ -190,6 +206,10 @@ def _tokenize(texts, config, pieces):
         return lowercase(tokens) if config.lowercase else tokens
     texts = _prepare(texts, config)
     return pieces.tokenize(texts) if pieces else tf.strings.split(texts)
+
+
+def _unescaped(texts):
+    return unescape(tf.strings.split(tf.convert_to_tensor(texts, tf.string)))
 
 
 def _prepare(texts, config):

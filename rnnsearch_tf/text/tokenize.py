@@ -1,4 +1,4 @@
-"""Moses tokenization of English, French and German, a whole batch at a time.
+"""Moses tokenization, a whole batch at a time.
 
 The rules of Moses' tokenizer.perl without escaping and without the aggressive
 hyphen splitting. Each rule is one regular expression over all lines; only the
@@ -6,16 +6,15 @@ rule about abbreviations looks at a token and the one after it.
 """
 
 import functools
-import importlib.resources
 import re
 
 import tensorflow as tf
 
-from rnnsearch_tf.text.characters import ALNUM, ALPHA, IDEOGRAPH, LOWER, NUMBER
+from rnnsearch_tf.text.characters import ALNUM, ALPHA, IDEOGRAPH, LOWER, NUMBER, OTHERS_IDEOGRAPHS, OWN_LETTERS
+from rnnsearch_tf.text.languages import abbreviations, base
 from rnnsearch_tf.text.normalize import clean
 
-_SPECIAL = [
-    (rf"([^{ALNUM}\s.'`,-]|[{IDEOGRAPH}])", r" \1 "),  # every other sign stands alone
+_COMMAS = [
     (r"(\.\.+)", r" \1 "),  # a run of periods is one token
     (rf"([^{NUMBER}]),", r"\1 , "),  # a comma stays only within a number: 5,300
     (rf",([^{NUMBER}])", r" , \1"),
@@ -36,8 +35,9 @@ _APOSTROPHE = {
         (rf"([{ALPHA}])'([^{ALPHA}])", r"\1 ' \2"),
         (rf"([{ALPHA}])'([{ALPHA}])", r"\1' \2"),
     ],
-    "de": [("'", " ' ")],
 }
+_APOSTROPHE["it"] = _APOSTROPHE["fr"]
+_APOSTROPHE_ALONE = [("'", " ' ")]  # in every other language
 
 _CLOSING = [(r"\.' *$", " . '")]  # a closing quote takes the full stop off the last word
 
@@ -50,7 +50,7 @@ def tokenize(texts, language):
 
     Args:
         texts: string [B], valid UTF-8.
-        language: ``"en"``, ``"fr"`` or ``"de"``.
+        language: a code such as ``"en"`` or ``"pt-BR"``; see :mod:`rnnsearch_tf.text.languages`.
 
     Returns:
         RaggedTensor string [B, None]; an empty line has no tokens.
@@ -60,19 +60,25 @@ def tokenize(texts, language):
         [b'Mr.', b'O', b"'Neill", b"'s", b'5,300', b'dogs', b'.']
     """
     texts = clean(texts)
-    for pattern, rewrite in _SPECIAL + _APOSTROPHE[language] + _CLOSING:
+    language = base(language)
+    for pattern, rewrite in [_special(language), *_COMMAS, *_APOSTROPHE.get(language, _APOSTROPHE_ALONE), *_CLOSING]:
         texts = tf.strings.regex_replace(texts, pattern, rewrite)
     return _split_periods(tf.strings.split(texts), language)
 
 
+def _special(language):
+    """The rule that every sign, and every ideograph outside the language's alphabet, stands alone."""
+    letters, ideographs = OWN_LETTERS.get(language, ""), OTHERS_IDEOGRAPHS.get(language, IDEOGRAPH)
+    return rf"([^{ALNUM}{letters}\s.'`,-]|[{ideographs}])", r" \1 "
+
+
 def prefixes(language):
-    """The language's abbreviations, from ``prefixes/LANGUAGE.txt``.
+    """The language's abbreviations, from ``prefixes/LANGUAGE.txt``; English ones, as in Moses, where there is no such file.
 
     Returns:
         (words, words that count only before a digit): two tuples of str, without the period.
     """
-    file = importlib.resources.files("rnnsearch_tf.text") / "prefixes" / f"{language}.txt"
-    lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
+    lines = [line.split() for line in abbreviations(language).read_text(encoding="utf-8").splitlines()]
     lines = [line for line in lines if line and not line[0].startswith("#")]
     return tuple(line[0] for line in lines if len(line) == 1), tuple(line[0] for line in lines if len(line) == 2)
 
@@ -81,7 +87,8 @@ def prefixes(language):
 def _period_patterns(language):
     """Tokens that keep their period: anywhere, and before a digit."""
     always, before_digit = ("|".join(map(re.escape, words)) for words in prefixes(language))
-    dotted = rf".*[{ALPHA}].*\..*|.*\..*[{ALPHA}].*"  # an inner period and a letter: U.S. p.m.
+    letter = rf"[{ALPHA}{OWN_LETTERS.get(language, '')}]"
+    dotted = rf".*{letter}.*\..*|.*\..*{letter}.*"  # an inner period and a letter: U.S. p.m.
     return rf"(?:{always}|{dotted})\.", rf"(?:{before_digit})\." if before_digit else None
 
 

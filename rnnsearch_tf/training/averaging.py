@@ -11,7 +11,7 @@ from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models.build import BEST_WEIGHTS, EVALUATED, load_model, read_weights, write_weights
-from rnnsearch_tf.run_folder import check_run
+from rnnsearch_tf.run_folder import check_run, record, verify
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 
@@ -40,10 +40,13 @@ def average_run(run, output, last=None) -> list:
     if (output / "checkpoints").exists():
         raise UsageError(f"{output}: expected a folder without a training, found one; choose another --output")
     kept = kept[-(last or len(kept)) :]
+    verify(run)
+    verify(run, [path.relative_to(run).as_posix() for path in kept])
     model = _averaged(run, kept)
     write_weights(model, output / BEST_WEIGHTS)
     for path in [run / "config.yaml", *run.glob("vocabulary.*.txt"), *run.glob("*.spm.model")]:
         shutil.copyfile(path, output / path.name)
+    record(output)
     return kept
 
 

@@ -10,6 +10,7 @@ from rnnsearch_tf.data.dataset import development_dataset
 from rnnsearch_tf.data.files import Pairs
 from rnnsearch_tf.evaluation.bleu import bleu
 from rnnsearch_tf.models.build import BEST_WEIGHTS, EVALUATED, write_weights
+from rnnsearch_tf.run_folder import remove_file
 from rnnsearch_tf.training.averaging import assign_mean
 from rnnsearch_tf.training.callbacks import updates_done
 from rnnsearch_tf.translation import Translator
@@ -110,7 +111,7 @@ class Development(keras.callbacks.Callback):
         if number:
             write_weights(self.model, folder / f"batch-{self.state.batches:08}.weights.h5")
             for old in sorted(folder.glob("batch-*"))[:-number]:
-                old.unlink()
+                remove_file(self.run, old.relative_to(self.run).as_posix())
 
     def _average(self, number):
         """Score the average; the model has its own weights again afterwards."""

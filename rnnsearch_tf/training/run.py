@@ -17,9 +17,11 @@ from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.files import Pairs
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import TranslationLoss, build_model
-from rnnsearch_tf.text.pipeline import build_text, load_text
+from rnnsearch_tf.models.build import BEST_WEIGHTS
+from rnnsearch_tf.run_folder import record, recorded, resuming, text_files, verify
+from rnnsearch_tf.text.pipeline import build_text, load_text, shortfall
 from rnnsearch_tf.threads import parts
-from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, progress
+from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, progress, updates_done
 from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.model_card import write_model_card
@@ -58,6 +60,7 @@ def train(config, output, resume=False):
     texts = _texts(run, config, pairs)
     if resume:
         model, state = load_state(run / "checkpoints")
+        print(_standing(state, config.training), file=sys.stderr)
     else:
         model, state = build_model(config, *(text.vocabulary.size for text in texts)), TrainingState()
         compile_model(model, config)
@@ -71,7 +74,7 @@ def train(config, output, resume=False):
     except BaseException as stop:  # Ctrl-C, a bad gradient, a file that broke: what was learned is not lost
         if state.batches or isinstance(stop, KeyboardInterrupt):
             save_state(run / "checkpoints", model, state)
-            print(f"\nstopped; everything is saved. Go on with: rnnsearch train --output {run} --resume", file=sys.stderr)
+            print(f"\nstopped; everything is saved. Go on with: {resuming(run)}{_unevaluated(run)}", file=sys.stderr)
         raise
     save_state(run / "checkpoints", model, state)  # before the last evaluation, which can be interrupted too
     development.set_model(model)  # a training that was over already has not met fit
@@ -80,6 +83,26 @@ def train(config, output, resume=False):
     write_model_card(run, config, model, state)
     scores = {"best_bleu": state.best_bleu, "best_loss": state.best_loss}
     return scores | {"batches": state.batches, "minutes": state.seconds / 60, "run": str(run)}
+
+
+def _unevaluated(run):
+    return "" if (run / BEST_WEIGHTS).exists() else "; the model has not been evaluated yet, and cannot be used before"
+
+
+def _standing(state, settings):
+    """What a resumed training says at first: where it goes on, or that it is over, and by which limit."""
+    where = f"batch {state.batches:,}, epoch {state.epoch + 1} ({state.batches_of_epoch:,} batches of it), {state.seconds / 60:.1f} min"
+    limits = {
+        "epochs": state.epoch, "maximum_updates": updates_done(state, settings), "maximum_minutes": state.seconds / 60,
+    }
+    for name, reached in limits.items():
+        limit = getattr(settings, name)
+        if limit is not None and reached >= limit:
+            return (
+                f"nothing left to train: training.{name}={limit} is reached, at {where}; "
+                f"raise it, for example with --set training.{name}={2 * limit}"
+            )
+    return f"going on after {where}"
 
 
 def compile_model(model, config):
@@ -91,9 +114,9 @@ def compile_model(model, config):
     )
 
 
-def report_pairs(report):
+def report_pairs(report, part="training"):
     if report.skipped:
-        print(f"training text: {report.skipped:,} bad lines left out; the first: {report.examples[0]}", file=sys.stderr)
+        print(f"{part} text: {report.skipped:,} bad lines left out; the first: {report.examples[0]}", file=sys.stderr)
 
 
 def report_parameters(model):
@@ -122,6 +145,8 @@ def _callbacks(run, config, state, texts):
     clock, log = Clock(state), MetricsLog(run / "metrics.jsonl", state)
     pairs = Pairs.from_config(config, "development")
     limit = config.training.evaluate_sentences
+    if pairs is not None:
+        report_pairs(pairs.check(), "development")
     sentences = pairs and tuple(zip(*itertools.islice(pairs, limit)))  # (sources, references)
     evaluation = Development(run, state, clock, config, texts, sentences, log)
     saving = SaveState(run / "checkpoints", state, config.training.checkpoint_every_minutes)
@@ -158,6 +183,7 @@ def _prepare(run, config, resume):
     try:
         run.mkdir(parents=True, exist_ok=True)
         save_config(config, written)
+        record(run, ["config.yaml"])
     except OSError as error:
         raise UsageError(f"{run}: expected a folder that can be written to, got: {error.strerror}") from None
 
@@ -177,6 +203,7 @@ def _check_unchanged(before, config, written):
 def _texts(run, config, pairs):
     """(source Text, target Text): those of RUN, or built from the training text and saved there."""
     texts = []
+    verify(run, recorded(run, text_files(run)))
     for side in ("source", "target"):
         settings = getattr(config, side)
         if (run / f"vocabulary.{side}.txt").exists():
@@ -184,6 +211,9 @@ def _texts(run, config, pairs):
             continue
         print(f"building the {side} vocabulary", file=sys.stderr)
         text = build_text(settings, pairs.texts(side))
+        if message := shortfall(text, side, settings):
+            print(message, file=sys.stderr)
         text.save(run, side)
         texts.append(text)
+    record(run, text_files(run))
     return tuple(texts)

@@ -10,6 +10,8 @@ import json
 import os
 import pathlib
 import warnings
+import zipfile
+import zlib
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.errors import UserError
@@ -75,7 +77,7 @@ def load_state(folder):
         with warnings.catch_warnings():  # Keras would go on with a fresh optimizer
             warnings.filterwarnings("error", message=OTHER_OPTIMIZER)
             return keras.models.load_model(model_path), TrainingState(**values)
-    except (ValueError, TypeError, KeyError, OSError) as error:
+    except (ValueError, TypeError, KeyError, OSError, zipfile.BadZipFile, zlib.error) as error:
         if OTHER_OPTIMIZER in str(error):
             raise UserError(
                 f"{model_path}: expected an optimizer of this version, got one that keeps other numbers; resume with the version "

@@ -45,7 +45,7 @@ def test_the_other_verbs_take_ensembles_too(rnnsearch, run_folder, lower_case, f
     assert len(texts) == 4 and all(texts)
     assert texts[::2] != rnnsearch("translate", "--model", run_folder, files[0])[0]
     assert len(rnnsearch("align", *models, *files)[0]) == 2
-    samples, _ = rnnsearch("sample", *models, "-n", 5, SOURCE[0])
+    samples, _ = rnnsearch("sample", *models, "-n", 5, "--sentence", SOURCE[0])
     assert sum(int(line.split("\t")[2]) for line in samples) == 5
 
 

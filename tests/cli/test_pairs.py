@@ -1,5 +1,7 @@
 """score, align, evaluate, sample and plot-attention, against the Translator, sacreBLEU and the model itself."""
 
+import gzip
+import io
 import json
 import math
 
@@ -129,7 +131,7 @@ def test_the_table_for_people(rnnsearch, run_folder, files):
 
 
 def test_samples_are_counted_scored_and_sorted(rnnsearch, run_folder, translator):
-    words = ["sample", "--model", run_folder, "-n", 70, "--seed", 3, "The door is white.", "She goes."]
+    words = ["sample", "--model", run_folder, "-n", 70, "--seed", 3, "--sentence", "The door is white.", "--sentence", "She goes."]
     out, _ = rnnsearch(*words)
     assert rnnsearch(*words)[0] == out  # the same seed, the same samples
     assert rnnsearch(*words, "--temperature", 3)[0] != out
@@ -141,7 +143,35 @@ def test_samples_are_counted_scored_and_sorted(rnnsearch, run_folder, translator
         assert sum(int(row[2]) for row in mine) == 70
         values = [float(row[1]) for row in mine]
         assert values == sorted(values, reverse=True) and values[0] < 0
-    assert rnnsearch("sample", "--model", run_folder, "-n", 70, "--seed", 4, *words[-2:])[0] != out
+    assert rnnsearch("sample", "--model", run_folder, "-n", 70, "--seed", 4, *words[-4:])[0] != out
+
+
+def test_samples_read_files_as_translate_does(rnnsearch, run_folder, translator, tmp_path, monkeypatch):
+    """Words of the command are files; sentences only by --sentence."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.en").write_text("The door is white.\nShe goes.\n")
+    (tmp_path / "three.gz").write_bytes(gzip.compress(b"The cat is white.\n"))
+    lines = ["The door is white.", "She goes.", "The cat is white."]
+    expected = [sorted(sample.text for sample in samples) for samples in translator.sample(lines, 4)]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("".join(f"{line}\n" for line in lines).encode())))
+    both = ["--source", "two.en", "three.gz"]
+    ways = (["two.en", "three.gz"], [], [word for line in lines for word in ("--sentence", line)])
+    for words in ways:
+        out, _ = rnnsearch("sample", "--model", run_folder, "-n", 4, *words)
+        found = [[], [], []]
+        for line in out:
+            number, _, count, text = line.split("\t")
+            found[int(number)] += [text] * int(count)
+        assert [sorted(texts) for texts in found] == expected, words
+    _, err = rnnsearch("sample", "--model", run_folder, *both, code=2)
+    assert "got both" in err
+    out, err = rnnsearch("sample", "--model", run_folder, "She goes.", code=1)
+    assert out == [] and "She goes.: expected a readable text file" in err and "--sentence" in err
+
+
+def test_pictures_read_files_as_translate_does(rnnsearch, run_folder, files, tmp_path):
+    out, _ = rnnsearch("plot-attention", "--model", run_folder, "--output", tmp_path / "pictures", files[0])
+    assert [bool(line) for line in out] == [True, True, False, True]
 
 
 def test_a_samples_score_is_its_forced_score(translator):

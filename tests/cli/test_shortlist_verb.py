@@ -1,10 +1,14 @@
 """A shortlist made, used, and what it costs."""
 
 import json
+import re
 
 import pytest
 
 from rnnsearch_tf.data.phrasebook import phrasebook
+
+LONG = ("--maximum-length", 50)
+"""The RUN was trained on sentences of up to 5 source words."""
 
 
 @pytest.fixture(scope="module")
@@ -19,13 +23,13 @@ def text(tmp_path_factory):
 @pytest.fixture
 def shortlist(rnnsearch, run_folder, text, tmp_path):
     path = tmp_path / "shortlist.gz"
-    out, err = rnnsearch("shortlist", "--model", run_folder, "--translations", 3, "--iterations", 8, "--output", path, *text)
+    out, err = rnnsearch("shortlist", "--model", run_folder, "--translations", 3, "--iterations", 8, "--output", path, *LONG, *text)
     assert (out, err) == ([], "")
     return path
 
 
 def test_words_are_translated(rnnsearch, run_folder, text):
-    out, _ = rnnsearch("shortlist", "--model", run_folder, "--translations", 2, "--iterations", 20, *text)
+    out, _ = rnnsearch("shortlist", "--model", run_folder, "--translations", 2, "--iterations", 20, *LONG, *text)
     rows = [(source, target, float(probability)) for source, target, probability in map(str.split, out)]
     for source in {source for source, *_ in rows}:
         probabilities = [p for word, _, p in rows if word == source]
@@ -33,6 +37,34 @@ def test_words_are_translated(rnnsearch, run_folder, text):
     best = {source: target for source, target, _ in reversed(rows)}
     assert best["we"] == "nous" and best["three"] == "trois" and best["green"].startswith("vert")
     assert "</s>" in best and "</s>" not in best.values()  # it stands for any sentence, and is no translation
+
+
+def test_overlong_pairs_are_left_out(rnnsearch, run_folder, text, tmp_path):
+    """One line of thousands of words would fill the memory: as many cells as its length squared."""
+    paths = [tmp_path / name for name in ("source", "target", "short-source", "short-target")]
+    sides = [path.read_text().splitlines() for path in text]
+    short = [pair for pair in zip(*sides) if len(pair[0].rstrip(".?").split()) < 5]  # the period is a word too
+    assert 5 < len(short) < len(sides[0])
+    long = " ".join(["green"] * 2000), " ".join(["nous"] * 2000)
+    for side in (0, 1):
+        paths[side].write_text("".join(f"{line}\n" for line in [long[side], *sides[side]]))
+        paths[side + 2].write_text("".join(f"{pair[side]}\n" for pair in short))
+    expected, err = rnnsearch("shortlist", "--model", run_folder, *paths[2:])
+    assert expected and err == ""
+    out, err = rnnsearch("shortlist", "--model", run_folder, *paths[:2])
+    assert out == expected
+    assert err.count("\n") == 1 and f"{1 + len(sides[0]) - len(short)} of {1 + len(sides[0])} pairs are longer than 5 source" in err
+
+
+def test_memory_is_bounded_whatever_the_lengths(rnnsearch, run_folder, text, monkeypatch):
+    from rnnsearch_tf.cli import shortlist
+
+    monkeypatch.setattr(shortlist, "MOST_CELLS", 2000)
+    bounded, err = rnnsearch("shortlist", "--model", run_folder, *LONG, *text)
+    number = int(re.search(r"learned from the first (\d+) pairs", err)[1])
+    assert 10 < number < 100 and "--pairs" in err
+    monkeypatch.setattr(shortlist, "MOST_CELLS", 10**9)
+    assert rnnsearch("shortlist", "--model", run_folder, "--pairs", number, *LONG, *text)[0] == bounded
 
 
 def test_a_translation_has_no_other_words(rnnsearch, run_folder, shortlist, text, tmp_path):

@@ -1,5 +1,9 @@
 """What the doctor finds in planted corpora, and that it finds nothing in a sound one."""
 
+import gzip
+import os
+import pathlib
+
 import pytest
 
 from rnnsearch_tf.config import load_config
@@ -101,3 +105,84 @@ def test_vocabulary_coverage_and_token_lengths(found):
     assert "warning: train: source vocabulary of 6: 2 of 5 (40 %) of the tokens are unknown" in findings
     assert "note: train: target vocabulary of 6: 0 of 5 (0 %) of the tokens are unknown" in findings
     assert "note: train: source lengths in tokens: median 2, 95 % within 3, longest 3" in findings
+
+
+def test_swapped_languages_are_seen(found):
+    """A hundred of 8,000 pairs, as when two exports were joined the wrong way round."""
+    source, target = map(list, phrasebook(8000, 1, "train"))
+    places = list(range(40, 8000, 80))[:99] + [7999]
+    for place in places:
+        source[place], target[place] = target[place], source[place]
+    [finding] = [f for f in problems(found(source, target)) if "wrong way round" in f]
+    count = int(finding.split("warning: train: ")[1].split()[0])
+    assert 95 <= count <= 100 and ":41; " in finding  # a line of names alone says little
+    assert not [f for f in found(*phrasebook(8000, 1, "train")) if "wrong way round" in f]
+
+
+@pytest.mark.corpus
+def test_swapped_languages_in_real_text(found):
+    folder = pathlib.Path(os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared")) / "data" / "tatoeba"
+    if not folder.exists():
+        pytest.skip("the shared corpora are not here")
+    sides = [gzip.open(folder / f"train.{language}.gz", "rt", encoding="utf-8").read().split("\n")[:8000] for language in ("en", "fr")]
+    assert not [f for f in found(*sides) if "wrong way round" in f]
+    for place in range(0, 8000, 80):
+        sides[0][place], sides[1][place] = sides[1][place], sides[0][place]
+    [finding] = [f for f in found(*sides) if "wrong way round" in f]
+    assert int(finding.split("warning: train: ")[1].split()[0]) > 85
+
+
+@pytest.mark.parametrize(
+    "language, encoding, said, text",
+    [
+        ("fr", "latin-1", "iso8859-1", "Où est le garçon ? À l'école, l'été."), ("fr", "cp1252", "cp1252", "Le cœur, «\u00a0l’été\u00a0»…"),
+        ("de", "latin-1", "iso8859-1", "Die Tür ist größer."), ("ru", "cp1251", "cp1251", "Мама мыла раму, а папа читал."),
+        ("ru", "koi8-r", "koi8-r", "Мама мыла раму, а папа читал."), ("pl", "iso8859-2", "iso8859-2", "Zażółć gęślą jaźń."),
+        ("ja", "shift_jis", "shift_jis", "私は元気です。ありがとう。"), ("ja", "euc_jp", "euc_jp", "私は元気です。ありがとう。"),
+        ("zh", "gb18030", "gb18030", "我很好，谢谢你。"), ("el", "cp1253", "iso8859-7", "Καλημέρα κόσμε"),
+    ],
+)  # fmt: skip
+def test_the_encoding_is_guessed(write, language, encoding, said, text):
+    """With its language; of what the two Greek encodings share, either is right."""
+    values = {"train_source": write("s", b"a house\n" * 3), "train_target": write("t", "".join(f"{text}\n" for _ in range(3)).encode(encoding))}
+    findings = check_data(load_config(values={"data": values, "target": {"language": language}}))
+    [finding] = [str(f) for f in findings if "not UTF-8" in str(f)]
+    assert f"it looks like {said}: iconv -f {said} -t utf-8 " in finding and values["train_target"] in finding.split("iconv")[1]
+
+
+def test_a_development_text_that_loses_its_pairs_is_an_error(found, sound):
+    source, target = map(list, sound[1])
+    for place in range(34):
+        target[place] = ""
+    findings = found(*sound[0], development=(source, target), on_bad_line="skip")
+    assert any(f.startswith("error: development: 34 of 60 (57 %) of the pairs are lost") for f in findings)
+    findings = found(*sound[0], development=(source, target[:-1] + ["", ""]), on_bad_line="skip")
+    assert any(f.startswith("error: development: ") and "are lost" in f for f in findings)
+    target = [*sound[1][1]]
+    target[3] = ""
+    findings = found(*sound[0], development=(source, target), on_bad_line="skip")
+    assert not any(f.startswith("error") for f in findings)
+    source, target = map(list, sound[0])
+    target[:220] = [""] * 220
+    assert any(f.startswith("error: train: 220 of 400 (55 %) of the pairs are lost") for f in found(source, target, on_bad_line="skip"))
+
+
+def test_a_small_vocabulary_is_said_by_doctor_and_by_train(write, tmp_path, capsys):
+    from rnnsearch_tf.cli.main import run
+
+    source, target = phrasebook(60, 1, "train")
+    config = tmp_path / "c.yaml"
+    config.write_text(
+        f"data: {{train_source: {write('s', source)}, train_target: {write('t', target)}, batch_size: 20}}\n"
+        "source: {tokenization: sentencepiece, vocabulary_size: 2000}\ntarget: {vocabulary_size: 40}\n"
+        "model: {embedding_size: 4, hidden_size: 4, alignment_size: 4, maxout_size: 4, output_rank: null}\ntraining: {maximum_updates: 1}\n"
+    )
+    assert run(["doctor", "--config", str(config)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert run(["train", "--config", str(config), "--output", str(tmp_path / "run")]) == 0
+    size = len((tmp_path / "run" / "vocabulary.source.txt").read_text(encoding="utf-8").splitlines())
+    assert 50 < size < 1000
+    said = f"source vocabulary: {size:,} of the 2,000 entries that source.vocabulary_size asks for"
+    assert said in capsys.readouterr().err
+    assert any(line.startswith(f"warning: train: {said}") for line in lines)
+    assert not any("target vocabulary" in line and "asks for" in line for line in lines)

@@ -27,7 +27,7 @@ TRAINING = [
            (f"{SCHEDULE}::test_cosine_by_updates_counts_accumulated_batches_once",)),
     Mutant("training/state.py", "the averages of another version are forgotten", 'warnings.filterwarnings("error"', 'warnings.filterwarnings("ignore"',
            (f"{DRIVER}::test_an_optimizer_of_another_version_is_an_error",)),
-    Mutant("training/state.py", "a damaged state escapes", "(ValueError, TypeError, KeyError, OSError)", "(ZeroDivisionError,)",
+    Mutant("training/state.py", "a damaged state escapes", "(ValueError, TypeError, KeyError, OSError, zipfile.BadZipFile, zlib.error)", "(ZeroDivisionError,)",
            (f"{DRIVER}::test_a_damaged_state_is_an_error",)),
     Mutant("training/tensorboard.py", "no attention images", 'f"attention/{number}"', 'f"picture/{number}"',
            (f"{DRIVER}::test_tensorboard_has_curves_and_attention",)),

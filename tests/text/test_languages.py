@@ -1,0 +1,159 @@
+"""Every language that Moses has abbreviations of, and those that it has none of, against sacremoses."""
+
+import functools
+import logging
+import random
+
+import pytest
+import sacremoses
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tricky_sentences import EVERYTHING
+
+from rnnsearch_tf.config import TextConfig, load_config
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.text import languages
+from rnnsearch_tf.text.detokenize import detokenize
+from rnnsearch_tf.text.pipeline import build_text
+from rnnsearch_tf.text.tokenize import prefixes, tokenize
+
+MOSES = sorted(set(sacremoses.corpus.NonbreakingPrefixes().available_langs.values()))
+OTHERS = ["ja", "ko", "tr", "eo", "th"]  # of which Moses has no abbreviations
+OF_SCRIPT = {  # a few words of each script that is not Latin; others are made of their abbreviations
+    "el": "Καλημέρα κόσμε, τι κάνεις σήμερα;", "ru": "Он сказал: «Привет, т.е. здравствуй».", "hi": "यह एक वाक्य है। क्या?", "bn": "আমি ভালো আছি।",
+    "as": "মই ভাল আছোঁ।", "gu": "હું સારો છું.", "kn": "ನಾನು ಚೆನ್ನಾಗಿದ್ದೇನೆ.", "ml": "എനിക്ക് സുഖമാണ്.", "mni": "ꯑꯩ ꯐꯩ꯫", "mr": "मी ठीक आहे.", "or": "ମୁଁ ଭଲ ଅଛି।",
+    "pa": "ਮੈਂ ਠੀਕ ਹਾਂ।", "ta": "நான் நலமாக இருக்கிறேன்.", "te": "నేను బాగున్నాను.", "zh": "我很好，谢谢。你呢？A.B.公司", "yue": "我好好，唔該。",
+    "ja": "私は元気です。ありがとう、A.B.社、カタカナー。", "ko": "나는 괜찮아요. 고마워요! 韓國", "th": "ฉันสบายดี.", "cs": "Řekl: „Dobrý den“ a „ahoj“, tj. nazdar.",
+}  # fmt: skip
+
+
+@functools.cache
+def compiled(language):
+    strings, ragged = tf.TensorSpec([None], tf.string), tf.RaggedTensorSpec([None, None], tf.string)
+    return (
+        tf.function(lambda texts: tokenize(texts, language), input_signature=[strings]),
+        tf.function(lambda tokens: detokenize(tokens, language), input_signature=[ragged]),
+    )
+
+
+@functools.cache
+def reference(language):
+    return sacremoses.MosesTokenizer(language), sacremoses.MosesDetokenizer(language)
+
+
+def constructed(language):
+    """Sentences with every abbreviation: before a capital, a small letter, a digit, a sign, and at the end."""
+    chosen = random.Random(language)
+    words = [word.rpartition(" ")[0] or word for word in reference(language)[0].NONBREAKING_PREFIXES]
+    lines = []
+    for word in words:
+        after = chosen.choice(["Xyz", "xyz", "7 x", "(x)", "", "« x »", "'x'", "l'x", "x'"])
+        lines.append(f"{chosen.choice(['A b', 'Z', '', '3,5', 'X,'])} {word}. {after}")
+        lines.append(f"x{word}. {word} {after}, {word}: {word}.{word}. {after}.")
+    return lines + [OF_SCRIPT.get(language, "")] + EVERYTHING
+
+
+@pytest.mark.parametrize("language", MOSES + OTHERS)
+def test_tokens_and_text_are_those_of_sacremoses(language):
+    texts = constructed(language)
+    theirs = [reference(language)[0].tokenize(text, escape=False) for text in texts]
+    ours = [[token.decode() for token in row] for row in compiled(language)[0](tf.constant(texts)).to_list()]
+    for text, row, expected in zip(texts, ours, theirs, strict=True):
+        assert row == expected, text
+    if language == "cs":
+        theirs = [row for row in theirs if not ends_in_a_number(row)]
+    joined = compiled(language)[1](tf.ragged.constant(theirs, tf.string, ragged_rank=1)).numpy()
+    for row, text in zip(theirs, joined, strict=True):
+        assert text.decode() == reference(language)[1].detokenize(row), row
+
+
+def ends_in_a_number(row):
+    return len(row) > 1 and row[-1] in (".", ",") and row[-2].isdigit()
+
+
+def test_a_czech_number_at_the_end_is_a_word_of_its_own():
+    """sacremoses looks at the last two tokens of the sentence where Moses looks at the two before."""
+    row = "Bylo to v roce 1989 .".split()
+    assert reference("cs")[1].detokenize(row) == "Bylo to v roce1989."
+    assert compiled("cs")[1](tf.ragged.constant([row])).numpy()[0] == b"Bylo to v roce 1989."
+    decimal = "asi 3 , 14 metru".split()  # detokenizer.perl: left-shift floats in Czech
+    assert compiled("cs")[1](tf.ragged.constant([decimal])).numpy()[0] == b"asi 3,14 metru"
+
+
+@pytest.mark.parametrize("language", MOSES)
+def test_abbreviations_are_those_of_moses(language):
+    theirs = {*reference(language)[0].NONBREAKING_PREFIXES}
+    numeric = {*reference(language)[0].NUMERIC_ONLY_PREFIXES}
+    always, before_digit = prefixes(language)
+    assert {*before_digit} == numeric
+    assert {*always} == {word for word in theirs - numeric if " " not in word}
+
+
+LETTERS = st.sampled_from(list("aZéß09яЖαΩकিতাகളഅ한日カのー。、《》ٱתก"))
+SIGNS = st.sampled_from(list(".,'\"`-!?:;()%$€„“”«»’…–&") + ["\u00a0", "।", "，", "·"])
+WORDS = st.sampled_from("Dr. č. p. no. nr. l' dell' s n't ' \" „ “ ” „x “. .. 5,3 , 7 1989 . т.е. η.π. ค. b'ann d'Ivoire '日".split())
+TEXTS = st.lists(st.one_of(LETTERS, SIGNS, st.just(" "), WORDS.map(lambda word: f" {word} ")), max_size=20).map("".join)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(TEXTS, min_size=5, max_size=20))
+def test_any_text_is_tokenized_and_joined_as_in_sacremoses(texts):
+    for language in ("cs", "it", "ga", "es", "ru", "zh", "ja", "ko", "ta", "fi", "lv"):
+        rows = [reference(language)[0].tokenize(text, escape=False) for text in texts]
+        assert [[token.decode() for token in row] for row in compiled(language)[0](tf.constant(texts)).to_list()] == rows
+        rows = [row for row in rows if language != "cs" or not ends_in_a_number(row)]
+        joined = compiled(language)[1](tf.ragged.constant(rows, tf.string, ragged_rank=1)).numpy()
+        assert [text.decode() for text in joined] == [reference(language)[1].detokenize(row) for row in rows]
+
+
+def test_a_region_or_a_script_does_not_matter():
+    text = tf.constant(["O sr. Silva tem 5 págs. e 'x'. Em out. Foi."])
+    for code in ("pt-BR", "pt_PT", "PT", "pt-Latn-AO"):
+        assert compiled(code)[0](text).to_list() == compiled("pt")[0](text).to_list() != compiled("xx")[0](text).to_list()
+
+
+@pytest.fixture
+def warned(caplog):
+    """The warnings that a Text of these settings gives, the process having given none."""
+
+    def warnings(**options):
+        languages.warn_once.cache_clear()
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "rnnsearch_tf"):
+            for _ in range(2):
+                build_text(TextConfig(**options), ["a b c d e", "e f a b c"])
+        return [record.getMessage() for record in caplog.records if record.name == "rnnsearch_tf"]
+
+    return warnings
+
+
+def test_a_language_without_rules_falls_back_with_one_warning(warned):
+    [message] = warned(language="tr")
+    assert "'tr'" in message and "English" in message and "sentencepiece" in message
+
+
+@pytest.mark.parametrize("language", ["ja", "zh", "yue", "zh-TW", "th"])
+def test_a_language_without_spaces_is_recommended_sentencepiece(warned, language):
+    [message] = warned(language=language)
+    assert "does not segment" in message and "tokenization=sentencepiece" in message
+
+
+def test_nobody_is_warned_who_needs_no_rules(warned):
+    assert warned(language="es") == warned(language="pt-BR") == []
+    assert warned(language="ja", tokenization="space") == []
+    assert warned(language="tr", tokenization="sentencepiece", vocabulary_size=12) == []
+
+
+def test_any_code_is_taken(tmp_path):
+    for code in ("es", "tdt", "pt-BR", "zh_Hans", "xx"):
+        assert load_config(overrides=[f"source.language={code}"]).source.language == code
+    path = tmp_path / "c.yaml"
+    path.write_text("source: {language: no}\n")  # Norwegian, which YAML takes for false
+    assert load_config(path).source.language == load_config(overrides=["source.language=no"]).source.language == "no"
+
+
+@pytest.mark.parametrize("value", ["Spanish (Spain)", "e", "''", "english", "true", "5", "../en"])
+def test_what_is_no_code_is_refused(value):
+    with pytest.raises(UsageError, match="source.language: expected a language code such as es, tdt or pt-BR, got"):
+        load_config(overrides=[f"source.language={value}"])
