@@ -17,6 +17,10 @@ from rnnsearch_tf.errors import UsageError
 log = logging.getLogger("rnnsearch_tf")
 
 FREE = -1  # a port nobody uses
+LIMITS = {  # the most that the flags for limits may say
+    "max_request_rows": 10**9, "max_request_bytes": 2**31 - 1, "max_waiting_requests": 10**5, "rest_api_max_values": 10**9,
+    "rest_api_client_timeout_in_ms": 10**9, "rest_api_idle_timeout_in_ms": 10**9,
+}
 WITHOUT_EFFECT = "accepted, without effect here: "
 
 
@@ -68,6 +72,13 @@ class Flags:
     tensorflow_intra_op_parallelism: int = flag(0, "threads of one operation")
     tensorflow_inter_op_parallelism: int = flag(0, "operations at once")
 
+    max_request_rows: int = flag(512, "rows of one request, and of those that run at once without batching (not in tensorflow_model_server)")
+    max_request_bytes: int = flag(16 << 20, "bytes of one request, unpacked (not in tensorflow_model_server)")
+    max_waiting_requests: int = flag(1000, "predictions that wait for a thread, of gRPC and of REST; more are UNAVAILABLE (not there)")
+    rest_api_max_values: int = flag(500_000, "values of one JSON request (not there)")
+    rest_api_client_timeout_in_ms: int = flag(30_000, "milliseconds that a client may take to send a request or take an answer (not there)")
+    rest_api_idle_timeout_in_ms: int = flag(120_000, "milliseconds after which a connection without a request is closed (not there)")
+
     flush_filesystem_caches: bool = ignored(True, "caches of remote file systems")
     num_load_threads: int = ignored(0, "versions load one after the other")
     num_unload_threads: int = ignored(0, "versions unload when their last request has ended")
@@ -101,6 +112,9 @@ class Flags:
         for name in ("grpc_max_threads", "rest_api_num_threads", "rest_api_timeout_in_ms", "num_request_iterations_for_warmup"):
             if getattr(self, name) < 1:
                 raise UsageError(f"--{name}: expected at least 1, got {getattr(self, name)}")
+        for name, most in LIMITS.items():
+            if not 1 <= getattr(self, name) <= most:
+                raise UsageError(f"--{name}: expected a number from 1 to {most}, got {getattr(self, name)}")
 
 
 FIELDS = {field.name: field for field in dataclasses.fields(Flags)}

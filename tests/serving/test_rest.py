@@ -11,6 +11,7 @@ import pytest
 from fake_core import FakeCore
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.serving.connections import Limits
 from rnnsearch_tf.serving.rest import HEADER_LIMIT, HTTP_STATUS, RestServer
 
 METRICS = "/monitoring/prometheus/metrics"
@@ -18,7 +19,7 @@ METRICS = "/monitoring/prometheus/metrics"
 
 @pytest.fixture(scope="module")
 def server():
-    server = RestServer(FakeCore(), metrics_path=METRICS, timeout=7, body_limit=100_000)
+    server = RestServer(FakeCore(), metrics_path=METRICS, timeout=7, limits=Limits(body=100_000, client_timeout=1))
     server.start()
     yield server
     server.stop(0)
