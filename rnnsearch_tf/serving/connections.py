@@ -24,6 +24,7 @@ from waitress import wasyncore
 
 INFORMATION_THREADS = 4  # for what is answered at once: status, metadata, metrics, refusals
 SPARE_CONNECTIONS = 1000  # beside those that may have a prediction on its way
+ACCEPTED_AT_ONCE = 64  # connections between two looks at those there are
 WITHOUT_LIMIT = 10**9  # Waitress stops to listen at its own
 PAUSE = 0.01  # seconds, when the system has no more file descriptors
 
@@ -150,22 +151,29 @@ class Listener(waitress.server.TcpWSGIServer):
             self.trigger.pull_trigger(lambda: [channel.handle_close() for channel in overdue if channel.connected])
 
     def handle_accept(self):
-        super().handle_accept()
-        if len(self.active_channels) > self.most_connections:
-            self._make_way()
+        """Take the connections that wait; then, and no earlier, close those that are too many.
+
+        A descriptor that is closed first may be given to the next connection, and the loop would take an event of the
+        old one for one of the new.
+        """
+        for _ in range(ACCEPTED_AT_ONCE):
+            before = len(self.active_channels)
+            super().handle_accept()
+            if len(self.active_channels) == before:  # there is none, or it cannot be had
+                break
+        self._make_way(len(self.active_channels) - self.most_connections)
 
     def accept(self):
         try:
             return super().accept()
         except OSError as error:
-            if error.errno in (errno.EMFILE, errno.ENFILE) and not self._make_way():
+            if error.errno in (errno.EMFILE, errno.ENFILE) and not self._make_way(1):
                 time.sleep(PAUSE)  # or the loop would try without end
             raise
 
-    def _make_way(self) -> bool:
-        """Close the connection that matters least; whether there was one."""
-        channels = [channel for channel in self.active_channels.values() if not channel.is_at_work]
-        if not channels:
-            return False
-        min(channels, key=Connection.patience).handle_close()
-        return True
+    def _make_way(self, count) -> bool:
+        """Close the connections that matter least; whether there was one."""
+        channels = [channel for channel in self.active_channels.values() if not channel.is_at_work] if count > 0 else []
+        for channel in sorted(channels, key=Connection.patience)[: max(count, 0)]:
+            channel.handle_close()
+        return bool(channels)
