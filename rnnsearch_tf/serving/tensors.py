@@ -40,6 +40,9 @@ def to_array(name, tensor) -> np.ndarray:
     Raises:
         ServingError: INVALID_ARGUMENT, no such tensor can be.
     """
+    rank = len(tensor.tensor_shape.dim)
+    if rank > MOST_DIMENSIONS:
+        raise invalid_argument(f"{name}: expected at most {MOST_DIMENSIONS} dimensions, got {rank}")
     try:
         _check(tensor)
         return as_array(tf.io.parse_tensor(tensor.SerializeToString(), tensor.dtype).numpy())
@@ -56,8 +59,6 @@ def _check(tensor):
     sizes = [dimension.size for dimension in tensor.tensor_shape.dim]
     if tensor.tensor_shape.unknown_rank or any(size < 0 for size in sizes):
         raise ValueError("a shape that is not known")
-    if len(sizes) > MOST_DIMENSIONS:
-        raise ValueError("too many dimensions")
     dtype = tf.dtypes.as_dtype(tensor.dtype)
     if dtype in (tf.variant, tf.resource) or dtype._is_ref_dtype:
         raise TypeError("no data")
