@@ -74,7 +74,7 @@ class Flags:
     tensorflow_intra_op_parallelism: int = flag(0, "threads of one operation")
     tensorflow_inter_op_parallelism: int = flag(0, "operations at once")
 
-    max_request_rows: int = limit(512, 10**9, "rows of one request, and of those that run at once without batching; more are INVALID_ARGUMENT")
+    max_request_rows: int = limit(512, 10**9, "rows of one request, and of all that run at once without batching; more are refused")
     max_request_bytes: int = limit(16 << 20, 2**31 - 1, "bytes of one request, unpacked; more are RESOURCE_EXHAUSTED, or 413")
     max_waiting_requests: int = limit(1000, 10**5, "predictions that wait for a thread, gRPC and REST each; more are UNAVAILABLE, or 503")
     rest_api_max_values: int = limit(500_000, 10**9, "commas and opening brackets in the JSON of one request; more are 400")

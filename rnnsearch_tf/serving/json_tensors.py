@@ -102,6 +102,7 @@ def to_inputs(document, infos):
         )
     if not infos:
         raise invalid_argument(f"Failed to get input map for signature: {signature_name(document) or 'DEFAULT'}")
+    infos = dict(infos)  # a protocol buffer's map raises when it is asked for a name that is no UTF-8
     if "instances" in document:
         return _rows(document, infos), ROW
     if "inputs" in document:

@@ -113,7 +113,8 @@ def test_a_few_bytes_do_not_fill_the_memory(server, name):
 def test_rows_have_a_limit(server):
     before = server.memory()
     status, message = predict(server, request([50_000], [b"a sentence ."] * 50_000))
-    assert status == "INVALID_ARGUMENT" and "expected at most 512 rows in a request, got 50000" in message and "--max_request_rows" in message
+    assert status == "INVALID_ARGUMENT"
+    assert "expected at most 512 rows in a request, got 50000" in message and "--max_request_rows" in message
     status, answer = post(server, {"instances": ["a sentence ."] * 50_000})
     assert status == 400 and "expected at most 512 rows in a request, got 50000" in answer["error"]
     assert post(server, {"inputs": ["a sentence ."] * 513})[0] == 400
@@ -126,7 +127,8 @@ def test_what_is_long_to_read_does_not_fill_the_memory_either(server):
     """Bodies just below the limit that unfold as much as their format lets them, eight at once."""
     size = 15 * MEBI
     empty = request([size // 2], [b""] * (size // 2))
-    bodies = {"strings": b'{"instances": [' + b'"",' * (size // 3) + b'""]}', "objects": b'{"inputs": [' + b"{}," * (size // 3) + b"{}]}",
+    bodies = {"strings": b'{"instances": [' + b'"",' * (size // 3) + b'""]}',
+              "objects": b'{"inputs": [' + b"{}," * (size // 3) + b"{}]}",
               "lists": b'{"inputs": [' + b"[]," * (size // 3) + b"[]]}", "numbers": b'{"inputs": [' + b"1," * (size // 2) + b"1]}",
               "escapes": b'{"inputs": ["' + rb"\n" * (size // 2) + b'"]}'}
     before = server.memory()
