@@ -11,20 +11,19 @@ from __future__ import annotations
 import dataclasses
 import errno
 import json
-import logging
 import resource
-import threading
+import socket
 import time
 
 import waitress.adjustments
 import waitress.channel
 import waitress.server
 import waitress.task
-from waitress import wasyncore
 
 INFORMATION_THREADS = 4  # for what is answered at once: status, metadata, metrics, refusals
 SPARE_CONNECTIONS = 1000  # beside those that may have a prediction on its way
 ACCEPTED_AT_ONCE = 64  # connections between two looks at those there are
+DISCARDED_AT_ONCE = 64 << 10  # bytes
 WITHOUT_LIMIT = 10**9  # Waitress stops to listen at its own
 PAUSE = 0.01  # seconds, when the system has no more file descriptors
 
@@ -85,6 +84,7 @@ class Dispatcher:
                 self._predictions.add_task(channel)
                 return
             request.error = Overload()
+        channel.is_refused = request.error is not None
         self._information.add_task(channel)
 
     def shutdown(self, cancel_pending=True, timeout=5):
@@ -101,8 +101,14 @@ class Overload:
 
 
 class Connection(waitress.channel.HTTPChannel):
-    """A connection that knows since when it has kept the server waiting."""
+    """A connection that knows since when it has kept the server waiting.
 
+    One whose request was refused is closed for writing only, and what the client still sends is thrown away: were it closed
+    at once, the client would be told of a broken connection instead of the reason.
+    """
+
+    is_refused = False
+    _is_discarding = False
     _request_began = _answer_began = None
     _timed = None  # the request that _request_began is of
 
@@ -112,6 +118,34 @@ class Connection(waitress.channel.HTTPChannel):
             self._timed = self.request
             self._request_began = None if self.request is None else time.monotonic()
         return result
+
+    def readable(self):
+        return self._is_discarding or super().readable()
+
+    def handle_read(self):
+        if not self._is_discarding:
+            super().handle_read()
+            return
+        try:
+            self.recv(DISCARDED_AT_ONCE)  # closes the connection when the client has
+        except OSError:
+            self.handle_close()
+
+    def handle_write(self):
+        if self.will_close or not (self.is_refused and self.close_when_flushed):
+            super().handle_write()
+            return
+        if not self.requests:  # else a thread is about to end
+            self._flush_exception(self._flush_some)
+        if not self.total_outbufs_len and not self.will_close:
+            self._discard()
+
+    def _discard(self):
+        self.close_when_flushed, self._is_discarding = False, True
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+        except OSError:  # the client has gone
+            self.handle_close()
 
     @property
     def is_at_work(self) -> bool:

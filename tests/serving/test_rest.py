@@ -206,3 +206,15 @@ def test_many_at_once(server):
         bodies = [{"signature_name": "half", "inputs": [number]} for number in range(200)]
         answers = pool.map(lambda body: ask(server, "POST", "/v1/models/toy:predict", body), bodies)
         assert [answer["outputs"][0] for _, answer in answers] == [number / 2 for number in range(200)]
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_client_that_sends_on_hears_that_its_body_is_too_large(server, chunked):
+    body = b"a" * (30 << 20)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.request("POST", "/v1/models/toy:predict", iter([body]) if chunked else body, encode_chunked=chunked,
+                       headers={"Transfer-Encoding": "chunked"} if chunked else {})
+    response = connection.getresponse()
+    assert response.status == 413 and b"exceeds" in response.read()
+    connection.close()
+    assert ask(server, "GET", "/v1/models/toy")[0] == 200
