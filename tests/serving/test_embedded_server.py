@@ -121,7 +121,7 @@ def test_a_deadline_breaks_the_run_off(toy, toy_base, batching):
 
 
 def test_rows_beyond_those_that_run_wait_no_longer_than_their_callers(toy, toy_base, tmp_path):
-    server, client = toy(toy_base, max_request_rows=2)
+    server, client = toy(toy_base, max_request_rows=2, tensorflow_inter_op_parallelism=4)
     gate = Gate(tmp_path)
     running = client.begin("gate", path=[gate.path])
     gate.wait_until_entered()
