@@ -121,18 +121,17 @@ def test_a_deadline_breaks_the_run_off(toy, toy_base, batching):
 
 
 def test_rows_beyond_those_that_run_wait_no_longer_than_their_callers(toy, toy_base, tmp_path):
-    server, client = toy(toy_base, max_request_rows=2, tensorflow_inter_op_parallelism=4)
+    server, client = toy(toy_base, max_request_rows=2)
     gate = Gate(tmp_path)
     running = client.begin("gate", path=[gate.path])
     gate.wait_until_entered()
-    assert client.predict("half_plus", x=[2.0])["y"] == [4.0]  # there is a row left
     assert refusal(client.predict, "half_plus", timeout=0.3, x=[1.0, 2.0])[0] == "DEADLINE_EXCEEDED"
     waiting = client.begin("half_plus", x=[2.0, 4.0])
     assert not waiting.done()
     gate.open()
     running.result(LONG)
     assert decoded(waiting.result(LONG))["y"].tolist() == [4.0, 5.0]
-    assert ":tensorflow:core:graph_runs{} 3" in server.core.metrics.page()  # what nobody waited for has not run
+    assert ":tensorflow:core:graph_runs{} 2" in server.core.metrics.page()  # what nobody waited for has not run
     assert "expected at most 2 rows" in refusal(client.predict, "half_plus", x=[1.0] * 3)[1]
 
 
