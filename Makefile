@@ -2,11 +2,15 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test mutants setup clean
+.PHONY: demo test test-all mutants setup clean
 demo: setup
 	$(BIN)/rnnsearch demo --output runs/demo
 
 test: setup
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+# With those that take minutes each: long fuzzing, soaks.
+test-all: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 setup: .venv/installed

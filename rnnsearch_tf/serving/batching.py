@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import concurrent.futures
 import dataclasses
+import math
 import threading
 import time
 
@@ -17,6 +18,8 @@ import numpy as np
 
 from rnnsearch_tf.serving import merging
 from rnnsearch_tf.serving.errors import ServingError, cancelled_error, deadline_exceeded, invalid_argument, unavailable
+
+MOST_PADDED_ELEMENTS = 8 << 20
 
 
 @dataclasses.dataclass
@@ -39,17 +42,38 @@ class Call:
         return None
 
 
+@dataclasses.dataclass(frozen=True)
+class Extent:
+    """What calls come to when they are merged: rows, and the shape of each input after dimension 0."""
+
+    rows: int = 0
+    shapes: dict = dataclasses.field(default_factory=dict)
+
+    def joined(self, call) -> Extent:
+        shapes = {name: array.shape[1:] for name, array in call.inputs.items()}
+        widest = {name: tuple(map(max, shape, self.shapes.get(name, shape))) for name, shape in shapes.items()}
+        return Extent(self.rows + call.rows, widest)
+
+    @property
+    def elements(self) -> int:
+        return self.rows * sum(math.prod(shape) for shape in self.shapes.values())
+
+
 class Batch:
     """Calls that will be run as one."""
 
     def __init__(self):
         self.calls = []
-        self.rows = 0
+        self.extent = Extent()
         self.began = time.monotonic()
+
+    @property
+    def rows(self) -> int:
+        return self.extent.rows
 
     def add(self, call):
         self.calls.append(call)
-        self.rows += call.rows
+        self.extent = self.extent.joined(call)
 
 
 class Batcher:
@@ -107,19 +131,24 @@ class Batcher:
             if self._closed:
                 raise unavailable("The server is stopping")
             queue = self._queues.get(key, collections.deque())
-            tail_rows, added = queue[-1].rows if queue else self.parameters.run_size, 0
+            tail, added = queue[-1].extent if queue else None, 0
             for call in calls:  # all of them or none
-                if tail_rows + call.rows > self.parameters.run_size:
-                    tail_rows, added = 0, added + 1
-                tail_rows += call.rows
+                if tail is None or not self._fits(tail.joined(call)):
+                    tail, added = Extent(), added + 1
+                tail = tail.joined(call)
             if len(queue) + added > self.parameters.max_enqueued_batches:
                 raise unavailable("The batch scheduling queue to which this task was submitted is full")
             for call in calls:
-                if not queue or queue[-1].rows + call.rows > self.parameters.run_size:
+                if not queue or not self._fits(queue[-1].extent.joined(call)):
                     queue.append(Batch())
                 queue[-1].add(call)
             self._queues[key] = queue
             self._changed.notify_all()
+
+    def _fits(self, extent) -> bool:
+        """Whether calls may be merged to this; one wide request would pad all the others to its width."""
+        padded = self.parameters.pad_variable_length_inputs
+        return extent.rows <= self.parameters.run_size and not (padded and extent.elements > MOST_PADDED_ELEMENTS)
 
     def _work(self):
         while (taken := self._next_batch()) is not None:

@@ -7,7 +7,7 @@ import time
 
 from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2, model_management_pb2, model_pb2
 
-from rnnsearch_tf.serving import checks
+from rnnsearch_tf.serving import checks, rows
 from rnnsearch_tf.serving.errors import ServingError, cancelled_error, deadline_exceeded, invalid_argument, not_found
 
 SIGNATURES = "signature_def"
@@ -20,11 +20,13 @@ class Core:
         manager: a Manager.
         batcher: a Batcher, or None: every request is a run of its own.
         metrics: the counters of serving/metrics.py, or None.
+        most_rows: of one request, and of those that run at once without a batcher.
     """
 
-    def __init__(self, manager, batcher=None, metrics=None):
+    def __init__(self, manager, batcher=None, metrics=None, most_rows=512):
         self.manager = manager
         self.metrics = metrics
+        self._rows = rows.Rows(most_rows)
         self._batcher = batcher
 
     def predict(self, spec, inputs, output_filter=(), deadline=None, cancelled=None):
@@ -42,12 +44,15 @@ class Core:
         """
         with self._servable(spec) as servable:
             name, signature = checks.find_signature(servable.signatures, spec.signature_name)
+            count = rows.count(inputs)
+            self.check_rows(count)  # before the tensors are unfolded
             arrays = checks.to_arrays(signature, inputs)
             outputs = checks.output_names(signature, list(output_filter))
             if self._batcher is not None:
                 values = self._batcher.run(servable, name, arrays, outputs, deadline, cancelled)
             else:
-                values = servable.run(name, arrays, outputs, _time_left(deadline, cancelled))
+                with self._rows.running(count, deadline, cancelled):
+                    values = servable.run(name, arrays, outputs, _time_left(deadline, cancelled))
             used = model_pb2.ModelSpec(name=servable.name, signature_name=name)
             used.version.value = servable.version
             return used, dict(zip(outputs, values))
@@ -90,6 +95,10 @@ class Core:
         """The SignatureDef of a ModelSpec (name, version or label, signature name): what REST needs to shape JSON."""
         with self._servable(spec) as servable:
             return checks.find_signature(servable.signatures, spec.signature_name)[1]
+
+    def check_rows(self, count):
+        """Refuse a request of so many rows, INVALID_ARGUMENT, before it is turned into tensors, if it has too many."""
+        self._rows.check(count)
 
     @contextlib.contextmanager
     def _servable(self, spec):

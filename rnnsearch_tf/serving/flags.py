@@ -1,9 +1,10 @@
 """The flags of tensorflow_model_server, declared once, with its names and defaults.
 
 ``--model_name`` and ``--model-name`` are the same flag, ``--flag value`` and
-``--flag=value`` too; a boolean may stand alone. Three departures: what listens
+``--flag=value`` too; a boolean may stand alone. Four departures: what listens
 does so on ``--host``, loopback unless told; REST listens unless told not to;
-a port of -1 takes a free one.
+a port of -1 takes a free one; requests and connections have limits, which the
+stock server does not know.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ WITHOUT_EFFECT = "accepted, without effect here: "
 
 def flag(default, meaning):
     return dataclasses.field(default=default, metadata={"meaning": meaning})
+
+
+def limit(default, most, meaning):
+    """A flag of this server alone: from 1 to `most`."""
+    return dataclasses.field(default=default, metadata={"meaning": f"{meaning} (not in tensorflow_model_server)", "most": most})
 
 
 def ignored(default, meaning):
@@ -68,6 +74,13 @@ class Flags:
     tensorflow_intra_op_parallelism: int = flag(0, "threads of one operation")
     tensorflow_inter_op_parallelism: int = flag(0, "operations at once")
 
+    max_request_rows: int = limit(512, 10**9, "rows of one request, and of all that run at once without batching; more are refused")
+    max_request_bytes: int = limit(16 << 20, 2**31 - 1, "bytes of one request, unpacked; more are RESOURCE_EXHAUSTED, or 413")
+    max_waiting_requests: int = limit(1000, 10**5, "predictions that wait for a thread, gRPC and REST each; more are UNAVAILABLE, or 503")
+    rest_api_max_values: int = limit(500_000, 10**9, "commas and opening brackets in the JSON of one request; more are 400")
+    rest_api_client_timeout_in_ms: int = limit(30_000, 10**9, "milliseconds that a client may take to send a request or take an answer")
+    rest_api_idle_timeout_in_ms: int = limit(120_000, 10**9, "milliseconds after which a connection without a request is closed")
+
     flush_filesystem_caches: bool = ignored(True, "caches of remote file systems")
     num_load_threads: int = ignored(0, "versions load one after the other")
     num_unload_threads: int = ignored(0, "versions unload when their last request has ended")
@@ -101,6 +114,10 @@ class Flags:
         for name in ("grpc_max_threads", "rest_api_num_threads", "rest_api_timeout_in_ms", "num_request_iterations_for_warmup"):
             if getattr(self, name) < 1:
                 raise UsageError(f"--{name}: expected at least 1, got {getattr(self, name)}")
+        for field in dataclasses.fields(self):
+            value, most = getattr(self, field.name), field.metadata.get("most")
+            if most is not None and not 1 <= value <= most:
+                raise UsageError(f"--{field.name}: expected a number from 1 to {most}, got {value}")
 
 
 FIELDS = {field.name: field for field in dataclasses.fields(Flags)}

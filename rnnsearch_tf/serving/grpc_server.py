@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import logging
 import threading
 import time
@@ -14,12 +13,13 @@ from tensorflow_serving.apis import model_service_pb2_grpc, predict_pb2, predict
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.serving import tensors
 from rnnsearch_tf.serving.errors import ServingError
+from rnnsearch_tf.serving.grpc_threads import OPTIONS, Threads
 from rnnsearch_tf.serving.refusals import Refusals
 
 log = logging.getLogger("rnnsearch_tf")
 
 FOREVER = 1e7  # seconds: gRPC has no word for it
-LARGEST_MESSAGE = 2**31 - 1  # bytes, as the stock server takes them
+LARGEST_MESSAGE = 2**31 - 1  # bytes of an answer, as the stock server sends them
 
 
 class GrpcServer:
@@ -33,16 +33,21 @@ class GrpcServer:
         ssl: an SSLConfig, or None for no TLS.
         arguments: "key=value,key=value" for gRPC.
         with_health: whether the health service is there.
+        message_limit: most bytes of a request, unpacked.
+        waiting: predictions that wait for one of the threads; more are UNAVAILABLE.
     """
 
-    def __init__(self, core, host="127.0.0.1", port=0, *, socket_path="", threads=64, ssl=None, arguments="", with_health=True):
+    def __init__(self, core, host="127.0.0.1", port=0, *, socket_path="", threads=64, ssl=None, arguments="", with_health=True,
+                 message_limit=16 << 20, waiting=1000):
         self.host, self.port = host, port
         self._socket_path, self._ssl = socket_path, ssl
-        self._workers = concurrent.futures.ThreadPoolExecutor(threads, thread_name_prefix="grpc")
-        self._server = grpc.server(self._workers, interceptors=[Refusals()], options=_options(arguments))
+        self._threads = Threads(threads, waiting)
+        self._server = grpc.server(
+            self._threads.information, interceptors=[self._threads, Refusals()], options=_options(arguments, message_limit)
+        )
         prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(PredictionService(core), self._server)
         model_service_pb2_grpc.add_ModelServiceServicer_to_server(ModelService(core), self._server)
-        self._health = health.HealthServicer()
+        self._health = health.HealthServicer(experimental_thread_pool=self._threads.health)
         if with_health:
             health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self.set_serving(False)
@@ -70,7 +75,7 @@ class GrpcServer:
         """Take no new request, finish those on their way for at most `grace` seconds (None: however long)."""
         self._health.enter_graceful_shutdown()
         self._server.stop(FOREVER if grace is None else grace).wait()
-        self._workers.shutdown(wait=False)
+        self._threads.shutdown()
 
     def _listen(self, address, advice):
         try:
@@ -135,9 +140,10 @@ def _guarded(context, function, *arguments):
         context.abort(grpc.StatusCode.INTERNAL, "Internal error; the server's log says more")
 
 
-def _options(arguments):
+def _options(arguments, message_limit):
     options = [
-        ("grpc.max_receive_message_length", LARGEST_MESSAGE),
+        *OPTIONS,
+        ("grpc.max_receive_message_length", message_limit),
         ("grpc.max_send_message_length", LARGEST_MESSAGE),
         ("grpc.so_reuseport", 0),  # two servers on one port would each get half of the requests
     ]

@@ -31,19 +31,23 @@ INTEGERS = {
     types_pb2.DT_UINT64: np.uint64,
 }
 FLOATS = {types_pb2.DT_FLOAT: np.float32, types_pb2.DT_DOUBLE: np.float64}
-MOST_DIMENSIONS = 64  # of a NumPy array
+MOST_DIMENSIONS = 32  # of a tensor; see tensors.py
+MOST_VALUES = 500_000
+"""Of a request's body: each takes up to a hundred times its bytes, and the time to read it stops every other thread."""
+
 ROW, COLUMNAR = "predictions", "outputs"
 """The forms of an answer, each the key that its results stand under."""
 
 
-def parse(body: bytes) -> dict:
+def parse(body: bytes, most_values=MOST_VALUES) -> dict:
     """The JSON object of a request's body; bytes that are not UTF-8 reach the model as they are.
 
     Raises:
-        ServingError: INVALID_ARGUMENT, not JSON or not an object; the message has the offset.
+        ServingError: INVALID_ARGUMENT, not JSON, not an object, or of too many values; the message has the offset.
     """
     if not body:
         raise invalid_argument("JSON Parse error: The document is empty")
+    _check_values(body, most_values)
     try:
         document = json.loads(body.decode("utf-8", "surrogateescape"), parse_float=_finite)
     except json.JSONDecodeError as error:
@@ -65,6 +69,13 @@ def signature_name(document) -> str:
             f"JSON Value: {_text(document)} not formatted correctly. 'signature_name' key must be a string value."
         )
     return name.encode("utf-8", "replace").decode()
+
+
+def row_count(document) -> int:
+    """Rows of a request before it is turned into tensors: the longest list where they may stand."""
+    values = document.get("instances", document.get("inputs"))
+    columns = values.values() if isinstance(values, dict) else [values]
+    return max((len(column) for column in columns if isinstance(column, list)), default=1)
 
 
 def to_inputs(document, infos):
@@ -91,6 +102,7 @@ def to_inputs(document, infos):
         )
     if not infos:
         raise invalid_argument(f"Failed to get input map for signature: {signature_name(document) or 'DEFAULT'}")
+    infos = dict(infos)  # a protocol buffer's map raises when it is asked for a name that is no UTF-8
     if "instances" in document:
         return _rows(document, infos), ROW
     if "inputs" in document:
@@ -129,6 +141,16 @@ def encode(document) -> bytes:
     return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
 
 
+def _check_values(body, most):
+    """There cannot be more values than commas and opening brackets, those within strings among them."""
+    values = sum(body.count(mark) for mark in (b",", b"[", b"{"))
+    if values > most:
+        raise invalid_argument(
+            f"JSON Parse error: expected at most {most} values (commas and opening brackets), got {values}; "
+            "send fewer at once, or start the server with a larger --rest_api_max_values"
+        )
+
+
 def _rows(document, infos):
     rows = document["instances"]
     if not isinstance(rows, list):
@@ -146,7 +168,7 @@ def _rows(document, infos):
         for name in infos:
             where = f"element: {number}{f' key: {name}' if named else ''}"
             try:
-                tensor = _to_tensor(row[name] if named else row, infos[name].dtype)
+                tensor = _to_tensor(row[name] if named else row, infos[name].dtype, MOST_DIMENSIONS - 1)
                 _check_shape(tensor, tensors[name])
             except ServingError as error:
                 raise invalid_argument(f"Failed to process {where} of 'instances' list. Error: {error}") from None
@@ -194,14 +216,14 @@ def _columns(value, infos):
     return {name: _to_tensor(value[name], info.dtype) for name, info in infos.items()}
 
 
-def _to_tensor(value, dtype):
+def _to_tensor(value, dtype, most_dimensions=MOST_DIMENSIONS):
     """A JSON value as an array of the dtype; the first element at each depth says how long lists there are."""
     shape, first = [], value
     while isinstance(first, list):
         shape.append(len(first))
         first = first[0] if first else None
-    if len(shape) > MOST_DIMENSIONS:
-        raise invalid_argument(f"Encountered list at unexpected level: {len(shape) - 1} expected < {MOST_DIMENSIONS}")
+    if len(shape) > most_dimensions:
+        raise invalid_argument(f"Encountered list at unexpected level: {len(shape) - 1} expected < {most_dimensions}")
     leaves = []
     _collect(value, shape, 0, leaves)
     return _leaves_to_array(leaves, dtype).reshape(shape)

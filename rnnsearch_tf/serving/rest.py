@@ -19,20 +19,19 @@ import threading
 import time
 
 import grpc
-import waitress.server
 from google.protobuf import json_format
 from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2, model_pb2
 from waitress import wasyncore
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.serving import json_tensors
-from rnnsearch_tf.serving.errors import ServingError, invalid_argument
+from rnnsearch_tf.serving import connections, json_tensors
+from rnnsearch_tf.serving.errors import ServingError, deadline_exceeded, invalid_argument
 
 log = logging.getLogger("rnnsearch_tf")
 
-BODY_LIMIT = 64 << 20  # bytes; more is answered with 413
 HEADER_LIMIT = 64 << 10
-MOST_CONNECTIONS = 1000
+BACKLOG = 1000  # connections that the system holds until they are taken
+SMALL_BODY = 64 << 10  # bytes; larger ones are read one after the other
 VERSION_DIGITS = 19  # of the largest int64
 DRAIN_INTERVAL = 0.01  # seconds between looks at whether the last answers have gone out
 
@@ -71,16 +70,16 @@ class RestServer:
         threads: requests that are worked on at once.
         timeout: seconds that a :predict may take before it is answered with 504.
         metrics_path: where the Prometheus page is, or None for no such page.
-        body_limit: most bytes of a request's body.
+        limits: connections.Limits, of bodies and of clients.
 
     Raises:
         UserError: from `start`, the address is taken or is none of this machine.
     """
 
-    def __init__(self, core, host="127.0.0.1", port=0, *, threads=32, timeout=30.0, metrics_path=None, body_limit=BODY_LIMIT):
+    def __init__(self, core, host="127.0.0.1", port=0, *, threads=32, timeout=30.0, metrics_path=None, limits=connections.Limits()):
         self.host, self.port = host, port
-        self._application = Application(core, timeout, metrics_path)
-        self._settings = {"threads": threads, "max_request_body_size": body_limit}
+        self._application = Application(core, timeout, metrics_path, limits.values)
+        self._threads, self._limits = threads, limits
         self._sockets = {}  # of Waitress' loop, by descriptor
         self._ended = False
         self._server = self._thread = None
@@ -89,16 +88,16 @@ class RestServer:
         listener = self._listen()
         self.port = listener.getsockname()[1]
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a waiting request is not worth a line
-        self._server = waitress.server.create_server(
+        self._server = connections.listen(
             self._application,
             self._sockets,
-            sockets=[listener],
+            listener,
+            self._threads,
+            self._limits,
             ident="rnnsearch",
             max_request_header_size=HEADER_LIMIT,
-            connection_limit=MOST_CONNECTIONS,
             log_socket_errors=False,  # a client that leaves is nothing to report
             clear_untrusted_proxy_headers=True,
-            **self._settings,
         )
         self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
         self._thread.start()
@@ -126,7 +125,7 @@ class RestServer:
     def _listen(self):
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         try:
-            return socket.create_server((self.host, self.port), family=family, backlog=MOST_CONNECTIONS)
+            return socket.create_server((self.host, self.port), family=family, backlog=BACKLOG)
         except OSError as error:
             raise UserError(
                 f"{self.host}:{self.port}: expected a free address for REST, got: {error.strerror}; "
@@ -151,10 +150,12 @@ class RestServer:
 class Application:
     """The interface as a WSGI application; see the module."""
 
-    def __init__(self, core, timeout, metrics_path):
+    def __init__(self, core, timeout, metrics_path, most_values):
         self._core = core
         self._timeout = timeout
         self._metrics_path = metrics_path
+        self._most_values = most_values
+        self._reading = threading.Lock()
 
     def __call__(self, environ, start_response):
         method = environ["REQUEST_METHOD"]
@@ -166,7 +167,7 @@ class Application:
             elif not path.lower().startswith("/v1/"):
                 status, body = 404, json_tensors.encode({"error": f"Not found: {path}; the interface is under /v1/models/"})
             else:
-                status, body = 200, self._answer(method, path, environ["wsgi.input"])
+                status, body = 200, self._answer(method, path, environ)
         except ServingError as error:
             status, body = HTTP_STATUS[error.code], json_tensors.encode({"error": error.message})
         except Exception:  # the last line of defence: the client gets an answer, the log says where
@@ -175,22 +176,22 @@ class Application:
         start_response(f"{status} {REASONS[status]}", [("Content-Type", content_type), ("Content-Length", str(len(body)))])
         return [body]
 
-    def _answer(self, method, path, stream) -> bytes:
+    def _answer(self, method, path, environ) -> bytes:
         if method == "POST" and (match := PREDICTION.fullmatch(path)):
-            return self._counted(match, stream)
+            return self._counted(match, environ)
         if method == "GET" and (match := INFORMATION.fullmatch(path)):
             return self._metadata(_spec(match)) if match["metadata"] else self._status(_spec(match))
         if method == "GET" and path.lower() == "/v1/models":
             raise invalid_argument("Missing model name in request.")
         raise invalid_argument(f"Malformed request: {method} {path}")
 
-    def _counted(self, match, stream) -> bytes:
+    def _counted(self, match, environ) -> bytes:
         """The answer to a :predict, counted in the metrics under its status."""
         started, status = time.monotonic(), "INTERNAL"
         try:
             if match["method"].lower() != "predict":
                 raise ServingError(grpc.StatusCode.UNIMPLEMENTED, f":{match['method']} is not served; use :predict")
-            body = self._predict(_spec(match), stream.read(), started + self._timeout)
+            body = self._predict(_spec(match), environ, started + self._timeout)
             status = "OK"
             return body
         except ServingError as error:
@@ -200,8 +201,26 @@ class Application:
             if self._core.metrics is not None:
                 self._core.metrics.request(match["name"], status, "REST", time.monotonic() - started)
 
-    def _predict(self, spec, body, deadline) -> bytes:
-        document = json_tensors.parse(body)
+    def _predict(self, spec, environ, deadline) -> bytes:
+        if int(environ.get("CONTENT_LENGTH") or 0) <= SMALL_BODY:
+            inputs, form = self._inputs(spec, environ["wsgi.input"].read())
+        else:
+            inputs, form = self._inputs_in_turn(spec, environ["wsgi.input"], deadline)
+        _, outputs = self._core.predict(spec, inputs, deadline=deadline)
+        return json_tensors.to_body(outputs, form)
+
+    def _inputs_in_turn(self, spec, stream, deadline):
+        """Large bodies unfold to many times their size: one at a time."""
+        if not self._reading.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            raise deadline_exceeded()
+        try:
+            return self._inputs(spec, stream.read())
+        finally:
+            self._reading.release()
+
+    def _inputs(self, spec, body):
+        """(inputs, form of the answer) of a body; the spec gets its signature."""
+        document = json_tensors.parse(body, self._most_values)
         spec.signature_name = json_tensors.signature_name(document)
         try:
             signature = self._core.signature(spec)
@@ -210,9 +229,8 @@ class Application:
                 name = spec.signature_name or "serving_default"
                 raise invalid_argument(f'Serving signature name: "{name}" not found in signature def') from None
             raise
-        inputs, form = json_tensors.to_inputs(document, signature.inputs)
-        _, outputs = self._core.predict(spec, inputs, deadline=deadline)
-        return json_tensors.to_body(outputs, form)
+        self._core.check_rows(json_tensors.row_count(document))
+        return json_tensors.to_inputs(document, signature.inputs)
 
     def _status(self, spec) -> bytes:
         answer = self._core.status(get_model_status_pb2.GetModelStatusRequest(model_spec=spec))

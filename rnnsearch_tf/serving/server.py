@@ -13,6 +13,7 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.serving import config_files
 from rnnsearch_tf.serving.batching import Batcher
 from rnnsearch_tf.serving.batching_parameters import Parameters
+from rnnsearch_tf.serving.connections import Limits
 from rnnsearch_tf.serving.core import Core
 from rnnsearch_tf.serving.errors import ServingError
 from rnnsearch_tf.serving.flags import FREE
@@ -55,7 +56,7 @@ class Server:
         metrics = Metrics()
         self._batcher = Batcher(_batching(flags), metrics) if flags.enable_batching else None
         self._manager = Manager(functools.partial(_load, flags, metrics), flags)
-        self.core = Core(self._manager, self._batcher, metrics)
+        self.core = Core(self._manager, self._batcher, metrics, flags.max_request_rows)
         self._grpc, self._rest = _grpc(flags, self.core), _rest(flags, self.core)
         self._pollers = []
         self._stopping = threading.Lock()
@@ -140,6 +141,8 @@ def _grpc(flags, core):
         ssl=config_files.read_ssl(flags.ssl_config_file) if flags.ssl_config_file else None,
         arguments=flags.grpc_channel_arguments,
         with_health=flags.enable_grpc_healthcheck_service,
+        message_limit=flags.max_request_bytes,
+        waiting=flags.max_waiting_requests,
     )
 
 
@@ -153,6 +156,13 @@ def _rest(flags, core):
         threads=flags.rest_api_num_threads,
         timeout=flags.rest_api_timeout_in_ms / 1000,
         metrics_path=_metrics_path(flags),
+        limits=Limits(
+            body=flags.max_request_bytes,
+            values=flags.rest_api_max_values,
+            waiting=flags.max_waiting_requests,
+            client_timeout=flags.rest_api_client_timeout_in_ms / 1000,
+            idle_timeout=flags.rest_api_idle_timeout_in_ms / 1000,
+        ),
     )
 
 

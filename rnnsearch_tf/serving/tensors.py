@@ -9,8 +9,14 @@ import tensorflow as tf
 
 from rnnsearch_tf.serving.errors import invalid_argument
 
+MOST_DIMENSIONS = 32
+"""Of a tensor: TensorFlow's way from and to NumPy ends there, by a crash of the process."""
+
 MOST_FILLED_BYTES = 64 << 20
 """A tensor may give one value for all of its shape; beyond this size a few bytes are not taken to mean so much memory."""
+
+STRING_BYTES = 100
+"""What a string takes beside its characters, in TensorFlow and in Python."""
 
 _FIELDS = {
     np.dtype(np.float32): "float_val",
@@ -34,6 +40,9 @@ def to_array(name, tensor) -> np.ndarray:
     Raises:
         ServingError: INVALID_ARGUMENT, no such tensor can be.
     """
+    rank = len(tensor.tensor_shape.dim)
+    if rank > MOST_DIMENSIONS:
+        raise invalid_argument(f"{name}: expected at most {MOST_DIMENSIONS} dimensions, got {rank}")
     try:
         _check(tensor)
         return as_array(tf.io.parse_tensor(tensor.SerializeToString(), tensor.dtype).numpy())
@@ -53,8 +62,17 @@ def _check(tensor):
     dtype = tf.dtypes.as_dtype(tensor.dtype)
     if dtype in (tf.variant, tf.resource) or dtype._is_ref_dtype:
         raise TypeError("no data")
-    elements = math.prod(sizes)
-    if elements * max(dtype.size or 1, 1) > MOST_FILLED_BYTES and tensor.ByteSize() < elements:
+    _check_size(tensor, dtype, math.prod(max(size, 1) for size in sizes))  # a graph may multiply what stands beside a 0
+
+
+def _check_size(tensor, dtype, elements):
+    if dtype == tf.string:
+        filled = max(elements - len(tensor.string_val), 0)
+        needed = STRING_BYTES * elements + filled * (len(tensor.string_val[-1]) if tensor.string_val else 0)
+        too_large = needed > MOST_FILLED_BYTES
+    else:
+        too_large = elements * max(dtype.size or 1, 1) > MOST_FILLED_BYTES and tensor.ByteSize() < elements
+    if too_large:
         raise ValueError("too large")
 
 

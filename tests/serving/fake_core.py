@@ -42,6 +42,10 @@ class FakeCore:
             raise ServingError(grpc.StatusCode.FAILED_PRECONDITION, f'Serving signature key "{spec.signature_name}" not found.')
         return self.signatures[spec.signature_name or "serving_default"]
 
+    def check_rows(self, count):
+        if count > 5000:
+            raise ServingError(grpc.StatusCode.INVALID_ARGUMENT, f"expected at most 5000 rows, got {count}")
+
     def predict(self, spec, inputs, output_filter=(), deadline=None, cancelled=None):
         self.deadline = deadline
         self.arrived.set()

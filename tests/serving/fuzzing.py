@@ -1,15 +1,20 @@
 """Requests that no sane client sends, and what each may be answered with.
 
 A Fuzzer draws from a seed: random bytes, damaged messages, wrong dtypes, shapes and
-names, huge strings, bad JSON, bad HTTP. It leaves alone what would stop or change
+names, huge strings, ranks and nesting of any depth, shapes that one value fills, very
+many rows, bad JSON, bad HTTP, connections that are kept and say nothing. It leaves alone what would stop or change
 the server on purpose: signatures that wait, and reloads that are valid.
 """
 
 import collections
 import http.client
 import json
+import math
+import pathlib
 import random
 import socket
+import subprocess
+import sys
 
 import grpc
 from tensorflow.core.framework import types_pb2
@@ -23,6 +28,7 @@ FIELDS = {types_pb2.DT_STRING: "string_val", types_pb2.DT_FLOAT: "float_val", ty
           types_pb2.DT_INT32: "int_val", types_pb2.DT_INT64: "int64_val", types_pb2.DT_BOOL: "bool_val"}
 SERVICES = ["PredictionService/Predict", "PredictionService/GetModelMetadata", "PredictionService/Classify", "PredictionService/Regress",
             "PredictionService/MultiInference", "ModelService/GetModelStatus", "PredictionService/Nothing"]
+MOST_KEPT = 300  # connections that it holds open
 PROPER = {"OK", "INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION", "UNIMPLEMENTED", "OUT_OF_RANGE", "RESOURCE_EXHAUSTED"}
 UNREADABLE = PROPER | {"INTERNAL"}  # gRPC's own answer to bytes that are no message
 STATUSES = {200, 400, 404, 413, 431, 501}
@@ -45,10 +51,11 @@ class Fuzzer:
         self.random = random.Random(seed)
         self.model = model
         self.outcomes, self.improper = collections.Counter(), []
-        self._rest_address = rest_address
+        self._rest_address, self._grpc_address = rest_address, grpc_address
         self._channel = grpc.insecure_channel(grpc_address, [("grpc.max_receive_message_length", -1)])
         self._kinds = [self.predict, self.predict, self.predict, self.garbage, self.damaged, self.information, self.reload,
-                       self.json, self.json, self.paths, self.bad_http]
+                       self.json, self.json, self.paths, self.bad_http, self.ranks, self.filled, self.rows, self.nested, self.connections]
+        self._kept = collections.deque()
 
     def send(self, count):
         for _ in range(count):
@@ -56,9 +63,55 @@ class Fuzzer:
 
     def close(self):
         self._channel.close()
+        for connection in self._kept:
+            connection.close()
 
     def predict(self):
         self._call("predict", "PredictionService/Predict", self._predict_request().SerializeToString(), PROPER)
+
+    def ranks(self):
+        """Shapes of one element, or none, and any number of dimensions."""
+        rank = self.random.choice([0, 1, 2, 8, 31, 32, 33, 34, 63, 64, 65, 128, 253, 254, 255, 256, 1000])
+        self._shaped("ranks", [self.random.choice([1] * 60 + [0, 2]) for _ in range(rank)], self.random.randint(0, 2))
+
+    def filled(self):
+        """A value or two for a shape of many."""
+        sizes = [self.random.choice([1, 1, 2, 500, 513, 10**5, 2 * 10**6, 2**31, 2**40]) for _ in range(self.random.randint(1, 4))]
+        self._shaped("filled", sizes, self.random.randint(0, 2))
+
+    def rows(self):
+        """As many values as rows, and many of both."""
+        count = self.random.choice([100, 511, 512, 513, 5000, 50_000])
+        if self.random.random() < 0.5:
+            self._shaped("rows", [count], count)
+        else:
+            form, value = self.random.choice(["instances", "inputs"]), self.random.choice(["", "a sentence .", 1, [], {}, {"x": 1}])
+            self._http("rows", "POST", f"/v1/models/{self.model}:predict", json.dumps({form: [value] * count}).encode())
+
+    def nested(self):
+        """JSON as deep as it likes, with one value at the bottom or none, or with another beside it."""
+        depth = self.random.choice([2, 5, 30, 31, 32, 33, 34, 60, 64, 65, 100, 900, 5000])
+        opened, closed = self.random.choice([(b"[", b"]"), (b"[", b"]"), (b'{"x":', b"}"), (b"[1,", b"]")])
+        value = self.random.choice([b"", b"1", b'"a"', b"{}"]) if opened == b"[" else b"1"
+        form, signature = self.random.choice([b"instances", b"inputs"]), self.random.choice(SIGNATURES).encode()
+        body = b'{"signature_name": "%s", "%s": %s}' % (signature, form, opened * depth + value + closed * depth)
+        self._http("nested", "POST", f"/v1/models/{self.model}:predict", body)
+
+    def connections(self):
+        """Connections that stay, to both interfaces: silent, half a head, half a body."""
+        port = self.random.choice([self._rest_address, self._grpc_address])
+        half_a_body = b"POST /v1/models/toy:predict HTTP/1.1\r\nContent-Length: 1000\r\n\r\n{"
+        part = self.random.choice([b"", b"GET", half_a_body, b"PRI * HTTP/2.0\r\n\r\n"])
+        try:
+            connection = socket.create_connection(port.split(":"), timeout=DEADLINE)
+            connection.sendall(part)
+            self._kept.append(connection)
+            status, fine = "open", True
+        except OSError as error:
+            status, fine = type(error).__name__, False
+        self._note("connections", status, fine, f"{port} {part!r}: {status}")
+        if len(self._kept) > MOST_KEPT:
+            self._kept.popleft().close()
 
     def garbage(self):
         self._call("garbage", self.random.choice(SERVICES), self.random.randbytes(self._length()), UNREADABLE)
@@ -181,6 +234,18 @@ class Fuzzer:
         getattr(tensor, FIELDS[dtype]).extend(self._value(dtype) for _ in range(tensor.tensor_shape.dim[0].size))
         return request
 
+    def _shaped(self, kind, sizes, values):
+        """A Predict whose tensor has this shape and so many values."""
+        name, dtype, signature = self.random.choice([("text", types_pb2.DT_STRING, ""), ("x", types_pb2.DT_FLOAT, "half_plus")])
+        request = predict_pb2.PredictRequest(model_spec={"name": self.model, "signature_name": signature})
+        tensor = request.inputs[name]
+        tensor.dtype = dtype
+        for size in sizes:
+            tensor.tensor_shape.dim.add(size=size)
+        value = self._value(dtype) if values < 100 else {types_pb2.DT_STRING: b"a"}.get(dtype, 0.5)  # not 50,000 times 3 MB
+        getattr(tensor, FIELDS[dtype]).extend([value] * values)
+        self._call(kind, "PredictionService/Predict", request.SerializeToString(), PROPER)
+
     def _fill_spec(self, spec):
         spec.name = self.random.choice([self.model] * 8 + ["", self._word()])
         spec.signature_name = self.random.choice(SIGNATURES * 3 + [self._word()])
@@ -242,3 +307,16 @@ class Fuzzer:
 
     def _some(self, items, share=0.4) -> list:
         return [item for item in items if self.random.random() < share]
+
+
+def attack(server, count, seed):
+    """(Fuzzer after `count` requests, seconds that health needed each time it was asked meanwhile), of a WatchedServer."""
+    fuzzer = Fuzzer(server.grpc, server.rest, "toy", seed)
+    command = [sys.executable, str(pathlib.Path(__file__).with_name("health_watch.py")), server.grpc]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as watch:
+        try:
+            fuzzer.send(count)
+        finally:
+            delays = json.loads(watch.communicate()[0])  # closes its standard input
+            fuzzer.close()
+    return fuzzer, [math.inf if delay is None else delay for delay in delays]

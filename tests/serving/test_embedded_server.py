@@ -120,6 +120,21 @@ def test_a_deadline_breaks_the_run_off(toy, toy_base, batching):
     wait_until(lambda: ":tensorflow:core:graph_runs{} 1" in runs.page(), seconds=10)  # counted when it ends: it does not run for 15 s
 
 
+def test_rows_beyond_those_that_run_wait_no_longer_than_their_callers(toy, toy_base, tmp_path):
+    server, client = toy(toy_base, max_request_rows=2)
+    gate = Gate(tmp_path)
+    running = client.begin("gate", path=[gate.path])
+    gate.wait_until_entered()
+    assert refusal(client.predict, "half_plus", timeout=0.3, x=[1.0, 2.0])[0] == "DEADLINE_EXCEEDED"
+    waiting = client.begin("half_plus", x=[2.0, 4.0])
+    assert not waiting.done()
+    gate.open()
+    running.result(LONG)
+    assert decoded(waiting.result(LONG))["y"].tolist() == [4.0, 5.0]
+    assert ":tensorflow:core:graph_runs{} 2" in server.core.metrics.page()  # what nobody waited for has not run
+    assert "expected at most 2 rows" in refusal(client.predict, "half_plus", x=[1.0] * 3)[1]
+
+
 def test_a_stop_finishes_what_was_accepted(toy, toy_base, tmp_path):
     server, client = toy(toy_base)
     gate = Gate(tmp_path)

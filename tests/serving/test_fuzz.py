@@ -1,6 +1,8 @@
 """Whatever is sent, the server gives a proper status, goes on, and does not grow.
 
     RNNSEARCH_FUZZ=10000 python -m pytest tests/serving/test_fuzz.py -s      the long run, 10,000 to each server, with its figures
+
+benchmarks/hostile.py does the same to a server that is a process of its own, and says how long health took meanwhile.
 """
 
 import collections
@@ -11,12 +13,16 @@ import sys
 import time
 
 import pytest
-from fuzzing import Fuzzer
+from fuzzing import Fuzzer, attack
+from watched_server import MOST_MEMORY, watched_server
 
 from rnnsearch_tf.serving.client import Client
 
 COUNT = int(os.environ.get("RNNSEARCH_FUZZ", "800"))
 SEED = int(os.environ.get("RNNSEARCH_FUZZ_SEED", "1"))
+KINDS = {"predict", "garbage", "damaged", "information", "reload", "json", "paths", "bad_http", "ranks", "filled", "rows", "nested",
+         "connections"}
+SLOWEST_HEALTH = 5  # seconds, loosely: the machine that tests may be busy
 MOST_GROWTH = 4  # MiB, from the middle of the run to its end
 
 
@@ -41,9 +47,23 @@ def test_whatever_is_sent(toy_base, batching):
     report(fuzzer, growth, time.monotonic() - started)
     assert not fuzzer.improper, "\n".join(fuzzer.improper[:10])
     kinds = collections.Counter(kind for kind, _ in fuzzer.outcomes.elements())
-    assert set(kinds) >= {"predict", "garbage", "damaged", "information", "reload", "json", "paths", "bad_http"}
+    assert set(kinds) >= KINDS
     assert fuzzer.outcomes["predict", "OK"] and fuzzer.outcomes["json", 200]  # some of it comes through
     assert growth < MOST_GROWTH
+
+
+@pytest.mark.parametrize("count", [600, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_whatever_is_sent_to_a_process(toy_base, count):
+    """It lives, stays below the 4 GB that watched_server allows, and health answers all the while."""
+    with watched_server(toy_base) as server:
+        fuzzer, delays = attack(server, count, SEED)
+        assert server.process.poll() is None, "".join(server.log[-20:])
+        with Client(server.grpc, "toy", deadline=20) as client:
+            assert client.translate(["still there"]) == ["v2:still there"]
+        assert server.peak() < MOST_MEMORY
+    assert not fuzzer.improper, "\n".join(fuzzer.improper[:10])
+    assert {kind for kind, _ in fuzzer.outcomes} >= KINDS
+    assert delays and max(delays) < SLOWEST_HEALTH
 
 
 class MallocInformation(ctypes.Structure):

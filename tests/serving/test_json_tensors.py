@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from tensorflow.core.framework import types_pb2
-from tensorflow.core.protobuf.meta_graph_pb2 import TensorInfo
+from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
 
 from rnnsearch_tf.serving import json_tensors
 from rnnsearch_tf.serving.errors import ServingError
@@ -179,3 +179,37 @@ def test_the_signature_name_is_a_string():
 
 def test_halves_of_surrogate_pairs_do_not_stop_an_error_message():
     assert json_tensors.encode({"error": "a\udc80"}) == b'{"error": "a?"}'
+
+
+@pytest.mark.parametrize("rank", [33, 64, 300])
+def test_dimensions_have_a_limit(rank):
+    deep = "[" * rank + "1" + "]" * rank
+    for form in ("instances", "inputs"):
+        status, message = refusal(inputs, f'{{"{form}": {deep}}}', x="float")
+        assert status == "INVALID_ARGUMENT" and "Encountered list at unexpected level" in message
+    for form in ("instances", "inputs"):
+        assert inputs(f'{{"{form}": {"[" * 32}1{"]" * 32}}}', x="float")[0]["x"].shape == (1,) * 32
+
+
+def test_values_have_a_limit_before_they_are_read():
+    for body in ('["a","b","c"]', "[[[[0]]]]", "[{},{}]"):
+        body = f'{{"instances":{body}}}'.encode()
+        marks = sum(body.count(mark) for mark in (b",", b"[", b"{"))
+        assert json_tensors.parse(body, marks)["instances"]
+        status, message = refusal(json_tensors.parse, body, marks - 1)
+        assert status == "INVALID_ARGUMENT" and f"expected at most {marks - 1} values" in message and f"got {marks}" in message
+
+
+@pytest.mark.parametrize("body, rows", [
+    ({"instances": ["a"] * 7}, 7), ({"inputs": ["a"] * 7}, 7), ({"inputs": {"x": [1, 2], "y": [1, 2, 3]}}, 3), ({"inputs": "a"}, 1),
+    ({"inputs": {"x": 1}}, 1), ({}, 1), ({"instances": None}, 1), ({"instances": {}}, 1),
+])
+def test_rows_are_counted_before_they_are_tensors(body, rows):
+    assert json_tensors.row_count(body) == rows
+
+
+def test_a_name_that_is_no_utf8_is_refused_by_a_signature_too():
+    """A protocol buffer's map cannot even be asked for such a name."""
+    signature = SignatureDef(inputs=infos(text="string"))
+    document = json_tensors.parse(b'{"instances": [{"caf\xe9": 1}]}')
+    assert refusal(json_tensors.to_inputs, document, signature.inputs)[0] == "INVALID_ARGUMENT"

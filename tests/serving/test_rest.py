@@ -11,6 +11,7 @@ import pytest
 from fake_core import FakeCore
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.serving.connections import Limits
 from rnnsearch_tf.serving.rest import HEADER_LIMIT, HTTP_STATUS, RestServer
 
 METRICS = "/monitoring/prometheus/metrics"
@@ -18,7 +19,7 @@ METRICS = "/monitoring/prometheus/metrics"
 
 @pytest.fixture(scope="module")
 def server():
-    server = RestServer(FakeCore(), metrics_path=METRICS, timeout=7, body_limit=100_000)
+    server = RestServer(FakeCore(), metrics_path=METRICS, timeout=7, limits=Limits(body=100_000, client_timeout=1))
     server.start()
     yield server
     server.stop(0)
@@ -205,3 +206,15 @@ def test_many_at_once(server):
         bodies = [{"signature_name": "half", "inputs": [number]} for number in range(200)]
         answers = pool.map(lambda body: ask(server, "POST", "/v1/models/toy:predict", body), bodies)
         assert [answer["outputs"][0] for _, answer in answers] == [number / 2 for number in range(200)]
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_client_that_sends_on_hears_that_its_body_is_too_large(server, chunked):
+    body = b"a" * (30 << 20)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.request("POST", "/v1/models/toy:predict", iter([body]) if chunked else body, encode_chunked=chunked,
+                       headers={"Transfer-Encoding": "chunked"} if chunked else {})
+    response = connection.getresponse()
+    assert response.status == 413 and b"exceeds" in response.read()
+    connection.close()
+    assert ask(server, "GET", "/v1/models/toy")[0] == 200

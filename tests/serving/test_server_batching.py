@@ -119,6 +119,21 @@ def test_other_signatures_and_widths_are_other_batches(batching):
     assert len(model.calls) == 5
 
 
+def test_a_wide_request_does_not_widen_all_the_others(batching):
+    """1,000 rows, padded to 100,000 columns for the sake of one, would take 0.8 GB."""
+    batcher, model, ask = batching(pad_variable_length_inputs=True, max_batch_size=1001)
+    first = held(model, ask)
+    wide = ask(np.ones([1, 100_000]))
+    waiting(batcher, 1)
+    narrow = [ask(np.full([100, 1], number)) for number in range(10)]
+    waiting(batcher, 11)
+    model.gate.set()
+    first.result(LONG)
+    assert wide.result(LONG).shape == (1, 100_000)
+    assert [float(answer.result(LONG)[0, 0]) for answer in narrow] == [2.0 * number for number in range(10)]
+    assert max(call.size for call in model.calls) <= 8 << 20
+
+
 def test_padding_fills_with_the_first_element(batching):
     batcher, model, ask = batching(pad_variable_length_inputs=True)
     held(model, ask)

@@ -41,7 +41,9 @@ def test_defaults_are_the_stock_servers():
     (["--model_base_path=/m", "--enable_batching=perhaps"], "expected true or false, got 'perhaps'"),
     (["--model_base_path=/m", "--batching_parameters_file=f"], "expected --enable_batching"),
     (["--model_base_path=/m", "--grpc_max_threads=0"], "--grpc_max_threads: expected at least 1, got 0"),
-], ids=["typo", "long-typo", "no-model", "both", "not-a-number", "no-port", "same-port", "boolean", "batching", "threads"])
+    (["--model_base_path=/m", "--max_request_rows=0"], "--max_request_rows: expected a number from 1 to 1000000000, got 0"),
+    (["--model_base_path=/m", "--max-request-bytes=3000000000"], "--max_request_bytes: expected a number from 1 to 2147483647, got 3"),
+], ids=["typo", "long-typo", "no-model", "both", "not-a-number", "no-port", "same-port", "boolean", "batching", "threads", "rows", "bytes"])
 def test_wrong_usage(words, message):
     with pytest.raises(UsageError) as caught:
         read(*words)

@@ -74,13 +74,27 @@ def test_a_request_is_read_as_tensorflow_reads_it(given):
     proto(FLOAT, [-1], float_val=[1]),
     proto(FLOAT, [2**62, 8], float_val=[1]),
     proto(FLOAT, [10**9], float_val=[1]),
+    proto(STRING, [2_000_000], string_val=[b"a"]),
+    proto(STRING, [100], string_val=[b"a" * 1_000_000]),
+    proto(STRING, [0, 2**40]),
     proto(0, [1], float_val=[1]),
     proto(99, [1], float_val=[1]),
     proto(tf.resource.as_datatype_enum, [1]),
     proto(tf.variant.as_datatype_enum, [1]),
     proto(FLOAT + 100, [1], float_val=[1]),
-], ids=["content", "negative", "overflow", "memory", "no-type", "unknown-type", "resource", "variant", "reference"])
+], ids=["content", "negative", "overflow", "memory", "strings", "long-strings", "nothing", "no-type", "unknown-type", "resource", "variant", "reference"])
 def test_what_is_no_tensor(given):
     with pytest.raises(ServingError) as caught:
         tensors.to_array("text", given)
     assert (caught.value.code.name, caught.value.message) == ("INVALID_ARGUMENT", "tensor parsing error: text")
+
+
+@pytest.mark.parametrize("rank", [33, 64, 254, 1000])
+def test_dimensions_have_a_limit(rank):
+    with pytest.raises(ServingError, match=f"INVALID_ARGUMENT: text: expected at most 32 dimensions, got {rank}"):
+        tensors.to_array("text", proto(STRING, [1] * rank, string_val=[b"a"]))
+    assert tensors.to_array("text", proto(STRING, [1] * 32, string_val=[b"a"])).shape == (1,) * 32
+
+
+def test_strings_that_were_sent_are_taken_however_many_bytes_they_have():
+    assert tensors.to_array("text", proto(STRING, [3], string_val=[b"a" * (30 << 20)] * 3)).shape == (3,)
