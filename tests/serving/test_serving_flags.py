@@ -59,8 +59,9 @@ def test_flags_without_effect_are_taken_and_told(caplog):
 def test_a_file_that_is_no_such_message_is_named_with_its_line(tmp_path):
     file = tmp_path / "batching.config"
     file.write_text("max_batch_size { value: 4 }\nmax_batch_sise { value: 4 }\n")
-    with pytest.raises(UserError, match=r"batching.config:2:1 .*max_batch_sise"):
+    with pytest.raises(UserError, match=r"batching.config:2:1: .*max_batch_sise") as caught:
         config_files.read_batching(file)
+    assert "Error parsing text-format tensorflow.serving.BatchingParameters: " in str(caught.value), "the stock server's words"
     with pytest.raises(UserError, match="missing.config: expected a readable ModelServerConfig"):
         config_files.read_models(tmp_path / "missing.config")
 
