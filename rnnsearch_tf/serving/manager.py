@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import pathlib
 import threading
 import time
 
@@ -53,6 +54,7 @@ class Manager:
             added = models.keys() - self._models.keys()
             self._models = models
             wanted = self._load_wanted()
+            self._warn_of_moved_versions(wanted)
             try:
                 self._require(added)
                 self._label()
@@ -154,9 +156,19 @@ class Manager:
             self._changed.notify_all()
 
     def _is_new_again(self, version, path) -> bool:
-        """Whether a version that was unloaded, or stands elsewhere now, is wanted again."""
-        ended = version.state == State.END and version.error is None
-        return ended or (version.path != path and version.state != State.UNLOADING)
+        """Whether a version that was unloaded, or that failed and stands elsewhere now, is to be loaded from the path.
+
+        One that answers stays what it is: its number stands for one model, whatever base path is named later.
+        """
+        return version.state == State.END and (version.error is None or version.path != path)
+
+    def _warn_of_moved_versions(self, wanted):
+        for name, numbers in wanted.items():
+            for version in self.versions(name):
+                moved = version.path.parent != pathlib.Path(self._models[name].base_path)
+                if moved and version.number in numbers and version.state == State.AVAILABLE:
+                    log.warning("warning: model %s version %d is still the one of %s; under another base path give a model "
+                                "another number", name, version.number, version.path)
 
     def _is_due(self, version) -> bool:
         """Whether a version that failed to load is to be tried again."""

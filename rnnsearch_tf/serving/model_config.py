@@ -32,7 +32,7 @@ def check(config):
         if model.name in names:
             raise invalid_argument(f"Illegal to list model {model.name} multiple times in config list")
         names.add(model.name)
-        if not os.path.isabs(model.base_path):
+        if not os.path.isabs(model.base_path) or "\0" in model.base_path:
             raise invalid_argument(f"Expected model {model.name} to have an absolute path or URI; got base_path()={model.base_path}")
         if model.model_platform not in ("", PLATFORM) or (not model.model_platform and not model.model_type):
             raise invalid_argument(
@@ -44,9 +44,9 @@ def versions_on_disk(base_path) -> dict | None:
     """{version: path} of the numbered folders, or None if the base path cannot be read."""
     try:
         entries = list(os.scandir(base_path))
-    except OSError:
+        numbered = [entry for entry in entries if entry.name.isascii() and entry.name.isdecimal() and entry.is_dir()]
+    except (OSError, ValueError):  # ValueError: a path that no file system can have
         return None
-    numbered = [entry for entry in entries if entry.name.isascii() and entry.name.isdecimal() and entry.is_dir()]
     paths = {int(entry.name): pathlib.Path(entry.path) for entry in sorted(numbered, key=lambda entry: entry.name)}
     return {number: path for number, path in paths.items() if number < 2**63}
 

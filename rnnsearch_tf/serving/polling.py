@@ -9,7 +9,7 @@ log = logging.getLogger("rnnsearch_tf")
 
 
 class Poller:
-    """Calls a function every so many seconds in a thread; what it raises is logged and the next call comes all the same.
+    """Calls a function every so many seconds in a thread; what it raises is logged, once while it stays the same.
 
     Args:
         name: what it looks for, for the log.
@@ -29,8 +29,12 @@ class Poller:
         self._thread.join()
 
     def _run(self):
+        logged = None
         while not self._stopped.wait(self._seconds):
             try:
                 self._function()
+                logged = None
             except Exception as error:  # the server goes on with what it has
-                log.error("error: looking for new %s: %s", self._name, error)
+                if str(error) != logged:
+                    log.error("error: looking for new %s: %s", self._name, error)
+                logged = str(error)

@@ -178,7 +178,7 @@ def _pollers(flags, manager):
         def reread():
             config = config_files.read_models(flags.model_config_file)
             if config != seen[0]:
-                seen[0] = config
                 manager.configure(config)
+                seen[0] = config  # only now: what was refused is asked again, a label once its version is there
 
         yield Poller("configuration", flags.model_config_file_poll_wait_seconds, reread)

@@ -197,6 +197,29 @@ def test_the_configuration_file_is_read_again(toy_base, tmp_path):
         assert client.predict("half_plus", x=[2.0])["y"] == [3.0]
 
 
+def test_a_label_of_a_version_that_is_still_to_come_moves_when_it_is_there(tmp_path, caplog):
+    """The stock server applies the file at every poll, so also once the version has loaded."""
+    write_toy(tmp_path / "toy", 1)
+    config = tmp_path / "models.config"
+
+    def write(label):
+        text = (f'model_config_list {{ config {{ name: "toy" base_path: "{tmp_path}/toy" model_platform: "tensorflow" '
+                f'model_version_policy {{ all {{}} }} version_labels {{ key: "stable" value: {label} }} }} }}')
+        (tmp_path / "new").write_text(text)
+        (tmp_path / "new").rename(config)
+
+    write(1)
+    flags = Flags(model_config_file=str(config), model_config_file_poll_wait_seconds=1, file_system_poll_wait_seconds=0.02,
+                  allow_version_labels_for_unavailable_models=True, port=FREE, rest_api_port=0)
+    with Server(flags) as server, Toy(f"127.0.0.1:{server.grpc_port}") as client:
+        assert client.predict("half_plus", label="stable", x=[2.0])["y"] == [3.0]
+        write(2)
+        wait_until(lambda: "assign label to version 2" in caplog.text)
+        assert client.predict("half_plus", label="stable", x=[2.0])["y"] == [3.0]
+        write_toy(tmp_path / "toy", 2)
+        wait_until(lambda: client.predict("half_plus", label="stable", x=[2.0])["y"] == [4.0], seconds=10)
+
+
 def test_a_unix_socket(served, toy_base, tmp_path):
     server = served(toy_base, port=0, grpc_socket_path=str(tmp_path / "s"))
     assert server.grpc_port is None
