@@ -59,7 +59,7 @@ class Flags:
     rest_api_num_threads: int = flag(32, "REST requests that are worked on at once")
     rest_api_timeout_in_ms: int = flag(30_000, "milliseconds after which a REST request is answered with 504")
     enable_grpc_healthcheck_service: bool = flag(True, "grpc.health.v1, for readiness probes")
-    ssl_config_file: str = flag("", "file with an SSLConfig: TLS for gRPC")
+    ssl_config_file: str = flag("", "file with an SSLConfig: TLS for gRPC; REST, which has none, is off then")
     monitoring_config_file: str = flag("", "file with a MonitoringConfig: where the Prometheus page is")
 
     enable_batching: bool = flag(False, "merge concurrent requests into one call")

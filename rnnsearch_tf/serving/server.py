@@ -10,7 +10,7 @@ import threading
 import tensorflow as tf
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.serving import config_files
+from rnnsearch_tf.serving import config_files, tls
 from rnnsearch_tf.serving.batching import Batcher
 from rnnsearch_tf.serving.batching_parameters import Parameters
 from rnnsearch_tf.serving.core import Core
@@ -137,14 +137,26 @@ def _grpc(flags, core):
         _port(flags.port),
         socket_path=flags.grpc_socket_path,
         threads=flags.grpc_max_threads,
-        ssl=config_files.read_ssl(flags.ssl_config_file) if flags.ssl_config_file else None,
+        ssl=_ssl(flags),
         arguments=flags.grpc_channel_arguments,
         with_health=flags.enable_grpc_healthcheck_service,
     )
 
 
+def _ssl(flags):
+    if not flags.ssl_config_file:
+        return None
+    config = config_files.read_ssl(flags.ssl_config_file)
+    tls.check(config, flags.ssl_config_file)
+    return config
+
+
 def _rest(flags, core):
     if not flags.rest_api_port:
+        return None
+    if flags.ssl_config_file:
+        log.warning("warning: REST is off: --ssl_config_file asks for TLS, which only gRPC has here; "
+                    "--rest_api_port=0 says so, a proxy that speaks TLS can stand before a server without it")
         return None
     return RestServer(
         core,

@@ -1,6 +1,7 @@
 """The embedded server as a client meets it: real SavedModels, real sockets."""
 
 import concurrent.futures
+import os
 import threading
 
 import grpc
@@ -241,6 +242,50 @@ def test_a_start_without_a_model_says_what_is_missing(served, tmp_path):
     write_corrupt(tmp_path, 1)
     with pytest.raises(UserError, match="version: 1 due to error"):
         served(tmp_path)
+
+
+def written(tmp_path, config, **changes):
+    """Path of a file with the SSLConfig, changed."""
+    changed = type(config)()
+    changed.CopyFrom(config)
+    for name, value in changes.items():
+        setattr(changed, name, value)
+    (tmp_path / "ssl.config").write_text(text_format.MessageToString(changed))
+    return str(tmp_path / "ssl.config")
+
+
+@pytest.mark.parametrize("changes, message", [
+    ({"server_key": "no key"}, "expected in server_key a private key"),
+    ({"server_cert": "no certificate"}, "in server_cert its certificate"),
+    ({"custom_ca": ""}, "client_verify: expected custom_ca"),
+    ({"custom_ca": "no certificate"}, "custom_ca: expected certificates in PEM"),
+    ({"custom_ca": "é"}, "custom_ca: expected certificates in PEM"),
+], ids=["key", "certificate", "no-authority", "authority", "not-ascii"])
+def test_tls_that_no_client_could_speak(served, toy_base, tmp_path, certificates, changes, message):
+    with pytest.raises(UserError, match="ssl.config: ") as caught:
+        served(toy_base, ssl_config_file=written(tmp_path, certificates.config, **changes))
+    assert message in str(caught.value)
+
+
+def test_the_key_of_another_certificate(served, toy_base, tmp_path, certificates):
+    with pytest.raises(UserError, match="key values mismatch"):
+        served(toy_base, ssl_config_file=written(tmp_path, certificates.config, server_key=certificates.client_key.decode()))
+
+
+def test_where_tls_is_asked_for_there_is_no_plain_http_beside_it(served, toy_base, tmp_path, certificates, caplog):
+    server = served(toy_base, rest_api_port=FREE, ssl_config_file=written(tmp_path, certificates.config))
+    assert listening_ports() == {server.grpc_port} and server.rest_port is None
+    assert "REST is off" in caplog.text
+    caplog.clear()
+    served(toy_base, rest_api_port=0, ssl_config_file=written(tmp_path, certificates.config))
+    assert "REST" not in caplog.text
+
+
+def listening_ports():
+    """TCP ports that this process listens on, as the system has them."""
+    own = {os.readlink(entry.path) for entry in os.scandir("/proc/self/fd") if os.path.islink(entry.path)}
+    rows = [line.split() for file in ("tcp", "tcp6") for line in open(f"/proc/net/{file}").read().splitlines()[1:]]
+    return {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own}
 
 
 def test_tls(served, toy_base, tmp_path, certificates):
