@@ -17,6 +17,7 @@ from rnnsearch_tf.errors import UsageError
 log = logging.getLogger("rnnsearch_tf")
 
 FREE = -1  # a port nobody uses
+LONGEST_GRACE = 86_400  # seconds
 WITHOUT_EFFECT = "accepted, without effect here: "
 
 
@@ -68,6 +69,8 @@ class Flags:
     tensorflow_intra_op_parallelism: int = flag(0, "threads of one operation")
     tensorflow_inter_op_parallelism: int = flag(0, "operations at once")
 
+    shutdown_grace_in_seconds: float = flag(30.0, "seconds that requests on their way get when it is told to end (not there)")
+
     flush_filesystem_caches: bool = ignored(True, "caches of remote file systems")
     num_load_threads: int = ignored(0, "versions load one after the other")
     num_unload_threads: int = ignored(0, "versions unload when their last request has ended")
@@ -101,6 +104,10 @@ class Flags:
         for name in ("grpc_max_threads", "rest_api_num_threads", "rest_api_timeout_in_ms", "num_request_iterations_for_warmup"):
             if getattr(self, name) < 1:
                 raise UsageError(f"--{name}: expected at least 1, got {getattr(self, name)}")
+        if not 0 <= self.shutdown_grace_in_seconds <= LONGEST_GRACE:
+            raise UsageError(
+                f"--shutdown_grace_in_seconds: expected a number from 0 to {LONGEST_GRACE}, got {self.shutdown_grace_in_seconds}"
+            )
 
 
 FIELDS = {field.name: field for field in dataclasses.fields(Flags)}

@@ -16,6 +16,7 @@ import grpc
 
 from rnnsearch_tf.serving import model_config
 from rnnsearch_tf.serving.errors import ServingError, invalid_argument, not_found
+from rnnsearch_tf.serving.grace import Grace
 from rnnsearch_tf.serving.version import State, Version
 
 log = logging.getLogger("rnnsearch_tf")
@@ -103,12 +104,20 @@ class Manager:
         with self._changed:
             return self._changed.wait_for(lambda: not self.missing(), timeout)
 
-    def close(self):
-        """Unload everything, waiting for requests on their way."""
-        with self._updating:
-            for name in self._versions:
-                for version in self.versions(name):
-                    version.unload()
+    def close(self, timeout=None):
+        """Unload everything, waiting for requests on their way, but no longer than `timeout` seconds (None: however long).
+
+        Returns:
+            bool, whether all requests ended by themselves.
+        """
+        grace = Grace(timeout)
+        idle = self._updating.acquire(timeout=-1 if timeout is None else timeout)  # else something is loading and is left to it
+        try:
+            versions = [version for name in list(self._versions) for version in self.versions(name)]
+            return all([version.unload(grace.left()) for version in versions])
+        finally:
+            if idle:
+                self._updating.release()
 
     def _acquire(self, name, number, label):
         while True:

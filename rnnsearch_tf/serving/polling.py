@@ -23,10 +23,10 @@ class Poller:
         self._thread = threading.Thread(target=self._run, name=f"poll-{name}", daemon=True)
         self._thread.start()
 
-    def stop(self):
-        """Ends after the call that is running, and waits for it."""
+    def stop(self, timeout=None):
+        """Ends after the call that is running, and waits for it, but no longer than `timeout` seconds (None: however long)."""
         self._stopped.set()
-        self._thread.join()
+        self._thread.join(timeout)
 
     def _run(self):
         logged = None

@@ -16,6 +16,7 @@ from rnnsearch_tf.serving.batching_parameters import Parameters
 from rnnsearch_tf.serving.core import Core
 from rnnsearch_tf.serving.errors import ServingError
 from rnnsearch_tf.serving.flags import FREE
+from rnnsearch_tf.serving.grace import Grace
 from rnnsearch_tf.serving.grpc_server import GrpcServer
 from rnnsearch_tf.serving.manager import Manager
 from rnnsearch_tf.serving.metrics import DEFAULT_PATH, Metrics
@@ -90,16 +91,21 @@ class Server:
         return self._manager.wait_until_available(timeout)
 
     def stop(self, grace=None):
-        """Take no new request, finish those on their way for at most `grace` seconds (None: however long), end."""
+        """Take no new request, finish those on their way for at most `grace` seconds (None: however long), end.
+
+        Returns:
+            bool, whether they ended by themselves: those that had not were broken off.
+        """
         with self._stopping:
             for poller in self._pollers:
-                poller.stop()
+                poller.stop(None if grace is None else 0)  # a load that runs does not use up the grace
+            grace = Grace(grace)
             interfaces = [self._grpc] if self._rest is None else [self._grpc, self._rest]
             with concurrent.futures.ThreadPoolExecutor(len(interfaces)) as pool:
-                list(pool.map(lambda interface: interface.stop(grace), interfaces))
+                list(pool.map(lambda interface: interface.stop(grace.left()), interfaces))
             if self._batcher is not None:
-                self._batcher.close()
-            self._manager.close()
+                self._batcher.close(grace.left())
+            return self._manager.close(grace.left())
 
     def __enter__(self):
         self.start()

@@ -136,6 +136,23 @@ def test_a_stop_finishes_what_was_accepted(toy, toy_base, tmp_path):
     assert not stopping.is_alive()
 
 
+@pytest.mark.parametrize("batching", [False, True], ids=["alone", "batched"])
+def test_a_stop_breaks_off_what_does_not_end_in_its_grace(toy, toy_base, tmp_path, batching):
+    server, client = toy(toy_base, enable_batching=batching)
+    gate = Gate(tmp_path)
+    stuck = client.begin("gate", path=[gate.path])
+    gate.wait_until_entered()
+    stopping = threading.Thread(target=server.stop, args=[0.2])
+    stopping.start()
+    stopping.join(LONG / 2)
+    try:
+        assert not stopping.is_alive()
+        assert stuck.exception(LONG).code().name in ("CANCELLED", "UNAVAILABLE")
+        wait_until(lambda: ":tensorflow:core:graph_runs{} 1" in server.core.metrics.page(), seconds=10)  # the run itself has ended
+    finally:
+        gate.open()
+
+
 def refused_now(client):
     try:
         client.predict("half_plus", x=[1.0], timeout=0.5)
