@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import logging
+import os
 
 from rnnsearch_tf.errors import UsageError
 
@@ -69,6 +70,8 @@ class Flags:
     tensorflow_intra_op_parallelism: int = flag(0, "threads of one operation")
     tensorflow_inter_op_parallelism: int = flag(0, "operations at once")
 
+    allow_reload_requests: bool = flag(True, "gRPC's HandleReloadConfigRequest may change what is served (not in tensorflow_model_server)")
+    allowed_model_roots: str = flag("", "folders, with commas between them, under one of which base paths must be; none: any (not there)")
     shutdown_grace_in_seconds: float = flag(30.0, "seconds that requests on their way get when it is told to end (not there)")
 
     flush_filesystem_caches: bool = ignored(True, "caches of remote file systems")
@@ -104,10 +107,17 @@ class Flags:
         for name in ("grpc_max_threads", "rest_api_num_threads", "rest_api_timeout_in_ms", "num_request_iterations_for_warmup"):
             if getattr(self, name) < 1:
                 raise UsageError(f"--{name}: expected at least 1, got {getattr(self, name)}")
+        for root in self.model_roots:
+            if not os.path.isabs(root):
+                raise UsageError(f"--allowed_model_roots: expected absolute paths, got {root!r}")
         if not 0 <= self.shutdown_grace_in_seconds <= LONGEST_GRACE:
             raise UsageError(
                 f"--shutdown_grace_in_seconds: expected a number from 0 to {LONGEST_GRACE}, got {self.shutdown_grace_in_seconds}"
             )
+
+    @property
+    def model_roots(self) -> list:
+        return [root for root in self.allowed_model_roots.split(",") if root]
 
 
 FIELDS = {field.name: field for field in dataclasses.fields(Flags)}

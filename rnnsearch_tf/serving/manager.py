@@ -47,9 +47,9 @@ class Manager:
         """Serve what a ModelServerConfig lists, and nothing else; returns when new models answer.
 
         Raises:
-            ServingError: INVALID_ARGUMENT as model_config.check; UNKNOWN, a new model has no version that loads.
+            ServingError: INVALID_ARGUMENT or PERMISSION_DENIED as model_config.check; UNKNOWN, a new model has no version that loads.
         """
-        model_config.check(config)
+        model_config.check(config, self._flags.model_roots)
         with self._updating:
             models = {model.name: model for model in config.model_config_list.config}
             added = models.keys() - self._models.keys()
@@ -61,6 +61,13 @@ class Manager:
                 self._label()
             finally:
                 self._unload_unwanted(wanted)  # last: a label must not point to what is gone
+
+    def reload(self, config):
+        """What `configure` does, for a client; PERMISSION_DENIED where clients may not."""
+        if not self._flags.allow_reload_requests:
+            message = "Reload requests are not allowed: the server was started with --allow_reload_requests=false"
+            raise ServingError(grpc.StatusCode.PERMISSION_DENIED, message)
+        self.configure(config)
 
     def update(self):
         """Look at the disk once, load and unload."""

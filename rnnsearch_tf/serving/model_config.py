@@ -12,14 +12,16 @@ from rnnsearch_tf.serving.errors import ServingError, invalid_argument
 PLATFORM = "tensorflow"
 
 
-def check(config):
+def check(config, roots=()):
     """Refuse a configuration that cannot be served.
 
     Args:
         config: ModelServerConfig.
+        roots: absolute paths, under one of which base paths must be, links followed; none: they may be anywhere.
 
     Raises:
-        ServingError: INVALID_ARGUMENT: not a list, a name twice, a relative path, another platform.
+        ServingError: INVALID_ARGUMENT: not a list, a name twice, a relative path, another platform;
+            PERMISSION_DENIED: a path elsewhere.
     """
     if config.WhichOneof("config") != "model_config_list":
         raise invalid_argument(
@@ -38,6 +40,19 @@ def check(config):
             raise invalid_argument(
                 f"Expected model {model.name} to have model_platform: \"{PLATFORM}\", got \"{model.model_platform}\""
             )
+
+
+    for model in config.model_config_list.config:
+        if roots and not any(_is_under(root, model.base_path) for root in roots):
+            raise ServingError(
+                grpc.StatusCode.PERMISSION_DENIED,
+                f"Expected model {model.name} to have a base path under one of --allowed_model_roots; got base_path()={model.base_path}",
+            )
+
+
+def _is_under(root, path) -> bool:
+    root, path = os.path.realpath(root), os.path.realpath(path)
+    return os.path.commonpath([root, path]) == root
 
 
 def versions_on_disk(base_path) -> dict | None:

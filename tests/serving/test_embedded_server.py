@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from google.protobuf import text_format
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from tensorflow_serving.apis import classification_pb2, prediction_log_pb2
+from tensorflow_serving.apis import classification_pb2, model_management_pb2, model_service_pb2_grpc, prediction_log_pb2
 from toy_calls import Toy, decoded, refusal
 from toy_model import Gate, write_corrupt, write_toy
 
@@ -174,6 +174,17 @@ def test_health_says_whether_it_serves(toy, toy_base):
 def test_what_is_not_served_says_so(toy, toy_base):
     _, client = toy(toy_base)
     assert refusal(client.stub.Classify, classification_pb2.ClassificationRequest(), timeout=LONG)[0] == "UNIMPLEMENTED"
+
+
+def test_who_reaches_grpc_loads_only_what_is_allowed(toy, toy_base, tmp_path):
+    write_toy(tmp_path, 7)
+    other = f'config {{ model_config_list {{ config {{ name: "other" base_path: "{tmp_path}" model_platform: "tensorflow" }} }} }}'
+    request = text_format.Parse(other, model_management_pb2.ReloadConfigRequest())
+    for flags in ({"allow_reload_requests": False}, {"allowed_model_roots": str(toy_base)}):
+        _, client = toy(toy_base, **flags)
+        stub = model_service_pb2_grpc.ModelServiceStub(client.channel)
+        assert refusal(stub.HandleReloadConfigRequest, request, timeout=LONG)[0] == "PERMISSION_DENIED"
+        assert client.predict("half_plus", x=[2.0])["y"] == [4.0]
 
 
 def warm_up_record(**inputs):

@@ -41,7 +41,9 @@ def test_defaults_are_the_stock_servers():
     (["--model_base_path=/m", "--enable_batching=perhaps"], "expected true or false, got 'perhaps'"),
     (["--model_base_path=/m", "--batching_parameters_file=f"], "expected --enable_batching"),
     (["--model_base_path=/m", "--grpc_max_threads=0"], "--grpc_max_threads: expected at least 1, got 0"),
-], ids=["typo", "long-typo", "no-model", "both", "not-a-number", "no-port", "same-port", "boolean", "batching", "threads"])
+    (["--model_base_path=/m", "--shutdown_grace_in_seconds=nan"], "--shutdown_grace_in_seconds: expected a number from 0 to 86400, got nan"),
+    (["--model_base_path=/m", "--allowed_model_roots=/m,models"], "--allowed_model_roots: expected absolute paths, got 'models'"),
+], ids=["typo", "long-typo", "no-model", "both", "not-a-number", "no-port", "same-port", "boolean", "batching", "threads", "grace", "roots"])
 def test_wrong_usage(words, message):
     with pytest.raises(UsageError) as caught:
         read(*words)

@@ -321,6 +321,30 @@ def test_a_model_whose_disk_fails_does_not_keep_others_from_their_new_versions(m
     assert models.manager.is_available("bad", 1)
 
 
+def test_base_paths_stay_under_the_roots_that_are_allowed(tmp_path):
+    (tmp_path / "link").symlink_to("/")
+    models = Models(tmp_path, allowed_model_roots=f"/nowhere,{tmp_path}/m")
+    models.publish(1)
+    models.publish(1, path="mm")
+    for path in ("mm", "m/../mm", "link/etc", f"link{tmp_path}/mm", ".", "/etc"):
+        code, message = refusal(models.configure, path=path)
+        assert (code, "--allowed_model_roots" in message) == ("PERMISSION_DENIED", True), path
+    for path in ("m", "m/", f"link{tmp_path}/m", "mm/../m"):
+        models.configure(path=path)
+        assert models.answers() == 1
+    assert refusal(models.configure, path="mm")[0] == "PERMISSION_DENIED"
+    assert models.answers() == 1, "what is refused changes nothing"
+
+
+def test_reloads_may_be_forbidden_but_the_servers_own_configuration_is_not(models):
+    models = models(allow_reload_requests=False)
+    models.publish(1)
+    models.configure()
+    code, message = refusal(models.manager.reload, ModelServerConfig())
+    assert (code, "--allow_reload_requests=false" in message) == ("PERMISSION_DENIED", True)
+    assert models.answers() == 1
+
+
 def test_a_model_that_is_no_longer_listed_goes(models):
     models = models()
     models.publish(1)
