@@ -51,6 +51,9 @@ class Flags:
     load_retry_interval_micros: int = flag(60_000_000, "microseconds before that")
     enable_model_warmup: bool = flag(True, "replay the requests of assets.extra before a version answers")
     num_request_iterations_for_warmup: int = flag(1, "how often")
+    allow_reload_requests: bool = flag(True, "gRPC requests may change what is served (not in tensorflow_model_server, nor the next two)")
+    allowed_model_roots: str = flag("", "folders, with commas between them, under one of which base paths must be; none given: anywhere")
+    shutdown_grace_in_seconds: float = flag(30.0, "seconds that requests on their way get when it is told to end")
 
     host: str = flag("127.0.0.1", "address to listen on (not in tensorflow_model_server, which takes 0.0.0.0)")
     port: int = flag(8500, "gRPC port; 0: none; -1: a free one")
@@ -69,10 +72,6 @@ class Flags:
     tensorflow_session_parallelism: int = flag(0, "threads of a session, for both of the next; 0: TensorFlow chooses")
     tensorflow_intra_op_parallelism: int = flag(0, "threads of one operation")
     tensorflow_inter_op_parallelism: int = flag(0, "operations at once")
-
-    allow_reload_requests: bool = flag(True, "gRPC's HandleReloadConfigRequest may change what is served (not in tensorflow_model_server)")
-    allowed_model_roots: str = flag("", "folders, with commas between them, under one of which base paths must be; none: any (not there)")
-    shutdown_grace_in_seconds: float = flag(30.0, "seconds that requests on their way get when it is told to end (not there)")
 
     flush_filesystem_caches: bool = ignored(True, "caches of remote file systems")
     num_load_threads: int = ignored(0, "versions load one after the other")
@@ -93,12 +92,23 @@ class Flags:
     mixed_precision: str = ignored("", "mixed precision")
     skip_initialize_tpu: bool = ignored(False, "TPU")
 
+    @property
+    def model_roots(self) -> list:
+        return [root for root in self.allowed_model_roots.split(",") if root]
+
     def __post_init__(self):
         if bool(self.model_base_path) == bool(self.model_config_file):
             given = "both" if self.model_base_path else "neither"
             raise UsageError(f"expected --model_base_path or --model_config_file, got {given}")
         if self.batching_parameters_file and not self.enable_batching:
             raise UsageError("--batching_parameters_file: expected --enable_batching with it; add that")
+        for root in self.model_roots:
+            if not os.path.isabs(root):
+                raise UsageError(f"--allowed_model_roots: expected absolute paths, got {root!r}")
+        if not 0 <= self.shutdown_grace_in_seconds <= LONGEST_GRACE:
+            raise UsageError(
+                f"--shutdown_grace_in_seconds: expected a number from 0 to {LONGEST_GRACE}, got {self.shutdown_grace_in_seconds}"
+            )
         if self.port == self.rest_api_port > 0:
             raise UsageError(f"expected different ports for gRPC and REST, got {self.port} for both")
         for name in ("port", "rest_api_port"):
@@ -107,17 +117,6 @@ class Flags:
         for name in ("grpc_max_threads", "rest_api_num_threads", "rest_api_timeout_in_ms", "num_request_iterations_for_warmup"):
             if getattr(self, name) < 1:
                 raise UsageError(f"--{name}: expected at least 1, got {getattr(self, name)}")
-        for root in self.model_roots:
-            if not os.path.isabs(root):
-                raise UsageError(f"--allowed_model_roots: expected absolute paths, got {root!r}")
-        if not 0 <= self.shutdown_grace_in_seconds <= LONGEST_GRACE:
-            raise UsageError(
-                f"--shutdown_grace_in_seconds: expected a number from 0 to {LONGEST_GRACE}, got {self.shutdown_grace_in_seconds}"
-            )
-
-    @property
-    def model_roots(self) -> list:
-        return [root for root in self.allowed_model_roots.split(",") if root]
 
 
 FIELDS = {field.name: field for field in dataclasses.fields(Flags)}

@@ -8,6 +8,8 @@ All of them take some ten minutes, most of it the waits of those that cannot pas
 """
 
 import argparse
+import contextlib
+import fcntl
 import importlib.util
 import os
 import pathlib
@@ -45,7 +47,7 @@ def names(checkout) -> list:
 
 def run(checkout, name):
     """(whether it passes, its last line) of one test."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, one_at_a_time():
         command = [sys.executable, __file__, str(checkout), name, "--alone", folder]
         environment = os.environ | {"TEST_SRCDIR": lay_out(checkout, folder), "PYTHONPATH": str(ROOT)}
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as process:
@@ -58,6 +60,14 @@ def run(checkout, name):
     lines = [line for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r"\w*(Error|Exception|details = )|\s+details = ", line)]
     return process.returncode == 0 and lines[-1] == "OK", (errors or lines)[-1].strip()
+
+
+@contextlib.contextmanager
+def one_at_a_time():
+    """All of their servers listen on one UNIX socket beside their ports."""
+    with open(pathlib.Path(tempfile.gettempdir(), "rnnsearch-upstream.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def end_group(leader):
