@@ -2,13 +2,15 @@
 
 Before DIR/N appears, a fresh process loads the model into a session and its
 answers are compared with the Python model's. An existing version is never
-overwritten; a failed export leaves nothing that a server would load. The options of
+overwritten; a failed export leaves nothing that a server would load, and the next
+one clears away what a killed one has left. The options of
 a profile are those of the files in export/; --set changes one.
 """
 
 from rnnsearch_tf.cli.lines import Output
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import add_model, whole_number
+from rnnsearch_tf.export import publishing
 from rnnsearch_tf.run_folder import check_run
 
 
@@ -21,7 +23,7 @@ def arguments(parser):
 
 
 def run(arguments):
-    version = None if arguments.version is None else whole_number(arguments.version, "--version", minimum=1)
+    version = None if arguments.version is None else whole_number(arguments.version, "--version", 1, publishing.LARGEST_VERSION)
     for folder in arguments.model:
         check_run(folder)  # before TensorFlow takes its seconds
     import_tensorflow()

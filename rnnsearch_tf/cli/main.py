@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import errno
 import importlib
 import itertools
 import logging
@@ -48,6 +49,7 @@ LOUDNESS = {
 }
 """Options that every verb has, and what they mean."""
 
+DISK_FULL = os.strerror(errno.ENOSPC)
 EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
 
 
@@ -205,6 +207,10 @@ def _explain(error: Exception) -> int:
     if isinstance(error, UserError):
         _say(f"error: {error}")
         return error.exit_code
+    if DISK_FULL in str(error):  # Python's own error or one of TensorFlow's, with or without a path
+        paths = [word.strip("';:") for word in str(error).split() if word.startswith(("/", "'/"))]
+        _say(f"error: {paths[0] if paths else 'a disk'}: {DISK_FULL}; free some there or write elsewhere")
+        return EXIT_FAILED
     if isinstance(error, OSError) and error.filename is not None:
         _say(f"error: {error.filename}: {error.strerror or error}")
         return EXIT_FAILED

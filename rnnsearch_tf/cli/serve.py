@@ -5,20 +5,24 @@ answers its requests with its statuses. A new numbered folder under the base
 path is loaded and replaces the version before it without a request failing.
 
 Listens on 127.0.0.1 unless --host says otherwise: neither interface asks who is
-there. SIGTERM or Ctrl-C ends it once the accepted requests are answered, a
-second one at once.
+there. SIGTERM or Ctrl-C ends it once the accepted requests are answered, or after
+--shutdown_grace_in_seconds (exit code 1 then); while models still load, or by a
+second one, at once.
 """
 
+import concurrent.futures
 import logging
+import os
 import signal
+import threading
 import time
 
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.serving import flags
 
 LOG_LEVEL = logging.INFO  # a server says what it serves
-GRACE = 30  # seconds for requests on their way when it is told to end
 LOOK = 0.1  # seconds between looks whether it was told
+AFTER_GRACE = 3  # seconds for what was broken off to end; then the process goes without it
 
 
 def arguments(parser):
@@ -29,18 +33,54 @@ def run(arguments):
     chosen = flags.from_arguments(arguments)
     told = _told_to_end()
     log = logging.getLogger("rnnsearch_tf")
-    import_tensorflow()
-    from rnnsearch_tf.serving.server import Server
-
-    server = Server(chosen)
-    server.start()
+    starting = _in_background(_start, chosen)
+    while not starting.done():
+        concurrent.futures.wait([starting], LOOK)
+        if told:
+            log.info("stopping: nothing was served yet")
+            os._exit(0)  # a load that runs cannot be broken off
+    server = starting.result()
     for interface, port in (("gRPC", server.grpc_port), ("REST", server.rest_port)):
         if port is not None:
             log.info("%s on %s:%d", interface, chosen.host, port)
     while not told:
         time.sleep(LOOK)
     log.info("stopping: requests on their way are finished first")
-    server.stop(GRACE)
+    _in_background(_end_after, chosen.shutdown_grace_in_seconds + AFTER_GRACE)
+    if server.stop(chosen.shutdown_grace_in_seconds):
+        return 0
+    log.error("error: requests that did not end in %g s are broken off", chosen.shutdown_grace_in_seconds)
+    return 1
+
+
+def _start(chosen):
+    """A Server that listens; TensorFlow's import is here because it takes seconds, too."""
+    import_tensorflow()
+    from rnnsearch_tf.serving.server import Server
+
+    server = Server(chosen)
+    server.start()
+    return server
+
+
+def _end_after(seconds):
+    """End the process, whatever its threads are doing, unless it has ended before."""
+    time.sleep(seconds)
+    os._exit(1)
+
+
+def _in_background(function, *arguments):
+    """The Future of a call in a thread that does not keep the process from ending."""
+    future = concurrent.futures.Future()
+
+    def call():
+        try:
+            future.set_result(function(*arguments))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=call, daemon=True).start()
+    return future
 
 
 def _told_to_end() -> list:

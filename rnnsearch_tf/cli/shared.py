@@ -99,14 +99,15 @@ def option_value(name, text, flag):
     return check_value(name, value, flag)
 
 
-def whole_number(text, flag, minimum=0) -> int:
+def whole_number(text, flag, minimum=0, maximum=None) -> int:
     """The text of a flag that is no configuration option as a whole number."""
     try:
         value = int(text)
     except ValueError:
         value = None
-    if value is None or value < minimum:
-        raise UsageError(f"{flag}: expected a whole number, at least {minimum}, got {text!r}")
+    if value is None or value < minimum or (maximum is not None and value > maximum):
+        limits = f", at least {minimum}" if maximum is None else f" from {minimum} to {maximum}"
+        raise UsageError(f"{flag}: expected a whole number{limits}, got {text!r}")
     return value
 
 

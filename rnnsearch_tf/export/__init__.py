@@ -2,5 +2,5 @@
 
 ``profile.py`` what to export; ``signatures.py`` what it answers; ``weights.py`` how its
 weights are stored; ``writer.py`` the way from RUN to ``DIR/N``; ``check.py`` and
-``session.py`` what must hold before it is published.
+``session.py`` what must hold before ``publishing.py`` gives it its number.
 """

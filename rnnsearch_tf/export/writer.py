@@ -1,26 +1,19 @@
-"""From a RUN to a published version: written beside, checked, and only then given its number.
-
-A server polls the folder and takes any number it finds there: the work is done under a
-name that is none, and a rename, which happens at once or not at all, publishes it.
-"""
+"""From a RUN to a published version: written beside, checked, and only then given its number."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import pathlib
-import shutil
-import tempfile
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.card import write_card
 from rnnsearch_tf.export.check import check_export
 from rnnsearch_tf.export.operations import check_operations
 from rnnsearch_tf.export.profile import load_profile, save_profile
+from rnnsearch_tf.export.publishing import beside, publish, version_folder
 from rnnsearch_tf.export.quality import cost_in_bleu
 from rnnsearch_tf.export.signatures import INPUTS, Served
 from rnnsearch_tf.export.warmup import sentences_of, write_warmup
@@ -63,14 +56,14 @@ def export(runs, output, version=None, profile=None, overrides=(), combine="prob
     """
     runs = [check_run(run) for run in ([runs] if isinstance(runs, (str, os.PathLike)) else runs)]
     profile = load_profile(load_config(runs[0] / "config.yaml").search, profile, overrides)
-    target = _version_folder(output, version)
+    target = version_folder(output, version)
     translator = Translator.load(runs, precision=profile.precision, combine=combine)
     translator.maximum_lengths = {"source": profile.maximum_source_length, "target": profile.maximum_target_length}
     translator.search_config(**dataclasses.asdict(profile.search))  # refuses what the model cannot do
     served = Served(translator, profile)
     cost = cost_in_bleu(translator, served.weights, profile)
     sentences = sentences_of(translator.source_text)
-    with _beside(target) as folder:
+    with beside(target) as folder:
         tf.saved_model.save(served, str(folder), signatures=served.signatures(profile.signatures))
         declare_inputs(folder)
         check_operations(folder)
@@ -79,43 +72,8 @@ def export(runs, output, version=None, profile=None, overrides=(), combine="prob
         compared = check_export(folder, translator, profile, sentences)
         save_profile(profile, folder)
         write_card(folder, runs, profile, served.weights.size, compared, cost)
-        _publish(folder, target)
+        publish(folder, target)
     return Exported(target, served.weights.size, compared, cost)
-
-
-def _version_folder(output, version) -> pathlib.Path:
-    """OUTPUT/N, which does not exist yet."""
-    output = pathlib.Path(output)
-    if output.exists() and not output.is_dir():
-        raise UserError(f"{output}: expected a folder to put versions in, got a file; name another")
-    if version is None:
-        there = [int(path.name) for path in output.glob("*") if path.name.isdigit()] if output.exists() else []
-        version = max(there, default=0) + 1
-    target = output / str(version)
-    _refuse_existing(target)
-    return target
-
-
-def _refuse_existing(target):
-    if target.exists():
-        raise UserError(f"{target}: expected a version that is not there yet, got one that is; versions are never overwritten")
-
-
-@contextlib.contextmanager
-def _beside(target):
-    """A folder on the same file system whose name no server takes for a version; removed unless it was published."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix=f".exporting-{target.name}-", dir=target.parent))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _publish(folder, target):
-    folder.chmod(0o755)  # mkdtemp's is for its owner alone; the server may be another user
-    _refuse_existing(target)
-    os.rename(folder, target)
 
 
 def declare_inputs(folder) -> None:

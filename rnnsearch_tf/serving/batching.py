@@ -18,6 +18,7 @@ import numpy as np
 
 from rnnsearch_tf.serving import merging
 from rnnsearch_tf.serving.errors import ServingError, cancelled_error, deadline_exceeded, invalid_argument, unavailable
+from rnnsearch_tf.serving.grace import Grace
 
 MOST_PADDED_ELEMENTS = 8 << 20
 
@@ -118,13 +119,19 @@ class Batcher:
         answers = [_wait(call) for call in calls]
         return answers[0] if len(answers) == 1 else [np.concatenate(arrays) for arrays in zip(*answers)]
 
-    def close(self):
-        """Run what has been accepted, then end the threads."""
+    def close(self, timeout=None):
+        """Run what has been accepted, then end the threads; what still waits after `timeout` seconds (None: never) is refused."""
+        grace = Grace(timeout)
         with self._changed:
             self._closed = True
             self._changed.notify_all()
         for thread in self._threads:
-            thread.join()
+            thread.join(grace.left())
+        with self._changed:
+            waiting = [call for queue in self._queues.values() for batch in queue for call in batch.calls]
+            self._queues.clear()
+        for call in waiting:
+            call.answer.set_exception(unavailable("The server is stopping"))
 
     def _enqueue(self, key, calls):
         with self._changed:

@@ -51,7 +51,9 @@ def _read(path, message):
         text = pathlib.Path(path).read_text(encoding="utf-8")
         return text_format.Parse(text, message())
     except text_format.ParseError as error:
-        raise UserError(f"{path}:{error}: expected a {message.DESCRIPTOR.name} in protocol buffer text form") from None
+        place, _, reason = str(error).partition(" : ")
+        what = f"tensorflow.serving.{message.DESCRIPTOR.name}"
+        raise UserError(f"{path}:{place}: Error parsing text-format {what}: {reason.rstrip('.')}; correct that line") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{path}: expected a readable {message.DESCRIPTOR.name}, got: {reason}; check the path") from None

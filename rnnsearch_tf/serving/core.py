@@ -88,7 +88,7 @@ class Core:
 
     def reload(self, request):
         """ReloadConfigRequest → ReloadConfigResponse."""
-        self.manager.configure(request.config)
+        self.manager.reload(request.config)
         return model_management_pb2.ReloadConfigResponse(status=_status_proto(None))
 
     def signature(self, spec):

@@ -12,12 +12,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import logging
+import os
 
 from rnnsearch_tf.errors import UsageError
 
 log = logging.getLogger("rnnsearch_tf")
 
 FREE = -1  # a port nobody uses
+LONGEST_GRACE = 86_400  # seconds
 WITHOUT_EFFECT = "accepted, without effect here: "
 
 
@@ -55,6 +57,9 @@ class Flags:
     load_retry_interval_micros: int = flag(60_000_000, "microseconds before that")
     enable_model_warmup: bool = flag(True, "replay the requests of assets.extra before a version answers")
     num_request_iterations_for_warmup: int = flag(1, "how often")
+    allow_reload_requests: bool = flag(True, "gRPC requests may change what is served (not in tensorflow_model_server, nor the next two)")
+    allowed_model_roots: str = flag("", "folders, with commas between them, under one of which base paths must be; none given: anywhere")
+    shutdown_grace_in_seconds: float = flag(30.0, "seconds that requests on their way get when it is told to end")
 
     host: str = flag("127.0.0.1", "address to listen on (not in tensorflow_model_server, which takes 0.0.0.0)")
     port: int = flag(8500, "gRPC port; 0: none; -1: a free one")
@@ -65,7 +70,7 @@ class Flags:
     rest_api_num_threads: int = flag(32, "REST requests that are worked on at once")
     rest_api_timeout_in_ms: int = flag(30_000, "milliseconds after which a REST request is answered with 504")
     enable_grpc_healthcheck_service: bool = flag(True, "grpc.health.v1, for readiness probes")
-    ssl_config_file: str = flag("", "file with an SSLConfig: TLS for gRPC")
+    ssl_config_file: str = flag("", "file with an SSLConfig: TLS for gRPC; REST, which has none, is off then")
     monitoring_config_file: str = flag("", "file with a MonitoringConfig: where the Prometheus page is")
 
     enable_batching: bool = flag(False, "merge concurrent requests into one call")
@@ -100,12 +105,23 @@ class Flags:
     mixed_precision: str = ignored("", "mixed precision")
     skip_initialize_tpu: bool = ignored(False, "TPU")
 
+    @property
+    def model_roots(self) -> list:
+        return [root for root in self.allowed_model_roots.split(",") if root]
+
     def __post_init__(self):
         if bool(self.model_base_path) == bool(self.model_config_file):
             given = "both" if self.model_base_path else "neither"
             raise UsageError(f"expected --model_base_path or --model_config_file, got {given}")
         if self.batching_parameters_file and not self.enable_batching:
             raise UsageError("--batching_parameters_file: expected --enable_batching with it; add that")
+        for root in self.model_roots:
+            if not os.path.isabs(root):
+                raise UsageError(f"--allowed_model_roots: expected absolute paths, got {root!r}")
+        if not 0 <= self.shutdown_grace_in_seconds <= LONGEST_GRACE:
+            raise UsageError(
+                f"--shutdown_grace_in_seconds: expected a number from 0 to {LONGEST_GRACE}, got {self.shutdown_grace_in_seconds}"
+            )
         if self.port == self.rest_api_port > 0:
             raise UsageError(f"expected different ports for gRPC and REST, got {self.port} for both")
         for name in ("port", "rest_api_port"):

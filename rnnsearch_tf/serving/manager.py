@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import pathlib
 import threading
 import time
 
@@ -15,6 +16,7 @@ import grpc
 
 from rnnsearch_tf.serving import model_config
 from rnnsearch_tf.serving.errors import ServingError, invalid_argument, not_found
+from rnnsearch_tf.serving.grace import Grace
 from rnnsearch_tf.serving.version import State, Version
 
 log = logging.getLogger("rnnsearch_tf")
@@ -45,19 +47,27 @@ class Manager:
         """Serve what a ModelServerConfig lists, and nothing else; returns when new models answer.
 
         Raises:
-            ServingError: INVALID_ARGUMENT as model_config.check; UNKNOWN, a new model has no version that loads.
+            ServingError: INVALID_ARGUMENT or PERMISSION_DENIED as model_config.check; UNKNOWN, a new model has no version that loads.
         """
-        model_config.check(config)
+        model_config.check(config, self._flags.model_roots)
         with self._updating:
             models = {model.name: model for model in config.model_config_list.config}
             added = models.keys() - self._models.keys()
             self._models = models
             wanted = self._load_wanted()
+            self._warn_of_moved_versions(wanted)
             try:
                 self._require(added)
                 self._label()
             finally:
                 self._unload_unwanted(wanted)  # last: a label must not point to what is gone
+
+    def reload(self, config):
+        """What `configure` does, for a client; PERMISSION_DENIED where clients may not."""
+        if not self._flags.allow_reload_requests:
+            message = "Reload requests are not allowed: the server was started with --allow_reload_requests=false"
+            raise ServingError(grpc.StatusCode.PERMISSION_DENIED, message)
+        self.configure(config)
 
     def update(self):
         """Look at the disk once, load and unload."""
@@ -101,12 +111,20 @@ class Manager:
         with self._changed:
             return self._changed.wait_for(lambda: not self.missing(), timeout)
 
-    def close(self):
-        """Unload everything, waiting for requests on their way."""
-        with self._updating:
-            for name in self._versions:
-                for version in self.versions(name):
-                    version.unload()
+    def close(self, timeout=None):
+        """Unload everything, waiting for requests on their way, but no longer than `timeout` seconds (None: however long).
+
+        Returns:
+            bool, whether all requests ended by themselves.
+        """
+        grace = Grace(timeout)
+        idle = self._updating.acquire(timeout=-1 if timeout is None else timeout)  # else something is loading and is left to it
+        try:
+            versions = [version for name in list(self._versions) for version in self.versions(name)]
+            return all([version.unload(grace.left()) for version in versions])
+        finally:
+            if idle:
+                self._updating.release()
 
     def _acquire(self, name, number, label):
         while True:
@@ -154,9 +172,19 @@ class Manager:
             self._changed.notify_all()
 
     def _is_new_again(self, version, path) -> bool:
-        """Whether a version that was unloaded, or stands elsewhere now, is wanted again."""
-        ended = version.state == State.END and version.error is None
-        return ended or (version.path != path and version.state != State.UNLOADING)
+        """Whether a version that was unloaded, or that failed and stands elsewhere now, is to be loaded from the path.
+
+        One that answers stays what it is: its number stands for one model, whatever base path is named later.
+        """
+        return version.state == State.END and (version.error is None or version.path != path)
+
+    def _warn_of_moved_versions(self, wanted):
+        for name, numbers in wanted.items():
+            for version in self.versions(name):
+                moved = version.path.parent != pathlib.Path(self._models[name].base_path)
+                if moved and version.number in numbers and version.state == State.AVAILABLE:
+                    log.warning("warning: model %s version %d is still the one of %s; under another base path give a model "
+                                "another number", name, version.number, version.path)
 
     def _is_due(self, version) -> bool:
         """Whether a version that failed to load is to be tried again."""

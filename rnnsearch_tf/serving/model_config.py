@@ -12,14 +12,16 @@ from rnnsearch_tf.serving.errors import ServingError, invalid_argument
 PLATFORM = "tensorflow"
 
 
-def check(config):
+def check(config, roots=()):
     """Refuse a configuration that cannot be served.
 
     Args:
         config: ModelServerConfig.
+        roots: absolute paths, under one of which base paths must be, links followed; none: they may be anywhere.
 
     Raises:
-        ServingError: INVALID_ARGUMENT: not a list, a name twice, a relative path, another platform.
+        ServingError: INVALID_ARGUMENT: not a list, a name twice, a relative path, another platform;
+            PERMISSION_DENIED: a path elsewhere.
     """
     if config.WhichOneof("config") != "model_config_list":
         raise invalid_argument(
@@ -32,7 +34,7 @@ def check(config):
         if model.name in names:
             raise invalid_argument(f"Illegal to list model {model.name} multiple times in config list")
         names.add(model.name)
-        if not os.path.isabs(model.base_path):
+        if not os.path.isabs(model.base_path) or "\0" in model.base_path:
             raise invalid_argument(f"Expected model {model.name} to have an absolute path or URI; got base_path()={model.base_path}")
         if model.model_platform not in ("", PLATFORM) or (not model.model_platform and not model.model_type):
             raise invalid_argument(
@@ -40,13 +42,26 @@ def check(config):
             )
 
 
+    for model in config.model_config_list.config:
+        if roots and not any(_is_under(root, model.base_path) for root in roots):
+            raise ServingError(
+                grpc.StatusCode.PERMISSION_DENIED,
+                f"Expected model {model.name} to have a base path under one of --allowed_model_roots; got base_path()={model.base_path}",
+            )
+
+
+def _is_under(root, path) -> bool:
+    root, path = os.path.realpath(root), os.path.realpath(path)
+    return os.path.commonpath([root, path]) == root
+
+
 def versions_on_disk(base_path) -> dict | None:
     """{version: path} of the numbered folders, or None if the base path cannot be read."""
     try:
         entries = list(os.scandir(base_path))
-    except OSError:
+        numbered = [entry for entry in entries if entry.name.isascii() and entry.name.isdecimal() and entry.is_dir()]
+    except (OSError, ValueError):  # ValueError: a path that no file system can have
         return None
-    numbered = [entry for entry in entries if entry.name.isascii() and entry.name.isdecimal() and entry.is_dir()]
     paths = {int(entry.name): pathlib.Path(entry.path) for entry in sorted(numbered, key=lambda entry: entry.name)}
     return {number: path for number, path in paths.items() if number < 2**63}
 

@@ -26,6 +26,7 @@ from waitress import wasyncore
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.serving import connections, json_tensors
 from rnnsearch_tf.serving.errors import ServingError, deadline_exceeded, invalid_argument
+from rnnsearch_tf.serving.http_parser import with_parser
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -99,6 +100,7 @@ class RestServer:
             log_socket_errors=False,  # a client that leaves is nothing to report
             clear_untrusted_proxy_headers=True,
         )
+        self._server.channel_class = with_parser(self._server.channel_class)
         self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
         self._thread.start()
 
@@ -124,8 +126,9 @@ class RestServer:
 
     def _listen(self):
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()  # "::" is every address, as gRPC takes it
         try:
-            return socket.create_server((self.host, self.port), family=family, backlog=BACKLOG)
+            return socket.create_server((self.host, self.port), family=family, backlog=BACKLOG, dualstack_ipv6=both)
         except OSError as error:
             raise UserError(
                 f"{self.host}:{self.port}: expected a free address for REST, got: {error.strerror}; "

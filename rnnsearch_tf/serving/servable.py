@@ -9,8 +9,10 @@ from __future__ import annotations
 import time
 
 import grpc
+import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  its operations, which the stock server links
+from tensorflow.python.client import pywrap_tf_session as tf_session
 
 from rnnsearch_tf.serving.errors import ServingError, invalid_argument
 from rnnsearch_tf.serving.tensors import as_array
@@ -66,7 +68,7 @@ class Servable:
         options = None if timeout is None else v1.RunOptions(timeout_in_ms=max(1, round(timeout * 1000)))
         started = time.monotonic()
         try:
-            return [as_array(value) for value in self._session.run(fetches, feeds, options)]
+            return [as_array(value) for value in _run(self._session, fetches, feeds, options)]
         except Exception as error:
             raise as_serving_error(error) from None
         finally:
@@ -75,6 +77,27 @@ class Servable:
 
     def close(self):
         self._session.close()
+
+
+def _run(session, fetches, feeds, options):
+    """Session.run without its check of shapes, which only Python makes: the stock server leaves them to the operations.
+
+    Args:
+        fetches: names of tensors.
+        feeds: dict of np.ndarray by name of a tensor.
+        options: v1.RunOptions, or None.
+    """
+    tensor = session.graph.as_graph_element
+    fed = {tensor(name).ref(): np.asarray(value, tensor(name).dtype.as_numpy_dtype) for name, value in feeds.items()}
+    computed = [tensor(name) for name in dict.fromkeys(fetches) if tensor(name).ref() not in fed]
+    buffer = tf_session.TF_NewBufferFromString(options.SerializeToString()) if options else None
+    try:
+        values = session._do_run(None, [], computed, fed, buffer, None) if computed else []
+    finally:
+        if buffer:
+            tf_session.TF_DeleteBuffer(buffer)
+    known = fed | {output.ref(): value for output, value in zip(computed, values)}
+    return [known[tensor(name).ref()] for name in fetches]
 
 
 def as_serving_error(error) -> ServingError:
@@ -87,6 +110,6 @@ def as_serving_error(error) -> ServingError:
         original = error.__context__  # as the runtime said it, without Python's stack
         message = original.message if isinstance(original, tf.errors.OpError) else error.message
         return ServingError(_CODES.get(error.error_code, grpc.StatusCode.UNKNOWN), message)
-    if isinstance(error, (ValueError, TypeError)):  # a shape that contradicts the signature
+    if isinstance(error, (ValueError, TypeError)):  # an array that cannot be fed
         return invalid_argument(str(error))
     return ServingError(grpc.StatusCode.UNKNOWN, f"{type(error).__name__}: {error}")

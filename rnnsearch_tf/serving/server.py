@@ -10,13 +10,14 @@ import threading
 import tensorflow as tf
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.serving import config_files
+from rnnsearch_tf.serving import config_files, tls
 from rnnsearch_tf.serving.batching import Batcher
 from rnnsearch_tf.serving.batching_parameters import Parameters
 from rnnsearch_tf.serving.connections import Limits
 from rnnsearch_tf.serving.core import Core
 from rnnsearch_tf.serving.errors import ServingError
 from rnnsearch_tf.serving.flags import FREE
+from rnnsearch_tf.serving.grace import Grace
 from rnnsearch_tf.serving.grpc_server import GrpcServer
 from rnnsearch_tf.serving.manager import Manager
 from rnnsearch_tf.serving.metrics import DEFAULT_PATH, Metrics
@@ -91,16 +92,21 @@ class Server:
         return self._manager.wait_until_available(timeout)
 
     def stop(self, grace=None):
-        """Take no new request, finish those on their way for at most `grace` seconds (None: however long), end."""
+        """Take no new request, finish those on their way for at most `grace` seconds (None: however long), end.
+
+        Returns:
+            bool, whether they ended by themselves: those that had not were broken off.
+        """
         with self._stopping:
             for poller in self._pollers:
-                poller.stop()
+                poller.stop(None if grace is None else 0)  # a load that runs does not use up the grace
+            grace = Grace(grace)
             interfaces = [self._grpc] if self._rest is None else [self._grpc, self._rest]
             with concurrent.futures.ThreadPoolExecutor(len(interfaces)) as pool:
-                list(pool.map(lambda interface: interface.stop(grace), interfaces))
+                list(pool.map(lambda interface: interface.stop(grace.left()), interfaces))
             if self._batcher is not None:
-                self._batcher.close()
-            self._manager.close()
+                self._batcher.close(grace.left())
+            return self._manager.close(grace.left())
 
     def __enter__(self):
         self.start()
@@ -138,7 +144,7 @@ def _grpc(flags, core):
         _port(flags.port),
         socket_path=flags.grpc_socket_path,
         threads=flags.grpc_max_threads,
-        ssl=config_files.read_ssl(flags.ssl_config_file) if flags.ssl_config_file else None,
+        ssl=_ssl(flags),
         arguments=flags.grpc_channel_arguments,
         with_health=flags.enable_grpc_healthcheck_service,
         message_limit=flags.max_request_bytes,
@@ -146,8 +152,20 @@ def _grpc(flags, core):
     )
 
 
+def _ssl(flags):
+    if not flags.ssl_config_file:
+        return None
+    config = config_files.read_ssl(flags.ssl_config_file)
+    tls.check(config, flags.ssl_config_file)
+    return config
+
+
 def _rest(flags, core):
     if not flags.rest_api_port:
+        return None
+    if flags.ssl_config_file:
+        log.warning("warning: REST is off: --ssl_config_file asks for TLS, which only gRPC has here; "
+                    "--rest_api_port=0 says so, a proxy that speaks TLS can stand before a server without it")
         return None
     return RestServer(
         core,
@@ -188,7 +206,7 @@ def _pollers(flags, manager):
         def reread():
             config = config_files.read_models(flags.model_config_file)
             if config != seen[0]:
-                seen[0] = config
                 manager.configure(config)
+                seen[0] = config  # only now: what was refused is asked again, a label once its version is there
 
         yield Poller("configuration", flags.model_config_file_poll_wait_seconds, reread)

@@ -63,14 +63,20 @@ class Version:
             self._users -= 1
             self._unused.notify_all()
 
-    def unload(self):
-        """Take no new request; end when the last one has ended. Waits for it."""
+    def unload(self, timeout=None):
+        """Take no new request; end when the last one has ended, or else after `timeout` seconds (None: however long). Waits for it.
+
+        Returns:
+            bool, whether all requests ended by themselves: those that had not were broken off.
+        """
         with self._unused:
-            if self.state != State.AVAILABLE:
-                return
+            if self.state not in (State.AVAILABLE, State.UNLOADING):
+                return True
             self.state = State.UNLOADING
-            self._unused.wait_for(lambda: not self._users)
+            unused = self._unused.wait_for(lambda: not self._users, timeout)
             servable, self._servable = self._servable, None
-        servable.close()
-        self.state = State.END
-        log.info("model %s version %d is unloaded", self.name, self.number)
+        if servable is not None:  # else another thread was faster
+            servable.close()
+            self.state = State.END
+            log.info("model %s version %d is unloaded", self.name, self.number)
+        return unused

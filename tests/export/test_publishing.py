@@ -4,6 +4,9 @@ import dataclasses
 import os
 import pathlib
 import shutil
+import signal
+import subprocess
+import sys
 
 import pytest
 import tensorflow as tf
@@ -11,7 +14,7 @@ import tensorflow as tf
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import SearchConfig, load_config
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.export import writer
+from rnnsearch_tf.export import publishing, writer
 from rnnsearch_tf.export.operations import check_operations, operations
 from rnnsearch_tf.export.profile import load_profile, read_profile
 
@@ -64,11 +67,99 @@ def test_a_version_that_appears_meanwhile_is_kept(run_folder, tmp_path, monkeypa
 def test_the_next_version_is_the_highest_and_one(tmp_path):
     for name in ("1", "10", "not-a-version", ".exporting-11-x"):
         (tmp_path / name).mkdir()
-    assert writer._version_folder(tmp_path, None).name == "11"
-    assert writer._version_folder(tmp_path / "new", None).name == "1"
+    assert publishing.version_folder(tmp_path, None).name == "11"
+    assert publishing.version_folder(tmp_path / "new", None).name == "1"
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="expected a folder"):
-        writer._version_folder(tmp_path / "file", None)
+        publishing.version_folder(tmp_path / "file", None)
+
+
+KILLED = """
+import os, pathlib, signal, sys
+from rnnsearch_tf.export import publishing
+with publishing.beside(pathlib.Path(sys.argv[1])) as folder:
+    (folder / "variables").mkdir()
+    (folder / "variables" / "weights").write_bytes(b"half")
+    if sys.argv[2] == "waits":
+        print(folder, flush=True)
+        sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def beside(target, what, **options):
+    """A process that is exporting, as far as the disk can tell; it `waits` or is `killed`."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.Popen([sys.executable, "-c", KILLED, str(target), what], env=environment, text=True, **options)
+
+
+def test_the_next_export_clears_away_what_a_killed_one_left_and_only_that(tmp_path):
+    target = tmp_path / "served" / "2"
+    killed = beside(target, "killed")
+    assert killed.wait(120) == -signal.SIGKILL
+    [left] = entries(target.parent)
+    (target.parent / "1").mkdir()
+    (target.parent / ".hidden").mkdir()
+    with beside(target, "waits", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        working = pathlib.Path(running.stdout.readline().strip()).name
+        assert entries(target.parent) == sorted([working, ".hidden", "1"]) and working != left
+        with publishing.beside(target) as folder:
+            assert entries(target.parent) == sorted([working, folder.name, ".hidden", "1"]), "another export is on its way"
+            (folder / "saved_model.pb").touch()
+            publishing.publish(folder, target)
+        running.kill()
+    assert entries(target.parent) == sorted([working, ".hidden", "1", "2"])
+    with publishing.beside(target):
+        pass
+    assert entries(target.parent) == [".hidden", "1", "2"] and entries(target) == ["saved_model.pb"]
+
+
+def test_what_is_published_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    synced, rename = [], os.rename
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.readlink(f"/proc/self/fd/{descriptor}")))
+    before = []
+    monkeypatch.setattr(os, "rename", lambda source, target: (before.extend(synced), rename(source, target)))
+    target = tmp_path / "served" / "1"
+    with publishing.beside(target) as folder:
+        (folder / "variables").mkdir()
+        for name in ("saved_model.pb", "variables/variables.index"):
+            (folder / name).write_bytes(b"x")
+        publishing.publish(folder, target)
+    names = ["", "/saved_model.pb", "/variables", "/variables/variables.index"]
+    assert sorted(before) == [str(folder) + name for name in names]
+    assert synced[len(before):] == [str(target.parent)], "and then the new name"
+
+
+@pytest.mark.parametrize("version", ["0", "-1", str(2**63), "9" * 40])
+def test_versions_that_no_server_would_take(run_folder, tmp_path, capsys, version):
+    assert rnnsearch(["export", "--model", str(run_folder), "--output", str(tmp_path / "served"), f"--version={version}"]) == 2
+    assert f"--version: expected a whole number from 1 to {publishing.LARGEST_VERSION}, got '{version}'" in capsys.readouterr().err
+    with pytest.raises(UserError, match=f"version: expected a whole number from 1 to {publishing.LARGEST_VERSION}"):
+        writer.export(run_folder, tmp_path / "served", version=int(version), overrides=LITTLE)
+    assert not (tmp_path / "served").exists()
+
+
+def test_folders_that_no_server_takes_for_versions_do_not_count(tmp_path):
+    for name in ("3", "²", "١٢", str(2**63), "00000005"):
+        (tmp_path / name).mkdir()
+    assert publishing.version_folder(tmp_path, None).name == "6"
+    with pytest.raises(UserError, match="never overwritten"):
+        publishing.version_folder(tmp_path, 5)  # 00000005 is that number to a server
+    (tmp_path / str(publishing.LARGEST_VERSION)).mkdir()
+    with pytest.raises(UserError, match="--version"):
+        publishing.version_folder(tmp_path, None)
+
+
+@pytest.mark.parametrize("write", [
+    lambda: open("/dev/full", "w").write("x" * 100_000), lambda: tf.io.write_file("/dev/full", "x" * 100_000),
+], ids=["python", "tensorflow"])
+def test_a_full_disk_is_called_so(run_folder, tmp_path, monkeypatch, capsys, write):
+    monkeypatch.setattr(writer, "check_export", lambda *_: write())
+    words = ["export", "--model", str(run_folder), "--output", str(tmp_path / "served"), "--set", LITTLE[0], "--set", LITTLE[1]]
+    assert rnnsearch(words) == 1
+    said = capsys.readouterr().err
+    assert "No space left on device" in said and "free some" in said and "unexpected" not in said
+    assert entries(tmp_path / "served") == []
 
 
 def test_a_model_that_answers_otherwise_is_not_published(run_folder, tmp_path, monkeypatch):

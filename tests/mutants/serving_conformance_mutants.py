@@ -14,7 +14,7 @@ CONFORMANCE = [
            (f"{PREDICT}::test_long_messages_are_cut",)),
     Mutant("serving/manager.py", "the oldest version answers", "for number in sorted(numbered, reverse=True)]", "for number in sorted(numbered)]",
            (f"{PREDICT}::test_the_default_signature_of_the_latest_version", f"{PREDICT}::test_which_version_answers")),
-    Mutant("serving/core.py", "a reload changes nothing", "        self.manager.configure(request.config)\n", "",
+    Mutant("serving/core.py", "a reload changes nothing", "        self.manager.reload(request.config)\n", "",
            (f"{MANAGEMENT}::test_reload_adds_a_model_and_takes_it_away", f"{MANAGEMENT}::test_reload_with_a_name_twice",
             f"{MANAGEMENT}::test_reload_with_a_model_that_does_not_come_up")),
     Mutant("serving/rest.py", "what is not there is a bad argument", "    grpc.StatusCode.NOT_FOUND: 404,", "    grpc.StatusCode.NOT_FOUND: 400,",

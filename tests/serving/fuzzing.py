@@ -22,7 +22,7 @@ from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2
 
 DEADLINE = 20  # seconds; no request may need it
 HUGE = 3 << 20  # bytes
-SIGNATURES = ["", "serving_default", "half_plus", "rows", "echo", "refuse"]
+SIGNATURES = ["", "serving_default", "half_plus", "column", "rows", "echo", "refuse"]
 INPUTS = {"serving_default": ["text"], "": ["text"], "echo": ["a_bytes", "b", "i32", "i64", "f32", "f64", "u8"]}
 FIELDS = {types_pb2.DT_STRING: "string_val", types_pb2.DT_FLOAT: "float_val", types_pb2.DT_DOUBLE: "double_val",
           types_pb2.DT_INT32: "int_val", types_pb2.DT_INT64: "int64_val", types_pb2.DT_BOOL: "bool_val"}

@@ -1,6 +1,8 @@
 """The embedded server as a client meets it: real SavedModels, real sockets."""
 
 import concurrent.futures
+import contextlib
+import os
 import threading
 
 import grpc
@@ -9,7 +11,7 @@ import pytest
 import tensorflow as tf
 from google.protobuf import text_format
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from tensorflow_serving.apis import classification_pb2, prediction_log_pb2
+from tensorflow_serving.apis import classification_pb2, model_management_pb2, model_service_pb2_grpc, prediction_log_pb2
 from toy_calls import Toy, decoded, refusal
 from toy_model import Gate, write_corrupt, write_toy
 
@@ -150,6 +152,23 @@ def test_a_stop_finishes_what_was_accepted(toy, toy_base, tmp_path):
     assert not stopping.is_alive()
 
 
+@pytest.mark.parametrize("batching", [False, True], ids=["alone", "batched"])
+def test_a_stop_breaks_off_what_does_not_end_in_its_grace(toy, toy_base, tmp_path, batching):
+    server, client = toy(toy_base, enable_batching=batching)
+    gate = Gate(tmp_path)
+    stuck = client.begin("gate", path=[gate.path])
+    gate.wait_until_entered()
+    stopping = threading.Thread(target=server.stop, args=[0.2])
+    stopping.start()
+    stopping.join(LONG / 2)
+    try:
+        assert not stopping.is_alive()
+        assert stuck.exception(LONG).code().name in ("CANCELLED", "UNAVAILABLE")
+        wait_until(lambda: ":tensorflow:core:graph_runs{} 1" in server.core.metrics.page(), seconds=10)  # the run itself has ended
+    finally:
+        gate.open()
+
+
 def refused_now(client):
     try:
         client.predict("half_plus", x=[1.0], timeout=0.5)
@@ -171,6 +190,17 @@ def test_health_says_whether_it_serves(toy, toy_base):
 def test_what_is_not_served_says_so(toy, toy_base):
     _, client = toy(toy_base)
     assert refusal(client.stub.Classify, classification_pb2.ClassificationRequest(), timeout=LONG)[0] == "UNIMPLEMENTED"
+
+
+def test_who_reaches_grpc_loads_only_what_is_allowed(toy, toy_base, tmp_path):
+    write_toy(tmp_path, 7)
+    other = f'config {{ model_config_list {{ config {{ name: "other" base_path: "{tmp_path}" model_platform: "tensorflow" }} }} }}'
+    request = text_format.Parse(other, model_management_pb2.ReloadConfigRequest())
+    for flags in ({"allow_reload_requests": False}, {"allowed_model_roots": str(toy_base)}):
+        _, client = toy(toy_base, **flags)
+        stub = model_service_pb2_grpc.ModelServiceStub(client.channel)
+        assert refusal(stub.HandleReloadConfigRequest, request, timeout=LONG)[0] == "PERMISSION_DENIED"
+        assert client.predict("half_plus", x=[2.0])["y"] == [4.0]
 
 
 def warm_up_record(**inputs):
@@ -212,6 +242,29 @@ def test_the_configuration_file_is_read_again(toy_base, tmp_path):
         assert client.predict("half_plus", x=[2.0])["y"] == [3.0]
 
 
+def test_a_label_of_a_version_that_is_still_to_come_moves_when_it_is_there(tmp_path, caplog):
+    """The stock server applies the file at every poll, so also once the version has loaded."""
+    write_toy(tmp_path / "toy", 1)
+    config = tmp_path / "models.config"
+
+    def write(label):
+        text = (f'model_config_list {{ config {{ name: "toy" base_path: "{tmp_path}/toy" model_platform: "tensorflow" '
+                f'model_version_policy {{ all {{}} }} version_labels {{ key: "stable" value: {label} }} }} }}')
+        (tmp_path / "new").write_text(text)
+        (tmp_path / "new").rename(config)
+
+    write(1)
+    flags = Flags(model_config_file=str(config), model_config_file_poll_wait_seconds=1, file_system_poll_wait_seconds=0.02,
+                  allow_version_labels_for_unavailable_models=True, port=FREE, rest_api_port=0)
+    with Server(flags) as server, Toy(f"127.0.0.1:{server.grpc_port}") as client:
+        assert client.predict("half_plus", label="stable", x=[2.0])["y"] == [3.0]
+        write(2)
+        wait_until(lambda: "assign label to version 2" in caplog.text)
+        assert client.predict("half_plus", label="stable", x=[2.0])["y"] == [3.0]
+        write_toy(tmp_path / "toy", 2)
+        wait_until(lambda: client.predict("half_plus", label="stable", x=[2.0])["y"] == [4.0], seconds=10)
+
+
 def test_a_unix_socket(served, toy_base, tmp_path):
     server = served(toy_base, port=0, grpc_socket_path=str(tmp_path / "s"))
     assert server.grpc_port is None
@@ -233,6 +286,54 @@ def test_a_start_without_a_model_says_what_is_missing(served, tmp_path):
     write_corrupt(tmp_path, 1)
     with pytest.raises(UserError, match="version: 1 due to error"):
         served(tmp_path)
+
+
+def written(tmp_path, config, **changes):
+    """Path of a file with the SSLConfig, changed."""
+    changed = type(config)()
+    changed.CopyFrom(config)
+    for name, value in changes.items():
+        setattr(changed, name, value)
+    (tmp_path / "ssl.config").write_text(text_format.MessageToString(changed))
+    return str(tmp_path / "ssl.config")
+
+
+@pytest.mark.parametrize("changes, message", [
+    ({"server_key": "no key"}, "expected in server_key a private key"),
+    ({"server_cert": "no certificate"}, "in server_cert its certificate"),
+    ({"custom_ca": ""}, "client_verify: expected custom_ca"),
+    ({"custom_ca": "no certificate"}, "custom_ca: expected certificates in PEM"),
+    ({"custom_ca": "é"}, "custom_ca: expected certificates in PEM"),
+], ids=["key", "certificate", "no-authority", "authority", "not-ascii"])
+def test_tls_that_no_client_could_speak(served, toy_base, tmp_path, certificates, changes, message):
+    with pytest.raises(UserError, match="ssl.config: ") as caught:
+        served(toy_base, ssl_config_file=written(tmp_path, certificates.config, **changes))
+    assert message in str(caught.value)
+
+
+def test_the_key_of_another_certificate(served, toy_base, tmp_path, certificates):
+    with pytest.raises(UserError, match="key values mismatch"):
+        served(toy_base, ssl_config_file=written(tmp_path, certificates.config, server_key=certificates.client_key.decode()))
+
+
+def test_where_tls_is_asked_for_there_is_no_plain_http_beside_it(served, toy_base, tmp_path, certificates, caplog):
+    before = listening_ports()
+    server = served(toy_base, rest_api_port=FREE, ssl_config_file=written(tmp_path, certificates.config))
+    assert listening_ports() - before == {server.grpc_port} and server.rest_port is None
+    assert "REST is off" in caplog.text
+    caplog.clear()
+    served(toy_base, rest_api_port=0, ssl_config_file=written(tmp_path, certificates.config))
+    assert "REST" not in caplog.text
+
+
+def listening_ports():
+    """TCP ports that this process listens on, as the system has them."""
+    own = set()
+    for descriptor in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            own.add(os.readlink(f"/proc/self/fd/{descriptor}"))
+    rows = [line.split() for file in ("tcp", "tcp6") for line in open(f"/proc/net/{file}").read().splitlines()[1:]]
+    return {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own}
 
 
 def test_tls(served, toy_base, tmp_path, certificates):

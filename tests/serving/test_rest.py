@@ -141,6 +141,28 @@ def test_http_of_all_kinds(server):
     assert ask(server, "GET", "/v1/models/toy")[0] == 200
 
 
+@pytest.mark.parametrize("request_head", [
+    b"POST /v1/models/toy:predict HTTP/1.1\r\nContent-Length: " + b"9" * 5000,
+    b"GET http://[::1/v1/models/toy HTTP/1.1",
+], ids=["digits", "address"])
+def test_a_head_that_python_cannot_read_is_the_clients_fault(server, caplog, request_head):
+    assert b" 400 " in raw(server, request_head + b"\r\n\r\n")
+    assert not caplog.text
+
+
+@pytest.mark.parametrize("host, reached_by", [("::", ["127.0.0.1", "::1"]), ("::1", ["::1"]), ("0.0.0.0", ["127.0.0.1"])])
+def test_every_address_of_a_host(host, reached_by):
+    server = RestServer(FakeCore(), host)
+    server.start()
+    try:
+        for address in reached_by:
+            with socket.create_connection((address, server.port), timeout=20) as connection:
+                connection.sendall(b"GET /v1/models/toy HTTP/1.1\r\n\r\n")
+                assert b" 200 " in connection.recv(100)
+    finally:
+        server.stop(0)
+
+
 def test_a_deadline_comes_from_the_timeout(server):
     before = time.monotonic()
     assert ask(server, "POST", "/v1/models/toy:predict", {"instances": ["a"]})[0] == 200

@@ -8,21 +8,28 @@ import sys
 import threading
 import time
 
+import pytest
+import tensorflow as tf
+from tensorflow_serving.apis import prediction_log_pb2
 from toy_calls import Toy, decoded
-from toy_model import Gate
+from toy_model import Gate, write_toy
 
 from rnnsearch_tf.serving.client import Client
 
 LONG = 120  # seconds: TensorFlow is imported by a busy machine
 READY = 60
+SPARE = 20  # seconds that a busy machine may take for what should take one or two
+
+
+def command(base, port=-1, *flags):
+    return [sys.executable, "-m", "rnnsearch_tf", "serve", "--model_name=toy", f"--model_base_path={base}", f"--port={port}",
+            "--rest_api_port", "-1", *flags]
 
 
 @contextlib.contextmanager
-def serving(base, port=-1):
+def serving(base, port=-1, *flags):
     """(process, port) of a server that answers."""
-    command = [sys.executable, "-m", "rnnsearch_tf", "serve", "--model_name=toy", f"--model_base_path={base}", f"--port={port}",
-               "--rest_api_port", "-1"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command(base, port, *flags), stderr=subprocess.PIPE, text=True) as process:
         watchdog = threading.Timer(LONG, process.kill)  # nobody waits for ever
         watchdog.start()
         match = None
@@ -63,6 +70,38 @@ def check_clean_end(process, port, gate):
         assert decoded(accepted.result(LONG))["opened"].tolist() == [gate.path.encode()]
     assert process.wait(LONG) == 0
     assert process.stderr.read() == "rnnsearch: model toy version 2 is unloaded\n"
+
+
+@pytest.mark.parametrize("flags", [[], ["--enable_batching"]], ids=["alone", "batched"])
+def test_told_to_end_it_waits_no_longer_than_its_grace(toy_base, tmp_path, flags):
+    """The runs here never end by themselves."""
+    with serving(toy_base, -1, "--shutdown_grace_in_seconds=1", *flags) as (process, port), Toy(f"127.0.0.1:{port}") as toy:
+        gate = Gate(tmp_path)
+        stuck = [toy.begin("gate", timeout=LONG, path=[gate.path]) for _ in range(3)]
+        gate.wait_until_entered()
+        start = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LONG) == 1
+        assert time.monotonic() - start < 1 + SPARE
+        assert all(call.exception(LONG).code().name in ("CANCELLED", "UNAVAILABLE") for call in stuck)
+        assert "requests that did not end in 1 s are broken off" in process.stderr.read()
+
+
+def test_told_to_end_while_a_model_loads_it_ends(tmp_path):
+    """Loading takes for ever here: its warm-up waits at a gate."""
+    gate = Gate(tmp_path)
+    record = prediction_log_pb2.PredictionLog()
+    record.predict_log.request.model_spec.signature_name = "gate"
+    record.predict_log.request.inputs["path"].CopyFrom(tf.make_tensor_proto([gate.path]))
+    write_toy(tmp_path / "models", 1, warm_up=[record])
+    with subprocess.Popen(command(tmp_path / "models"), stderr=subprocess.PIPE, text=True) as process:
+        try:
+            gate.wait_until_entered(LONG)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(SPARE) == 0
+            assert process.stderr.read().splitlines()[-1] == "rnnsearch: stopping: nothing was served yet"
+        finally:
+            process.kill()
 
 
 def test_wrong_usage_is_one_line_and_exit_2():

@@ -50,6 +50,17 @@ def test_wrong_usage(words, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("word, message", [
+    ("--shutdown_grace_in_seconds=nan", "--shutdown_grace_in_seconds: expected a number from 0 to 86400, got nan"),
+    ("--shutdown_grace_in_seconds=-1", "--shutdown_grace_in_seconds: expected a number from 0 to 86400, got -1.0"),
+    ("--allowed_model_roots=/m,models", "--allowed_model_roots: expected absolute paths, got 'models'"),
+])
+def test_limits_of_this_servers_own_flags(word, message):
+    with pytest.raises(UsageError) as caught:
+        read("--model_base_path=/m", word)
+    assert str(caught.value) == message
+
+
 def test_flags_without_effect_are_taken_and_told(caplog):
     with caplog.at_level(logging.WARNING, "rnnsearch_tf"):
         read("--model_base_path=/m", "--per_process_gpu_memory_fraction=0.5", "--flush_filesystem_caches=true")
@@ -61,8 +72,9 @@ def test_flags_without_effect_are_taken_and_told(caplog):
 def test_a_file_that_is_no_such_message_is_named_with_its_line(tmp_path):
     file = tmp_path / "batching.config"
     file.write_text("max_batch_size { value: 4 }\nmax_batch_sise { value: 4 }\n")
-    with pytest.raises(UserError, match=r"batching.config:2:1 .*max_batch_sise"):
+    with pytest.raises(UserError, match=r"batching.config:2:1: .*max_batch_sise") as caught:
         config_files.read_batching(file)
+    assert "Error parsing text-format tensorflow.serving.BatchingParameters: " in str(caught.value), "the stock server's words"
     with pytest.raises(UserError, match="missing.config: expected a readable ModelServerConfig"):
         config_files.read_models(tmp_path / "missing.config")
 

@@ -1,5 +1,6 @@
 """Which versions answer as folders come and go. The models here are stand-ins: nothing is loaded but a number."""
 
+import os
 import threading
 
 import grpc
@@ -25,22 +26,24 @@ class Loaded:
 
 
 class Models:
-    """A base path, a Manager of it, and what was loaded in order; versions in `corrupt` do not load."""
+    """A base path, a Manager of it, and what was loaded in order; versions and paths in `corrupt` do not load."""
 
     def __init__(self, folder, **flags):
         self.folder, self.loaded, self.corrupt = folder, [], set()
+        self.load_takes = 0  # seconds
         self.manager = Manager(self._load, Flags(model_base_path=str(folder), **flags))
 
     def _load(self, name, number, path):
-        if number in self.corrupt:
+        if number in self.corrupt or path in self.corrupt:
             raise invalid_argument(f"cannot parse {path.name}")
+        threading.Event().wait(self.load_takes)
         self.answered_while_loading = self.manager.is_available(name)
         self.loaded.append(number)
         return Loaded(number)
 
-    def publish(self, *numbers):
+    def publish(self, *numbers, path="m"):
         for number in numbers:
-            (self.folder / "m" / str(number)).mkdir(parents=True)
+            (self.folder / path / str(number)).mkdir(parents=True)
 
     def withdraw(self, number):
         (self.folder / "m" / str(number)).rmdir()
@@ -212,6 +215,134 @@ def test_a_base_path_that_is_away_unloads_nothing_an_empty_one_does(models):
     assert settled(models) == {1: "END"}
     models.publish(1)
     assert settled(models) == {1: "AVAILABLE"}
+
+
+def paths(models):
+    return {version.number: str(version.path.relative_to(models.folder)) for version in models.manager.versions("m")}
+
+
+def test_another_base_path_leaves_the_versions_that_are_loaded(models, caplog):
+    """As the stock server does: a number stands for one thing as long as it answers."""
+    models = models()
+    models.publish(1, 2)
+    models.publish(2, 3, path="elsewhere")
+    models.withdraw(2)
+    models.configure()
+    models.withdraw(1)
+    models.publish(1, path="other")
+    models.configure(path="other")
+    assert (models.answers(), models.loaded, paths(models)) == (1, [1], {1: "m/1"})
+    assert f"model m version 1 is still the one of {models.folder}/m/1" in caplog.text
+    caplog.clear()
+    models.configure(path="elsewhere")
+    assert models.answers() == 3 and models.answered_while_loading and not caplog.text
+    assert models.states() == {3: "AVAILABLE", 1: "END"}
+    models.configure("model_version_policy { specific { versions: 1 } }", path="other")
+    assert (models.answers(), paths(models)[1]) == (1, "other/1"), "it was unloaded meanwhile, and comes from where it stands now"
+
+
+def test_a_corrupt_version_under_another_base_path_takes_nothing_away(models):
+    models = models()
+    models.publish(1)
+    models.configure()
+    models.publish(1, 2, path="other")
+    models.corrupt |= {models.folder / "other" / "1", models.folder / "other" / "2"}
+    models.configure("model_version_policy { all {} }", path="other")
+    assert (models.answers(), settled(models)) == (1, {2: "END", 1: "AVAILABLE"})
+
+
+def test_a_version_that_failed_is_tried_where_it_stands_now(models):
+    models = models(max_num_load_retries=0)
+    models.publish(1)
+    models.corrupt.add(models.folder / "m" / "1")
+    assert refusal(models.configure)[0] == "UNKNOWN"
+    models.publish(1, path="other")
+    models.configure(path="other")
+    assert (models.answers(), paths(models)) == (1, {1: "other/1"})
+
+
+def test_no_request_fails_while_base_paths_change(models):
+    models = models()
+    places = ["m", "n"]
+    models.load_takes = 0.02
+    for place in places:
+        models.publish(1, path=place)
+    models.configure()
+    stop, failed, answered = threading.Event(), [], []
+
+    def ask():
+        while not stop.is_set():
+            try:
+                answered.append(models.answers())
+            except ServingError as error:
+                failed.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        for swap in range(1, 7):
+            before = len(answered)
+            models.configure(path=places[swap % 2])
+            while len(answered) == before and not failed:
+                threading.Event().wait(0.001)
+    finally:
+        stop.set()
+        asking.join(LONG)
+    assert not failed
+
+
+def test_a_path_no_disk_can_have_is_refused_and_stops_nothing(models):
+    models = models()
+    models.publish(1)
+    models.configure()
+    text = 'model_config_list { config { name: "m" base_path: "/a\\000b" model_platform: "tensorflow" } }'
+    code, message = refusal(models.manager.configure, text_format.Parse(text, ModelServerConfig()))
+    assert (code, "absolute path" in message) == ("INVALID_ARGUMENT", True)
+    models.publish(2)
+    assert settled(models) == {2: "AVAILABLE", 1: "END"}
+
+
+def test_a_model_whose_disk_fails_does_not_keep_others_from_their_new_versions(models, monkeypatch):
+    models = models()
+    models.publish(1)
+    models.publish(1, path="bad")
+    config = "".join(f'config {{ name: "{name}" base_path: "{models.folder / name}" model_platform: "tensorflow" }} ' for name in ("bad", "m"))
+    models.manager.configure(text_format.Parse(f"model_config_list {{ {config} }}", ModelServerConfig()))
+    look = os.scandir
+
+    def fails(path):
+        if str(path).endswith("bad"):
+            raise ValueError("embedded null byte")
+        return look(path)
+
+    monkeypatch.setattr(os, "scandir", fails)
+    models.publish(2)
+    assert settled(models) == {2: "AVAILABLE", 1: "END"}
+    assert models.manager.is_available("bad", 1)
+
+
+def test_base_paths_stay_under_the_roots_that_are_allowed(tmp_path):
+    (tmp_path / "link").symlink_to("/")
+    models = Models(tmp_path, allowed_model_roots=f"/nowhere,{tmp_path}/m")
+    models.publish(1)
+    models.publish(1, path="mm")
+    for path in ("mm", "m/../mm", "link/etc", f"link{tmp_path}/mm", ".", "/etc"):
+        code, message = refusal(models.configure, path=path)
+        assert (code, "--allowed_model_roots" in message) == ("PERMISSION_DENIED", True), path
+    for path in ("m", "m/", f"link{tmp_path}/m", "mm/../m"):
+        models.configure(path=path)
+        assert models.answers() == 1
+    assert refusal(models.configure, path="mm")[0] == "PERMISSION_DENIED"
+    assert models.answers() == 1, "what is refused changes nothing"
+
+
+def test_reloads_may_be_forbidden_but_the_servers_own_configuration_is_not(models):
+    models = models(allow_reload_requests=False)
+    models.publish(1)
+    models.configure()
+    code, message = refusal(models.manager.reload, ModelServerConfig())
+    assert (code, "--allow_reload_requests=false" in message) == ("PERMISSION_DENIED", True)
+    assert models.answers() == 1
 
 
 def test_a_model_that_is_no_longer_listed_goes(models):

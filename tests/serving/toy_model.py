@@ -3,6 +3,7 @@
 Signatures (B rows each):
     serving_default  text string[B] → translation "v<version>:<text>", score float[B] = bytes of text, source_truncated bool[B] = False
     half_plus        x float[B] → y float[B] = x/2 + 1 + version (version 1 is the published tests' half_plus_two)
+    column           x float[B, 1] → y = x/2 + 1 + version, of any shape; product = x · [[2]], which needs a matrix
     rows             x float[B] → rows int64[B]: how many rows the call had, so that merged requests show
     echo             a_bytes string, b bool, i32, i64, f32, f64, u8: each [B, …] → the same
     slow             x float[B], seconds float[B] → y = x after the longest of `seconds`, in a tf loop
@@ -81,6 +82,7 @@ def _signatures(version):
     return {
         "serving_default": _default(version),
         "half_plus": _of_x("y", lambda x: x / 2 + 1 + version),
+        "column": _column(version),
         "rows": _of_x("rows", lambda x: tf.fill(tf.shape(x), tf.size(x, out_type=tf.int64))),
         "echo": _echo(),
         "slow": _slow(),
@@ -108,6 +110,11 @@ def _default(version):
 def _of_x(output, function):
     x = v1.placeholder(tf.float32, [None])
     return _signature({"x": x}, {output: function(x)})
+
+
+def _column(version):
+    x = v1.placeholder(tf.float32, [None, 1])
+    return _signature({"x": x}, {"y": x / 2 + 1 + version, "product": tf.linalg.matmul(x, tf.constant([[2.0]]))})
 
 
 def _refuse(x):

@@ -121,6 +121,18 @@ def test_wrong_dtype(predict, refused):
         predict({"text": np.array([1, 2], np.int64)})
 
 
+@pytest.mark.parametrize("shape", [[3], [], [1, 3], [1, 2, 1]], ids=str)
+def test_a_shape_the_signature_does_not_have_is_run_where_the_operations_take_it(predict, shape):
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    answer = predict({"x": x}, signature="column", version=1, output_filter=["y"])
+    np.testing.assert_array_equal(tf.make_ndarray(answer.outputs["y"]), x / 2 + 2)
+
+
+def test_a_shape_that_an_operation_does_not_take(predict, refused):
+    with refused("INVALID_ARGUMENT", "In[0]"):
+        predict(X, signature="column", output_filter=["product"])
+
+
 def test_malformed_tensor(predict, refused):
     """Three values claimed, two bytes given."""
     broken = TensorProto(
