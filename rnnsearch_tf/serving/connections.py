@@ -20,6 +20,8 @@ import waitress.channel
 import waitress.server
 import waitress.task
 
+from rnnsearch_tf.serving import http_parser
+
 INFORMATION_THREADS = 4  # for what is answered at once: status, metadata, metrics, refusals
 SPARE_CONNECTIONS = 1000  # beside those that may have a prediction on its way
 ACCEPTED_AT_ONCE = 64  # connections between two looks at those there are
@@ -107,6 +109,7 @@ class Connection(waitress.channel.HTTPChannel):
     at once, the client would be told of a broken connection instead of the reason.
     """
 
+    parser_class = http_parser.Parser
     is_refused = False
     _is_discarding = False
     _request_began = _answer_began = None

@@ -13,8 +13,3 @@ class Parser(waitress.parser.HTTPRequestParser):
             super().parse_header(header_plus)
         except ValueError:
             raise waitress.parser.ParsingError("Bad request line or header") from None
-
-
-def with_parser(channel_class):
-    """Waitress' channel class with this parser."""
-    return type(channel_class.__name__, (channel_class,), {"parser_class": Parser})

@@ -26,7 +26,6 @@ from waitress import wasyncore
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.serving import connections, json_tensors
 from rnnsearch_tf.serving.errors import ServingError, deadline_exceeded, invalid_argument
-from rnnsearch_tf.serving.http_parser import with_parser
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -100,7 +99,6 @@ class RestServer:
             log_socket_errors=False,  # a client that leaves is nothing to report
             clear_untrusted_proxy_headers=True,
         )
-        self._server.channel_class = with_parser(self._server.channel_class)
         self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
         self._thread.start()
 
