@@ -31,6 +31,6 @@ REST_AND_CLIENT = [
            (f"{CLIENT}::test_the_input_is_not_read_far_ahead",)),
     Mutant("cli/client.py", "Python cannot close standard input at the end", 'os.dup(0) if name == "-" else name', "name",
            (f"{COMMAND}::test_a_line_in_is_a_line_out_and_a_refusal_ends_it_though_more_may_come",)),
-    Mutant("serving/grpc_server.py", "gRPC refuses damaged requests in its own way", "interceptors=[Refusals()], ", "",
+    Mutant("serving/grpc_server.py", "gRPC refuses damaged requests in its own way", "interceptors=[self._threads, Refusals()]", "interceptors=[self._threads]",
            (f"{REFUSALS}::test_a_status_and_nothing_more",)),
 ]
