@@ -80,13 +80,16 @@ def nested(value, depth):
 
 
 @pytest.mark.parametrize("rank", [2, 31, 32, 33, 34, 48, 63, 64, 65, 128, 254, 255, 500])
-def test_a_rank_is_refused_and_nothing_more(server, rank):
+def test_a_rank_is_answered_or_refused_and_nothing_more(server, rank):
+    """Up to 32 dimensions the model's own operations say what they take; beyond, no tensor reaches them."""
+    taken = rank <= 32
     for arguments in ({}, {"values": [1.0], "name": "x", "dtype": types_pb2.DT_FLOAT, "signature": "half_plus"}):
         status, message = predict(server, request([1] * rank, **arguments))
-        assert status == "INVALID_ARGUMENT", message
+        assert status == "INVALID_ARGUMENT" or taken and status == "OK", message
     for form in ("instances", "inputs"):
-        assert post(server, {form: nested("a", rank)})[0] == 400
-        assert post(server, {form: nested(1.0, rank), "signature_name": "half_plus"})[0] == 400
+        for document in ({form: nested("a", rank)}, {form: nested(1.0, rank), "signature_name": "half_plus"}):
+            status = post(server, document)[0]
+            assert status == 400 or taken and status == 200
         assert post(server, {form: nested([], rank - 1)})[0] == 400  # no value at all
     assert predict(server, request([1]))[0] == "OK"
 
