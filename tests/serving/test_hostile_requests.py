@@ -87,10 +87,10 @@ def test_a_rank_is_answered_or_refused_and_nothing_more(server, rank):
         status, message = predict(server, request([1] * rank, **arguments))
         assert status == "INVALID_ARGUMENT" or taken and status == "OK", message
     for form in ("instances", "inputs"):
-        for document in ({form: nested("a", rank)}, {form: nested(1.0, rank), "signature_name": "half_plus"}):
-            status = post(server, document)[0]
-            assert status == 400 or taken and status == 200
-        assert post(server, {form: nested([], rank - 1)})[0] == 400  # no value at all
+        for values in (nested("a", rank), nested([], rank - 1)):  # one, and none at all
+            assert post(server, {form: values})[0] in ((200, 400) if taken else (400,))
+        status = post(server, {form: nested(1.0, rank), "signature_name": "half_plus"})[0]
+        assert status in ((200, 400) if taken else (400,))
     assert predict(server, request([1]))[0] == "OK"
 
 
