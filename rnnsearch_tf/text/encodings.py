@@ -7,8 +7,8 @@ from rnnsearch_tf.text.languages import base
 _BY_LANGUAGE = {
     "ru uk be bg sr mk": ("cp1251", "koi8-r", "iso8859-5"), "pl cs sk hu sl hr bs ro sq": ("iso8859-2", "cp1250"),
     "el": ("iso8859-7", "cp1253"), "tr az": ("iso8859-9", "cp1254"), "he yi": ("iso8859-8", "cp1255"), "ar fa ur": ("cp1256", "iso8859-6"),
-    "lt lv et": ("iso8859-13", "cp1257"), "th": ("cp874",), "vi": ("cp1258",), "ja": ("shift_jis", "euc_jp"), "zh yue": ("gb18030", "big5"),
-    "ko": ("euc_kr", "cp949"),
+    "lt lv et": ("iso8859-13", "cp1257"), "th": ("cp874",), "vi": ("cp1258",), "ja": ("shift_jis", "euc-jp"), "zh yue": ("gb18030", "big5"),
+    "ko": ("euc-kr", "cp949"),
 }  # fmt: skip
 _WESTERN = ("iso8859-1", "cp1252")
 

@@ -119,6 +119,15 @@ def test_swapped_languages_are_seen(found):
     assert not [f for f in found(*phrasebook(8000, 1, "train")) if "wrong way round" in f]
 
 
+def test_a_swapped_pair_does_not_speak_for_itself():
+    """Most of its words occur nowhere else; what they add to the counts themselves must not hide it."""
+    from rnnsearch_tf.data.swapped import swapped
+
+    lines = list(zip(*phrasebook(60, 1, "train")))
+    lines[7] = ("le xylophone du zouave wallon est vieux", "the quick quiz of my buzzing jukebox is old")
+    assert swapped(lambda: ((number, *pair) for number, pair in enumerate(lines)), 1000) == [7]
+
+
 @pytest.mark.corpus
 def test_swapped_languages_in_real_text(found):
     folder = pathlib.Path(os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared")) / "data" / "tatoeba"
@@ -138,7 +147,7 @@ def test_swapped_languages_in_real_text(found):
         ("fr", "latin-1", "iso8859-1", "Où est le garçon ? À l'école, l'été."), ("fr", "cp1252", "cp1252", "Le cœur, «\u00a0l’été\u00a0»…"),
         ("de", "latin-1", "iso8859-1", "Die Tür ist größer."), ("ru", "cp1251", "cp1251", "Мама мыла раму, а папа читал."),
         ("ru", "koi8-r", "koi8-r", "Мама мыла раму, а папа читал."), ("pl", "iso8859-2", "iso8859-2", "Zażółć gęślą jaźń."),
-        ("ja", "shift_jis", "shift_jis", "私は元気です。ありがとう。"), ("ja", "euc_jp", "euc_jp", "私は元気です。ありがとう。"),
+        ("ja", "shift_jis", "shift_jis", "私は元気です。ありがとう。"), ("ja", "euc_jp", "euc-jp", "私は元気です。ありがとう。"),
         ("zh", "gb18030", "gb18030", "我很好，谢谢你。"), ("el", "cp1253", "iso8859-7", "Καλημέρα κόσμε"),
     ],
 )  # fmt: skip

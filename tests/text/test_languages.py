@@ -68,6 +68,19 @@ def test_tokens_and_text_are_those_of_sacremoses(language):
         assert text.decode() == reference(language)[1].detokenize(row), row
 
 
+ROWS = [
+    "„ a “ b “ c „ d „ e “ .", '" a „ b “ c " d', "“ a „ b ' c ' „", "b' ann d' un l' 'x", "dell' uomo c' è l' 5", "한국 어 日 本 語",
+]  # fmt: skip
+"""Tokens as no tokenizer need have cut them."""
+
+
+@pytest.mark.parametrize("language", ["cs", "it", "ga", "fr", "ko", "ja", "es"])
+def test_any_tokens_are_joined_as_in_sacremoses(language):
+    rows = [row.split() for row in ROWS]
+    joined = compiled(language)[1](tf.ragged.constant(rows, tf.string, ragged_rank=1)).numpy()
+    assert [text.decode() for text in joined] == [reference(language)[1].detokenize(row) for row in rows]
+
+
 def ends_in_a_number(row):
     return len(row) > 1 and row[-1] in (".", ",") and row[-2].isdigit()
 

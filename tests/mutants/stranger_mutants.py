@@ -1,0 +1,31 @@
+"""Planted faults of what a newcomer does: languages, links of words, files as words, a damaged RUN, the doctor; see mutants.py."""
+
+from mutants import Mutant
+
+LANGUAGES, LINKS, DAMAGED, CHECK = "text/test_languages.py", "cli/test_word_links.py", "bad_input/test_damaged_run.py", "data/test_check.py"
+SHORTLIST, PAIRS, RESUME = "cli/test_shortlist_verb.py", "cli/test_pairs.py", "training/test_resume_says.py"
+JOINED = f"{LANGUAGES}::test_any_tokens_are_joined_as_in_sacremoses"
+SACREMOSES = (f"{LANGUAGES}::test_tokens_and_text_are_those_of_sacremoses",)
+
+NEWCOMER = [
+    Mutant("text/detokenize.py", "Irish apostrophes stand alone", '("fr", "it", "ga")', '("fr", "it")', (JOINED,)),
+    Mutant("text/detokenize.py", "Czech quotes alternate", '(czech == "„") | (czech == "“")', 'czech == "x"', (JOINED,)),
+    Mutant("text/detokenize.py", "Korean words are joined", 'if language == "ko":', 'if language == "xx":', SACREMOSES),
+    Mutant("text/tokenize.py", "Italian has the apostrophes of German", '_APOSTROPHE["it"] = _APOSTROPHE["fr"]', "pass", SACREMOSES),
+    Mutant("text/tokenize.py", "Chinese characters stand alone", 'OTHERS_IDEOGRAPHS.get(language, IDEOGRAPH)', "IDEOGRAPH", SACREMOSES),
+    Mutant("text/languages.py", "a warning every time", "@functools.cache\ndef warn_once", "def _nobody():\n    pass\n\n\n_nobody.cache_clear = lambda: None\n\n\ndef warn_once",
+           (f"{LANGUAGES}::test_a_language_without_rules_falls_back_with_one_warning",)),
+    Mutant("evaluation/alignment.py", "pieces of a source word are not summed", "alignment = alignment @ _with_end(source)",
+           "alignment = alignment @ (_with_end(source) / _with_end(source).sum(axis=0))", (f"{LINKS}::test_links_are_of_words",)),
+    Mutant("evaluation/alignment.py", "given words are overlooked", "if words is None else words", "", (f"{LINKS}::test_links_of_given_tokens",)),
+    Mutant("cli/shortlist.py", "overlong pairs are learned from", "if len(source) - 1 > limits[0] or", "if False and", (f"{SHORTLIST}::test_overlong_pairs_are_left_out",)),
+    Mutant("cli/shortlist.py", "memory has no bound", "if cells > MOST_CELLS:", "if False:", (f"{SHORTLIST}::test_memory_is_bounded_whatever_the_lengths",)),
+    Mutant("run_folder.py", "damage is overlooked", "not in known[name]:", "is None:", (f"{DAMAGED}::test_damage_is_one_clear_error", f"{DAMAGED}::test_every_door_is_watched")),
+    Mutant("run_folder.py", "only the new checksum counts before the file is there", "_read(run).get(name, set()) | {new}", "{new}",
+           (f"{DAMAGED}::test_a_kill_while_weights_are_replaced_leaves_a_run_that_loads",)),
+    Mutant("training/run.py", "a limit that is reached is not named", "if limit is not None and reached >= limit:", "if False:",
+           (f"{RESUME}::test_a_limit_that_is_reached_already_is_named",)),
+    Mutant("data/swapped.py", "a pair speaks for itself", "own_side[run] - repeats[inverse] + 1", "own_side[run] + 1", (f"{CHECK}::test_a_swapped_pair_does_not_speak_for_itself",)),
+    Mutant("data/check.py", "lost development pairs are a warning", 'yield "error", f"{_share(lost', 'yield "warning", f"{_share(lost',
+           (f"{CHECK}::test_a_development_text_that_loses_its_pairs_is_an_error",)),
+]
