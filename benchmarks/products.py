@@ -51,7 +51,7 @@ def _where(model, path):
         return "output", "sentence" if name == "C_o" and system == "encoder_decoder" else "target"
     if "encoder" in path[:-1]:
         return "encoder", "source"
-    if "summary" in path:
+    if "summary_matrices" in path:
         return "encoder", "sentence"
     if "attention" in path:
         return "decoder", _attention_rows(model, name)
