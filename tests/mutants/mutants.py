@@ -178,7 +178,7 @@ START_AND_OPTIONS = [
            (f"{START}::test_groundhog_preset_has_84349101_parameters", f"{START}::test_paper_preset_has_the_parameters_of_the_formulas")),
     Mutant("layers/decoder.py", "gate biases whatever the option", "3 * n if self.biases == \"all\" else n) if biased", "3 * n) if biased",
            (f"{START}::test_biases_by_option", f"{LAYERS}::test_decoder_recurrence")),
-    Mutant("models/sequence_model.py", "no dropout of annotations and states", "self.drop_hidden = Dropout(config.hidden_dropout,", "self.drop_hidden = Dropout(0.0,",
+    Mutant("models/sequence_model.py", "no dropout of annotations and states", "(\"drop_hidden\", config.hidden_dropout,", "(\"drop_hidden\", 0.0,",
            (f"{OPTIONS}::test_dropout_only_in_training",)),
     Mutant("models/rnnsearch.py", "dropout in evaluation", "words = self.drop_words(self.source_embedding(source_ids), training=training)",
            "words = self.drop_words(self.source_embedding(source_ids), training=True)", (f"{OPTIONS}::test_dropout_only_in_training",)),
