@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+
 def add_pieces(parser):
     parser.add_argument("--pieces", action="store_true", help="links of subword pieces, not of words, where the model has SentencePiece")
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.base import PaperLayer, real_positions, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import batched_product, product
 
@@ -110,11 +110,6 @@ class BahdanauAttention(Attention):
     def get_config(self):
         own = {name: getattr(self, name) for name in ("alignment_size", "biases", "initialization", "seed")}
         return super().get_config() | own
-
-
-def real_positions(values, mask=None):
-    """A mask [B, J] as bool; without one, True at every position of values [B, J, …]."""
-    return tf.fill(tf.shape(values)[:2], True) if mask is None else tf.cast(mask, tf.bool)
 
 
 def attend(query, memory, v_a, dtype=None):

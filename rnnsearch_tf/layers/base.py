@@ -107,6 +107,11 @@ def rows(variable, indices):
     return tf.gather(variable.value if alone else tensor(variable), indices)
 
 
+def real_positions(values, mask=None):
+    """A mask [B, J] as bool; without one, True at every position of values [B, J, …]."""
+    return tf.fill(tf.shape(values)[:2], True) if mask is None else tf.cast(mask, tf.bool)
+
+
 def padded(bias, size):
     """A bias [..., width] of the first blocks, zeros behind it: [..., size]; None for None."""
     if bias is None:

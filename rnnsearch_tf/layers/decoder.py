@@ -18,8 +18,8 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.attention import AttentionMemory, BahdanauAttention, alignment_hidden, attend, real_positions
-from rnnsearch_tf.layers.base import PaperLayer, padded, tensor
+from rnnsearch_tf.layers.attention import AttentionMemory, BahdanauAttention, alignment_hidden, attend
+from rnnsearch_tf.layers.base import PaperLayer, padded, real_positions, tensor
 from rnnsearch_tf.layers.gated_unit import gated_unit, gated_unit_after, gated_unit_gradient
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import batched_product, product, ready, weight_gradient

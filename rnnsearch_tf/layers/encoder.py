@@ -8,8 +8,7 @@ Both directions share one word embedding, start from zero, and run in one loop.
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.attention import real_positions
-from rnnsearch_tf.layers.base import HiddenLayer, padded, tensor
+from rnnsearch_tf.layers.base import HiddenLayer, padded, real_positions, tensor
 from rnnsearch_tf.layers.gated_unit import gated_unit, gated_unit_gradient
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import batched_product, product, ready

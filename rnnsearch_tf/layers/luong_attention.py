@@ -8,8 +8,8 @@
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.attention import AttentionMemory, attend, masked_softmax, real_positions
-from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.attention import AttentionMemory, attend, masked_softmax
+from rnnsearch_tf.layers.base import PaperLayer, real_positions, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.product import batched_product, product
 

@@ -9,8 +9,8 @@ Look, then update, as in ``decoder.py``:
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.attention import BahdanauAttention, real_positions
-from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.attention import BahdanauAttention
+from rnnsearch_tf.layers.base import PaperLayer, real_positions, tensor
 from rnnsearch_tf.layers.coverage import CoverageAttention
 from rnnsearch_tf.layers.fixed_context import FixedContext
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow

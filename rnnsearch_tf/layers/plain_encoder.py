@@ -3,8 +3,7 @@
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.attention import real_positions
-from rnnsearch_tf.layers.base import PaperLayer
+from rnnsearch_tf.layers.base import PaperLayer, real_positions
 from rnnsearch_tf.layers.encoder import DIRECTIONS
 from rnnsearch_tf.layers.initializers import Seeds
 from rnnsearch_tf.layers.recurrent_stack import over_positions

@@ -21,6 +21,7 @@ import waitress.server
 import waitress.task
 
 from rnnsearch_tf.serving import http_parser
+from rnnsearch_tf.serving.limits import CLIENT_SECONDS, IDLE_SECONDS, JSON_VALUES, REQUEST_BYTES, WAITING_REQUESTS
 
 INFORMATION_THREADS = 4  # for what is answered at once: status, metadata, metrics, refusals
 SPARE_CONNECTIONS = 1000  # beside those that may have a prediction on its way
@@ -42,11 +43,11 @@ class Limits:
         idle_timeout: seconds after which a connection without a request is closed.
     """
 
-    body: int = 16 << 20
-    values: int = 500_000
-    waiting: int = 1000
-    client_timeout: float = 30.0
-    idle_timeout: float = 120.0
+    body: int = REQUEST_BYTES
+    values: int = JSON_VALUES
+    waiting: int = WAITING_REQUESTS
+    client_timeout: float = CLIENT_SECONDS
+    idle_timeout: float = IDLE_SECONDS
 
 
 def listen(application, sockets, listener, threads, limits, **settings):

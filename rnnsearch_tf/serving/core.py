@@ -7,7 +7,7 @@ import time
 
 from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2, model_management_pb2, model_pb2
 
-from rnnsearch_tf.serving import checks, rows
+from rnnsearch_tf.serving import checks, limits, rows
 from rnnsearch_tf.serving.errors import ServingError, cancelled_error, deadline_exceeded, invalid_argument, not_found
 
 SIGNATURES = "signature_def"
@@ -23,7 +23,7 @@ class Core:
         most_rows: of one request, and of those that run at once without a batcher.
     """
 
-    def __init__(self, manager, batcher=None, metrics=None, most_rows=512):
+    def __init__(self, manager, batcher=None, metrics=None, most_rows=limits.REQUEST_ROWS):
         self.manager = manager
         self.metrics = metrics
         self._rows = rows.Rows(most_rows)

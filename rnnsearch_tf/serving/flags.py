@@ -15,6 +15,7 @@ import logging
 import os
 
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.serving import limits
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -79,12 +80,12 @@ class Flags:
     tensorflow_intra_op_parallelism: int = flag(0, "threads of one operation")
     tensorflow_inter_op_parallelism: int = flag(0, "operations at once")
 
-    max_request_rows: int = limit(512, 10**9, "rows of one request, and of all that run at once without batching; more are refused")
-    max_request_bytes: int = limit(16 << 20, 2**31 - 1, "bytes of one request, unpacked; more are RESOURCE_EXHAUSTED, or 413")
-    max_waiting_requests: int = limit(1000, 10**5, "predictions that wait for a thread, gRPC and REST each; more are UNAVAILABLE, or 503")
-    rest_api_max_values: int = limit(500_000, 10**9, "commas and opening brackets in the JSON of one request; more are 400")
-    rest_api_client_timeout_in_ms: int = limit(30_000, 10**9, "milliseconds that a client may take to send a request or take an answer")
-    rest_api_idle_timeout_in_ms: int = limit(120_000, 10**9, "milliseconds after which a connection without a request is closed")
+    max_request_rows: int = limit(limits.REQUEST_ROWS, 10**9, "rows of one request, and of all that run at once without batching; more are refused")
+    max_request_bytes: int = limit(limits.REQUEST_BYTES, 2**31 - 1, "bytes of one request, unpacked; more are RESOURCE_EXHAUSTED, or 413")
+    max_waiting_requests: int = limit(limits.WAITING_REQUESTS, 10**5, "predictions that wait for a thread, gRPC and REST each; more are UNAVAILABLE, or 503")
+    rest_api_max_values: int = limit(limits.JSON_VALUES, 10**9, "commas and opening brackets in the JSON of one request; more are 400")
+    rest_api_client_timeout_in_ms: int = limit(1000 * limits.CLIENT_SECONDS, 10**9, "milliseconds that a client may take to send a request or take an answer")
+    rest_api_idle_timeout_in_ms: int = limit(1000 * limits.IDLE_SECONDS, 10**9, "milliseconds after which a connection without a request is closed")
 
     flush_filesystem_caches: bool = ignored(True, "caches of remote file systems")
     num_load_threads: int = ignored(0, "versions load one after the other")

@@ -11,7 +11,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from tensorflow_serving.apis import model_service_pb2_grpc, predict_pb2, prediction_service_pb2_grpc
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.serving import tensors
+from rnnsearch_tf.serving import limits, tensors
 from rnnsearch_tf.serving.errors import ServingError
 from rnnsearch_tf.serving.grpc_threads import OPTIONS, Threads
 from rnnsearch_tf.serving.refusals import Refusals
@@ -38,7 +38,7 @@ class GrpcServer:
     """
 
     def __init__(self, core, host="127.0.0.1", port=0, *, socket_path="", threads=64, ssl=None, arguments="", with_health=True,
-                 message_limit=16 << 20, waiting=1000):
+                 message_limit=limits.REQUEST_BYTES, waiting=limits.WAITING_REQUESTS):
         self.host, self.port = host, port
         self._socket_path, self._ssl = socket_path, ssl
         self._threads = Threads(threads, waiting)

@@ -18,6 +18,7 @@ import grpc
 import numpy as np
 from tensorflow.core.framework import types_pb2
 
+from rnnsearch_tf.serving import limits
 from rnnsearch_tf.serving.errors import ServingError, invalid_argument
 
 INTEGERS = {
@@ -31,15 +32,11 @@ INTEGERS = {
     types_pb2.DT_UINT64: np.uint64,
 }
 FLOATS = {types_pb2.DT_FLOAT: np.float32, types_pb2.DT_DOUBLE: np.float64}
-MOST_DIMENSIONS = 32  # of a tensor; see tensors.py
-MOST_VALUES = 500_000
-"""Of a request's body: each takes up to a hundred times its bytes, and the time to read it stops every other thread."""
-
 ROW, COLUMNAR = "predictions", "outputs"
 """The forms of an answer, each the key that its results stand under."""
 
 
-def parse(body: bytes, most_values=MOST_VALUES) -> dict:
+def parse(body: bytes, most_values=limits.JSON_VALUES) -> dict:
     """The JSON object of a request's body; bytes that are not UTF-8 reach the model as they are.
 
     Raises:
@@ -168,7 +165,7 @@ def _rows(document, infos):
         for name in infos:
             where = f"element: {number}{f' key: {name}' if named else ''}"
             try:
-                tensor = _to_tensor(row[name] if named else row, infos[name].dtype, MOST_DIMENSIONS - 1)
+                tensor = _to_tensor(row[name] if named else row, infos[name].dtype, limits.DIMENSIONS - 1)
                 _check_shape(tensor, tensors[name])
             except ServingError as error:
                 raise invalid_argument(f"Failed to process {where} of 'instances' list. Error: {error}") from None
@@ -216,7 +213,7 @@ def _columns(value, infos):
     return {name: _to_tensor(value[name], info.dtype) for name, info in infos.items()}
 
 
-def _to_tensor(value, dtype, most_dimensions=MOST_DIMENSIONS):
+def _to_tensor(value, dtype, most_dimensions=limits.DIMENSIONS):
     """A JSON value as an array of the dtype; the first element at each depth says how long lists there are."""
     shape, first = [], value
     while isinstance(first, list):

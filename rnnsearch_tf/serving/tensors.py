@@ -7,10 +7,8 @@ import math
 import numpy as np
 import tensorflow as tf
 
+from rnnsearch_tf.serving import limits
 from rnnsearch_tf.serving.errors import invalid_argument
-
-MOST_DIMENSIONS = 32
-"""Of a tensor: TensorFlow's way from and to NumPy ends there, by a crash of the process."""
 
 MOST_FILLED_BYTES = 64 << 20
 """A tensor may give one value for all of its shape; beyond this size a few bytes are not taken to mean so much memory."""
@@ -41,8 +39,8 @@ def to_array(name, tensor) -> np.ndarray:
         ServingError: INVALID_ARGUMENT, no such tensor can be.
     """
     rank = len(tensor.tensor_shape.dim)
-    if rank > MOST_DIMENSIONS:
-        raise invalid_argument(f"{name}: expected at most {MOST_DIMENSIONS} dimensions, got {rank}")
+    if rank > limits.DIMENSIONS:
+        raise invalid_argument(f"{name}: expected at most {limits.DIMENSIONS} dimensions, got {rank}")
     try:
         _check(tensor)
         return as_array(tf.io.parse_tensor(tensor.SerializeToString(), tensor.dtype).numpy())

@@ -30,6 +30,16 @@ def _loaded(load, runs, **options):
 
 
 @pytest.fixture
+def files(tmp_path, request):
+    """Paths of two files, with the lines SOURCE and TARGET of the test's module."""
+    names = []
+    for name, lines in (("source", request.module.SOURCE), ("target", request.module.TARGET)):
+        names.append(tmp_path / name)
+        names[-1].write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return names
+
+
+@pytest.fixture
 def rnnsearch(capsys, monkeypatch):
     """Run a command in this process: rnnsearch(words…) → (lines of standard output, standard error).
 

@@ -15,15 +15,6 @@ SOURCE = ["The door is white.", "Where is the white cat?", "", "She goes to the 
 TARGET = ["La porte est blanche.", "Où sont les zèbres ?", "", "Elle va."]
 
 
-@pytest.fixture
-def files(tmp_path):
-    names = []
-    for name, lines in (("source", SOURCE), ("target", TARGET)):
-        names.append(tmp_path / name)
-        names[-1].write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    return names
-
-
 def log_probability(translator, source, target):
     """From the logits that training sees, one pair by itself, in float64."""
     ids = {"source_ids": translator.source_text.encode([source]).to_tensor()}

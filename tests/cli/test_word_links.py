@@ -17,15 +17,6 @@ def subword_run(tmp_path_factory):
     return write_run(tmp_path_factory.mktemp("subwords") / "run", SUBWORDS, unknown_words=-4.0)
 
 
-@pytest.fixture
-def files(tmp_path):
-    names = []
-    for name, lines in (("source", SOURCE), ("target", TARGET)):
-        names.append(tmp_path / name)
-        names[-1].write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    return names
-
-
 def groups(pieces):
     """Piece positions of each word: a word begins at U+2581, except that one may stand alone before its word."""
     words, pending = [], []

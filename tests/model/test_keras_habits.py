@@ -9,7 +9,6 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.layers import BahdanauAttention, BiGRUEncoder, Decoder, DeepOutput, PlainDecoder, PlainEncoder
-from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.models import TranslationLoss
 from rnnsearch_tf.training.optimizers import build_optimizer
 from tiny_rnnsearch import batch, tiny_model
@@ -107,7 +106,3 @@ def test_encoders_take_the_mask_of_mask_zero(encoder):
 def test_an_encoder_without_mask_reads_every_position():
     encoder, words = BiGRUEncoder(N), np.random.default_rng(4).normal(size=(2, 5, M)).astype("float32")
     np.testing.assert_array_equal(encoder(words), encoder(words, np.ones((2, 5), bool)))
-
-
-def test_dropout_keeps_the_mask():
-    assert Dropout(0.5).supports_masking

@@ -7,7 +7,7 @@ TENSORS, JSON, REST = "serving/test_tensors.py", "serving/test_json_tensors.py",
 SERVER = "serving/test_embedded_server.py"
 
 LIMITS = [
-    Mutant("serving/tensors.py", "any number of dimensions", "    if rank > MOST_DIMENSIONS:", "    if False:",
+    Mutant("serving/tensors.py", "any number of dimensions", "    if rank > limits.DIMENSIONS:", "    if False:",
            (f"{HOSTILE}::test_a_rank_is_refused_and_nothing_more",)),
     Mutant("serving/tensors.py", "a string takes no memory", "needed = STRING_BYTES * elements", "needed = elements",
            (f"{TENSORS}::test_what_is_no_tensor",)),

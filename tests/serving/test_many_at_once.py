@@ -18,7 +18,7 @@ from toy_calls import Toy, decoded
 from toy_model import Gate
 from watched_server import watched_server
 
-from rnnsearch_tf.serving import connections
+from rnnsearch_tf.serving import connections, json_tensors
 from rnnsearch_tf.serving.connections import Limits
 from rnnsearch_tf.serving.rest import RestServer
 
@@ -259,11 +259,26 @@ def test_a_request_that_comes_slowly_but_in_time_is_answered(rest):
         assert b" 200 " in connection.recv(1000)
 
 
-def test_large_bodies_are_read_in_turn(rest):
-    """Health of the process while eight clients send what is long to read; and every one is answered."""
+def test_large_bodies_are_read_in_turn(rest, monkeypatch):
+    """Eight clients at once: a small body is read beside others, a large one only alone; and every one is answered."""
+    assert most_read_at_once(rest, monkeypatch, json.dumps({"instances": ["a"]}).encode()) > 1
+    assert most_read_at_once(rest, monkeypatch, json.dumps({"instances": ["a," * 40] * 2000}).encode()) == 1
+
+
+def most_read_at_once(rest, monkeypatch, body):
     address, core = rest(threads=8)
-    body = json.dumps({"instances": ["a," * 40] * 2000}).encode()
-    answers = []
+    answers, reading, most, lock, parse = [], [0], [0], threading.Lock(), json_tensors.parse
+
+    def slowly(*arguments):
+        with lock:
+            reading[0] += 1
+            most[0] = max(most[0], reading[0])
+        time.sleep(0.1)
+        with lock:
+            reading[0] -= 1
+        return parse(*arguments)
+
+    monkeypatch.setattr(json_tensors, "parse", slowly)
 
     def post():
         with contextlib.closing(http.client.HTTPConnection(*address, timeout=LONG)) as connection:
@@ -275,4 +290,6 @@ def test_large_bodies_are_read_in_turn(rest):
         thread.start()
     for thread in threads:
         thread.join(LONG)
+    monkeypatch.setattr(json_tensors, "parse", parse)
     assert answers == [200] * 8
+    return most[0]

@@ -1,12 +1,12 @@
 """Every language that Moses has abbreviations of, and those that it has none of, against sacremoses."""
 
-import functools
 import logging
 import random
 
 import pytest
 import sacremoses
 import tensorflow as tf
+from both_tokenizers import compiled, reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tricky_sentences import EVERYTHING
@@ -14,9 +14,8 @@ from tricky_sentences import EVERYTHING
 from rnnsearch_tf.config import TextConfig, load_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.text import languages
-from rnnsearch_tf.text.detokenize import detokenize
 from rnnsearch_tf.text.pipeline import build_text
-from rnnsearch_tf.text.tokenize import prefixes, tokenize
+from rnnsearch_tf.text.tokenize import prefixes
 
 MOSES = sorted(set(sacremoses.corpus.NonbreakingPrefixes().available_langs.values()))
 OTHERS = ["ja", "ko", "tr", "eo", "th"]  # of which Moses has no abbreviations
@@ -26,20 +25,6 @@ OF_SCRIPT = {  # a few words of each script that is not Latin; others are made o
     "pa": "ਮੈਂ ਠੀਕ ਹਾਂ।", "ta": "நான் நலமாக இருக்கிறேன்.", "te": "నేను బాగున్నాను.", "zh": "我很好，谢谢。你呢？A.B.公司", "yue": "我好好，唔該。",
     "ja": "私は元気です。ありがとう、A.B.社、カタカナー。", "ko": "나는 괜찮아요. 고마워요! 韓國", "th": "ฉันสบายดี.", "cs": "Řekl: „Dobrý den“ a „ahoj“, tj. nazdar.",
 }  # fmt: skip
-
-
-@functools.cache
-def compiled(language):
-    strings, ragged = tf.TensorSpec([None], tf.string), tf.RaggedTensorSpec([None, None], tf.string)
-    return (
-        tf.function(lambda texts: tokenize(texts, language), input_signature=[strings]),
-        tf.function(lambda tokens: detokenize(tokens, language), input_signature=[ragged]),
-    )
-
-
-@functools.cache
-def reference(language):
-    return sacremoses.MosesTokenizer(language), sacremoses.MosesDetokenizer(language)
 
 
 def constructed(language):

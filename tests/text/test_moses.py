@@ -1,6 +1,5 @@
 """Tokenization and detokenization against sacremoses, an independent port of the Moses scripts."""
 
-import functools
 import gzip
 import os
 import pathlib
@@ -9,32 +8,16 @@ import re
 import pytest
 import sacremoses
 import tensorflow as tf
+from both_tokenizers import compiled, reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tricky_sentences import BY_LANGUAGE, EVERYTHING
 
-from rnnsearch_tf.text.detokenize import detokenize
 from rnnsearch_tf.text.tokenize import prefixes, tokenize
 
 LANGUAGES = ("en", "fr", "de")
 SHARED = pathlib.Path(os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared"))
 CORPORA = [path for path in sorted((SHARED / "data").glob("*/*.gz")) if path.name.split(".")[-2] in LANGUAGES]
-
-
-@functools.cache
-def compiled(language):
-    """tokenize and detokenize in graph mode, any batch size."""
-    strings = tf.TensorSpec([None], tf.string)
-    ragged = tf.RaggedTensorSpec([None, None], tf.string)
-    return (
-        tf.function(lambda texts: tokenize(texts, language), input_signature=[strings]),
-        tf.function(lambda tokens: detokenize(tokens, language), input_signature=[ragged]),
-    )
-
-
-@functools.cache
-def reference(language):
-    return sacremoses.MosesTokenizer(language), sacremoses.MosesDetokenizer(language)
 
 
 def our_tokens(texts, language, function=None):

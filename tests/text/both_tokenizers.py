@@ -1,0 +1,24 @@
+"""Ours and sacremoses' tokenizer and detokenizer of a language, for the tests that compare them."""
+
+import functools
+
+import sacremoses
+import tensorflow as tf
+from rnnsearch_tf.text.detokenize import detokenize
+from rnnsearch_tf.text.tokenize import tokenize
+
+
+@functools.cache
+def compiled(language):
+    """tokenize and detokenize in graph mode, any batch size."""
+    strings, ragged = tf.TensorSpec([None], tf.string), tf.RaggedTensorSpec([None, None], tf.string)
+    return (
+        tf.function(lambda texts: tokenize(texts, language), input_signature=[strings]),
+        tf.function(lambda tokens: detokenize(tokens, language), input_signature=[ragged]),
+    )
+
+
+@functools.cache
+def reference(language):
+    """The same of sacremoses."""
+    return sacremoses.MosesTokenizer(language), sacremoses.MosesDetokenizer(language)
