@@ -29,7 +29,6 @@ log = logging.getLogger("rnnsearch_tf")
 NEEDED = ("config.yaml", "vocabulary.source.txt", "vocabulary.target.txt", "best")
 """What a model needs to be used."""
 
-
 CHECKSUMS = "SHA256SUMS"
 _TEXTS = ("vocabulary.*.txt", "*.spm.model")
 _WHOLE = ("config.yaml", *_TEXTS, "best/*.h5")
@@ -89,7 +88,7 @@ def verify(run, names=None) -> None:
         _noticed.add(run.resolve())
         log.warning(
             "notice: %s: no checksum of %s: damage to it cannot be seen; `cd %s && sha256sum %s > %s` writes checksums of the files as they are",
-            run, ", ".join(name for name in names if name not in known), run, " ".join(names), CHECKSUMS,
+            run, ", ".join(name for name in names if name not in known), shlex.quote(str(run)), " ".join(map(shlex.quote, names)), CHECKSUMS,
         )  # fmt: skip
     for name in names:
         if name in known and (run / name).exists() and (found := _digest(run / name)) not in known[name]:
@@ -120,7 +119,8 @@ def replace_file(run, partial, name) -> None:
         name: of the file in the RUN that it becomes.
     """
     run, new = pathlib.Path(run), _digest(partial)
-    _write(run, known := _read(run) | {name: _read(run).get(name, set()) | {new}})
+    known = _read(run)
+    _write(run, known | {name: known.get(name, set()) | {new}})
     os.replace(partial, run / name)
     _write(run, known | {name: {new}})
 

@@ -223,14 +223,18 @@ def test_warm_up_runs_before_the_first_request_and_its_failure_is_the_loads(toy,
     assert client.predict("half_plus", x=[2.0])["y"] == [3.0]
 
 
+def write_models(path, base, more):
+    """A configuration file of one model, put in its place at once."""
+    config = f'name: "toy" base_path: "{base}" model_platform: "tensorflow" {more}'
+    path.with_suffix(".new").write_text(f"model_config_list {{ config {{ {config} }} }}")
+    path.with_suffix(".new").rename(path)
+
+
 def test_the_configuration_file_is_read_again(toy_base, tmp_path):
     config = tmp_path / "models.config"
 
     def write(version):
-        text = (f'model_config_list {{ config {{ name: "toy" base_path: "{toy_base}" model_platform: "tensorflow" '
-                f'model_version_policy {{ specific {{ versions: {version} }} }} }} }}')
-        (tmp_path / "new").write_text(text)
-        (tmp_path / "new").rename(config)
+        write_models(config, toy_base, f"model_version_policy {{ specific {{ versions: {version} }} }}")
 
     write(2)
     flags = Flags(model_config_file=str(config), model_config_file_poll_wait_seconds=1, port=FREE, rest_api_port=0)
@@ -248,10 +252,7 @@ def test_a_label_of_a_version_that_is_still_to_come_moves_when_it_is_there(tmp_p
     config = tmp_path / "models.config"
 
     def write(label):
-        text = (f'model_config_list {{ config {{ name: "toy" base_path: "{tmp_path}/toy" model_platform: "tensorflow" '
-                f'model_version_policy {{ all {{}} }} version_labels {{ key: "stable" value: {label} }} }} }}')
-        (tmp_path / "new").write_text(text)
-        (tmp_path / "new").rename(config)
+        write_models(config, tmp_path / "toy", f'model_version_policy {{ all {{}} }} version_labels {{ key: "stable" value: {label} }}')
 
     write(1)
     flags = Flags(model_config_file=str(config), model_config_file_poll_wait_seconds=1, file_system_poll_wait_seconds=0.02,
