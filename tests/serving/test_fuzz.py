@@ -1,6 +1,6 @@
 """Whatever is sent, the server gives a proper status, goes on, and does not grow.
 
-    RNNSEARCH_FUZZ=10000 python -m pytest tests/serving/test_fuzz.py -s      the long run, 10,000 to each server, with its figures
+    RNNSEARCH_FUZZ=10000 python -m pytest tests/serving/test_fuzz.py -s      the long run, 10,000 to each server and the same again
 
 benchmarks/hostile.py does the same to a server that is a process of its own, and says how long health took meanwhile.
 """
@@ -18,12 +18,12 @@ from watched_server import MOST_MEMORY, watched_server
 
 from rnnsearch_tf.serving.client import Client
 
-COUNT = int(os.environ.get("RNNSEARCH_FUZZ", "800"))
+COUNT = int(os.environ.get("RNNSEARCH_FUZZ", "500"))
 SEED = int(os.environ.get("RNNSEARCH_FUZZ_SEED", "1"))
 KINDS = {"predict", "garbage", "damaged", "information", "reload", "json", "paths", "bad_http", "ranks", "filled", "rows", "nested",
          "connections"}
 SLOWEST_HEALTH = 5  # seconds, loosely: the machine that tests may be busy
-MOST_GROWTH = 4  # MiB, from the middle of the run to its end
+MOST_GROWTH = 2  # MiB, while the same requests are sent again; some 0.5 were measured, for 500 requests
 
 
 @pytest.mark.parametrize("batching", [False, True], ids=["plain", "batching"])
@@ -35,20 +35,23 @@ def test_whatever_is_sent(toy_base, batching):
     with Server(flags) as server:
         server.wait_until_available(60)
         address = f"127.0.0.1:{server.grpc_port}"
-        fuzzer = Fuzzer(address, f"127.0.0.1:{server.rest_port}", "toy", SEED)
+        outcomes, in_use = collections.Counter(), []
         started = time.monotonic()
-        fuzzer.send(COUNT // 2)
-        middle = mebibytes_in_use()
-        fuzzer.send(COUNT // 2)
-        growth = mebibytes_in_use() - middle
-        fuzzer.close()
+        # The server keeps buffers as large as the largest request so far. Sent again, the same requests need no larger ones.
+        for _ in range(2):
+            fuzzer = Fuzzer(address, f"127.0.0.1:{server.rest_port}", "toy", SEED)
+            fuzzer.send(COUNT)
+            fuzzer.close()
+            assert not fuzzer.improper, "\n".join(fuzzer.improper[:10])
+            outcomes += fuzzer.outcomes
+            in_use.append(mebibytes_in_use())
         with Client(address, "toy", deadline=20) as client:
             assert client.translate(["still there"]) == ["v2:still there"]
-    report(fuzzer, growth, time.monotonic() - started)
-    assert not fuzzer.improper, "\n".join(fuzzer.improper[:10])
-    kinds = collections.Counter(kind for kind, _ in fuzzer.outcomes.elements())
+    growth = in_use[1] - in_use[0]
+    report(outcomes, growth, time.monotonic() - started)
+    kinds = collections.Counter(kind for kind, _ in outcomes.elements())
     assert set(kinds) >= KINDS
-    assert fuzzer.outcomes["predict", "OK"] and fuzzer.outcomes["json", 200]  # some of it comes through
+    assert outcomes["predict", "OK"] and outcomes["json", 200]  # some of it comes through
     assert growth < MOST_GROWTH
 
 
@@ -82,8 +85,8 @@ def mebibytes_in_use() -> float:
     return (information.uordblks + information.hblkhd + 64 * sys.getallocatedblocks()) / 2**20
 
 
-def report(fuzzer, growth, seconds):
+def report(outcomes, growth, seconds):
     """What came back, for those who run it with -s."""
-    print(f"\n{sum(fuzzer.outcomes.values())} requests in {seconds:.0f} s, {growth:+.1f} MiB in the second half, seed {SEED}")
-    for (kind, status), count in sorted(fuzzer.outcomes.items(), key=str):
+    print(f"\n{sum(outcomes.values())} requests in {seconds:.0f} s, {growth:+.1f} MiB when they were sent again, seed {SEED}")
+    for (kind, status), count in sorted(outcomes.items(), key=str):
         print(f"  {kind:12} {status!s:20} {count}")
