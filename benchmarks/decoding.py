@@ -61,14 +61,14 @@ def calls(lines, batch_size, number):
 def measure(run, work, beam, batches, runner, repeats):
     """Rows of one RUN, work and beam: how, batch, sentences a second, milliseconds a call, the slowest of them."""
     from rnnsearch_tf.export.session import SessionModel
-    from rnnsearch_tf.export.writer import export
+    from rnnsearch_tf.export.writer import export_model
     from rnnsearch_tf.translation import Translator
 
     search = dict(work.search, beam_size=beam, nbest=1)
     translator = Translator.load(run)
     with tempfile.TemporaryDirectory() as base:
         overrides = [*(f"search.{name}={value}" for name, value in search.items()), "signatures=[translate]", "warmup_requests=0"]
-        folder = export(run, pathlib.Path(base) / "model", overrides=overrides).folder
+        folder = export_model(run, pathlib.Path(base) / "model", overrides=overrides).folder
         session = SessionModel(folder)
         for batch_size in batches:
             turns = calls(work.lines, batch_size, repeats + 1)  # one of them warms up

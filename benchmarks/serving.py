@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rnnsearch_tf.export.writer import export
+from rnnsearch_tf.export.writer import export_model
 from rnnsearch_tf.serving.flags import FREE, Flags
 from rnnsearch_tf.serving.server import Server
 from rnnsearch_tf.text.lines import read_lines
@@ -80,7 +80,7 @@ def measure(run, translator, lines, beam, clients, seconds):
     for together in (1, TOGETHER):
         print(in_python(translator, lines, beam, together, seconds), flush=True)
     with tempfile.TemporaryDirectory() as base_path:
-        export(run, base_path, overrides=[f"search.beam_size={beam}", "search.nbest=1", "signatures=[translate]"])
+        export_model(run, base_path, overrides=[f"search.beam_size={beam}", "search.nbest=1", "signatures=[translate]"])
         for batching in (False, True):
             for row, translations in served(base_path, lines, beam, batching, clients, seconds):
                 print(row, flush=True)

@@ -1,12 +1,72 @@
 """Attention-based neural machine translation in TensorFlow, after the papers.
 
-Importing this package imports neither TensorFlow nor Keras; the submodules that
-compute do. ``rnnsearch_tf.backend`` checks that Keras runs on TensorFlow.
-Where Keras is imported, it knows the models' classes (see ``registration.py``).
+The names in ``__all__`` are the public interface, with the modules ``rnnsearch_tf.layers``, ``rnnsearch_tf.search`` and
+``rnnsearch_tf.evaluation``. Everything else is private and may change.
+
+``import rnnsearch_tf`` itself imports neither TensorFlow nor Keras: a name is imported when it is first used.
+The first use of any name also registers this package's classes with Keras, so that ``keras.models.load_model`` finds
+them; so does ``import rnnsearch_tf`` where Keras was imported before. ``rnnsearch_tf.load_model`` needs neither.
+
+Example:
+    >>> import rnnsearch_tf
+    >>> rnnsearch_tf.load_config(values={"model": {"hidden_size": 256}}).model.hidden_size
+    256
 """
 
-from rnnsearch_tf.registration import register_with_keras
+import importlib
+import sys
 
 __version__ = "0.1.0"
 
-register_with_keras()
+_MODULE_OF = {
+    "CSLM": "models.cslm",
+    "Config": "config",
+    "DeepLSTM": "models.layered",
+    "EncoderDecoder": "models.encoder_decoder",
+    "Ensemble": "models.ensemble",
+    "LuongModel": "models.luong",
+    "Pairs": "data.files",
+    "RNNEncDec": "models.rnnencdec",
+    "RNNSearch": "models.rnnsearch",
+    "StackedNetwork": "models.layered",
+    "TranslationLoss": "models.translation_model",
+    "Translator": "translation",
+    "build_model": "models.build",
+    "build_optimizer": "training.optimizers",
+    "build_text": "text.pipeline",
+    "export_model": "export.writer",
+    "load_config": "config",
+    "load_model": "models.loading",
+    "train": "training.run",
+    "training_dataset": "data.dataset",
+}
+"""Where each public name is defined, under rnnsearch_tf."""
+
+_PUBLIC_MODULES = ("evaluation", "layers", "search")
+_REGISTERED_BY = ("models", "training.optimizers")
+"""Importing these registers every class that a ``.keras`` file of this package may name."""
+
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name):
+    if name in _PUBLIC_MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its public names are {', '.join(__all__)}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    _register_with_keras()
+    return value
+
+
+def __dir__():
+    return sorted([*globals(), *__all__, *_PUBLIC_MODULES])
+
+
+def _register_with_keras():
+    for module in _REGISTERED_BY:
+        importlib.import_module(f"{__name__}.{module}")
+
+
+if "keras" in sys.modules:
+    _register_with_keras()

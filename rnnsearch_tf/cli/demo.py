@@ -96,13 +96,13 @@ def _picture(translator, path):
 
 def _exported(folder):
     """The exported model, made now unless it is younger than the weights."""
-    from rnnsearch_tf.export.writer import export
+    from rnnsearch_tf.export.writer import export_model
     from rnnsearch_tf.models.build import BEST_WEIGHTS
 
     version = exported_version(folder / "served")
     if version is None or version.stat().st_mtime < (folder / BEST_WEIGHTS).stat().st_mtime:
         print("exporting, with the check of every answer in a fresh process", file=sys.stderr, flush=True)
-        version = export(folder, folder / "served").folder
+        version = export_model(folder, folder / "served").folder
     return version
 
 

@@ -27,9 +27,9 @@ def run(arguments):
     for folder in arguments.model:
         check_run(folder)  # before TensorFlow takes its seconds
     import_tensorflow()
-    from rnnsearch_tf.export.writer import export
+    from rnnsearch_tf.export.writer import export_model
 
-    exported = export(arguments.model, arguments.output, version, arguments.profile, arguments.set, arguments.combine)
+    exported = export_model(arguments.model, arguments.output, version, arguments.profile, arguments.set, arguments.combine)
     with Output() as output:
         output.write([str(exported.folder)])
         output.write([f"{exported.bytes:,} bytes of weights; {exported.compared} answers checked in a fresh session"])

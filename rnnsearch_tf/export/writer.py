@@ -38,7 +38,7 @@ class Exported:
     cost: str | None
 
 
-def export(runs, output, version=None, profile=None, overrides=(), combine="probabilities") -> Exported:
+def export_model(runs, output, version=None, profile=None, overrides=(), combine="probabilities") -> Exported:
     """Write a RUN, or an ensemble of several, as the next version of a served model.
 
     Args:

@@ -28,10 +28,10 @@ def run_folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def exported(run_folder, tmp_path_factory):
     """Path of version 1 of its export, every signature in it; the export has checked itself."""
-    from rnnsearch_tf.export.writer import export
+    from rnnsearch_tf.export.writer import export_model
 
     def make(folder):
-        export(run_folder, folder, overrides=["search.replace_unknown=true", f"search.nbest={NBEST}"])
+        export_model(run_folder, folder, overrides=["search.replace_unknown=true", f"search.nbest={NBEST}"])
 
     return once(tmp_path_factory, "exported", make) / "1"
 

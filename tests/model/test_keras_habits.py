@@ -5,13 +5,16 @@ import sys
 
 import numpy as np
 import pytest
+import rnnsearch_tf
 import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.layers import BahdanauAttention, BiGRUEncoder, Decoder, DeepOutput, PlainDecoder, PlainEncoder
 from rnnsearch_tf.models import TranslationLoss
 from rnnsearch_tf.training.optimizers import build_optimizer
 from tiny_rnnsearch import batch, tiny_model
+from tiny_run import write_run
 from tiny_systems import ONE_OF_EACH, tiny_system
 
 M, N, A = 3, 4, 5  # m, n, n'
@@ -28,12 +31,27 @@ def saved(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "imports", ("import rnnsearch_tf, keras", "import keras, rnnsearch_tf", "import tensorflow, rnnsearch_tf, keras")
+    "imports", ("import keras, rnnsearch_tf", "import rnnsearch_tf, keras; rnnsearch_tf.load_config", "from rnnsearch_tf import RNNSearch; import keras")
 )
 def test_load_model_needs_no_other_import(saved, imports):
     code = f"{imports}\nmodel = keras.models.load_model({str(saved)!r})\nprint(type(model).__name__, type(model.optimizer).__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == ["RNNSearch", "Adadelta"], done.stderr
+
+
+def test_the_packages_own_load_model_needs_nothing_before_it(saved):
+    code = f"import rnnsearch_tf\nmodel = rnnsearch_tf.load_model({str(saved)!r})\nprint(type(model).__name__, type(model.optimizer).__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["RNNSearch", "Adadelta"], done.stderr
+
+
+@pytest.mark.parametrize("content", [None, b"no archive", "cut"])
+def test_what_is_no_saved_model_is_an_error_in_words(saved, tmp_path, content):
+    path = tmp_path / "model.keras"
+    if content is not None:
+        path.write_bytes(saved.read_bytes()[:2000] if content == "cut" else content)
+    with pytest.raises(UserError, match="model.keras: expected a model that model.save wrote"):
+        rnnsearch_tf.load_model(path)
 
 
 @pytest.mark.parametrize("system", ONE_OF_EACH)
@@ -106,3 +124,11 @@ def test_encoders_take_the_mask_of_mask_zero(encoder):
 def test_an_encoder_without_mask_reads_every_position():
     encoder, words = BiGRUEncoder(N), np.random.default_rng(4).normal(size=(2, 5, M)).astype("float32")
     np.testing.assert_array_equal(encoder(words), encoder(words, np.ones((2, 5), bool)))
+
+
+def test_load_model_takes_a_run(tmp_path):
+    run = write_run(tmp_path / "run")
+    model, inputs = rnnsearch_tf.load_model(run), {name: tf.constant([[5, 6, 1]]) for name in ("source_ids", "target_ids")}
+    np.testing.assert_array_equal(model(inputs), rnnsearch_tf.Translator.load(run).model(inputs))
+    with pytest.raises(UserError, match="nothing"):
+        rnnsearch_tf.load_model(tmp_path / "nothing")
