@@ -45,7 +45,7 @@ def load_config(path=None, overrides=(), values=None) -> Config:
     """Read a configuration, check it, and return it.
 
     Args:
-        path: YAML file, or None for the defaults.
+        path: YAML file, or the name of a shipped configuration, or None for the defaults.
         overrides: strings ``section.key=value``; the value is read as YAML.
         values: nested dictionary to use in place of a file.
 
@@ -61,6 +61,25 @@ def load_config(path=None, overrides=(), values=None) -> Config:
     if preset is not None and preset in PRESETS:
         tree = _merge(PRESETS[preset], tree)
     return _build(Config(), tree, where, prefix="")
+
+
+def shipped_configs() -> dict:
+    """Paths of the configurations that come with the package, by name."""
+    return {path.stem: path for path in sorted((pathlib.Path(__file__).parent / "configs").glob("*.yaml"), key=lambda path: path.stem)}
+
+
+def shipped_config(name) -> pathlib.Path:
+    """The path of a shipped configuration.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    shipped = shipped_configs()
+    if name not in shipped:
+        close = difflib.get_close_matches(str(name), shipped, n=1)
+        hint = f"did you mean {close[0]}?" if close else "rnnsearch configs lists them"
+        raise UsageError(f"{name}: expected a YAML configuration file or the name of a shipped one, found neither; {hint}")
+    return shipped[name]
 
 
 def load_section(default, path=None, overrides=(), values=None):
@@ -117,12 +136,18 @@ def options(section_class=Config, prefix=""):
 def _read(default, path, overrides, values):
     """(what messages call the source, the nested dictionary with the overrides put in)."""
     where = str(path) if path is not None else "configuration"
-    tree = _read_yaml(path) if path is not None else dict(values or {})
+    tree = _read_yaml(_file(path)) if path is not None else dict(values or {})
     for text in overrides:
         update = _parsed(text)
         _check_names(default, update, f"--set {text}")  # by itself, so that the file is not blamed for it
         tree = _merge(tree, update)
     return where, tree
+
+
+def _file(path):
+    """A file that is there, or the shipped configuration of this name."""
+    named = not pathlib.Path(path).exists() and pathlib.PurePath(path).suffix == "" and len(pathlib.PurePath(path).parts) == 1
+    return shipped_config(path) if named else path
 
 
 def _read_yaml(path) -> dict:

@@ -40,6 +40,8 @@ VERBS = {
     "average": "a model of the averaged weights of a training's last evaluations",
     "demo": "the whole way on the built-in corpus",
     "doctor": "what is wrong with the data, before an hour is lost",
+    "configs": "the configurations that come with the program",
+    "options": "every option of a configuration, with its meaning and limits",
     "fidelity": "the effective settings beside the paper's and the authors' program's",
 }
 
@@ -48,6 +50,17 @@ LOUDNESS = {
     "--verbose": "details too",
 }
 """Options that every verb has, and what they mean."""
+
+START = """rnnsearch trains and serves translation models. To begin:
+
+  rnnsearch demo                           the whole way on a built-in corpus, in a few minutes
+  rnnsearch configs your-own-text > mine.yaml
+                                           a configuration for your own text; name your two files in it, then
+  rnnsearch doctor --config mine.yaml      what is wrong with them
+  rnnsearch train --config mine.yaml --output runs/mine
+  rnnsearch translate --model runs/mine < text
+
+rnnsearch --help lists all verbs, rnnsearch help VERB explains one."""
 
 DISK_FULL = os.strerror(errno.ENOSPC)
 EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
@@ -92,15 +105,18 @@ def run(argv=None) -> int:
 
 def _dispatch(argv) -> int:
     if not argv:
-        raise UsageError(f"expected a verb, got none; one of {', '.join(VERBS)}; see rnnsearch --help")
+        print(START)
+        return EXIT_DONE
     name, *rest = argv
     before = list(itertools.takewhile(LOUDNESS.__contains__, argv))  # taken before the verb too
     if before and argv[len(before) :]:
         verb, *words = argv[len(before) :]
         return _dispatch([verb, *before, *words])
-    if name in ("-h", "--help"):
+    if name in ("-h", "--help") or argv == ["help"]:
         print(_overview())
         return EXIT_DONE
+    if name == "help":
+        return _dispatch([*rest, "--help"])
     if name == "--version":
         print(f"rnnsearch {__version__}")
         return EXIT_DONE
@@ -180,7 +196,7 @@ def _overview() -> str:
         "usage: rnnsearch VERB …\n\n"
         "Attention-based neural machine translation (Bahdanau, Cho and Bengio 2015) in TensorFlow.\n\n"
         f"verbs:\n{verbs}\n\n"
-        "rnnsearch VERB --help explains a verb; rnnsearch --version prints the version.\n"
+        "rnnsearch help VERB explains a verb; rnnsearch --version prints the version.\n"
         "Results go to standard output, logs and progress to standard error;\n"
         "--quiet shows errors only, --verbose details too.\n"
         "Exit code: 0 done, 1 failed, 2 wrong usage. RNNSEARCH_DEBUG=1 shows tracebacks."

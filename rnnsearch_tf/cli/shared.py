@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 
 import yaml
 
@@ -86,6 +87,11 @@ def search_changes(arguments) -> dict:
     if arguments.lexicon is not None and not arguments.replace_unknown:
         raise UsageError("--lexicon: expected --replace-unknown beside it, got neither effect nor use; add --replace-unknown")
     return changes
+
+
+def terminal_width():
+    """Columns for running text: those of the terminal, from 60 to 120."""
+    return max(60, min(shutil.get_terminal_size().columns, 120))
 
 
 def option_value(name, text, flag):

@@ -63,7 +63,6 @@ def test_help_in_a_plain_c_locale_is_still_utf8():
 @pytest.mark.parametrize(
     "words, parts",
     [
-        ([], ["expected a verb, got none", "translate"]),
         (["tranlate"], ["unknown verb 'tranlate'", "did you mean translate?"]),
         (["plot_attention"], ["unknown verb", "did you mean plot-attention?"]),
         (["--modle", "x"], ["unknown option '--modle'"]),

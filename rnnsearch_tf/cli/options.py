@@ -1,0 +1,48 @@
+"""Every option of a configuration: its name, default, unit, limits and meaning.
+
+Without a name all of them; with one, or the beginning of one (training. for a section), those.
+"""
+
+import textwrap
+
+import yaml
+
+from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.cli.shared import terminal_width
+from rnnsearch_tf.config import options
+from rnnsearch_tf.errors import UsageError
+
+
+def arguments(parser):
+    parser.add_argument("names", nargs="*", metavar="NAME", help="such as search.beam_size, training. or beam")
+
+
+def run(arguments):
+    chosen = [entry for entry in options() if not arguments.names or any(_matches(entry[0], name) for name in arguments.names)]
+    if not chosen:
+        raise UsageError(f"expected the name of an option or a part of one, got {' '.join(arguments.names)}; see rnnsearch options")
+    with Output() as output:
+        for name, field in chosen:
+            output.write([f"{name}: {_plain(field.default)}{_limits(field.metadata)}"])
+            output.write(textwrap.wrap(
+                field.metadata["meaning"], terminal_width(), initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False,
+            ))
+
+
+def _matches(option, name):
+    """Whether an option is asked for by its name, the beginning of it, or a part of its last word."""
+    return option.startswith(name) or name in option.rpartition(".")[2]
+
+
+def _limits(metadata):
+    """(unit; limits), as far as an option has any."""
+    words = [metadata["unit"]] if metadata["unit"] else []
+    words += [f"{word} {metadata[key]}" for key, word in (("minimum", "at least"), ("maximum", "at most"), ("above", "more than"))
+              if metadata[key] is not None]
+    words += [" | ".join(map(str, metadata["choices"]))] if metadata["choices"] else []
+    return f"  ({'; '.join(words)})" if words else ""
+
+
+def _plain(value):
+    """A value as it stands in a YAML file."""
+    return yaml.safe_dump(value, default_flow_style=True, allow_unicode=True).removesuffix("\n...\n").strip()

@@ -1,0 +1,90 @@
+"""What the program says of itself: what to do first, shipped configurations by name, options with their limits."""
+
+import dataclasses
+import pathlib
+import typing
+
+import pytest
+import yaml
+
+from rnnsearch_tf.cli.main import VERBS, run
+from rnnsearch_tf.config import Config, load_config, options
+from rnnsearch_tf.errors import UsageError
+
+
+@pytest.fixture
+def configs_folder():
+    return pathlib.Path(__file__).parents[2] / "configs"
+
+
+def printed(capsys, *words, code=0):
+    assert run(list(words)) == code
+    streams = capsys.readouterr()
+    return streams.out if code == 0 else streams.err
+
+
+def test_alone_it_says_what_to_do_next(capsys):
+    text = printed(capsys)
+    commands = [line.split()[1] for line in text.splitlines() if line.startswith("  rnnsearch ")]
+    assert commands and set(commands) <= set(VERBS)
+
+
+@pytest.mark.parametrize("verb", ["translate", "phrase-table"])
+def test_help_verb_is_verb_help(capsys, verb):
+    assert printed(capsys, "help", verb) == printed(capsys, verb, "--help")
+    assert printed(capsys, "help") == printed(capsys, "--help")
+
+
+def test_help_of_an_unknown_verb_names_the_nearest(capsys):
+    assert "translate" in printed(capsys, "help", "translat", code=2)
+
+
+def test_every_shipped_configuration_is_listed_with_its_purpose(capsys, configs_folder):
+    text = printed(capsys, "configs")
+    listed = [line.split()[0] for line in text.splitlines() if not line.startswith(" ")]
+    assert listed == sorted(path.stem for path in configs_folder.glob("*.yaml"))
+    assert all(line.split()[1:] for line in text.splitlines() if not line.startswith(" "))
+    assert "Cho et al. 2014a" in text  # the abbreviation does not end a sentence
+
+
+def test_a_configuration_is_printed_as_it_is(capsys, configs_folder):
+    assert printed(capsys, "configs", "phrasebook") == (configs_folder / "phrasebook.yaml").read_text(encoding="utf-8")
+    assert "did you mean phrasebook" in printed(capsys, "configs", "frasebook", code=2)
+
+
+def test_a_configuration_is_found_by_name_and_a_file_comes_first(configs_folder, tmp_path, monkeypatch):
+    assert load_config("phrasebook") == load_config(configs_folder / "phrasebook.yaml")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "phrasebook").write_text("model: {hidden_size: 7}")
+    assert load_config("phrasebook").model.hidden_size == 7
+    with pytest.raises(UsageError, match="multi30k-en-ft: .*did you mean multi30k-en-f"):
+        load_config("multi30k-en-ft")
+    with pytest.raises(UsageError, match="folder/phrasebook: expected a YAML configuration file, found none"):
+        load_config("folder/phrasebook")
+
+
+def test_options_prints_each_with_its_default_limits_and_meaning(capsys):
+    text = printed(capsys, "options")
+    entries = dict(line.partition(": ")[::2] for line in text.splitlines() if not line.startswith(" "))
+    declared = dict(options())
+    assert list(entries) == list(declared)
+    for name, field in declared.items():
+        default = entries[name].split("  (")[0]
+        assert yaml.safe_load(default) == (list(field.default) if isinstance(field.default, tuple) else field.default), name
+        assert all(str(choice) in entries[name] for choice in field.metadata["choices"] or ())
+    words = " ".join(text.split())
+    assert all(" ".join(field.metadata["meaning"].split()) in words for field in declared.values())
+
+
+@pytest.mark.parametrize("asked, first, count", [
+    ("search.beam_size", "search.beam_size", 1),
+    ("training.", "training.optimizer", len(dataclasses.fields(typing.get_type_hints(Config)["training"]))),
+    ("dropout", "model.embedding_dropout", 3),
+])
+def test_options_by_name_section_or_word(capsys, asked, first, count):
+    lines = [line for line in printed(capsys, "options", asked).splitlines() if not line.startswith(" ")]
+    assert lines[0].startswith(f"{first}: ") and len(lines) == count
+
+
+def test_no_such_option_is_wrong_usage(capsys):
+    assert "expected the name of an option" in printed(capsys, "options", "nosuchthing", code=2)
