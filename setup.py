@@ -17,6 +17,7 @@ CORE = [
     "sacrebleu>=2.4,<3",
     "pyyaml>=6",
     "tqdm>=4.60",
+    "argcomplete>=3.2",  # tab completion
     "tensorflow-serving-api>=2.21,<2.22",
     "grpcio-health-checking>=1.71",
     "waitress>=3,<4",  # the embedded server's HTTP

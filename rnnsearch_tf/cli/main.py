@@ -40,6 +40,7 @@ VERBS = {
     "average": "a model of the averaged weights of a training's last evaluations",
     "demo": "the whole way on the built-in corpus",
     "doctor": "what is wrong with the data, before an hour is lost",
+    "completion": "tab completion for bash, zsh and fish",
     "configs": "the configurations that come with the program",
     "options": "every option of a configuration, with its meaning and limits",
     "fidelity": "the effective settings beside the paper's and the authors' program's",
@@ -83,6 +84,8 @@ def run(argv=None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
     logging.basicConfig(format="rnnsearch: %(message)s", level=logging.WARNING, stream=sys.stderr, force=True)
     try:
+        if "_ARGCOMPLETE" in os.environ:
+            _module("completion").complete(_parser, VERBS)
         _use_utf8()
         with warnings.catch_warnings():
             if not os.environ.get("RNNSEARCH_DEBUG"):
@@ -122,20 +125,27 @@ def _dispatch(argv) -> int:
         return EXIT_DONE
     if name not in VERBS:
         raise _unknown_word(name)
-    verb = importlib.import_module(f"rnnsearch_tf.cli.{name.replace('-', '_')}")
-    parser = Parser(
-        prog=f"rnnsearch {name}",
-        description=verb.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    verb.arguments(parser)
-    for option, meaning in LOUDNESS.items():
-        parser.add_argument(option, action="store_true", help=meaning)
-    arguments = parser.parse(rest)
+    verb = _module(name)
+    arguments = _parser(name).parse(rest)
     logging.getLogger("rnnsearch_tf").setLevel(_log_level(verb, arguments))
     with _progress_hidden() if arguments.quiet else contextlib.nullcontext():
         return verb.run(arguments) or EXIT_DONE
+
+
+def _module(verb):
+    return importlib.import_module(f"rnnsearch_tf.cli.{verb.replace('-', '_')}")
+
+
+def _parser(verb):
+    """The parser of a verb's arguments, with those that every verb takes."""
+    parser = Parser(
+        prog=f"rnnsearch {verb}", description=_module(verb).__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _module(verb).arguments(parser)
+    for option, meaning in LOUDNESS.items():
+        parser.add_argument(option, action="store_true", help=meaning)
+    return parser
 
 
 def _log_level(verb, arguments):
