@@ -22,6 +22,7 @@ from rnnsearch_tf import __version__
 from rnnsearch_tf.errors import UsageError, UserError
 
 VERBS = {
+    "init": "a configuration that fits your own two text files",
     "train": "train a model and keep its best checkpoint",
     "translate": "translate text, one sentence a line",
     "score": "log-probability of sentence pairs",

@@ -1,0 +1,47 @@
+"""Write a configuration for your own text: DIR/config.yaml, made for two files in which line k of one translates line k of the other.
+
+It looks at the files first: how many pairs, how long, which lines are bad. The languages are read off the files' names,
+such as train.en and train.fr.gz. Everything in the file may be changed before the training.
+"""
+
+import pathlib
+
+from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.cli.shared import whole_number
+from rnnsearch_tf.config import check_value
+from rnnsearch_tf.errors import UserError
+
+
+def arguments(parser):
+    parser.add_argument("folder", metavar="DIR", help="folder to make")
+    parser.add_argument("--source", required=True, metavar="F", help="text to translate from, one sentence a line, plain or .gz")
+    parser.add_argument("--target", required=True, metavar="F", help="its translation, line by line")
+    for side in ("source", "target"):
+        parser.add_argument(f"--{side}-language", metavar="CODE", help="such as es or pt-BR (default: from the file's name)")
+    parser.add_argument("--minutes", metavar="N", default="60", help="how long the training may take (default: %(default)s)")
+
+
+def run(arguments):
+    minutes = whole_number(arguments.minutes, "--minutes", minimum=1)
+    codes = [code and check_value("source.language", code, flag) for code, flag in (
+        (arguments.source_language, "--source-language"), (arguments.target_language, "--target-language"))]
+    folder = pathlib.Path(arguments.folder)
+    path = folder / "config.yaml"
+    if path.exists():
+        raise UserError(f"{path}: expected no configuration there yet, found one; choose another DIR, or delete it")
+    from rnnsearch_tf.data.fitting import UNKNOWN_LANGUAGE, configuration, inspect
+
+    found = inspect(arguments.source, arguments.target, *codes)
+    text = configuration(found, arguments.source, arguments.target, minutes)
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    with Output() as output:
+        output.write([str(found.report)])
+        for side, code in zip(("source", "target"), found.languages):
+            if code == UNKNOWN_LANGUAGE:
+                output.write([f"the {side} file's name does not tell its language: set {side}.language, if the text should know it"])
+        output.write([
+            f"written: {path}; change in it what you like",
+            f"next, what is wrong with the text:  rnnsearch doctor --config {path}",
+            f"then, for {minutes} minutes:  rnnsearch train --config {path} --output {folder / 'run'}",
+        ])

@@ -1,0 +1,72 @@
+"""From two files, as dirty as real ones, to a configuration that fits them."""
+
+import unicodedata
+
+import pytest
+
+from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.fitting import language_of
+from rnnsearch_tf.data.phrasebook import phrasebook
+
+PAIRS = 600
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two files with CRLF, a byte-order mark, an empty line, a line of 9,000 words, decomposed letters, a last line without partner."""
+    source, target = map(list, phrasebook(PAIRS, 1, "train"))
+    source[10], target[20] = "", "mot " * 9000
+    target = [unicodedata.normalize("NFD", line) if number % 7 == 0 else line for number, line in enumerate(target)]
+    paths = [tmp_path / "my text.en", tmp_path / "train.fr"]
+    for path, lines in zip(paths, (source, [*target, "seul"])):
+        path.write_bytes(b"\xef\xbb\xbf" + "".join(f"{line}\r\n" for line in lines).encode("utf-8"))
+    return list(map(str, paths))
+
+
+def init(folder, files, *more):
+    return run(["init", str(folder), "--source", files[0], "--target", files[1], *more])
+
+
+def test_the_configuration_fits_and_its_data_is_found_good(files, tmp_path, capsys):
+    assert init(tmp_path / "mine", files, "--minutes", "3") == 0
+    said = capsys.readouterr().out
+    path = tmp_path / "mine" / "config.yaml"
+    config = load_config(path)
+    assert (config.source.language, config.target.language) == ("en", "fr")
+    assert config.data.on_bad_line == "skip" and "bad lines: 2" in path.read_text(encoding="utf-8")
+    assert config.training.maximum_minutes == 3 and config.data.held_out == (PAIRS - 1) // 20
+    assert config.data.maximum_target_length < 9000
+    assert f"rnnsearch train --config {path}" in said and f"{PAIRS - 1:,} pairs kept" in said
+    assert run(["doctor", "--config", str(path), "--quick"]) == 0, capsys.readouterr().out
+
+
+def test_nothing_is_written_over(files, tmp_path, capsys):
+    assert init(tmp_path / "mine", files) == 0
+    (tmp_path / "mine" / "config.yaml").write_text("seed: mine")
+    assert init(tmp_path / "mine", files) == 1
+    assert "found one" in capsys.readouterr().err
+    assert (tmp_path / "mine" / "config.yaml").read_text() == "seed: mine"
+
+
+def test_the_time_and_the_languages_may_be_said(files, tmp_path, capsys):
+    assert init(tmp_path / "mine", files, "--minutes", "90", "--target-language", "no", "--source-language", "pt-BR") == 0
+    config = load_config(tmp_path / "mine" / "config.yaml")
+    assert (config.training.maximum_minutes, config.source.language, config.target.language) == (90, "pt-BR", "no")
+    assert init(tmp_path / "other", files, "--minutes", "none") == 2
+    assert init(tmp_path / "other", files, "--source-language", "klingon!") == 2
+    assert not (tmp_path / "other").exists()
+
+
+def test_too_little_text_is_an_error_in_words(tmp_path, capsys):
+    for name in ("a.en", "a.fr"):
+        (tmp_path / name).write_text("one\n" * 3)
+    assert init(tmp_path / "mine", [str(tmp_path / "a.en"), str(tmp_path / "a.fr")]) == 1
+    assert "at least 100 pairs" in capsys.readouterr().err and not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize("name, language", [
+    ("x/train.en", "en"), ("train.fr.gz", "fr"), ("de.txt", "de"), ("corpus.pt-BR.txt", "pt-BR"), ("train.txt", "und"), ("a", "und"),
+])
+def test_languages_by_file_name(name, language):
+    assert language_of(name) == language
