@@ -11,6 +11,8 @@ from test_documents import ROOT
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     pytest.importorskip("setuptools")
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no git checkout")
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", source], check=True)

@@ -1,0 +1,86 @@
+"""List trainings: system, updates, minutes, best development BLEU, and how the loss went, as a curve of text.
+
+A folder is a RUN itself or holds RUNs. The curve goes from the first record of the loss to the last, its height is the logarithm of the
+loss. BLEU is that of training's own evaluations; `rnnsearch evaluate` says how good a model is.
+"""
+
+import json
+import math
+import pathlib
+
+from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.errors import UsageError, UserError
+
+CURVE_WIDTH = 24
+BARS = "▁▂▃▄▅▆▇█"
+TITLES = ("RUN", "system", "updates", "minutes", "BLEU", "loss", "")
+
+
+def arguments(parser):
+    parser.add_argument("folders", nargs="*", default=["runs"], metavar="DIR", help="where to look (default: runs)")
+
+
+def run(arguments):
+    runs = [run for folder in arguments.folders for run in _runs(pathlib.Path(folder))]
+    if not runs:
+        raise UserError(f"{', '.join(arguments.folders)}: expected RUN folders that `rnnsearch train` wrote, found none; name where they are")
+    rows = [TITLES, *map(_row, runs)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(TITLES))]
+    with Output() as output:
+        for row in rows:
+            words = [word.ljust(width) if column < 2 else word.rjust(width) for column, (word, width) in enumerate(zip(row, widths))]
+            output.write(["  ".join(words).rstrip()])
+
+
+def _runs(folder):
+    """The folder itself, or the RUNs in it by name."""
+    if (folder / "config.yaml").exists():
+        return [folder]
+    return sorted(path.parent for path in folder.glob("*/config.yaml"))
+
+
+def _row(folder):
+    records = _records(folder / "metrics.jsonl")
+    losses = [record["loss"] for record in records if record["kind"] == "batches" and record.get("loss", 0) > 0]
+    bleu = [record["best_bleu"] for record in records if record.get("best_bleu") is not None]
+    last = records[-1] if records else {"batches": 0, "minutes": 0.0}
+    system, accumulate = _settings(folder / "config.yaml")
+    return (
+        str(folder), system, f"{last['batches'] // accumulate:,}", f"{last['minutes']:.1f}", f"{max(bleu):.2f}" if bleu else "–",
+        f"{losses[-1]:.3f}" if losses else "–", curve(losses),
+    )
+
+
+def _settings(path):
+    """(system, batches of an update); of a configuration that this version refuses, as far as it can be read."""
+    try:
+        config = load_config(path)
+        return config.model.system, config.training.accumulate
+    except UsageError:
+        return "(refused)", 1
+
+
+def _records(path):
+    """The objects of a metrics.jsonl; what a training that was killed left of a last line is no record."""
+    records = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        try:
+            records.append(json.loads(line))
+        except ValueError:
+            continue
+    return records
+
+
+def curve(losses) -> str:
+    """Positive numbers as bars, at most CURVE_WIDTH of them, each the mean of its stretch.
+
+    Example:
+        >>> curve([8, 4, 2, 1])
+        '█▆▃▁'
+    """
+    count = min(CURVE_WIDTH, len(losses))
+    cuts = [round(number * len(losses) / count) for number in range(count + 1)] if count else []
+    heights = [math.log(sum(losses[a:b]) / (b - a)) for a, b in zip(cuts, cuts[1:])]
+    lowest, spread = min(heights, default=0), (max(heights) - min(heights) if heights else 0) or 1
+    return "".join(BARS[round((height - lowest) / spread * (len(BARS) - 1))] for height in heights)

@@ -1,0 +1,48 @@
+"""The list of trainings, from what each of them wrote."""
+
+import json
+
+from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.cli.runs import BARS, CURVE_WIDTH, curve
+from rnnsearch_tf.config import load_config, save_config
+
+
+def write_training(folder, overrides, records, end=""):
+    folder.mkdir(parents=True)
+    save_config(load_config(overrides=overrides), folder / "config.yaml")
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records) + end, encoding="utf-8")
+
+
+def listed(capsys, *folders):
+    assert run(["runs", *map(str, folders)]) == 0
+    return [line.split() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_each_training_is_a_line(tmp_path, capsys):
+    batches = [{"kind": "batches", "batches": 100 * k, "minutes": k / 2, "loss": 8.0 / k} for k in range(1, 5)]
+    bleu = [{"kind": "development", "batches": 400, "minutes": 2.5, "bleu": value, "best_bleu": 31.25} for value in (31.25, 30.0)]
+    write_training(tmp_path / "a", ["model.system=luong"], batches + bleu)
+    write_training(tmp_path / "b", ["training.accumulate=2"], batches[:2], end='{"kind": "batc')  # killed while it wrote
+    write_training(tmp_path / "c", [], [])
+    (tmp_path / "nothing").mkdir()
+    write_training(tmp_path / "old", [], batches)
+    (tmp_path / "old" / "config.yaml").write_text("model: {initialization: glorot}")
+    titles, a, b, c, old = listed(capsys, tmp_path)
+    assert titles == ["RUN", "system", "updates", "minutes", "BLEU", "loss"]
+    assert a == [str(tmp_path / "a"), "luong", "400", "2.5", "31.25", "2.000", curve([8, 4, 8 / 3, 2])]
+    assert b[2:6] == ["100", "1.0", "–", "4.000"]
+    assert old[1:3] == ["(refused)", "400"]
+    assert c[2:] == ["0", "0.0", "–", "–"]
+    assert listed(capsys, tmp_path / "a")[1] == a
+
+
+def test_none_is_an_error_in_words(tmp_path, capsys):
+    assert run(["runs", str(tmp_path)]) == 1
+    assert "found none" in capsys.readouterr().err
+
+
+def test_a_curve_falls_as_the_loss_does():
+    falling = curve([2.0 ** -k for k in range(100)])
+    assert len(falling) == CURVE_WIDTH and (falling[0], falling[-1]) == (BARS[-1], BARS[0])
+    assert list(falling) == sorted(falling, reverse=True)
+    assert curve([3.0]) == curve([3.0, 3.0])[0] == BARS[0] and curve([]) == ""
