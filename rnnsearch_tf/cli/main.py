@@ -36,6 +36,7 @@ VERBS = {
     "shortlist": "likely translations of every word, for a faster search",
     "sample": "draw translations at random from the model",
     "export": "a SavedModel for TensorFlow Serving, text in and text out",
+    "preset": "a model as a preset of keras-nlp, or a preset as a RUN",
     "serve": "answer over gRPC and REST, as tensorflow_model_server does",
     "client": "translate with a served model, over gRPC",
     "average": "a model of the averaged weights of a training's last evaluations",

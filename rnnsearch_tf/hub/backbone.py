@@ -1,0 +1,77 @@
+"""A system of this package as a backbone of keras-nlp: a functional model from ids to logits."""
+
+import dataclasses
+
+import keras_nlp
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.config import PAD_ID, load_config
+from rnnsearch_tf.models.build import SYSTEMS
+
+INPUTS = ("encoder_token_ids", "encoder_padding_mask", "decoder_token_ids", "decoder_padding_mask")
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class TeacherForcing(keras.layers.Layer):
+    """A system over keras-nlp's inputs: decoder_token_ids begin with a start symbol, position i of the result predicts word i + 1.
+
+    Args:
+        system: SequenceModel.
+    """
+
+    supports_jit = False  # XLA has no ragged loops
+
+    def __init__(self, system, **keywords):
+        super().__init__(**keywords)
+        self.system = system
+        self.built = True
+
+    @property
+    def metrics(self):
+        return []  # those of the system count when it is trained by itself
+
+    def call(self, encoder_token_ids, encoder_padding_mask, decoder_token_ids, training=False):
+        source_ids = tf.where(tf.cast(encoder_padding_mask, tf.bool), encoder_token_ids, PAD_ID)
+        target_ids = tf.pad(decoder_token_ids[:, 1:], [[0, 0], [0, 1]], constant_values=PAD_ID)  # the last is never looked at
+        return self.system({"source_ids": source_ids, "target_ids": target_ids}, training=training)
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class RNNSearchBackbone(keras_nlp.models.Backbone):
+    """RNNsearch, or another system of the papers, without text handling.
+
+    Args:
+        source_vocabulary_size, target_vocabulary_size: special tokens included.
+        model: dictionary of the options of ``model`` (``rnnsearch options model.``); what is not there has its default.
+        seed: int, of the initial weights.
+        dtype: ``float32``, ``float64`` or ``mixed_bfloat16``.
+
+    Call arguments:
+        inputs: dictionary of int32 [B, J] ``encoder_token_ids`` and ``encoder_padding_mask``, int32 [B, I] ``decoder_token_ids``
+            (a start symbol and the target words before the last) and ``decoder_padding_mask``.
+
+    Returns:
+        {"logits": float [B, I, V]}.
+
+    Attributes:
+        system: the SequenceModel, with ``start`` and ``step`` for search.
+    """
+
+    def __init__(self, source_vocabulary_size, target_vocabulary_size, model=None, seed=0, dtype=None, **keywords):
+        config = load_config(values={"model": dict(model or {})}).model
+        policy = keras.dtype_policies.get(dtype)
+        system = SYSTEMS[config.system](config, source_vocabulary_size, target_vocabulary_size, seed=seed, dtype=policy)
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in INPUTS}
+        logits = TeacherForcing(system, name="teacher_forcing")(*(inputs[name] for name in INPUTS[:3]))
+        super().__init__(inputs=inputs, outputs={"logits": logits}, dtype=policy, **keywords)
+        self.system = system
+        self.seed = seed
+
+    def get_config(self):
+        return super().get_config() | {
+            "source_vocabulary_size": self.system.source_vocabulary_size,
+            "target_vocabulary_size": self.system.target_vocabulary_size,
+            "model": dataclasses.asdict(self.system.config),
+            "seed": self.seed,
+        }

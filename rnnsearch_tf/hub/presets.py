@@ -1,0 +1,94 @@
+"""RUN folders to presets of keras-nlp, and back."""
+
+import pathlib
+
+from rnnsearch_tf.config import as_dictionary, load_config, save_config
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.hub.backbone import RNNSearchBackbone
+from rnnsearch_tf.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
+from rnnsearch_tf.hub.seq2seq_lm import RNNSearchSeq2SeqLM
+from rnnsearch_tf.hub.tokenizer import RNNSearchTokenizer
+from rnnsearch_tf.models.build import BEST_WEIGHTS, read_weights, write_weights
+from rnnsearch_tf.run_folder import check_run, record, text_files, verify
+from rnnsearch_tf.text.pipeline import load_text
+
+CARD = """\
+---
+library_name: keras-hub
+pipeline_tag: translation
+language: [{source}, {target}]
+---
+# {system}, {source} to {target}
+
+A translation model of `rnnsearch_tf`, for Keras 3 on TensorFlow:
+
+    import rnnsearch_tf.hub, keras_nlp
+    keras_nlp.models.Seq2SeqLM.from_preset("THIS FOLDER").generate(["…"])
+
+{parameters:,} parameters; vocabularies of {source_size:,} and {target_size:,} entries. `import rnnsearch_tf.hub` comes first: it
+registers the classes. Other backends than TensorFlow cannot run it.
+"""
+
+
+def load_run(run):
+    """A RUN's best model as RNNSearchSeq2SeqLM."""
+    run = check_run(run)
+    verify(run)
+    config = load_config(run / "config.yaml")
+    source, target = (RNNSearchTokenizer(load_text(run, side, getattr(config, side))) for side in ("source", "target"))
+    values = as_dictionary(config)
+    backbone = RNNSearchBackbone(
+        source.vocabulary_size(), target.vocabulary_size(), values["model"], config.training.seed, dtype=config.training.precision
+    )
+    read_weights(backbone.system, run / BEST_WEIGHTS)
+    preprocessor = RNNSearchSeq2SeqLMPreprocessor(
+        target, source, config.data.maximum_source_length + 1, config.data.maximum_target_length + 1
+    )
+    return RNNSearchSeq2SeqLM(backbone, preprocessor, values["search"])
+
+
+def run_to_preset(run, folder):
+    """Write a RUN's best model as a preset.
+
+    Args:
+        run: path of the RUN folder.
+        folder: path that does not exist yet.
+
+    Raises:
+        UserError: the RUN is incomplete, or there is something at ``folder``.
+    """
+    folder = _new(folder)
+    model = load_run(run)
+    model.save_to_preset(str(folder))
+    config, system = model.run_config(), model.backbone.system
+    (folder / "README.md").write_text(CARD.format(
+        source=config.source.language, target=config.target.language, system=type(system).__name__, parameters=system.count_params(),
+        source_size=system.source_vocabulary_size, target_size=system.target_vocabulary_size,
+    ), encoding="utf-8")
+
+
+def preset_to_run(preset, folder):
+    """Write a preset as a RUN folder, for the command line and for export.
+
+    Args:
+        preset: what ``from_preset`` takes.
+        folder: path that does not exist yet.
+
+    Raises:
+        UserError: there is something at ``folder``.
+    """
+    folder = _new(folder)
+    model = RNNSearchSeq2SeqLM.from_preset(str(preset))
+    folder.mkdir(parents=True)
+    save_config(model.run_config(), folder / "config.yaml")
+    for side, tokenizer in (("source", model.preprocessor.source_tokenizer), ("target", model.preprocessor.tokenizer)):
+        tokenizer.text.save(folder, side)
+    write_weights(model.backbone.system, folder / BEST_WEIGHTS)
+    record(folder, ["config.yaml", *text_files(folder)])
+
+
+def _new(folder):
+    folder = pathlib.Path(folder)
+    if folder.exists():
+        raise UserError(f"{folder}: expected nothing there yet, found something; choose another folder, or delete it")
+    return folder
