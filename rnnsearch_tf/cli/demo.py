@@ -39,11 +39,11 @@ def run(arguments):
 
     threads.arrange([config.model], config.data.batch_size)
     _train(config, folder)
-    from rnnsearch_tf.data.files import Pairs
+    from rnnsearch_tf.data.corpus import open_corpus
     from rnnsearch_tf.translation import Translator
 
     translator = Translator.load(folder)
-    sources, references = (list(side) for side in zip(*Pairs.from_config(config, "test")))
+    sources, references = (list(side) for side in zip(*open_corpus(config, "test")))
     translations = translator.translate(sources)
     with Output() as output:
         output.write(_examples(sources, translations, references))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from rnnsearch_tf.data.files import Pairs, Scanned
+from rnnsearch_tf.data.pairs import Pairs, Scanned
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.escapes import unescape_bytes
 from rnnsearch_tf.text.lines import read_raw

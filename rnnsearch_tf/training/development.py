@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.data.dataset import development_dataset
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.evaluation.bleu import bleu
 from rnnsearch_tf.models.build import BEST_WEIGHTS, EVALUATED, write_weights
 from rnnsearch_tf.run_folder import remove_file

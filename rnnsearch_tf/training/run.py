@@ -14,7 +14,7 @@ import time
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.data.dataset import training_dataset
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import TranslationLoss, build_model
 from rnnsearch_tf.models.build import BEST_WEIGHTS
@@ -55,7 +55,7 @@ def train(config, output, resume=False):
     run = pathlib.Path(output)
     _prepare(run, config, resume)
     keras.utils.set_random_seed(config.training.seed)
-    pairs = Pairs.from_config(config, "train")
+    pairs = open_corpus(config, "train")
     report_pairs(pairs.check())
     texts = _texts(run, config, pairs)
     if resume:
@@ -143,7 +143,7 @@ def _fit(model, config, texts, pairs, state, callbacks):
 
 def _callbacks(run, config, state, texts):
     clock, log = Clock(state), MetricsLog(run / "metrics.jsonl", state)
-    pairs = Pairs.from_config(config, "development")
+    pairs = open_corpus(config, "development")
     limit = config.training.evaluate_sentences
     if pairs is not None:
         report_pairs(pairs.check(), "development")

@@ -3,31 +3,31 @@
 from mutants import Mutant
 
 PHRASES, FRENCH = "data/test_phrasebook.py", "data/test_phrasebook_french.py"
-FILES, BATCHES = "data/test_files.py", "data/test_batching.py"
+FILES, BATCHES = "data/test_corpus.py", "data/test_batching.py"
 DATASET, DOCTOR, BAD = "data/test_dataset.py", "data/test_check.py", "bad_input/test_bad_data.py"
 AGREE = f"{FRENCH}::test_determiners_and_adjectives_agree_with_their_noun"
 ORDER = f"{DATASET}::test_order_depends_on_seed_and_epoch_alone"
 SKIPPED = f"{FILES}::test_skipped_lines_are_counted_and_both_sides_stay_together"
 
 _FAULTS = [
-    ("data/grammar.py", "these is singular", 'return "ces"', 'return "ce"', AGREE),
-    ("data/grammar.py", "ma école", "if feminine and not vowel else", "if feminine else", f"{PHRASES}::test_phrases_by_hand"),
-    ("data/grammar.py", "adjectives have no plural", '2 * plural + (gender == "f")', '(gender == "f")', AGREE),
-    ("data/grammar.py", "un vieux hôtel", "form = before.before_vowel", "pass", f"{PHRASES}::test_phrases_by_hand"),
-    ("data/grammar.py", "que il", '"que": "qu\'", ', "", f"{FRENCH}::test_elision_before_every_vowel_and_nowhere_else"),
-    ("data/grammar.py", "à le", '("à", "le"): "au", ', "", f"{FRENCH}::test_contraction_of_de_and_a_with_the_article"),
-    ("data/grammar.py", "the owner's de is linked to nothing", 'Piece("de", (of,))', 'Piece("de")',
+    ("data/phrasebook/grammar.py", "these is singular", 'return "ces"', 'return "ce"', AGREE),
+    ("data/phrasebook/grammar.py", "ma école", "if feminine and not vowel else", "if feminine else", f"{PHRASES}::test_phrases_by_hand"),
+    ("data/phrasebook/grammar.py", "adjectives have no plural", '2 * plural + (gender == "f")', '(gender == "f")', AGREE),
+    ("data/phrasebook/grammar.py", "un vieux hôtel", "form = before.before_vowel", "pass", f"{PHRASES}::test_phrases_by_hand"),
+    ("data/phrasebook/grammar.py", "que il", '"que": "qu\'", ', "", f"{FRENCH}::test_elision_before_every_vowel_and_nowhere_else"),
+    ("data/phrasebook/grammar.py", "à le", '("à", "le"): "au", ', "", f"{FRENCH}::test_contraction_of_de_and_a_with_the_article"),
+    ("data/phrasebook/grammar.py", "the owner's de is linked to nothing", 'Piece("de", (of,))', 'Piece("de")',
      f"{PHRASES}::test_alignments_link_words_to_their_translations"),
-    ("data/lexicon.py", "chaise is masculine", "chaise chaises f", "chaise chaises m", AGREE),
-    ("data/lexicon.py", "nous mangez", "mange mange mangeons", "mange mange mangez", f"{FRENCH}::test_verbs_agree_with_their_subject"),
-    ("data/lexicon.py", "les portes était", '("were", "étaient")', '("were", "était")',
+    ("data/phrasebook/lexicon.py", "chaise is masculine", "chaise chaises f", "chaise chaises m", AGREE),
+    ("data/phrasebook/lexicon.py", "nous mangez", "mange mange mangeons", "mange mange mangez", f"{FRENCH}::test_verbs_agree_with_their_subject"),
+    ("data/phrasebook/lexicon.py", "les portes était", '("were", "étaient")', '("were", "était")',
      f"{FRENCH}::test_predicates_agree_with_their_subject"),
-    ("data/sentences.py", "never is pas", 'Piece("jamais" if', 'Piece("pas" if', f"{PHRASES}::test_alignments_link_words_to_their_translations"),
-    ("data/phrasebook.py", "held-out pairs of words do not matter", "part_of(sentence.combinations) == part and",
+    ("data/phrasebook/sentences.py", "never is pas", 'Piece("jamais" if', 'Piece("pas" if', f"{PHRASES}::test_alignments_link_words_to_their_translations"),
+    ("data/phrasebook/draw.py", "held-out pairs of words do not matter", "part_of(sentence.combinations) == part and",
      "part_of(sentence.combinations) is not None and", f"{PHRASES}::test_the_parts_share_no_sentence_whatever_their_seeds"),
-    ("data/phrasebook.py", "held-out sentences may use new words", "known is None or _symbols(sentence) <= known", "True",
+    ("data/phrasebook/draw.py", "held-out sentences may use new words", "known is None or _symbols(sentence) <= known", "True",
      f"{PHRASES}::test_held_out_sentences_combine_seen_words_in_unseen_ways"),
-    ("data/phrasebook.py", "parts by Python's own hash", 'zlib.crc32("|".join(pair).encode())', "hash(pair)",
+    ("data/phrasebook/draw.py", "parts by Python's own hash", 'zlib.crc32("|".join(pair).encode())', "hash(pair)",
      f"{PHRASES}::test_the_same_in_every_process"),
     ("text/lines.py", "carriage returns stay", 'if line.endswith(b"\\r\\n")', "if False", f"{FILES}::test_lines_end_at_line_feeds_only"),
     ("text/lines.py", "a byte-order mark anywhere", "if number == 1 and line.startswith", "if line.startswith",
@@ -37,10 +37,10 @@ _FAULTS = [
     ("text/lines.py", "lines end wherever Python thinks", "enumerate(file, start=1)",
      'enumerate((x.encode() for l in file for x in l.decode("utf-8", "replace").splitlines(True)), start=1)',
      f"{FILES}::test_lines_end_at_line_feeds_only"),
-    ("data/files.py", "one line without partner, however many", "lines = 1 + sum(1 for _ in sides)", "lines = 1", SKIPPED),
+    ("data/pairs.py", "one line without partner, however many", "lines = 1 + sum(1 for _ in sides)", "lines = 1", SKIPPED),
     ("text/lines.py", "a cut gzip file escapes", "except EOFError:", "except ZeroDivisionError:",
      f"{BAD}::test_bad_files_stop_with_one_line_that_names_the_place"),
-    ("data/files.py", "spaces are a sentence", '.decode("utf-8").strip()', '.decode("utf-8")',
+    ("data/pairs.py", "spaces are a sentence", '.decode("utf-8").strip()', '.decode("utf-8")',
      f"{BAD}::test_bad_files_stop_with_one_line_that_names_the_place"),
     ("data/batching.py", "nothing is sorted", "sorted(group, key=length)", "group", f"{BATCHES}::test_paper_scheme_is_read_sort_cut"),
     ("data/batching.py", "sorted by the source", "return max(len(pair[0]), len(pair[1]))", "return len(pair[0])",

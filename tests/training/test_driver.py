@@ -11,7 +11,8 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.dataset import development_dataset
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import load_model
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -173,7 +174,7 @@ def test_best_by_loss_is_the_models_own_loss(tmp_path, system):
     texts = [load_text(tmp_path, side, getattr(settings, side)) for side in ("source", "target")]
     model = load_model(tmp_path, settings, *(text.vocabulary.size for text in texts))
     compile_model(model, settings)
-    pairs = list(Pairs.from_config(settings, "development"))[:3]
+    pairs = list(open_corpus(settings, "development"))[:3]
     batches = development_dataset(*texts, Pairs(*map(list, zip(*pairs))), settings.data)
     assert model.evaluate(batches, verbose=0, return_dict=True)["loss"] == pytest.approx(summary["best_loss"], rel=1e-5)
 
