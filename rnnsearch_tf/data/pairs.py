@@ -7,7 +7,7 @@ import itertools
 import os
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.text.lines import read_bytes
+from rnnsearch_tf.io.reading import read_bytes
 
 _REMEMBERED = 5  # bad lines named in a report; the rest are counted
 

@@ -10,7 +10,7 @@ import pytest
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.corpus import HELD_OUT_SIZE, open_corpus
 from rnnsearch_tf.data.pairs import Pairs
-from rnnsearch_tf.text.lines import read_bytes
+from rnnsearch_tf.io.reading import read_bytes
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 

@@ -8,10 +8,10 @@ import sys
 import pytest
 
 PACKAGE = pathlib.Path(__file__).parents[2] / "rnnsearch_tf"
-ORDER = ["text", "data", "layers", "models", "search", "translation", "evaluation", "training", "smt", "export", "serving", "cli"]
+ORDER = ["io", "text", "data", "layers", "models", "search", "translation", "evaluation", "training", "smt", "export", "serving", "cli"]
 """A room may import those before it."""
 
-FOUNDATION = {"config", "options", "presets", "errors", "backend", "run_folder", "configs", "threads", "registration"}
+FOUNDATION = {"config", "options", "presets", "errors", "backend", "run", "configs", "threads", "registration"}
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__main__.py")  # those are commands
 
 
@@ -99,6 +99,13 @@ def test_imports_go_one_way(path):
 def test_files_stay_short(path):
     lines = len(path.read_text(encoding="utf-8").splitlines())
     assert lines <= 420, f"{path.name} has {lines} lines: is it still one thing?"
+
+
+def test_the_names_of_a_runs_files_stand_in_one_place():
+    names = {"config.yaml", "best", "evaluated", "checkpoints", "state.json", "metrics.jsonl", "SHA256SUMS", "model.weights.h5"}
+    for path in FILES:
+        constants = (node.value for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Constant))
+        assert module_of(path) == "run" or not names & {value for value in constants if isinstance(value, str)}, path
 
 
 def test_search_knows_no_model():
