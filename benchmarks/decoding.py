@@ -88,16 +88,16 @@ def runs(arguments, place):
     """(name, RUN folder, list of Work) of everything that is asked for."""
     import sizes
     from rnnsearch_tf.config import load_config
-    from rnnsearch_tf.run_folder import check_run
-    from rnnsearch_tf.text.lines import read_lines
+    from rnnsearch_tf.run import Run
+    from rnnsearch_tf.io.reading import read_lines
     from rnnsearch_tf.text.vocabulary import Vocabulary
 
     generator = np.random.default_rng(1)
     if arguments.model:
-        run = check_run(arguments.model)
-        config, tokens = load_config(run / "config.yaml"), Vocabulary.load(run / "vocabulary.source.txt").tokens
+        run = Run.open(arguments.model)
+        config, tokens = load_config(run.config), Vocabulary.load(run.vocabulary("source")).tokens
         words = [token for token in tokens[3:] if token.isalpha()] if config.source.tokenization != "sentencepiece" else ["a"]
-        every = [(run.name, run, sizes.SIZES[arguments.sizes[0]], words)]
+        every = [(run.path.name, run, sizes.SIZES[arguments.sizes[0]], words)]
     else:
         every = []
         for name in arguments.sizes:

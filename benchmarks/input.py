@@ -20,10 +20,10 @@ from measuring import median
 def epochs(config, texts, number):
     """(pairs, seconds) of so many epochs of one pipeline, in order; nothing is done with the batches."""
     from rnnsearch_tf.data.dataset import training_dataset
-    from rnnsearch_tf.data.files import Pairs
+    from rnnsearch_tf.data.corpus import open_corpus
 
     start = time.perf_counter()
-    dataset = training_dataset(*texts, Pairs.from_config(config, "train"), config.data, seed=1)
+    dataset = training_dataset(*texts, open_corpus(config, "train"), config.data, seed=1)
     for _ in range(number):
         pairs = sum(len(batch["source_ids"]) for batch in dataset.as_numpy_iterator())
         now = time.perf_counter()
@@ -33,10 +33,10 @@ def epochs(config, texts, number):
 
 def pipeline_rows(config, repeats):
     """[batching, epoch, pairs, pairs a second] for each way to batch."""
-    from rnnsearch_tf.data.files import Pairs
+    from rnnsearch_tf.data.corpus import open_corpus
     from rnnsearch_tf.text.pipeline import build_text
 
-    pairs = Pairs.from_config(config, "train")
+    pairs = open_corpus(config, "train")
     pairs.check()
     texts = [build_text(getattr(config, side), pairs.texts(side)) for side in ("source", "target")]
     for batching in ("paper", "bucketed", "unsorted"):

@@ -35,7 +35,7 @@ def measure(address, model, lines, clients, seconds):
         with taking:
             line = next(source)
         began = time.perf_counter()
-        (translations[line],) = client.translate([line])
+        translations[line] = client.translate([line])[0].text
         return time.perf_counter() - began
 
     def ask():

@@ -4,7 +4,6 @@ SMALL is what a small corpus is trained with, PAPER the size of Bahdanau et al. 
 between them, PHRASEBOOK is the demo's model; TINY serves --quick.
 """
 
-import pathlib
 from typing import NamedTuple
 
 import numpy as np
@@ -114,16 +113,16 @@ def sentences(number, words, tokens, generator):
 def write_run(folder, config):
     """A RUN folder with the configuration and random weights, for what loads one; returns its path."""
     from rnnsearch_tf.models import build_model
-    from rnnsearch_tf.models.build import BEST_WEIGHTS, write_weights
+    from rnnsearch_tf.run import Run
     from rnnsearch_tf.text.vocabulary import Vocabulary
 
-    folder = pathlib.Path(folder)
-    folder.mkdir(parents=True)
-    save_config(config, folder / "config.yaml")
+    run = Run(folder)
+    run.path.mkdir(parents=True)
+    save_config(config, run.config)
     for side in ("source", "target"):
-        Vocabulary(vocabulary(getattr(config, side).vocabulary_size)).save(folder / f"vocabulary.{side}.txt")
-    write_weights(build_model(config, config.source.vocabulary_size, config.target.vocabulary_size), folder / BEST_WEIGHTS)
-    return folder
+        Vocabulary(vocabulary(getattr(config, side).vocabulary_size)).save(run.vocabulary(side))
+    run.write_weights(build_model(config, config.source.vocabulary_size, config.target.vocabulary_size))
+    return run.path
 
 
 def with_lengths(size, source_length=None, target_length=None, batch_size=None):

@@ -54,7 +54,7 @@ def runs(arguments, place):
     import numpy as np
 
     import sizes
-    from rnnsearch_tf.text.lines import read_lines
+    from rnnsearch_tf.io.reading import read_lines
 
     if arguments.model:
         lines = [line for line in read_lines(arguments.text) if line.strip()]

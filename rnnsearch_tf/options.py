@@ -313,6 +313,10 @@ class SearchConfig:
     shortlist_translations: int = option(20, "under shortlist, likely translations of each source word", unit="words", minimum=1)
     batch_size: int = option(64, "sentences translated at once", unit="sentences", minimum=1)
 
+    def __post_init__(self):
+        if self.nbest > self.beam_size:
+            raise UsageError(f"search.nbest: expected at most search.beam_size = {self.beam_size}, got {self.nbest}")
+
 
 @dataclasses.dataclass(frozen=True)
 class Config:
@@ -385,7 +389,7 @@ def _check_corpora(data: DataConfig) -> None:
 
 def _check_together(config: Config) -> None:
     """Checks that need more than one option."""
-    training, search = config.training, config.search
+    training = config.training
     _check_system(config.model)
     _check_tied(config.model)
     _check_corpora(config.data)
@@ -395,8 +399,6 @@ def _check_together(config: Config) -> None:
             raise UsageError(
                 f"{side}.sampling: has no part in {side}.tokenization={text.tokenization}; set {side}.tokenization=sentencepiece"
             )
-    if search.nbest > search.beam_size:
-        raise UsageError(f"search.nbest: expected at most search.beam_size = {search.beam_size}, got {search.nbest}")
     if training.average == 1 or training.average > training.keep_evaluated:
         raise UsageError(
             f"training.average: expected 0, or from 2 to training.keep_evaluated = {training.keep_evaluated}, got {training.average}; "

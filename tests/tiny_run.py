@@ -21,13 +21,13 @@ def write_run(folder, settings=(), seed=5, unknown_words=3.5):
     from rnnsearch_tf.config import UNKNOWN_ID, load_config, save_config
     from rnnsearch_tf.data.phrasebook import phrasebook
     from rnnsearch_tf.models import build_model
-    from rnnsearch_tf.models.build import BEST_WEIGHTS
-    from rnnsearch_tf.run_folder import record
+    from rnnsearch_tf.run import Run
     from rnnsearch_tf.text.pipeline import build_text
 
-    (folder / "best").mkdir(parents=True)
+    run = Run(folder)
+    run.path.mkdir(parents=True)
     config = load_config(overrides=[*SETTINGS, *settings])
-    save_config(config, folder / "config.yaml")
+    save_config(config, run.config)
     sizes = []
     for side, lines in zip(("source", "target"), phrasebook(200, 1, "train")):
         text = build_text(getattr(config, side), lines)
@@ -41,6 +41,6 @@ def write_run(folder, settings=(), seed=5, unknown_words=3.5):
         output = model.output_layer
         output.W_o.assign(0.3 * output.W_o)
         output.b_softmax.assign([unknown_words * (word == UNKNOWN_ID) for word in range(sizes[1])])
-    model.save_weights(folder / BEST_WEIGHTS)
-    record(folder)
+    run.write_weights(model)
+    run.record()
     return folder

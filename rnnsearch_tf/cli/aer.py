@@ -5,8 +5,9 @@ sure link, `1p2` a possible one (GOLD only). The hypothesis is what `align` writ
 AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|), over all sentences; lower is better.
 """
 
-from rnnsearch_tf.cli.lines import Output, read_pairs
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.io.reading import read_pairs
+from rnnsearch_tf.io.writing import Output
 
 LINES = 1000
 

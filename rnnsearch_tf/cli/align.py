@@ -14,10 +14,11 @@ last in both; pieces under SentencePiece) and alignment, one row a target token.
 
 import json
 
-from rnnsearch_tf.cli.lines import Output, read_pairs
 from rnnsearch_tf.cli.links import Links, add_pieces
 from rnnsearch_tf.cli.shared import add_model, add_output, load_translator
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.io.reading import read_pairs
+from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):

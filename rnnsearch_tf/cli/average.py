@@ -7,10 +7,10 @@ says whether it is better than the best of them.
 
 import os
 
-from rnnsearch_tf.cli.lines import Output
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import whole_number
-from rnnsearch_tf.run_folder import check_run
+from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.run import Run
 
 
 def arguments(parser):
@@ -21,7 +21,7 @@ def arguments(parser):
 
 def run(arguments):
     last = None if arguments.last is None else whole_number(arguments.last, "--last", minimum=2)
-    check_run(arguments.run)
+    Run.open(arguments.run)
     import_tensorflow()
     from rnnsearch_tf.training.averaging import average_run
 

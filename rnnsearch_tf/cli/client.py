@@ -10,10 +10,11 @@ again, with growing pauses, until its deadline; any other refusal ends the comma
 
 import os
 
-from rnnsearch_tf.cli.lines import Output, read_batches
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import add_files, add_output, whole_number
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.io.reading import read_batches
+from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):
@@ -43,7 +44,7 @@ def run(arguments):
         settings["credentials"] = tls_credentials(arguments.tls_ca, arguments.tls_certificate, arguments.tls_key)
     with Client(arguments.server, arguments.model_name, **settings) as client, Output(arguments.output) as output:
         for lines in client.translate_batches(batches(arguments.files or ["-"], batch_size), concurrency):
-            output.write(lines)
+            output.write([line.text for line in lines])
 
 
 def checked(arguments) -> dict:

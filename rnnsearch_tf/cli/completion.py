@@ -5,7 +5,7 @@
     rnnsearch completion fish > ~/.config/fish/completions/rnnsearch.fish
 """
 
-from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):

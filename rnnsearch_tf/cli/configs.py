@@ -3,7 +3,7 @@
 import re
 import textwrap
 
-from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.cli.shared import terminal_width
 from rnnsearch_tf.config import shipped_config, shipped_configs
 

@@ -11,11 +11,12 @@ import importlib.resources
 import pathlib
 import sys
 
-from rnnsearch_tf.cli.lines import Output
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.run_folder import exported_version
+from rnnsearch_tf.export.publishing import exported_version
+from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.run import Run
 
 CONFIG = "phrasebook.yaml"
 SHOWN = 6
@@ -39,11 +40,11 @@ def run(arguments):
 
     threads.arrange([config.model], config.data.batch_size)
     _train(config, folder)
-    from rnnsearch_tf.data.files import Pairs
+    from rnnsearch_tf.data.corpus import open_corpus
     from rnnsearch_tf.translation import Translator
 
     translator = Translator.load(folder)
-    sources, references = (list(side) for side in zip(*Pairs.from_config(config, "test")))
+    sources, references = (list(side) for side in zip(*open_corpus(config, "test")))
     translations = translator.translate(sources)
     with Output() as output:
         output.write(_examples(sources, translations, references))
@@ -55,7 +56,7 @@ def run(arguments):
 
 def _train(config, folder):
     """Train, or go on, or leave a finished training as it is: the training driver knows which."""
-    started = (folder / "checkpoints").exists()
+    started = Run(folder).checkpoints.exists()
     with contextlib.redirect_stdout(sys.stderr):
         from rnnsearch_tf.training.run import train
 
@@ -97,10 +98,9 @@ def _picture(translator, path):
 def _exported(folder):
     """The exported model, made now unless it is younger than the weights."""
     from rnnsearch_tf.export.writer import export_model
-    from rnnsearch_tf.models.build import BEST_WEIGHTS
 
     version = exported_version(folder / "served")
-    if version is None or version.stat().st_mtime < (folder / BEST_WEIGHTS).stat().st_mtime:
+    if version is None or version.stat().st_mtime < Run(folder).best_weights.stat().st_mtime:
         print("exporting, with the check of every answer in a fresh process", file=sys.stderr, flush=True)
         version = export_model(folder, folder / "served").folder
     return version
@@ -115,7 +115,7 @@ def _served(version, sources, translations):
     flags = Flags(model_name="demo", model_base_path=str(version.parent.resolve()), port=FREE)
     with Server(flags) as server, Client(f"127.0.0.1:{server.grpc_port}", "demo") as client:
         answers = client.translate(sources)
-    same = sum(answer == translation.text for answer, translation in zip(answers, translations))
+    same = sum(answer.text == translation.text for answer, translation in zip(answers, translations))
     yield f"exported and served, {same} of {len(answers)} answers over gRPC equal to the ones above:"
     yield f"  {version}"
 

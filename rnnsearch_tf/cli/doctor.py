@@ -5,9 +5,9 @@ part of the data, and what was found. Exit code 1 if there is an error. Nothing
 is written.
 """
 
-from rnnsearch_tf.cli.lines import Output
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):
@@ -37,8 +37,8 @@ def _errors(findings) -> int:
 
 def _texts(config):
     """The Texts that training would build."""
-    from rnnsearch_tf.data.files import Pairs
+    from rnnsearch_tf.data.corpus import open_corpus
     from rnnsearch_tf.text.pipeline import build_text
 
-    pairs = Pairs.from_config(config, "train")
+    pairs = open_corpus(config, "train")
     return [build_text(getattr(config, side), pairs.texts(side)) for side in ("source", "target")]

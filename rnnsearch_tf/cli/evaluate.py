@@ -18,9 +18,10 @@ With --shortlist all is translated a second time, among all words: what the shor
 import json
 import logging
 
-from rnnsearch_tf.cli.lines import Output, read_lines
 from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_translator, search_changes
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.io.reading import read_all
+from rnnsearch_tf.io.writing import Output
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -41,7 +42,7 @@ def arguments(parser):
 
 def run(arguments):
     changes = search_changes(arguments)
-    sources, references = read_lines(arguments.source), read_lines(arguments.reference)
+    sources, references = read_all(arguments.source), read_all(arguments.reference)
     if len(sources) != len(references):
         raise UserError(
             f"expected as many lines in both files, got {len(sources)} in {arguments.source} "

@@ -7,11 +7,11 @@ one clears away what a killed one has left. The options of
 a profile are those of the files in export/; --set changes one.
 """
 
-from rnnsearch_tf.cli.lines import Output
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import add_model, whole_number
 from rnnsearch_tf.export import publishing
-from rnnsearch_tf.run_folder import check_run
+from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.run import Run
 
 
 def arguments(parser):
@@ -25,7 +25,7 @@ def arguments(parser):
 def run(arguments):
     version = None if arguments.version is None else whole_number(arguments.version, "--version", 1, publishing.LARGEST_VERSION)
     for folder in arguments.model:
-        check_run(folder)  # before TensorFlow takes its seconds
+        Run.open(folder)  # before TensorFlow takes its seconds
     import_tensorflow()
     from rnnsearch_tf.export.writer import export_model
 

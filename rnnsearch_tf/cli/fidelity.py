@@ -4,8 +4,8 @@ The last column says whom a setting follows: both, the paper, the authors, or
 neither: that is a departure. `-` where a source does not say.
 """
 
-from rnnsearch_tf.cli.lines import Output
 from rnnsearch_tf.config import PRESETS, as_dictionary, load_config
+from rnnsearch_tf.io.writing import Output
 
 UNSAID = object()
 """In place of a value where a source does not say."""

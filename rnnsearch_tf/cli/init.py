@@ -6,7 +6,7 @@ such as train.en and train.fr.gz. Everything in the file may be changed before t
 
 import pathlib
 
-from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import check_value
 from rnnsearch_tf.errors import UserError
@@ -26,7 +26,7 @@ def run(arguments):
     codes = [code and check_value("source.language", code, flag) for code, flag in (
         (arguments.source_language, "--source-language"), (arguments.target_language, "--target-language"))]
     folder = pathlib.Path(arguments.folder)
-    path = folder / "config.yaml"
+    path = pathlib.Path(f"{folder}/config.yaml")
     if path.exists():
         raise UserError(f"{path}: expected no configuration there yet, found one; choose another DIR, or delete it")
     from rnnsearch_tf.data.fitting import UNKNOWN_LANGUAGE, configuration, inspect

@@ -7,7 +7,7 @@ import textwrap
 
 import yaml
 
-from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.cli.shared import terminal_width
 from rnnsearch_tf.config import options
 from rnnsearch_tf.errors import UsageError

@@ -5,7 +5,8 @@ Two lines, each with its sacreBLEU signature: the list as it is sorted now (befo
 sentence BLEU: what the best choice could give. --chosen keeps the oracle's sentences.
 """
 
-from rnnsearch_tf.cli.lines import Output, read_lines
+from rnnsearch_tf.io.reading import read_all
+from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):
@@ -21,7 +22,7 @@ def run(arguments):
     from rnnsearch_tf.smt.nbest import read_nbest
     from rnnsearch_tf.smt.oracle import choose
 
-    references = read_lines(arguments.reference)
+    references = read_all(arguments.reference)
     rules = dict(tokenize="none" if arguments.tokenized else "13a", lowercase=arguments.lowercase)
     firsts, chosen = choose(read_nbest(arguments.nbest, len(references)), references, **rules)
     if arguments.chosen:

@@ -15,8 +15,8 @@ TranslationModel0 in its section [weight] become two more.
 import os
 import sys
 
-from rnnsearch_tf.cli.lines import Output
 from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator, whole_number
+from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):
@@ -34,7 +34,7 @@ def run(arguments):
     translator = load_translator(arguments)
     from tqdm import tqdm
 
-    from rnnsearch_tf.smt.files import whole_file
+    from rnnsearch_tf.io.writing import whole_file
 
     def force(sources, targets):
         return translator.force(sources, targets, batch_size, tokenized=True)

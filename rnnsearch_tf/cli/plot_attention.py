@@ -7,9 +7,10 @@ sentence has no picture and an empty line. Needs the extra `plots`.
 
 import pathlib
 
-from rnnsearch_tf.cli.lines import Output, read_pairs
 from rnnsearch_tf.cli.shared import add_files, add_model, add_search, input_batches, load_translator, search_changes
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.io.reading import read_pairs
+from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):

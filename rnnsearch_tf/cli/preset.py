@@ -6,10 +6,10 @@ RUN, for the other verbs.
 
 import pathlib
 
-from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.run_folder import check_run
+from rnnsearch_tf.run import Run
 
 PRESET_FILE = "task.json"
 """A folder with this file is a preset."""
@@ -23,7 +23,7 @@ def arguments(parser):
 def run(arguments):
     preset = (pathlib.Path(arguments.model) / PRESET_FILE).exists()
     if not preset:
-        check_run(arguments.model)
+        Run.open(arguments.model)
     if pathlib.Path(arguments.folder).exists():
         raise UserError(f"{arguments.folder}: expected nothing there yet, found something; choose another folder")
     import_tensorflow()

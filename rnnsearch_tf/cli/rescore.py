@@ -14,9 +14,9 @@ is checked before the model is loaded.
 
 import os
 
-from rnnsearch_tf.cli.lines import read_lines
 from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator, whole_number
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.io.reading import read_all
 
 
 def arguments(parser):
@@ -33,12 +33,12 @@ def arguments(parser):
 
 
 def run(arguments):
-    from rnnsearch_tf.smt.files import whole_file
+    from rnnsearch_tf.io.writing import whole_file
     from rnnsearch_tf.smt.nbest import blocks, check_feature_name, read_nbest, rescore
 
     name, weight = check_feature_name(arguments.feature), _weight(arguments.weight)
     batch_size = whole_number(arguments.batch_size, "--batch-size", minimum=1)
-    sources = read_lines(arguments.source)
+    sources = read_all(arguments.source)
     if os.path.isfile(arguments.nbest):
         for _ in read_nbest(arguments.nbest, len(sources)):
             pass

@@ -8,9 +8,10 @@ import json
 import math
 import pathlib
 
-from rnnsearch_tf.cli.lines import Output
+from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.run import Run
 
 CURVE_WIDTH = 24
 BARS = "▁▂▃▄▅▆▇█"
@@ -35,17 +36,17 @@ def run(arguments):
 
 def _runs(folder):
     """The folder itself, or the RUNs in it by name."""
-    if (folder / "config.yaml").exists():
+    if Run(folder).config.exists():
         return [folder]
     return sorted(path.parent for path in folder.glob("*/config.yaml"))
 
 
 def _row(folder):
-    records = _records(folder / "metrics.jsonl")
+    records = _records(Run(folder).metrics)
     losses = [record["loss"] for record in records if record["kind"] == "batches" and record.get("loss", 0) > 0]
     bleu = [record["best_bleu"] for record in records if record.get("best_bleu") is not None]
     last = records[-1] if records else {"batches": 0, "minutes": 0.0}
-    system, accumulate = _settings(folder / "config.yaml")
+    system, accumulate = _settings(Run(folder).config)
     return (
         str(folder), system, f"{last['batches'] // accumulate:,}", f"{last['minutes']:.1f}", f"{max(bleu):.2f}" if bleu else "–",
         f"{losses[-1]:.3f}" if losses else "–", curve(losses),

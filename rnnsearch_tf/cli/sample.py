@@ -9,9 +9,9 @@ symbol included, higher is better, not length-normalized. Table 3 of Cho et al. 
 
 import collections
 
-from rnnsearch_tf.cli.lines import Output
 from rnnsearch_tf.cli.shared import add_files, add_model, add_output, input_batches, load_translator, whole_number
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.io.writing import Output
 
 LINES = 64
 """Sentences read at once."""

@@ -5,8 +5,9 @@ better; not length-normalized, unless --normalize divides it by the number of
 target tokens, the end symbol counted.
 """
 
-from rnnsearch_tf.cli.lines import Output, read_pairs
 from rnnsearch_tf.cli.shared import add_model, add_output, load_translator
+from rnnsearch_tf.io.reading import read_pairs
+from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):

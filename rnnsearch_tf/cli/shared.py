@@ -8,11 +8,11 @@ import shutil
 
 import yaml
 
-from rnnsearch_tf.cli.lines import read_batches
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.config import SearchConfig, check_value, load_config
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.run_folder import check_run
+from rnnsearch_tf.io.reading import read_batches
+from rnnsearch_tf.run import Run
 
 MEANINGS = {field.name: field.metadata["meaning"] for field in dataclasses.fields(SearchConfig)}
 
@@ -120,11 +120,11 @@ def whole_number(text, flag, minimum=0, maximum=None) -> int:
 def load_translator(arguments):
     """The model that --model names, or the ensemble of several; imports TensorFlow."""
     for run in arguments.model:
-        check_run(run)  # before TensorFlow takes its seconds
+        Run.open(run)  # before TensorFlow takes its seconds
     import_tensorflow()
     from rnnsearch_tf import threads
     from rnnsearch_tf.translation import Translator
 
-    configs = [load_config(check_run(run) / "config.yaml") for run in arguments.model]
+    configs = [load_config(Run(run).config) for run in arguments.model]
     threads.arrange([config.model for config in configs], configs[0].search.batch_size)
     return Translator.load(arguments.model, combine=arguments.combine)

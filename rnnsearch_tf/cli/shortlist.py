@@ -11,10 +11,11 @@ lengths, summed over all pairs; what would take more than some 4 GB is not learn
 import itertools
 import logging
 
-from rnnsearch_tf.cli.lines import Output, read_pairs
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import add_output, whole_number
-from rnnsearch_tf.run_folder import check_run, verify
+from rnnsearch_tf.io.reading import read_pairs
+from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.run import Run
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -46,14 +47,14 @@ def run(arguments):
         whole_number(getattr(arguments, name), f"--{name}", minimum=1) for name in ("translations", "pairs", "iterations")
     )
     longest = None if arguments.maximum_length is None else whole_number(arguments.maximum_length, "--maximum-length", minimum=1)
-    run = check_run(arguments.model)
-    verify(run)
+    run = Run.open(arguments.model)
+    run.verify()
     import_tensorflow()
     from rnnsearch_tf.config import load_config
     from rnnsearch_tf.smt.word_translations import translation_probabilities
     from rnnsearch_tf.text.pipeline import load_text
 
-    config = load_config(run / "config.yaml")
+    config = load_config(run.config)
     texts = [load_text(run, side, getattr(config, side)) for side in ("source", "target")]
     limits = (longest or config.data.maximum_source_length, longest or config.data.maximum_target_length)
     text = _bounded(_ids(itertools.islice(_pairs(arguments), pairs), texts), limits)

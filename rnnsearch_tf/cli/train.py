@@ -9,10 +9,11 @@ import json
 import pathlib
 import sys
 
-from rnnsearch_tf.cli.lines import Output
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.run import Run
 
 
 def arguments(parser):
@@ -26,9 +27,9 @@ def arguments(parser):
 
 def run(arguments):
     config = load_config(_config_file(arguments), overrides=arguments.set)
-    run_folder = pathlib.Path(arguments.output)
-    if run_folder.exists() and not run_folder.is_dir():
-        raise UserError(f"--output {run_folder}: expected a folder, got a file")
+    output_folder = pathlib.Path(arguments.output)
+    if output_folder.exists() and not output_folder.is_dir():
+        raise UserError(f"--output {output_folder}: expected a folder, got a file")
     import_tensorflow()
     from rnnsearch_tf import threads
     from rnnsearch_tf.training.run import train
@@ -36,13 +37,13 @@ def run(arguments):
     threads.arrange([config.model], config.data.batch_size)
 
     with contextlib.redirect_stdout(sys.stderr):  # Keras writes its progress bar to standard output
-        summary = train(config, run_folder, arguments.resume)
+        summary = train(config, output_folder, arguments.resume)
     with Output() as output:
         output.write([json.dumps(summary or {}, ensure_ascii=False, default=float)])
 
 
 def _config_file(arguments):
-    own = pathlib.Path(arguments.output) / "config.yaml"
+    own = Run(arguments.output).config
     if arguments.config:
         return arguments.config
     if not arguments.resume:

@@ -29,14 +29,14 @@ Alignments:
 
 import json
 
-from rnnsearch_tf.cli.lines import Output
 from rnnsearch_tf.cli.links import Links, add_pieces
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import (
     add_files, add_model, add_output, add_search, input_batches, load_translator, option_value, search_changes,
 )
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.run_folder import exported_version
+from rnnsearch_tf.export.publishing import exported_version
+from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):
@@ -68,9 +68,6 @@ def run(arguments):
     translator = _load_exported(exported, form, arguments.alignment, nbest) if exported else load_translator(arguments)
     if arguments.alignment and not exported:
         translator.require_attention("--alignment")
-    beam_size = translator.search_config(**(changes | {"nbest": 1})).beam_size
-    if changes.get("nbest", 1) > beam_size:
-        raise UsageError(f"--n-best {changes['nbest']}: expected at most the beam size {beam_size}; raise --beam-size")
     config = translator.search_config(**changes)
     translator.translate([], **changes)  # so that a bad lexicon is an error before input is awaited
     alignment = {"hard": _hard(Links(translator, arguments.pieces)), "soft": _soft, None: None}[arguments.alignment]

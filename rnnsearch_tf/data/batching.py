@@ -12,7 +12,7 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.text.pipeline import padded
 
 
 def shuffled(items, buffer_size, generator):
@@ -39,20 +39,15 @@ def shuffled(items, buffer_size, generator):
         yield buffer[place]
 
 
-def padded(pairs) -> dict[str, np.ndarray]:
+def batch_of(pairs) -> dict[str, np.ndarray]:
     """The batch of these pairs, both sides filled up with PAD_ID on the right.
 
     Example:
-        >>> padded([(np.array([5, 1]), np.array([1])), (np.array([1]), np.array([7, 1]))])["source_ids"].tolist()
+        >>> batch_of([(np.array([5, 1]), np.array([1])), (np.array([1]), np.array([7, 1]))])["source_ids"].tolist()
         [[5, 1], [1, 0]]
     """
-    batch = {}
-    for side, name in enumerate(("source_ids", "target_ids")):
-        longest = max(len(pair[side]) for pair in pairs)
-        batch[name] = np.full((len(pairs), longest), PAD_ID, np.int32)
-        for row, pair in zip(batch[name], pairs):
-            row[: len(pair[side])] = pair[side]
-    return batch
+    sources, targets = zip(*pairs)
+    return {"source_ids": padded(sources), "target_ids": padded(targets)}
 
 
 def length(pair) -> int:
@@ -64,7 +59,7 @@ def unsorted_batches(pairs, batch_size):
     """Batches of the pairs in the order they come; the last may be smaller."""
     pairs = iter(pairs)
     while group := list(itertools.islice(pairs, batch_size)):
-        yield padded(group)
+        yield batch_of(group)
 
 
 def paper_batches(pairs, batch_size, batches_read_ahead):
@@ -94,9 +89,9 @@ def bucketed_batches(pairs, batch_size, bucket_width):
         number = (length(pair) - 1) // bucket_width
         buckets[number].append(pair)
         if len(buckets[number]) == batch_size:
-            yield padded(buckets.pop(number))
+            yield batch_of(buckets.pop(number))
     for number in sorted(buckets):
-        yield padded(buckets[number])
+        yield batch_of(buckets[number])
 
 
 def sparing(dataset):

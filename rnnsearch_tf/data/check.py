@@ -10,7 +10,7 @@ import shlex
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.swapped import swapped
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.encodings import guess
@@ -65,7 +65,7 @@ def check_data(config, source_text=None, target_text=None) -> list[Finding]:
     findings, training = [], None
     for part in ("train", "development"):
         try:
-            pairs = Pairs.from_config(config, part)
+            pairs = open_corpus(config, part)
             if pairs is None:
                 findings.append(Finding("warning", part, "no development files are named: no BLEU while training, no best checkpoint"))
                 continue

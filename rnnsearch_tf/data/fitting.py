@@ -6,7 +6,7 @@ import math
 import pathlib
 import re
 
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text import languages
 
@@ -89,7 +89,7 @@ class Inspection:
     """What one pass over two files found.
 
     Attributes:
-        report: data.files.Report: pairs kept and left out.
+        report: data.pairs.Report: pairs kept and left out.
         lengths: Counter of words between spaces for each side; of characters where a language writes no spaces.
         languages: code of each side.
     """

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.pairs import Pairs
 
 
 class SplitPairs(Pairs):

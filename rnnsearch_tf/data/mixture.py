@@ -7,7 +7,7 @@
 
 import itertools
 
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.pairs import Pairs
 
 
 class MixedPairs(Pairs):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from rnnsearch_tf.data.files import Pairs, Scanned
+from rnnsearch_tf.data.pairs import Pairs, Scanned
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.escapes import unescape_bytes
-from rnnsearch_tf.text.lines import read_raw
+from rnnsearch_tf.io.reading import read_raw
 
 SEPARATOR = b" ||| "
 SOURCE, TARGET, SCORES = 0, 1, 2
@@ -53,7 +53,7 @@ def read_table(path):
 
 def parse_pair(line) -> PhrasePair:
     """The PhrasePair of a line, checked."""
-    fields = tuple(line.removesuffix(b"\n").split(SEPARATOR))
+    fields = tuple(line.split(SEPARATOR))
     if len(fields) <= SCORES:
         raise UserError(f"{_EXPECTED}, got {len(fields)} field(s)")
     for place, side in ((SOURCE, "source"), (TARGET, "target")):

@@ -12,13 +12,13 @@ def write_card(folder, runs, profile, size, compared, cost) -> None:
 
     Args:
         folder: path of the SavedModel.
-        runs: paths of the RUN folders, several for an ensemble.
+        runs: list of Run, several for an ensemble.
         profile: Profile.
         size: bytes of the stored weights.
         compared: answers that were compared with the Python model's.
         cost: sentence on what the export's shortcuts cost, or None.
     """
-    cards = [pathlib.Path(run) / "model_card.md" for run in runs]
+    cards = [run.model_card for run in runs]
     trained = "\n\n".join(card.read_text(encoding="utf-8").rstrip() for card in cards if card.exists())
     rows = [
         f"signatures: {', '.join(profile.signatures)}; inputs and outputs are those of the project's export/contract.json",

@@ -50,8 +50,6 @@ class Profile:
             raise UsageError("signatures: expected translate among them, it is serving_default; got " + ", ".join(self.signatures))
         if len(set(self.signatures)) != len(self.signatures):
             raise UsageError("signatures: expected each once, got " + ", ".join(self.signatures))
-        if self.search.nbest > self.search.beam_size:
-            raise UsageError(f"search.nbest: expected at most search.beam_size = {self.search.beam_size}, got {self.search.nbest}")
         if self.search.search_again:
             raise UsageError("search.search_again: expected false, a served graph searches once; got true")
 

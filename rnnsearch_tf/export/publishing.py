@@ -21,6 +21,15 @@ LARGEST_VERSION = 2**63 - 1
 UNFINISHED = ".exporting-"
 
 
+def exported_version(path) -> pathlib.Path | None:
+    """The version's folder, if the path is that of an exported model (DIR/N, or DIR for the highest N); else None."""
+    path = pathlib.Path(path)
+    if (path / "saved_model.pb").exists():
+        return path
+    versions = [folder for folder in path.glob("*") if folder.name.isdigit() and (folder / "saved_model.pb").exists()]
+    return max(versions, key=lambda folder: int(folder.name), default=None)
+
+
 def version_folder(output, version=None) -> pathlib.Path:
     """OUTPUT/N, which does not exist yet.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.bleu import bleu
 
@@ -29,7 +29,7 @@ def cost_in_bleu(translator, weights, profile) -> str | None:
     if not shortcuts:
         return None
     try:
-        pairs = list(Pairs.from_config(translator.config, "development"))[:SENTENCES]
+        pairs = list(open_corpus(translator.config, "development"))[:SENTENCES]
     except (UserError, OSError):
         pairs = []
     before = _bleu(translator, pairs, shortlist=None) if pairs else None

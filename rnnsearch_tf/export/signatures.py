@@ -23,6 +23,7 @@ from rnnsearch_tf.search.graphs import search_model
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import force
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
+from rnnsearch_tf.translation import Hypothesis, Translation
 
 DIGITS = 4
 """Decimals of an alignment weight."""
@@ -59,6 +60,12 @@ class Served(tf.Module):
         """{name: concrete function} of these signatures; ``serving_default`` is ``translate``."""
         functions = {name: _traced(getattr(self._answers, name), INPUTS[name], self.weights) for name in names}
         return functions | {"serving_default": functions["translate"]}
+
+    def translate(self, texts) -> list:
+        """list[Translation] of a list of str, as a server would answer them: with text and score."""
+        answer = self.signatures(["translate"])["translate"](text=tf.constant(texts, tf.string))
+        answers = zip(answer["translation"].numpy(), answer["score"].numpy())
+        return [Translation.of([Hypothesis(text.decode("utf-8"), float(score))]) for text, score in answers]
 
 
 INPUTS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import pathlib
 
 import numpy as np
 
@@ -17,7 +18,7 @@ class ExportedTranslator:
     """Translates with a SavedModel in a v1 session; its search is that of its profile.
 
     Args:
-        folder: pathlib.Path of the version.
+        folder: path of the version.
 
     Raises:
         UserError: the folder has no profile (it was not written by this package), or cannot be loaded.
@@ -27,7 +28,7 @@ class ExportedTranslator:
     """
 
     def __init__(self, folder):
-        self.folder = folder
+        self.folder = folder = pathlib.Path(folder)
         if not (folder / PROFILE).exists():
             raise UserError(f"{folder}: expected a SavedModel that `rnnsearch export` wrote, got one without {PROFILE}")
         self.profile = read_profile(folder)
@@ -74,8 +75,7 @@ class ExportedTranslator:
     def _plain(self, texts, _):
         answer = self._ask("translate", texts)
         for text, score in zip(answer["translation"], answer["score"]):
-            best = Hypothesis(text.decode(), float(score), None, None, None)
-            yield Translation(**vars(best), source_tokens=None, nbest=[best])
+            yield Translation.of([Hypothesis(text.decode(), float(score))])
 
     def _aligned(self, texts, config):
         answer = self._ask("translate_aligned", texts)
@@ -86,19 +86,18 @@ class ExportedTranslator:
             rows = json.loads(matrix)
             log_probability = float(score) * max(len(rows), 1) ** config.length_penalty
             alignment = np.array(rows, np.float32).reshape(len(rows), len(source) + 1 if rows else 0)
-            best = Hypothesis(text.decode(), float(score), log_probability, tokens, alignment)
-            yield Translation(**vars(best), source_tokens=source, nbest=[best])
+            yield Translation.of([Hypothesis(text.decode(), float(score), log_probability, tokens, alignment)], source)
 
     def _nbest(self, texts, config):
         answer = self._ask("translate_nbest", texts)
         for row in range(len(texts)):
             fields = [answer[key][row] for key in ("translation", "score", "log_probability", "tokens", "length")]
             hypotheses = [
-                Hypothesis(text.decode(), float(score), float(log_probability), tokens.decode().split(), None)
+                Hypothesis(text.decode(), float(score), float(log_probability), tokens.decode().split())
                 for text, score, log_probability, tokens, length in zip(*fields)
                 if length
             ][: config.nbest]
-            yield Translation(**vars(hypotheses[0]), source_tokens=None, nbest=hypotheses)
+            yield Translation.of(hypotheses)
 
     def _ask(self, signature, texts):
         self.require(signature)

@@ -17,7 +17,7 @@ from rnnsearch_tf.export.publishing import beside, publish, version_folder
 from rnnsearch_tf.export.quality import cost_in_bleu
 from rnnsearch_tf.export.signatures import INPUTS, Served
 from rnnsearch_tf.export.warmup import sentences_of, write_warmup
-from rnnsearch_tf.run_folder import check_run
+from rnnsearch_tf.run import Run
 from rnnsearch_tf.translation import Translator
 
 
@@ -54,8 +54,8 @@ def export_model(runs, output, version=None, profile=None, overrides=(), combine
             model does not answer as the Python model does; nothing is published then.
         UsageError: the profile has unknown or impossible options.
     """
-    runs = [check_run(run) for run in ([runs] if isinstance(runs, (str, os.PathLike)) else runs)]
-    profile = load_profile(load_config(runs[0] / "config.yaml").search, profile, overrides)
+    runs = [Run.open(run) for run in ([runs] if isinstance(runs, (str, os.PathLike)) else runs)]
+    profile = load_profile(load_config(runs[0].config).search, profile, overrides)
     target = version_folder(output, version)
     translator = Translator.load(runs, precision=profile.precision, combine=combine)
     translator.maximum_lengths = {"source": profile.maximum_source_length, "target": profile.maximum_target_length}

@@ -8,8 +8,7 @@ from rnnsearch_tf.hub.backbone import RNNSearchBackbone
 from rnnsearch_tf.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
 from rnnsearch_tf.hub.seq2seq_lm import RNNSearchSeq2SeqLM
 from rnnsearch_tf.hub.tokenizer import RNNSearchTokenizer
-from rnnsearch_tf.models.build import BEST_WEIGHTS, read_weights, write_weights
-from rnnsearch_tf.run_folder import check_run, record, text_files, verify
+from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import load_text
 
 CARD = """\
@@ -32,15 +31,15 @@ registers the classes. Other backends than TensorFlow cannot run it.
 
 def load_run(run):
     """A RUN's best model as RNNSearchSeq2SeqLM."""
-    run = check_run(run)
-    verify(run)
-    config = load_config(run / "config.yaml")
+    run = Run.open(run)
+    run.verify()
+    config = load_config(run.config)
     source, target = (RNNSearchTokenizer(load_text(run, side, getattr(config, side))) for side in ("source", "target"))
     values = as_dictionary(config)
     backbone = RNNSearchBackbone(
         source.vocabulary_size(), target.vocabulary_size(), values["model"], config.training.seed, dtype=config.training.precision
     )
-    read_weights(backbone.system, run / BEST_WEIGHTS)
+    run.read_weights(backbone.system)
     preprocessor = RNNSearchSeq2SeqLMPreprocessor(
         target, source, config.data.maximum_source_length + 1, config.data.maximum_target_length + 1
     )
@@ -77,14 +76,14 @@ def preset_to_run(preset, folder):
     Raises:
         UserError: there is something at ``folder``.
     """
-    folder = _new(folder)
+    run = Run(_new(folder))
     model = RNNSearchSeq2SeqLM.from_preset(str(preset))
-    folder.mkdir(parents=True)
-    save_config(model.run_config(), folder / "config.yaml")
+    run.path.mkdir(parents=True)
+    save_config(model.run_config(), run.config)
     for side, tokenizer in (("source", model.preprocessor.source_tokenizer), ("target", model.preprocessor.tokenizer)):
-        tokenizer.text.save(folder, side)
-    write_weights(model.backbone.system, folder / BEST_WEIGHTS)
-    record(folder, ["config.yaml", *text_files(folder)])
+        tokenizer.text.save(run, side)
+    run.write_weights(model.backbone.system)
+    run.record()
 
 
 def _new(folder):

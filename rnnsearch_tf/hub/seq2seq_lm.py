@@ -92,7 +92,7 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
             raise UsageError('expected a preprocessor, which the sampler "rnnsearch" needs, got none; give one, or compile with sampler="greedy"')
         if self._translator is None:
             source, target = self.preprocessor.source_tokenizer.text, self.preprocessor.tokenizer.text
-            self._translator = Translator.from_model(self.backbone.system, source, target, self.run_config())
+            self._translator = Translator(self.backbone.system, source, target, self.run_config())
         return self._translator
 
     def run_config(self):

@@ -1,8 +1,8 @@
 """The systems of the papers, assembled from the layers."""
 
-from rnnsearch_tf.models.build import build_model, load_model
+from rnnsearch_tf.models.build import build_model
 from rnnsearch_tf.models.rnnsearch import RNNSearch
 from rnnsearch_tf.models.sequence_model import SequenceModel
 from rnnsearch_tf.models.translation_model import TranslationLoss, TranslationModel
 
-__all__ = ["RNNSearch", "SequenceModel", "TranslationLoss", "TranslationModel", "build_model", "load_model"]
+__all__ = ["RNNSearch", "SequenceModel", "TranslationLoss", "TranslationModel", "build_model"]

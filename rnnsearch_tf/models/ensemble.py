@@ -31,7 +31,7 @@ class Ensemble:
         UsageError: `combine` is not one of the two.
 
     Example:
-        Ensemble([load_model(run, …) for run in runs]).start(source_ids)
+        Ensemble([model, other_model]).start(source_ids)
     """
 
     weights_kept = staticmethod(weights_kept)

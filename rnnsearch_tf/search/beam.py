@@ -22,7 +22,6 @@ import typing
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.search.backtracking import History, OneHypothesis, empty_history
 from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuation, best_continuations, continuations_by, exists, next_words
 from rnnsearch_tf.search.interface import Step, add_hypotheses, memory_shapes, of_shapes, state_shapes
@@ -113,9 +112,6 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
         BeamResult: sorted by score; ties go to the hypothesis that finished
         first, then to the one earlier in the beam.
 
-    Raises:
-        UsageError: nbest is larger than beam_size.
-
     Example:
         >>> def step(previous_ids, state, memory):  # the same distribution for ever: <pad> </s> <unk> a b
         ...     places = tf.shape(previous_ids)
@@ -127,8 +123,6 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
         >>> result.ids.numpy().tolist(), round(float(tf.exp(result.scores[0, 0])), 3)
         ([[[1]]], 0.4)
     """
-    if config.nbest > config.beam_size:
-        raise UsageError(f"search.nbest: expected at most search.beam_size = {config.beam_size}, got {config.nbest}")
     source_lengths = tf.cast(source_lengths, tf.int32)
     rules = Rules(
         beam_size=config.beam_size,

@@ -12,6 +12,7 @@ import queue
 import random
 import threading
 import time
+import typing
 
 import grpc
 from tensorflow.core.framework import types_pb2
@@ -41,6 +42,13 @@ ADVICE = {
 }
 
 
+class Translated(typing.NamedTuple):
+    """The translation of one text; score is None where the model's signature has none."""
+
+    text: str
+    score: float | None = None
+
+
 class Client:
     """Translates lists of texts with a served model; safe to use from many threads.
 
@@ -55,7 +63,7 @@ class Client:
     Example::
 
         with Client("127.0.0.1:8500", "mt") as client:
-            client.translate(["a cat"])
+            client.translate(["a cat"])[0].text
     """
 
     def __init__(
@@ -84,7 +92,7 @@ class Client:
             texts: list of str.
 
         Returns:
-            list[str], one for each text; bytes that are not UTF-8 become U+FFFD.
+            list[Translated], one for each text; bytes that are not UTF-8 become U+FFFD.
 
         Raises:
             UserError: the server refused, did not answer in time, or has another kind of model.
@@ -96,13 +104,15 @@ class Client:
         values = [text.encode("utf-8", "replace") for text in texts]
         shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=len(values))])
         request.inputs["text"].CopyFrom(TensorProto(dtype=types_pb2.DT_STRING, tensor_shape=shape, string_val=values))
-        translation = self._answer(request).outputs["translation"]
+        outputs = self._answer(request).outputs
+        translation, scores = outputs["translation"], list(outputs["score"].float_val)
         if len(translation.string_val) != len(texts):
             raise UserError(
                 f"{self._name}: expected {len(texts)} strings as output `translation`, got {len(translation.string_val)} "
                 f"({types_pb2.DataType.Name(translation.dtype)}); is it a translation model?"
             )
-        return [text.decode("utf-8", "replace") for text in translation.string_val]
+        strings = [text.decode("utf-8", "replace") for text in translation.string_val]
+        return [Translated(*each) for each in zip(strings, scores if len(scores) == len(strings) else [None] * len(strings))]
 
     def translate_batches(self, batches, concurrency=1):
         """Translate an iterable of lists of texts, several at a time, and yield the results in its order.

@@ -11,7 +11,7 @@ import re
 
 from rnnsearch_tf.data.phrase_table import SEPARATOR, is_number, shown
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.text.lines import read_raw
+from rnnsearch_tf.io.reading import read_raw
 
 TEXT, FEATURES, SCORE = 1, 2, 3
 LINES_AT_ONCE = 2000
@@ -80,7 +80,7 @@ def _entries(path, where, sentences):
 
 def parse(line, last=0, sentences=None) -> Entry:
     """The Entry of a line, checked; `last` is the sentence of the line before."""
-    fields = tuple(line.removesuffix(b"\n").split(SEPARATOR))
+    fields = tuple(line.split(SEPARATOR))
     if len(fields) <= SCORE:
         raise UserError(f"{_EXPECTED}, got {len(fields)} field(s)")
     if not fields[0].strip().isdigit():

@@ -4,14 +4,16 @@ import dataclasses
 import os
 import pathlib
 
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, TextConfig
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.run import Run
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.detokenize import detokenize, unescape
 from rnnsearch_tf.text.languages import warn_once
-from rnnsearch_tf.text.lines import read_lines
+from rnnsearch_tf.io.reading import read_lines
 from rnnsearch_tf.text.normalize import clean, lowercase, normalize
 from rnnsearch_tf.text.sampling import SubwordSampler
 from rnnsearch_tf.text.tokenize import tokenize
@@ -188,6 +190,19 @@ def shortfall(text, side, config: TextConfig) -> str | None:
     )
 
 
+def padded(rows) -> np.ndarray:
+    """Rows of ids as one matrix, filled up with PAD_ID on the right: list of B lists or arrays -> int32 [B, longest].
+
+    Example:
+        >>> padded([[5, 1], [1]]).tolist()
+        [[5, 1], [1, 0]]
+    """
+    matrix = np.full((len(rows), max(map(len, rows))), PAD_ID, np.int32)
+    for row, ids in zip(matrix, rows):
+        row[: len(ids)] = ids
+    return matrix
+
+
 def distinct(texts):
     """Of several Texts (the different ones, for each which of them it is)."""
     different, places = [], []
@@ -247,5 +262,5 @@ def _check_pieces(pieces, tokens):
 
 
 def _paths(folder, side):
-    folder = pathlib.Path(folder)
-    return folder / f"vocabulary.{side}.txt", folder / f"{side}.spm.model"
+    run = Run(folder)
+    return run.vocabulary(side), run.subword_model(side)

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.text.lines import read_lines
+from rnnsearch_tf.io.reading import read_lines
 
 _LINES_AT_ONCE = 2048
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pathlib
 import shutil
 
 import numpy as np
@@ -10,8 +9,8 @@ import numpy as np
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.models.build import BEST_WEIGHTS, EVALUATED, load_model, read_weights, write_weights
-from rnnsearch_tf.run_folder import check_run, record, verify
+from rnnsearch_tf.models.build import build_model
+from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 
@@ -30,43 +29,37 @@ def average_run(run, output, last=None) -> list:
         UserError: fewer weights are kept than asked for, or only one; or a file is damaged.
         UsageError: `output` holds a training.
     """
-    run, output = check_run(run), pathlib.Path(output)
-    kept = sorted((run / EVALUATED).glob("batch-*.weights.h5"))
+    run, averaged = Run.open(run), Run(output)
+    kept = run.evaluated_weights()
     if len(kept) < max(2, last or 0):
         raise UserError(
-            f"{run / EVALUATED}: expected the weights of at least {max(2, last or 0)} evaluations, got {len(kept)}; "
+            f"{run.evaluated}: expected the weights of at least {max(2, last or 0)} evaluations, got {len(kept)}; "
             "train with a higher training.keep_evaluated, or evaluate more often (training.evaluate_every)"
         )
-    if (output / "checkpoints").exists():
-        raise UsageError(f"{output}: expected a folder without a training, found one; choose another --output")
+    if averaged.checkpoints.exists():
+        raise UsageError(f"{averaged}: expected a folder without a training, found one; choose another --output")
     kept = kept[-(last or len(kept)) :]
-    verify(run)
-    verify(run, [path.relative_to(run).as_posix() for path in kept])
-    model = _averaged(run, kept)
-    write_weights(model, output / BEST_WEIGHTS)
-    for path in [run / "config.yaml", *run.glob("vocabulary.*.txt"), *run.glob("*.spm.model")]:
-        shutil.copyfile(path, output / path.name)
-    record(output)
+    run.verify()
+    run.verify(kept)
+    sizes = [Vocabulary.load(run.vocabulary(side)).size for side in ("source", "target")]
+    model = build_model(load_config(run.config), *sizes)
+    assign_mean(model, run, kept)
+    averaged.write_weights(model)
+    for path in [run.config, *run.text_files()]:
+        shutil.copyfile(path, averaged.path / path.name)
+    averaged.record()
     return kept
 
 
-def _averaged(run, paths):
-    """The RUN's model with the mean of every weight of the files."""
-    sizes = [Vocabulary.load(run / f"vocabulary.{side}.txt").size for side in ("source", "target")]
-    model = load_model(run, load_config(run / "config.yaml"), *sizes)
-    assign_mean(model, paths)
-    return model
-
-
-def assign_mean(model, paths):
-    """Give a model the mean, computed in float64, of the weights of several files.
+def assign_mean(model, run, paths):
+    """Give a model the mean, computed in float64, of the weights in several files of a RUN.
 
     Raises:
         UserError: a file is damaged, or belongs to another architecture.
     """
     sums = None
     for path in paths:
-        read_weights(model, path)
+        run.read_weights(model, path)
         values = [keras.ops.convert_to_numpy(weight).astype(np.float64) for weight in model.trainable_variables]
         sums = values if sums is None else [total + value for total, value in zip(sums, values)]
     for weight, total in zip(model.trainable_variables, sums):

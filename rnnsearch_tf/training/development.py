@@ -1,16 +1,13 @@
 """Scores on the development text while training, the best weights, early stopping."""
 
-import pathlib
 import sys
 
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.data.dataset import development_dataset
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.evaluation.bleu import bleu
-from rnnsearch_tf.models.build import BEST_WEIGHTS, EVALUATED, write_weights
-from rnnsearch_tf.run_folder import remove_file
 from rnnsearch_tf.training.averaging import assign_mean
 from rnnsearch_tf.training.callbacks import updates_done
 from rnnsearch_tf.translation import Translator
@@ -25,7 +22,7 @@ class Development(keras.callbacks.Callback):
     ``training.average`` evaluations are averaged, and kept if they score better.
 
     Args:
-        run: path of the RUN folder.
+        run: Run.
         state: TrainingState.
         clock: Clock, told to count the time this takes.
         config: Config.
@@ -36,7 +33,7 @@ class Development(keras.callbacks.Callback):
 
     def __init__(self, run, state, clock, config, texts, sentences, metrics_log):
         super().__init__()
-        self.run, self.state, self.clock, self.config = pathlib.Path(run), state, clock, config
+        self.run, self.state, self.clock, self.config = run, state, clock, config
         self.texts, self.metrics_log = texts, metrics_log
         self.sentences = sentences
         self._translator, self._loss = None, None
@@ -103,23 +100,23 @@ class Development(keras.callbacks.Callback):
 
     def keep(self):
         """Write the present weights to RUN/best."""
-        write_weights(self.model, self.run / BEST_WEIGHTS)
+        self.run.write_weights(self.model)
 
     def remember(self):
         """Write the present weights to RUN/evaluated too, and drop the oldest there beyond training.keep_evaluated."""
-        folder, number = self.run / EVALUATED, self.config.training.keep_evaluated
+        number = self.config.training.keep_evaluated
         if number:
-            write_weights(self.model, folder / f"batch-{self.state.batches:08}.weights.h5")
-            for old in sorted(folder.glob("batch-*"))[:-number]:
-                remove_file(self.run, old.relative_to(self.run).as_posix())
+            self.run.write_weights(self.model, self.run.weights_after(self.state.batches))
+            for old in self.run.evaluated_weights()[:-number]:
+                self.run.remove(old)
 
     def _average(self, number):
         """Score the average; the model has its own weights again afterwards."""
-        kept = sorted((self.run / EVALUATED).glob("batch-*"))[-number:]
+        kept = self.run.evaluated_weights()[-number:]
         if len(kept) < 2:
             return
         own = [tf.identity(weight) for weight in self.model.trainable_variables]
-        assign_mean(self.model, kept)
+        assign_mean(self.model, self.run, kept)
         self.score_weights(f"of the average of the last {len(kept)} evaluations")
         for weight, value in zip(self.model.trainable_variables, own):
             weight.assign(value)
@@ -130,7 +127,7 @@ class Development(keras.callbacks.Callback):
     def _bleu(self):
         """BLEU in percent of the translated development text."""
         if self._translator is None:
-            self._translator = Translator.from_model(self.model, *self.texts, self.config)
+            self._translator = Translator(self.model, *self.texts, self.config)
         sources, references = self.sentences
         options = dict(beam_size=self.config.training.evaluate_beam_size, nbest=1)
         translations = self._translator.translate(list(sources), **options)

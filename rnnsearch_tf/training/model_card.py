@@ -1,7 +1,5 @@
 """The page that says what a trained model is: RUN/model_card.md."""
 
-import pathlib
-
 import tensorflow as tf
 
 from rnnsearch_tf import __version__
@@ -12,7 +10,7 @@ def write_model_card(run, config, model, state) -> None:
     """Write what was trained, on what, for how long, and how well it did, from the run itself.
 
     Args:
-        run: path of the RUN folder.
+        run: Run.
         config: Config.
         model: the trained TranslationModel.
         state: TrainingState at the end.
@@ -39,4 +37,4 @@ def write_model_card(run, config, model, state) -> None:
         "made with": f"rnnsearch_tf {__version__}, tensorflow {tf.__version__}, keras {keras.__version__}",
     }
     lines = ["# Model card", "", *(f"- {name}: {value}" for name, value in rows.items()), "", "All settings are in `config.yaml`.", ""]
-    (pathlib.Path(run) / "model_card.md").write_text("\n".join(lines), encoding="utf-8")
+    run.model_card.write_text("\n".join(lines), encoding="utf-8")

@@ -7,18 +7,16 @@ Everything it does can be done by hand in a notebook with the same pieces.
 
 import dataclasses
 import itertools
-import pathlib
 import sys
 import time
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.data.dataset import training_dataset
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import TranslationLoss, build_model
-from rnnsearch_tf.models.build import BEST_WEIGHTS
-from rnnsearch_tf.run_folder import record, recorded, resuming, text_files, verify
+from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import build_text, load_text, shortfall
 from rnnsearch_tf.threads import parts
 from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, progress, updates_done
@@ -52,14 +50,14 @@ def train(config, output, resume=False):
         KeyboardInterrupt: as any other exception once training has begun, after saving the
             state, so that ``resume`` loses nothing.
     """
-    run = pathlib.Path(output)
+    run = Run(output)
     _prepare(run, config, resume)
     keras.utils.set_random_seed(config.training.seed)
-    pairs = Pairs.from_config(config, "train")
+    pairs = open_corpus(config, "train")
     report_pairs(pairs.check())
     texts = _texts(run, config, pairs)
     if resume:
-        model, state = load_state(run / "checkpoints")
+        model, state = load_state(run)
         print(_standing(state, config.training), file=sys.stderr)
     else:
         model, state = build_model(config, *(text.vocabulary.size for text in texts)), TrainingState()
@@ -73,20 +71,20 @@ def train(config, output, resume=False):
             _fit(model, config, texts, pairs, state, [*callbacks, interruption])
     except BaseException as stop:  # Ctrl-C, a bad gradient, a file that broke: what was learned is not lost
         if state.batches or isinstance(stop, KeyboardInterrupt):
-            save_state(run / "checkpoints", model, state)
-            print(f"\nstopped; everything is saved. Go on with: {resuming(run)}{_unevaluated(run)}", file=sys.stderr)
+            save_state(run, model, state)
+            print(f"\nstopped; everything is saved. Go on with: {run.resume_command}{_unevaluated(run)}", file=sys.stderr)
         raise
-    save_state(run / "checkpoints", model, state)  # before the last evaluation, which can be interrupted too
+    save_state(run, model, state)  # before the last evaluation, which can be interrupted too
     development.set_model(model)  # a training that was over already has not met fit
     development.finish()
-    save_state(run / "checkpoints", model, state)
+    save_state(run, model, state)
     write_model_card(run, config, model, state)
     scores = {"best_bleu": state.best_bleu, "best_loss": state.best_loss}
     return scores | {"batches": state.batches, "minutes": state.seconds / 60, "run": str(run)}
 
 
 def _unevaluated(run):
-    return "" if (run / BEST_WEIGHTS).exists() else "; the model has not been evaluated yet, and cannot be used before"
+    return "" if run.best_weights.exists() else "; the model has not been evaluated yet, and cannot be used before"
 
 
 def _standing(state, settings):
@@ -142,48 +140,46 @@ def _fit(model, config, texts, pairs, state, callbacks):
 
 
 def _callbacks(run, config, state, texts):
-    clock, log = Clock(state), MetricsLog(run / "metrics.jsonl", state)
-    pairs = Pairs.from_config(config, "development")
+    clock, log = Clock(state), MetricsLog(run.metrics, state)
+    pairs = open_corpus(config, "development")
     limit = config.training.evaluate_sentences
     if pairs is not None:
         report_pairs(pairs.check(), "development")
     sentences = pairs and tuple(zip(*itertools.islice(pairs, limit)))  # (sources, references)
     evaluation = Development(run, state, clock, config, texts, sentences, log)
-    saving = SaveState(run / "checkpoints", state, config.training.checkpoint_every_minutes)
+    saving = SaveState(run, state, config.training.checkpoint_every_minutes)
     callbacks = [clock, Schedule(state, config.training), Limits(state, config.training), log, ProgressLine(state)]
     if config.training.tensorboard:
         from rnnsearch_tf.training.tensorboard import TensorBoard  # an extra
 
-        callbacks.append(TensorBoard(run / "tensorboard", state, config, texts, sentences))
+        callbacks.append(TensorBoard(run.tensorboard, state, config, texts, sentences))
     return [*callbacks, evaluation, saving], evaluation
 
 
 class SaveState(keras.callbacks.Callback):
     """Saves the training every so many minutes."""
 
-    def __init__(self, folder, state, minutes):
+    def __init__(self, run, state, minutes):
         super().__init__()
-        self.folder, self.state, self.seconds = folder, state, 60 * minutes
+        self.run, self.state, self.seconds = run, state, 60 * minutes
         self._last = time.monotonic()
 
     def on_train_batch_end(self, batch, logs=None):
         if time.monotonic() - self._last >= self.seconds:
-            save_state(self.folder, self.model, self.state)
+            save_state(self.run, self.model, self.state)
             self._last = time.monotonic()
 
 
 def _prepare(run, config, resume):
     """Make the folder and write the effective configuration, or refuse."""
-    written = run / "config.yaml"
-    trained = (run / "checkpoints" / "state.json").exists()
-    if trained and not resume:
+    if run.state.exists() and not resume:
         raise UsageError(f"{run}: expected a folder without a training, found one; add --resume, or choose another --output")
-    if resume and written.exists():
-        _check_unchanged(load_config(written), config, written)
+    if resume and run.config.exists():
+        _check_unchanged(load_config(run.config), config, run.config)
     try:
-        run.mkdir(parents=True, exist_ok=True)
-        save_config(config, written)
-        record(run, ["config.yaml"])
+        run.path.mkdir(parents=True, exist_ok=True)
+        save_config(config, run.config)
+        run.record([run.config])
     except OSError as error:
         raise UsageError(f"{run}: expected a folder that can be written to, got: {error.strerror}") from None
 
@@ -203,10 +199,10 @@ def _check_unchanged(before, config, written):
 def _texts(run, config, pairs):
     """(source Text, target Text): those of RUN, or built from the training text and saved there."""
     texts = []
-    verify(run, recorded(run, text_files(run)))
+    run.verify(run.recorded(run.text_files()))
     for side in ("source", "target"):
         settings = getattr(config, side)
-        if (run / f"vocabulary.{side}.txt").exists():
+        if run.vocabulary(side).exists():
             texts.append(load_text(run, side, settings))
             continue
         print(f"building the {side} vocabulary", file=sys.stderr)
@@ -215,5 +211,5 @@ def _texts(run, config, pairs):
             print(message, file=sys.stderr)
         text.save(run, side)
         texts.append(text)
-    record(run, text_files(run))
+    run.record(run.text_files())
     return tuple(texts)

@@ -8,13 +8,13 @@ The JSON file is replaced last and in one move: a kill at any moment leaves the 
 import dataclasses
 import json
 import os
-import pathlib
 import warnings
 import zipfile
 import zlib
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.run import Run
 
 OTHER_OPTIMIZER = "Skipping variable loading for optimizer"
 """What Keras warns of when the saved optimizer has another number of variables."""
@@ -46,29 +46,30 @@ class TrainingState:
     averaged: int | None = None
 
 
-def save_state(folder, model, state: TrainingState) -> None:
-    """Write model and state to ``folder``; the older pair goes once the new one is complete."""
-    folder = pathlib.Path(folder)
+def save_state(run, model, state: TrainingState) -> None:
+    """Write model and state to RUN/checkpoints; the older pair goes once the new one is complete."""
+    run = Run(run)
+    folder = run.checkpoints
     folder.mkdir(parents=True, exist_ok=True)
     name = f"batch-{state.batches}.keras"
     partial = folder / f"partial-{name}"
     model.save(partial)
     os.replace(partial, folder / name)
-    partial_json = folder / "state.json.partial"
+    partial_json = run.state.with_name("state.json.partial")
     partial_json.write_text(json.dumps({"model": name} | dataclasses.asdict(state), indent=1), encoding="utf-8")
-    os.replace(partial_json, folder / "state.json")
+    os.replace(partial_json, run.state)
     for old in folder.glob("*.keras"):
         if old.name != name:
             old.unlink()
 
 
-def load_state(folder):
+def load_state(run):
     """(model, TrainingState) as saved last; the model is compiled.
 
     Raises:
         UserError: nothing is saved there, it is damaged, or its optimizer is that of another version.
     """
-    path = pathlib.Path(folder) / "state.json"
+    path = Run(run).state
     if not path.exists():
         raise UserError(f"{path}: expected a saved training to resume, found none; start it without --resume")
     try:

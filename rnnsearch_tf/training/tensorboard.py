@@ -6,7 +6,6 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
-from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.plots import alignment_figure, require_plots
 from rnnsearch_tf.translation import Translator
 
@@ -47,7 +46,7 @@ class TensorBoard(keras.callbacks.Callback):
         if not self.sources:
             return
         if self._translator is None:
-            self._translator = Translator.from_model(self.model, *self.texts, self.config)
+            self._translator = Translator(self.model, *self.texts, self.config)
         with self.writer.as_default(step=self.state.batches):
             for number, translation in enumerate(self._translator.translate(self.sources, beam_size=1)):
                 tf.summary.image(f"attention/{number}", attention_image(translation)[tf.newaxis])

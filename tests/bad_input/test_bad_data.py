@@ -7,7 +7,7 @@ import pytest
 
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.dataset import training_dataset
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UserError
 
 

@@ -8,8 +8,9 @@ import subprocess
 import pytest
 from tiny_run import write_run
 
-from rnnsearch_tf import run_folder
+from rnnsearch_tf import run as run_module
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.run import Run
 from rnnsearch_tf.translation import Translator
 
 LINES = ["The door is white.", "She goes to the hotel."]
@@ -102,7 +103,7 @@ def test_a_kill_while_weights_are_replaced_leaves_a_run_that_loads(run, monkeypa
     """Before the list is written, between list and file, between file and list."""
     steps = []
 
-    def replace(old, new, real=run_folder.os.replace):
+    def replace(old, new, real=run_module.os.replace):
         steps.append(new)
         if len(steps) == killed_at:
             raise KeyboardInterrupt
@@ -112,11 +113,11 @@ def test_a_kill_while_weights_are_replaced_leaves_a_run_that_loads(run, monkeypa
     shutil.copyfile(run / "best" / "model.weights.h5", partial)
     data = bytearray(partial.read_bytes())
     flip(partial)
-    monkeypatch.setattr(run_folder.os, "replace", replace)
+    monkeypatch.setattr(run_module.os, "replace", replace)
     with pytest.raises(KeyboardInterrupt):
-        run_folder.replace_file(run, partial, "best/model.weights.h5")
+        Run(run).replace(partial, Run(run).best_weights)
     monkeypatch.undo()
-    run_folder.verify(run)
+    Run(run).verify()
     assert ((run / "best" / "model.weights.h5").read_bytes() == bytes(data)) == (killed_at < 3)
 
 
@@ -137,7 +138,7 @@ def test_training_writes_them_and_averaging_reads_them(tmp_path, capsys):
     assert len(files) == 8
     assert listed == {str(path.relative_to(output)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     assert rnnsearch(["average", str(output)]) == 0
-    run_folder.verify(output / "averaged")
+    Run(output / "averaged").verify()
     flip(files[-1])
     capsys.readouterr()
     assert rnnsearch(["average", "--output", str(tmp_path / "again"), str(output)]) == 1

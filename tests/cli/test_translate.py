@@ -119,7 +119,7 @@ def test_an_overlong_sentence_is_cut_with_a_warning(rnnsearch, run_folder, tmp_p
 @pytest.mark.parametrize(
     "words, part",
     [
-        (["--n-best", 9], "--n-best 9: expected at most the beam size 3"),
+        (["--n-best", 9], "search.nbest: expected at most search.beam_size = 3, got 9"),
         (["--lexicon", "no-file", "--replace-unknown"], "no-file"),
         (["no-file"], "no-file: expected a readable text file"),
     ],

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.data.dataset import EncodedPairs, development_dataset, training_dataset
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.pairs import Pairs
 
 SCHEMES = ["paper", "bucketed", "unsorted"]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UserError
 
 
@@ -19,7 +19,7 @@ def lines():
 def parts(write, lines, size=200, **data):
     paths = dict(train_source=write("s.gz", lines[0]), train_target=write("t", lines[1]))
     config = load_config(values={"data": {**paths, "held_out": size, "on_bad_line": "skip", **data}})
-    return [Pairs.from_config(config, part) for part in ("train", "development")]
+    return [open_corpus(config, part) for part in ("train", "development")]
 
 
 def test_no_sentence_of_either_side_is_in_both(write, lines):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rnnsearch_tf.data import grammar, lexicon, sentences
+from rnnsearch_tf.data.phrasebook import grammar, lexicon, sentences
 from rnnsearch_tf.data.phrasebook import PARTS, phrasebook, phrasebook_alignments, phrasebook_tokens
 from rnnsearch_tf.errors import UsageError
 

@@ -8,7 +8,7 @@ import sentencepiece
 
 from rnnsearch_tf.config import END_ID, load_config
 from rnnsearch_tf.data.dataset import development_dataset, training_dataset
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.text.pipeline import build_text
 from rnnsearch_tf.text.sampling import SubwordSampler

@@ -3,7 +3,7 @@
 import pytest
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.dataset import training_dataset
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.phrase_table import PhrasePairs
 from rnnsearch_tf.errors import UsageError, UserError
 
@@ -29,13 +29,13 @@ def test_each_distinct_pair_once_and_unescaped(write, name):
 def test_the_option(write, numbers):
     table = write("numbers.gz", ["5 6 ||| 7 ||| 1", "5 6 ||| 7 ||| 1", "8 ||| 9 ||| 1"])
     config = load_config(values={"data": dict(corpus="phrase_table", phrase_table=table)})
-    pairs = Pairs.from_config(config, "train")
+    pairs = open_corpus(config, "train")
     batches = list(training_dataset(numbers, numbers, pairs, config.data, seed=1))
     rows = [tuple(row) for batch in batches for row in batch["source_ids"].numpy().tolist()]
     assert sorted(rows) == [(5, 6, 1), (8, 1, 0)]
-    assert Pairs.from_config(config, "development") is None
+    assert open_corpus(config, "development") is None
     with pytest.raises(UsageError, match="data.phrase_table: expected a Moses phrase table, got none"):
-        Pairs.from_config(load_config(values={"data": dict(corpus="phrase_table")}), "train")
+        open_corpus(load_config(values={"data": dict(corpus="phrase_table")}), "train")
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_the_same_nbest_lists(capsys, run_folder, exported, source):
     [
         (["--beam-size", 5], "expected 3, which"),
         (["--no-unknown"], "search.allow_unknown"),
-        (["--n-best", 4], "expected at most the beam size 3"),
+        (["--n-best", 4], "search.nbest: expected 3, which"),
         (["--n-best", 2, "--alignment", "hard"], "expected no n-best list"),
     ],
 )

@@ -37,7 +37,7 @@ def model(name, texts):
 
 @pytest.mark.parametrize("name", [name for name in ONE_OF_EACH if name in READ_THE_SOURCE] + [TOGETHER])
 def test_answers_of_every_system(name, texts, tmp_path):
-    translator = Translator.from_model(model(name, texts), *texts, CONFIG)
+    translator = Translator(model(name, texts), *texts, CONFIG)
     names = ("translate", "score")
     profile = load_profile(CONFIG.search, overrides=["search.beam_size=3", "search.nbest=1", "search.maximum_length_ratio=1.5"])
     served = Served(translator, profile)

@@ -8,11 +8,61 @@ import sys
 import pytest
 
 PACKAGE = pathlib.Path(__file__).parents[2] / "rnnsearch_tf"
-ORDER = ["text", "data", "layers", "models", "search", "translation", "evaluation", "training", "smt", "export", "serving", "cli"]
+ORDER = ["io", "text", "data", "layers", "models", "search", "translation", "evaluation", "training", "smt", "export", "hub", "serving", "cli"]
 """A room may import those before it."""
 
-FOUNDATION = {"config", "options", "presets", "errors", "backend", "run_folder", "configs", "threads"}
+FOUNDATION = {"config", "options", "presets", "errors", "backend", "run", "configs", "threads"}
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__main__.py")  # those are commands
+
+
+def module_of(path):
+    """Dotted name of a file below the package; that of a package for its ``__init__.py``."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip(".")
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def imported_modules(path):
+    """Modules of the package that a file imports, at its top or inside a function."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" if f"{node.module}.{alias.name}".removeprefix("rnnsearch_tf.") in MODULES else node.module
+                     for alias in node.names]
+        for name in names:
+            if name.startswith("rnnsearch_tf."):
+                yield name.removeprefix("rnnsearch_tf.")
+
+
+def find_circle(imports):
+    """A path of modules that ends where it began, or None; `imports` is {module: modules it imports}."""
+    finished = set()
+
+    def search(module, path):
+        if module in path:
+            return [*path[path.index(module) :], module]
+        if module in finished:
+            return None
+        for other in sorted(imports.get(module, ())):
+            if circle := search(other, [*path, module]):
+                return circle
+        finished.add(module)
+        return None
+
+    return next((circle for module in sorted(imports) if (circle := search(module, []))), None)
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    circle = find_circle({module: set(imported_modules(path)) for module, path in MODULES.items() if module})
+    assert circle is None, " imports ".join(circle)
+
+
+def test_a_circle_is_found():
+    assert find_circle({"a": {"b"}, "b": {"c"}, "c": {"d", "b"}, "d": set()}) == ["b", "c", "b"]
+    assert find_circle({"a": {"b", "c"}, "b": {"d"}, "c": {"d"}, "d": set()}) is None
 
 
 def room(path_or_module):
@@ -49,6 +99,13 @@ def test_imports_go_one_way(path):
 def test_files_stay_short(path):
     lines = len(path.read_text(encoding="utf-8").splitlines())
     assert lines <= 420, f"{path.name} has {lines} lines: is it still one thing?"
+
+
+def test_the_names_of_a_runs_files_stand_in_one_place():
+    names = {"config.yaml", "best", "evaluated", "checkpoints", "state.json", "metrics.jsonl", "SHA256SUMS", "model.weights.h5"}
+    for path in FILES:
+        constants = (node.value for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Constant))
+        assert module_of(path) == "run" or not names & {value for value in constants if isinstance(value, str)}, path
 
 
 def test_search_knows_no_model():

@@ -121,7 +121,7 @@ def test_it_learns_from_raw_pairs_and_its_logits_are_those_of_training():
 
 
 def test_a_tokenizer_says_what_its_text_says(run):
-    lines = phrasebook(50, 1, "train")[0]
+    lines = phrasebook(50, 1, "train")[1]
     text = rnnsearch_tf.build_text(load_config(run / "config.yaml").target, lines)
     tokenizer = RNNSearchTokenizer(text)
     ids = tokenizer(lines[:3])

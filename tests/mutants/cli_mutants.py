@@ -2,23 +2,23 @@
 
 from mutants import Mutant
 
-LINES, HELP, PAIRS, TRANSLATE = "cli/test_lines.py", "cli/test_help.py", "cli/test_pairs.py", "cli/test_translate.py"
+LINES, HELP, PAIRS, TRANSLATE = "cli/test_reading_and_writing.py", "cli/test_help.py", "cli/test_pairs.py", "cli/test_translate.py"
 PROCESSES, BAD_CLI, BAD_CONFIG = "cli/test_processes.py", "bad_input/test_bad_cli.py", "bad_input/test_bad_config.py"
 BLEU, LINKS, PLOTS = "evaluation/test_bleu.py", "evaluation/test_alignment_links.py", "evaluation/test_plots.py"
 
 COMMAND_LINE = [
-    Mutant("cli/lines.py", "waits for a full batch", "if lines and not _more_waits(stream):", "if False:",
+    Mutant("io/reading.py", "waits for a full batch", "if lines and not _more_waits(stream):", "if False:",
            (f"{LINES}::test_what_has_arrived_on_a_pipe_is_handed_on",)),
-    Mutant("cli/lines.py", "a last line without newline is lost", "    if rest:\n", "    if False:\n", (f"{LINES}::test_every_line_comes_once",)),
-    Mutant("cli/lines.py", "every Unicode line break ends a line", '(rest + chunk).split(b"\\n")',
-           '"\\n".join((rest + chunk).decode("utf-8", "surrogateescape").splitlines() + [""]).encode("utf-8", "surrogateescape").split(b"\\n")',
+    Mutant("io/reading.py", "a last line without newline is lost", "if any(rest) else []", "if False else []", (f"{LINES}::test_every_line_comes_once",)),
+    Mutant("io/reading.py", "every Unicode line break ends a line", 'chunk.split(b"\\n")',
+           '"\\n".join(chunk.decode("utf-8", "surrogateescape").splitlines() + [""]).encode("utf-8", "surrogateescape").split(b"\\n")',
            (f"{LINES}::test_every_line_comes_once",)),
-    Mutant("cli/lines.py", "the shorter file decides", "if counts[0] != counts[1]:", "if False:",
+    Mutant("io/reading.py", "the shorter file decides", "if counts[0] != counts[1]:", "if False:",
            (f"{LINES}::test_unequal_files_are_an_error_with_both_counts_before_anything_is_read", f"{LINES}::test_unequal_pipes_too",
             f"{PAIRS}::test_unequal_line_counts")),
-    Mutant("cli/lines.py", "results are held back", "        if flush:\n            self.flush()", "        pass",
+    Mutant("io/writing.py", "results are held back", "        if flush:\n            self.flush()", "        pass",
            (f"{LINES}::test_results_are_one_line_each",)),
-    Mutant("cli/lines.py", "a line break in a result", '" ".join(line.splitlines()) if _breaks(line) else line', "line",
+    Mutant("io/writing.py", "a line break in a result", '" ".join(line.splitlines()) if _breaks(line) else line', "line",
            (f"{LINES}::test_results_are_one_line_each",)),
     Mutant("cli/main.py", "a missing option is told before an unknown one", "raise UsageError(f\"unknown option {name}{_nearest(name, self.option_names)}; "
            "see {self.prog} --help\")", "break", (f"{HELP}::test_wrong_usage_is_one_line_and_exit_2",)),
@@ -33,7 +33,7 @@ COMMAND_LINE = [
            (f"{HELP}::test_no_verb_imports_tensorflow_for_help_or_for_wrong_usage",)),
     Mutant("cli/fidelity.py", "a departure is not marked", "(False, False): \"neither\"", "(False, False): \"both\"",
            (f"{HELP}::test_fidelity_marks_what_departs",)),
-    Mutant("run_folder.py", "an incomplete folder passes", "    if missing:\n", "    if False:\n",
+    Mutant("run.py", "an incomplete folder passes", "        if missing:\n", "        if False:\n",
            (f"{BAD_CLI}::test_a_folder_that_is_no_run", f"{BAD_CLI}::test_a_run_that_was_never_evaluated")),
     Mutant("config.py", "an unknown key passes", "        if key not in fields:\n", "        if key not in fields:\n            continue\n        if False:\n",
            (f"{BAD_CONFIG}::test_a_wrong_file_is_named_with_what_was_expected_and_what_came",)),
@@ -55,16 +55,16 @@ EVALUATION = [
 ]
 
 TRANSLATOR = [
-    Mutant("translation.py", "results in the order of the batches", "results[source.index] = translation", "results[len(results) - 1 - source.index] = translation",
+    Mutant("translation/translator.py", "results in the order of the batches", "results[source.index] = translation", "results[len(results) - 1 - source.index] = translation",
            (f"{TRANSLATE}::test_one_line_for_one_line_the_empty_ones_included",)),
-    Mutant("translation.py", "the score without the end symbol", "log_probabilities[row, : len(ids)].sum", "log_probabilities[row, : len(ids) - 1].sum",
+    Mutant("translation/translator.py", "the score without the end symbol", "log_probabilities[row, : len(ids)].sum", "log_probabilities[row, : len(ids) - 1].sum",
            (f"{PAIRS}::test_scores_are_natural_logarithms_with_the_end_symbol", f"{PAIRS}::test_a_translation_scores_what_the_search_said")),
-    Mutant("translation.py", "an overlong sentence is not cut", "if len(tokens) <= limit:", "if True:",
+    Mutant("translation/translator.py", "an overlong sentence is not cut", "if len(tokens) <= limit:", "if True:",
            (f"{TRANSLATE}::test_an_overlong_sentence_is_cut_with_a_warning",)),
-    Mutant("translation.py", "every sentence draws the same samples whatever the seed", "+ (seed << 32)", "", (f"{PAIRS}::test_samples_are_counted_scored_and_sorted",)),
-    Mutant("translation.py", "the lexicon is not used", "lexicon = self._lexicon(config.lexicon) if config.replace_unknown and config.lexicon else None",
+    Mutant("translation/translator.py", "every sentence draws the same samples whatever the seed", "+ (seed << 32)", "", (f"{PAIRS}::test_samples_are_counted_scored_and_sorted",)),
+    Mutant("translation/translator.py", "the lexicon is not used", "lexicon = self._lexicon(config.lexicon) if config.replace_unknown and config.lexicon else None",
            "lexicon = None", (f"{TRANSLATE}::test_unknown_words_are_replaced",)),
-    Mutant("translation.py", "options of the call are dropped", "config = dataclasses.replace(self.config.search, **changes)", "config = self.config.search",
+    Mutant("translation/translator.py", "options of the call are dropped", "config = dataclasses.replace(self.config.search, **changes)", "config = self.config.search",
            (f"{TRANSLATE}::test_options_reach_the_search", f"{TRANSLATE}::test_moses_nbest_lists")),
     Mutant("training/run.py", "an epoch without a rest is trained", "if next(iter(rest.take(1)), None) is None:", "if False:",
            (f"{PROCESSES}::test_a_training_stopped_after_the_last_batch_of_an_epoch_goes_on",)),

@@ -59,7 +59,7 @@ DRIVING = [
         f"{DRIVER}::test_a_finished_training_is_not_evaluated_again",)),
     Mutant("training/development.py", "the average is always the best", "        if better:\n", '        if better or "average" in which:\n', (AVERAGE,)),
     Mutant("training/development.py", "a resumed training goes on from the average", "            weight.assign(value)\n", "            pass\n", (AVERAGE,)),
-    Mutant("training/development.py", "the average of the first kept", 'glob("batch-*"))[-number:]', 'glob("batch-*"))[:number]', (AVERAGE,)),
+    Mutant("training/development.py", "the average of the first kept", 'kept = self.run.evaluated_weights()[-number:]', 'kept = self.run.evaluated_weights()[:number]', (AVERAGE,)),
     Mutant("training/development.py", "greedy whatever the option", "dict(beam_size=self.config.training.evaluate_beam_size, nbest=1)", "dict(beam_size=1, nbest=1)",
            (f"{DRIVER}::test_the_beam_of_development_translations",)),
     Mutant("training/development.py", "the largest loss is the best", "loss < state.best_loss", "loss > state.best_loss", (BY_LOSS,)),

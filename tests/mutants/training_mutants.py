@@ -11,7 +11,7 @@ TRAINING = [
     Mutant("layers/dropout.py", "dropout begins anew", "self.seed_generator.state.assign(state)", "pass", (RESUMED,)),
     Mutant("training/run.py", "every epoch has the first one's order", "epoch=lambda: state.epoch)", "epoch=lambda: 0)",
            (f"{DRIVER}::test_every_epoch_has_its_own_order",)),
-    Mutant("training/run.py", "trains over a training", "if trained and not resume:", "if False:",
+    Mutant("training/run.py", "trains over a training", "if run.state.exists() and not resume:", "if False:",
            (f"{DRIVER}::test_a_trained_folder_is_not_trained_over",)),
     Mutant("training/run.py", "another model is resumed", "if old[key] != new[key]:", "if False:",
            (f"{DRIVER}::test_a_trained_folder_is_not_trained_over",)),

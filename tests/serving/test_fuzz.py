@@ -46,7 +46,7 @@ def test_whatever_is_sent(toy_base, batching):
             outcomes += fuzzer.outcomes
             in_use.append(mebibytes_in_use())
         with Client(address, "toy", deadline=20) as client:
-            assert client.translate(["still there"]) == ["v2:still there"]
+            assert [each.text for each in client.translate(["still there"])] == ["v2:still there"]
     growth = in_use[1] - in_use[0]
     report(outcomes, growth, time.monotonic() - started)
     kinds = collections.Counter(kind for kind, _ in outcomes.elements())
@@ -62,7 +62,7 @@ def test_whatever_is_sent_to_a_process(toy_base, count):
         fuzzer, delays = attack(server, count, SEED)
         assert server.process.poll() is None, "".join(server.log[-20:])
         with Client(server.grpc, "toy", deadline=20) as client:
-            assert client.translate(["still there"]) == ["v2:still there"]
+            assert [each.text for each in client.translate(["still there"])] == ["v2:still there"]
         assert server.peak() < MOST_MEMORY
     assert not fuzzer.improper, "\n".join(fuzzer.improper[:10])
     assert {kind for kind, _ in fuzzer.outcomes} >= KINDS

@@ -198,7 +198,7 @@ class TestCertificates:
         flags = Flags(model_base_path=str(toy_base), port=FREE, rest_api_port=0, ssl_config_file=str(tmp_path / "ssl.config"))
         credentials = tls_credentials(tmp_path / "ca.crt", tmp_path / "client.crt", tmp_path / "client.key")
         with Server(flags) as server, Client(f"localhost:{server.grpc_port}", "default", credentials=credentials) as client:
-            assert client.translate(["a"]) == ["v2:a"]
+            assert [each.text for each in client.translate(["a"])] == ["v2:a"]
 
     def connects(self, address, credentials):
         """Whether a call gets as far as the server, which has no methods."""

@@ -46,11 +46,11 @@ def serving(base, port=-1, *flags):
 
 def test_killed_it_is_ready_again_in_seconds_and_told_to_end_it_finishes_what_it_has_accepted(toy_base, tmp_path):
     with serving(toy_base) as (first, port), Client(f"127.0.0.1:{port}", "toy", deadline=LONG) as client:
-        assert client.translate(["a"]) == ["v2:a"]
+        assert [each.text for each in client.translate(["a"])] == ["v2:a"]
         first.send_signal(signal.SIGKILL)
         first.wait(LONG)
         answers = []
-        asking = threading.Thread(target=lambda: answers.extend(client.translate(["b"])))
+        asking = threading.Thread(target=lambda: answers.extend(each.text for each in client.translate(["b"])))
         asking.start()
         start = time.monotonic()
         with serving(toy_base, port) as (second, _):

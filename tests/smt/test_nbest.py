@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 import sacrebleu
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.smt.files import whole_file
+from rnnsearch_tf.io.writing import whole_file
 from rnnsearch_tf.smt.nbest import blocks, check_feature_name, parse, read_nbest, rescore
 from rnnsearch_tf.smt.oracle import choose
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.models.build import BEST_WEIGHTS
+from rnnsearch_tf.run import Run
 from rnnsearch_tf.training.run import train
 from test_driver import config
 
@@ -39,7 +39,7 @@ def test_the_mean_of_every_weight(trained, tmp_path, capsys, last, numbers):
     names = [f"batch-{number:08}.weights.h5" for number in numbers]
     assert capsys.readouterr().out == f"{tmp_path / 'mean'}: the mean of {', '.join(names)}\n"
     members = [arrays(trained / "evaluated" / name) for name in names]
-    mean = arrays(tmp_path / "mean" / BEST_WEIGHTS)
+    mean = arrays(Run(tmp_path / "mean").best_weights)
     weights = [name for name, value in mean.items() if value.dtype == np.float32]
     assert len(weights) > 20 and mean.keys() == {name for name in members[0] if not name.startswith("optimizer")}
     for name in weights:

@@ -11,10 +11,12 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.dataset import development_dataset
-from rnnsearch_tf.data.files import Pairs
+from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.models import load_model
+from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import load_text
 from rnnsearch_tf.training import development
 from rnnsearch_tf.training.optimizers import Adadelta
@@ -36,7 +38,7 @@ def config(*more):
 
 
 def weights(run):
-    model, state = load_state(run / "checkpoints")
+    model, state = load_state(run)
     return [w.numpy() for w in model.trainable_variables], state
 
 
@@ -129,7 +131,7 @@ def test_a_finished_training_is_not_evaluated_again(tmp_path, scripted_bleu):
     seen = scripted_bleu([])
     again = train(config(*options), tmp_path, resume=True)
     assert again["best_bleu"] == first["best_bleu"] == 13.0 and not seen
-    assert load_state(tmp_path / "checkpoints")[1].evaluations_since_best == 0
+    assert load_state(tmp_path)[1].evaluations_since_best == 0
 
 
 def test_the_best_bleu_outlives_a_stop(tmp_path, scripted_bleu):
@@ -140,7 +142,7 @@ def test_the_best_bleu_outlives_a_stop(tmp_path, scripted_bleu):
     scripted_bleu([20.0, 21.0, 22.0])
     options = ("training.evaluate_every=2", "training.maximum_updates=20", "training.patience=3")
     assert train(config(*options), tmp_path, resume=True)["best_bleu"] == 30.0
-    assert load_state(tmp_path / "checkpoints")[1].batches == 8
+    assert load_state(tmp_path)[1].batches == 8
     assert any(np.array_equal(best, array) for array in _arrays(tmp_path / "best" / "model.weights.h5"))
 
 
@@ -171,9 +173,10 @@ def test_best_by_loss_is_the_models_own_loss(tmp_path, system):
     assert summary["best_loss"] == pytest.approx(min(losses), abs=1e-6)
     assert losses.index(min(losses)) == len(losses) - 3 and (summary["best_bleu"] is None) == (system == "cslm")
     texts = [load_text(tmp_path, side, getattr(settings, side)) for side in ("source", "target")]
-    model = load_model(tmp_path, settings, *(text.vocabulary.size for text in texts))
+    model = build_model(settings, *(text.vocabulary.size for text in texts))
+    Run(tmp_path).read_weights(model)
     compile_model(model, settings)
-    pairs = list(Pairs.from_config(settings, "development"))[:3]
+    pairs = list(open_corpus(settings, "development"))[:3]
     batches = development_dataset(*texts, Pairs(*map(list, zip(*pairs))), settings.data)
     assert model.evaluate(batches, verbose=0, return_dict=True)["loss"] == pytest.approx(summary["best_loss"], rel=1e-5)
 
@@ -194,7 +197,7 @@ def test_metrics_are_json_and_name_where_they_stand(tmp_path):
         assert record["target_tokens_per_second"] >= 0 and record["gradient_norm"] > 0
     assert [record["bleu"] >= 0 for record in records(tmp_path, "development")] == [True, True]
     card = (tmp_path / "model_card.md").read_text(encoding="utf-8")
-    model, state = load_state(tmp_path / "checkpoints")
+    model, state = load_state(tmp_path)
     assert f"{sum(w.numpy().size for w in model.trainable_variables):,} parameters" in card
     assert f"- best development BLEU: {state.best_bleu:.2f} (sacreBLEU 13a, " in card
     assert f"{state.batches:,} batches" in card and "en to fr" in card
@@ -243,7 +246,7 @@ def test_an_optimizer_of_another_version_is_an_error(tmp_path, monkeypatch):
 def test_a_gradient_that_is_not_finite_stops_with_a_message(tmp_path):
     with pytest.raises(UserError, match="expected a finite gradient.*training.learning_rate"):
         train(config("training.optimizer=sgd", "training.learning_rate=1e30", "training.global_clipnorm=null"), tmp_path)
-    _, state = load_state(tmp_path / "checkpoints")  # nothing is lost
+    _, state = load_state(tmp_path)  # nothing is lost
     assert state.batches > 0
 
 

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
+import collections.abc
 import dataclasses
 import logging
 import math
-import os
 
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, Config, check_value, load_config
+from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, check_value
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.models import load_model
-from rnnsearch_tf.models.ensemble import Ensemble
-from rnnsearch_tf.run_folder import check_run, verify
 from rnnsearch_tf.search.graphs import force_graph, sample_graph, search_graph
 from rnnsearch_tf.search.parts import in_parts
 from rnnsearch_tf.search.retry import search_until_finished
 from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
-from rnnsearch_tf.text.lines import sentences
-from rnnsearch_tf.text.pipeline import distinct, load_text
+from rnnsearch_tf.text.pipeline import padded
 from rnnsearch_tf.text.traced import TracedText, strings
 from rnnsearch_tf.threads import workers
+from rnnsearch_tf.translation.loading import load_runs
+from rnnsearch_tf.translation.results import ForcedPair, Hypothesis, Sample, Translation
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -33,54 +31,6 @@ OVERLONG = 10
 
 SAMPLES_AT_ONCE = 64
 """Samples of one sentence drawn side by side."""
-
-@dataclasses.dataclass(frozen=True)
-class Hypothesis:
-    """One translation of a sentence.
-
-    Attributes:
-        text: detokenized.
-        score: what it is ranked by: log_probability / length^A (see search.length_penalty) and what search.coverage_penalty
-            adds; higher is better.
-        log_probability: natural logarithm of p(target | source), the end symbol included.
-        tokens: list[str], the end symbol left out.
-        alignment: float32 [target tokens + 1, source tokens + 1]; the last row and
-            column are the end symbols'.
-    """
-
-    text: str
-    score: float
-    log_probability: float
-    tokens: list
-    alignment: np.ndarray
-
-
-@dataclasses.dataclass(frozen=True)
-class Translation(Hypothesis):
-    """The best hypothesis of a sentence, with its source tokens and the n-best list, best first."""
-
-    source_tokens: list
-    nbest: list
-
-
-@dataclasses.dataclass(frozen=True)
-class ForcedPair:
-    """What the model says of a given sentence pair; unknown_words counts those of both sides, other fields as in `Hypothesis`."""
-
-    log_probability: float
-    source_tokens: list
-    target_tokens: list
-    alignment: np.ndarray
-    unknown_words: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Sample:
-    """One translation drawn at random; log_probability is at temperature 1, other fields as in `Hypothesis`."""
-
-    text: str
-    log_probability: float
-    tokens: list
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,11 +74,6 @@ class Translator:
         self._graphs = {}  # one traced function for each kind of work and search configuration
 
     @classmethod
-    def from_model(cls, model, source_text, target_text, config: Config) -> Translator:
-        """A Translator around a model in memory, as training has it."""
-        return cls(model, source_text, target_text, config)
-
-    @classmethod
     def load(cls, runs, precision=None, combine="probabilities") -> Translator:
         """A Translator from the folder that training wrote, or an ensemble from several.
 
@@ -141,15 +86,8 @@ class Translator:
         Raises:
             UserError: a folder is missing or incomplete, or the target vocabularies differ.
         """
-        runs = [runs] if isinstance(runs, (str, os.PathLike)) else list(runs)
-        members = [_load_run(run, precision) for run in runs]
-        if len(members) == 1:
-            return cls(*members[0])
-        _check_targets(runs, [target_text for _, _, target_text, _ in members])
-        texts, readings = distinct([source_text for _, source_text, _, _ in members])
-        _, _, target_text, config = members[0]
-        ensemble = Ensemble([model for model, *_ in members], combine, readings)
-        return cls(ensemble, texts[0], target_text, config, texts[1:])
+        model, source_texts, target_text, config = load_runs(runs, precision, combine)
+        return cls(model, source_texts[0], target_text, config, source_texts[1:])
 
     def translate(self, texts, **search) -> list:
         """Translate sentences by beam search.
@@ -168,7 +106,7 @@ class Translator:
         texts, config = sentences(texts, "texts"), self.search_config(**search)
         lexicon = self._lexicon(config.lexicon) if config.replace_unknown and config.lexicon else None
         self.shortlist(config)  # so that a bad file is an error before anything is done
-        results = [_nothing() for _ in texts]
+        results = [_NOTHING for _ in texts]
         for batch in self._batches(texts, config.batch_size):
             for source, translation in zip(batch, self._translate_batch(batch, config, lexicon)):
                 results[source.index] = translation
@@ -215,7 +153,7 @@ class Translator:
         """Forced of NumPy arrays, of (_Source, (target tokens, ids))."""
         sources, targets = zip(*batch)
         graph, chosen = self._graph(force_graph), lambda values, rows: [values[k] for k in rows]
-        force = lambda rows: graph(_source_ids(chosen(sources, rows)), _padded([ids for _, ids in chosen(targets, rows)]))  # noqa: E731
+        force = lambda rows: graph(_source_ids(chosen(sources, rows)), padded([ids for _, ids in chosen(targets, rows)]))  # noqa: E731
         return in_parts(force, len(batch), workers())
 
     def score(self, sources, targets, batch_size=None, tokenized=False) -> list:
@@ -230,8 +168,6 @@ class Translator:
                 raise UsageError(f"unknown search option {name!r}; expected one of {', '.join(sorted(known))}")
             changes[name] = check_value(f"search.{name}", value)
         config = dataclasses.replace(self.config.search, **changes)
-        if config.nbest > config.beam_size:
-            raise UsageError(f"nbest: expected at most the beam size {config.beam_size}, got {config.nbest}")
         if config.replace_unknown:
             self.require_attention("replace_unknown")
         if config.coverage_penalty:
@@ -356,33 +292,30 @@ class Translator:
                     f"sentence {source.index + 1} ({' '.join(source.tokens)[:60]!r}): expected probabilities of the model, got none that are "
                     "finite; its weights hold NaN or Inf, or search.shortlist and search.allow_unknown leave it no word"
                 )
-        return [Translation(**vars(nbest[0]), source_tokens=s.tokens, nbest=nbest) for s, nbest in zip(batch, lists)]
+        return [Translation.of(nbest, source.tokens) for source, nbest in zip(batch, lists)]
 
 
-def _load_run(run, precision):
-    """(model, source Text, target Text, Config) of a RUN folder."""
-    run = check_run(run)
-    verify(run)
-    config = load_config(run / "config.yaml", overrides=[f"training.precision={precision}"] if precision else ())
-    texts = [load_text(run, side, getattr(config, side)) for side in ("source", "target")]
-    return load_model(run, config, *(text.vocabulary.size for text in texts)), *texts, config
+_NOTHING = Translation.of([Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))], source_tokens=[])
+"""The translation of a sentence without words."""
 
 
-def _check_targets(runs, texts):
-    for run, text in zip(runs, texts):
-        if not text.same_as(texts[0]):
-            raise UserError(
-                f"{run}: expected the target vocabulary and tokenization of the ensemble's first member {runs[0]}, got others "
-                f"({text.vocabulary.size} entries against {texts[0].vocabulary.size}); train the members on one vocabulary"
-            )
+def sentences(texts, name) -> list:
+    """Sentences that a caller hands in, as a list; each is a str, or bytes of UTF-8.
 
+    Args:
+        texts: iterable of them; one string by itself is a mistake.
+        name: what messages call them.
 
-_NOTHING = Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))
-
-
-def _nothing() -> Translation:
-    """The translation of a sentence without words."""
-    return Translation(**vars(_NOTHING), source_tokens=[], nbest=[_NOTHING])
+    Raises:
+        UsageError: it is something else, or holds something else.
+    """
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, collections.abc.Iterable):
+        raise UsageError(f"{name}: expected a list of sentences, got {type(texts).__name__} {texts!r}; one sentence goes in a list too")
+    texts = list(texts)
+    for number, text in enumerate(texts):
+        if not isinstance(text, (str, bytes)):
+            raise UsageError(f"{name}[{number}]: expected a sentence as str, got {type(text).__name__} {text!r}")
+    return texts
 
 
 def _cut(side, tokens, ids, limit):
@@ -404,13 +337,5 @@ def _rows(alignment, count):
 
 def _source_ids(sources):
     """Padded ids of a batch of _Sources, as a graph takes them: one array, or one for each way to read the source."""
-    arrays = tuple(_padded(rows) for rows in zip(*(source.readings for source in sources)))
+    arrays = tuple(padded(rows) for rows in zip(*(source.readings for source in sources)))
     return arrays if len(arrays) > 1 else arrays[0]
-
-
-def _padded(rows):
-    """int32 [B, longest], padded on the right."""
-    result = np.full((len(rows), max(map(len, rows))), PAD_ID, np.int32)
-    for ids, row in zip(rows, result):
-        row[: len(ids)] = ids
-    return result

@@ -7,8 +7,9 @@ import threading
 
 import pytest
 
-from rnnsearch_tf.cli.lines import Output, read_batches, read_lines, read_pairs
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.io.reading import read_all, read_batches, read_pairs
+from rnnsearch_tf.io.writing import Output
 
 
 def write(path, data):
@@ -44,7 +45,7 @@ def test_a_long_file_arrives_in_full_batches(tmp_path):
 
 def test_bytes_that_are_not_utf8_are_replaced_and_counted(tmp_path, caplog):
     name = write(tmp_path / "bad", b"ok\ncaf\xe9\n\xff\xfe\n")
-    assert read_lines(name) == ["ok", "caf\ufffd", "\ufffd\ufffd"]
+    assert read_all(name) == ["ok", "caf\ufffd", "\ufffd\ufffd"]
     assert f"{name}: bytes that are not UTF-8 were replaced by U+FFFD in 2 line(s)" in caplog.text
 
 
@@ -52,13 +53,13 @@ def test_bytes_that_are_not_utf8_are_replaced_and_counted(tmp_path, caplog):
 def test_a_gz_that_is_not_one_or_is_cut_off(tmp_path, data):
     path = tmp_path / "a.gz"
     path.write_bytes(data)
-    with pytest.raises(UserError, match="a.gz: expected a whole gzip file"):
-        read_lines(str(path))
+    with pytest.raises(UserError, match=r"a\.gz:\d+: expected (gzip data|more gzip data)"):
+        read_all(str(path))
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(UserError, match="missing: expected a readable text file, got: No such file"):
-        read_lines(str(tmp_path / "missing"))
+    with pytest.raises(UserError, match="missing: expected a text file, found none; check the path"):
+        read_all(str(tmp_path / "missing"))
 
 
 def test_what_has_arrived_on_a_pipe_is_handed_on(monkeypatch):

@@ -7,8 +7,8 @@ Each pattern draws its words from a `random.Random` and returns a finished
 import dataclasses
 import functools
 
-from rnnsearch_tf.data import grammar, lexicon
-from rnnsearch_tf.data.grammar import Phrase, Piece, Word, fixed
+from rnnsearch_tf.data.phrasebook import grammar, lexicon
+from rnnsearch_tf.data.phrasebook.grammar import Phrase, Piece, Word, fixed
 
 TIMES = {
     "present": (("now", "maintenant", "0-0"), ("every day", "tous les jours", "0-0 0-1 1-2"), ("today", "aujourd' hui", "0-0 0-1")),

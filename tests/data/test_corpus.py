@@ -8,8 +8,9 @@ import tracemalloc
 import pytest
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.files import HELD_OUT_SIZE, Pairs
-from rnnsearch_tf.text.lines import read_bytes
+from rnnsearch_tf.data.corpus import HELD_OUT_SIZE, open_corpus
+from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.io.reading import read_bytes
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 
@@ -94,12 +95,12 @@ def test_paths_may_be_path_objects(write):
 def test_pairs_of_a_configuration(write):
     path = write("a", ["x"])
     config = load_config(values={"data": {"train_source": path, "train_target": path, "on_bad_line": "skip"}})
-    pairs = Pairs.from_config(config)
+    pairs = open_corpus(config)
     assert (pairs.source, pairs.target, pairs.on_bad_line) == (path, path, "skip")
-    assert Pairs.from_config(config, "development") is None
+    assert open_corpus(config, "development") is None
     built_in = load_config(values={"data": {"corpus": "phrasebook", "phrasebook_size": 30, "phrasebook_seed": 3}})
-    assert list(Pairs.from_config(built_in)) == list(zip(*phrasebook(30, 3, "train")))
-    assert list(Pairs.from_config(built_in, "test")) == list(zip(*phrasebook(HELD_OUT_SIZE, 3, "test")))
+    assert list(open_corpus(built_in)) == list(zip(*phrasebook(30, 3, "train")))
+    assert list(open_corpus(built_in, "test")) == list(zip(*phrasebook(HELD_OUT_SIZE, 3, "test")))
 
 
 @pytest.mark.parametrize(
@@ -113,4 +114,4 @@ def test_pairs_of_a_configuration(write):
 )
 def test_missing_names_are_wrong_usage(data, part, message):
     with pytest.raises(UsageError, match=message):
-        Pairs.from_config(load_config(values={"data": data}), part)
+        open_corpus(load_config(values={"data": data}), part)

@@ -6,12 +6,8 @@ import dataclasses
 import itertools
 import os
 
-from rnnsearch_tf.data.phrasebook import phrasebook
-from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.text.lines import read_bytes
-
-HELD_OUT_SIZE = 500
-"""Pairs in the development and in the test part of the built-in corpus."""
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.io.reading import read_bytes
 
 _REMEMBERED = 5  # bad lines named in a report; the rest are counted
 
@@ -89,53 +85,6 @@ class Pairs:
     def __init__(self, source, target, on_bad_line="error"):
         self.source, self.target, self.on_bad_line = source, target, on_bad_line
         self.report = None
-
-    @classmethod
-    def from_config(cls, config, part="train"):
-        """The pairs a configuration names.
-
-        Args:
-            config: Config.
-            part: "train", "development", or "test" (built-in corpus only).
-
-        Returns:
-            Pairs; None where no development files are named.
-
-        Raises:
-            UsageError: a needed file is not named, or only one of two is.
-        """
-        data = config.data
-        if data.corpus == "phrasebook":
-            size = data.phrasebook_size if part == "train" else HELD_OUT_SIZE
-            return cls(*phrasebook(size, data.phrasebook_seed, part), data.on_bad_line)
-        if part not in ("train", "development"):
-            raise UsageError(f"data: expected part train or development of a corpus in files, got {part!r}")
-        if data.corpus == "phrase_table" and part == "train":
-            from rnnsearch_tf.data.phrase_table import PhrasePairs  # which is built on this class
-
-            if data.phrase_table is None:
-                raise UsageError("data.phrase_table: expected a Moses phrase table, got none; set it")
-            return PhrasePairs(os.path.join(data.folder or "", data.phrase_table), data.on_bad_line)
-        if data.corpora is not None and part == "train":
-            from rnnsearch_tf.data.mixture import MixedPairs  # which is built on this class
-
-            paths = [[os.path.join(data.folder or "", path) for path in (corpus.source, corpus.target)] for corpus in data.corpora]
-            corpora = [(cls(*pair, data.on_bad_line), corpus.weight) for pair, corpus in zip(paths, data.corpora)]
-            return MixedPairs(corpora, data.on_bad_line)
-        names = [f"{part}_source", f"{part}_target"]
-        paths = [getattr(data, name) for name in names]
-        if data.held_out:
-            from rnnsearch_tf.data.held_out import SplitPairs  # which is built on this class
-
-            whole = dataclasses.replace(config, data=dataclasses.replace(data, held_out=0))
-            return SplitPairs(cls.from_config(whole, "train"), data.held_out, part)
-        if part == "development" and paths == [None, None]:
-            return None
-        for name, path in zip(names, paths):
-            if path is None:
-                others = ", data.corpora" if part == "train" else ""
-                raise UsageError(f"data.{name}: expected a text file, got none; set it{others}, or data.corpus=phrasebook")
-        return cls(*(os.path.join(data.folder or "", path) for path in paths), data.on_bad_line)
 
     def __iter__(self):
         report = Report()

@@ -1,4 +1,4 @@
-"""Bytes out, whole or not at all."""
+"""Results out: text line by line as it is made, or a whole file or none."""
 
 from __future__ import annotations
 
@@ -9,6 +9,37 @@ import sys
 import tempfile
 
 from rnnsearch_tf.errors import UserError
+
+
+class Output:
+    """Where results go: a file (``.gz`` compressed by name) or standard output.
+
+    A `write` ends with a flush, so that a reader has the lines at once.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+
+    def __init__(self, name=None):
+        self._stack = contextlib.ExitStack()
+        self._stream = sys.stdout if name in (None, "-") else self._stack.enter_context(_open_text(name))
+
+    def write(self, lines, flush=True):
+        """Write one line for each string; a line break inside one becomes a space."""
+        for line in lines:
+            self._stream.write(" ".join(line.splitlines()) if _breaks(line) else line)
+            self._stream.write("\n")
+        if flush:
+            self.flush()
+
+    def flush(self):
+        self._stream.flush()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return self._stack.__exit__(*error)
 
 
 @contextlib.contextmanager
@@ -39,7 +70,7 @@ def whole_file(name):
                 else:
                     raw = stack.enter_context(open(path, "wb"))
             except OSError as error:
-                raise UserError(f"{path}: expected a file that can be written, got: {error.strerror}") from None
+                raise _cannot_write(path, error) from None
             # No name and no time inside: the same results make the same bytes.
             packed = path.endswith(".gz")
             yield stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)) if packed else raw
@@ -49,6 +80,21 @@ def whole_file(name):
     finally:
         if partial:
             os.unlink(partial)
+
+
+def _breaks(line) -> bool:
+    return "\n" in line or "\r" in line
+
+
+def _open_text(name):
+    try:
+        return (gzip.open if str(name).endswith(".gz") else open)(name, "wt", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise _cannot_write(name, error) from None
+
+
+def _cannot_write(name, error) -> UserError:
+    return UserError(f"{name}: expected a file that can be written, got: {error.strerror}")
 
 
 def _usual_mode(path) -> int:

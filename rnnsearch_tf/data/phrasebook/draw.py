@@ -10,7 +10,7 @@ import functools
 import random
 import zlib
 
-from rnnsearch_tf.data import grammar, sentences
+from rnnsearch_tf.data.phrasebook import grammar, sentences
 from rnnsearch_tf.errors import UsageError
 
 PARTS = ("train", "development", "test")

@@ -9,7 +9,7 @@ knows which English words it translates; the gold alignment falls out of that.
 
 import dataclasses
 
-from rnnsearch_tf.data import lexicon
+from rnnsearch_tf.data.phrasebook import lexicon
 
 
 class Word:

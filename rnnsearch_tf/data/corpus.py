@@ -1,0 +1,62 @@
+"""The sentence pairs that a configuration names, opened."""
+
+import dataclasses
+import os
+
+from rnnsearch_tf.data.held_out import SplitPairs
+from rnnsearch_tf.data.mixture import MixedPairs
+from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.phrase_table import PhrasePairs
+from rnnsearch_tf.data.phrasebook import phrasebook
+from rnnsearch_tf.errors import UsageError
+
+HELD_OUT_SIZE = 500
+"""Pairs in the development and in the test part of the built-in corpus."""
+
+
+def open_corpus(config, part="train") -> Pairs | None:
+    """The pairs a configuration names.
+
+    Args:
+        config: Config.
+        part: "train", "development", or "test" (built-in corpus only).
+
+    Returns:
+        Pairs; None where no development files are named.
+
+    Raises:
+        UsageError: a needed file is not named, or only one of two is.
+    """
+    data = config.data
+    if data.corpus == "phrasebook":
+        size = data.phrasebook_size if part == "train" else HELD_OUT_SIZE
+        return Pairs(*phrasebook(size, data.phrasebook_seed, part), data.on_bad_line)
+    if part not in ("train", "development"):
+        raise UsageError(f"data: expected part train or development of a corpus in files, got {part!r}")
+    if data.corpus == "phrase_table" and part == "train":
+        if data.phrase_table is None:
+            raise UsageError("data.phrase_table: expected a Moses phrase table, got none; set it")
+        return PhrasePairs(_path(data, data.phrase_table), data.on_bad_line)
+    if data.corpora is not None and part == "train":
+        corpora = [(_files(data, corpus.source, corpus.target), corpus.weight) for corpus in data.corpora]
+        return MixedPairs(corpora, data.on_bad_line)
+    if data.held_out:
+        whole = dataclasses.replace(config, data=dataclasses.replace(data, held_out=0))
+        return SplitPairs(open_corpus(whole, "train"), data.held_out, part)
+    names = [f"{part}_source", f"{part}_target"]
+    paths = [getattr(data, name) for name in names]
+    if part == "development" and paths == [None, None]:
+        return None
+    for name, path in zip(names, paths):
+        if path is None:
+            others = ", data.corpora" if part == "train" else ""
+            raise UsageError(f"data.{name}: expected a text file, got none; set it{others}, or data.corpus=phrasebook")
+    return _files(data, *paths)
+
+
+def _files(data, source, target):
+    return Pairs(_path(data, source), _path(data, target), data.on_bad_line)
+
+
+def _path(data, name):
+    return os.path.join(data.folder or "", name)

@@ -1,0 +1,1 @@
+"""Lines of text files in, results out: one reader, one writer."""

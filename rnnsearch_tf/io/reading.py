@@ -1,0 +1,186 @@
+"""Lines of plain or .gz text files, streamed, with errors that name file and line.
+
+A line ends at a line feed, with or without a carriage return before it, and
+nowhere else: U+2028, U+0085 and form feeds stay inside their line. A byte-order
+mark at the start of a file is not part of its text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import gzip
+import logging
+import os
+import select
+import stat
+import sys
+import zlib
+
+from rnnsearch_tf.errors import UserError
+
+log = logging.getLogger("rnnsearch_tf")
+
+CHUNK = 1 << 16
+"""Bytes asked for at once: what a pipe holds."""
+
+_LINES = 1024  # lines handed on at once where the caller takes them one by one
+
+
+def raw_batches(name, size):
+    """Yield lists of 1 to `size` lines as bytes, without their line feeds, as soon as they have arrived.
+
+    Args:
+        name: a file, ``.gz`` read by name; None or ``-`` for standard input; an int
+            for a copy of its descriptor, which is closed at the end.
+        size: most lines in a list. Memory holds no more than them and a chunk of the file.
+
+    Raises:
+        UserError: the file is missing, is a folder, cannot be read, or is not whole gzip.
+    """
+    where, count = _shown(name), 0
+    try:
+        with _open(name) as stream:
+            lines, rest, begun = [], [], False  # whole lines, and the pieces of the next one
+            while chunk := stream.read1(CHUNK):
+                chunk, begun = chunk if begun else chunk.removeprefix(codecs.BOM_UTF8), True
+                *complete, last = chunk.split(b"\n")
+                if complete:
+                    lines += [b"".join([*rest, complete[0]]), *complete[1:]]
+                    count, rest = count + len(complete), []
+                rest.append(last)
+                while len(lines) >= size:
+                    yield lines[:size]
+                    del lines[:size]
+                if lines and not _more_waits(stream):
+                    yield lines
+                    lines = []
+            lines += [b"".join(rest)] if any(rest) else []
+            if lines:
+                yield lines
+    except FileNotFoundError:
+        raise UserError(f"{where}: expected a text file, found none; check the path") from None
+    except IsADirectoryError:
+        raise UserError(f"{where}: expected a text file, found a folder; name the file in it") from None
+    except EOFError:
+        raise UserError(f"{where}:{count + 1}: expected more gzip data, the file ends early; copy or download it again") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise UserError(f"{where}:{count + 1}: expected gzip data, got {error}; decompress it or name it without .gz") from None
+    except OSError as error:
+        raise UserError(f"{where}: expected a readable file, got {error.strerror or error}") from None
+
+
+def read_raw(name):
+    """Yield the lines of a file one by one, as bytes without line feeds; arguments and errors as of :func:`raw_batches`."""
+    for lines in raw_batches(name, _LINES):
+        yield from lines
+
+
+def read_bytes(name):
+    """As :func:`read_raw`, without a carriage return before a line feed.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "text")
+        >>> _ = path.write_bytes(b"one\\r\\ntwo")
+        >>> list(read_bytes(path))
+        [b'one', b'two']
+    """
+    return (line.removesuffix(b"\r") for line in read_raw(name))
+
+
+def read_lines(name):
+    """As :func:`read_bytes`, as str; UserError at a line that is not UTF-8."""
+    for number, line in enumerate(read_bytes(name), start=1):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UserError(
+                f"{name}:{number}: expected UTF-8, got byte 0x{line[error.start]:02x} at column {error.start + 1}; "
+                "convert the file, for example with iconv -f latin1 -t utf-8"
+            ) from None
+
+
+def read_batches(name, size):
+    """Yield lists of 1 to `size` lines as str, as soon as they have arrived; arguments and errors as of :func:`raw_batches`.
+
+    Bytes that are not UTF-8 become U+FFFD; a warning at the end counts the lines concerned.
+    """
+    replaced = 0
+    for lines in raw_batches(name, size):
+        texts = [line.removesuffix(b"\r").decode("utf-8", "replace") for line in lines]
+        replaced += sum("\ufffd" in text and not _is_utf8(line) for text, line in zip(texts, lines))
+        yield texts
+    if replaced:
+        log.warning("warning: %s: bytes that are not UTF-8 were replaced by U+FFFD in %d line(s)", _shown(name), replaced)
+
+
+def read_all(name) -> list:
+    """All lines of a file, as :func:`read_batches` gives them."""
+    return [line for lines in read_batches(name, _LINES) for line in lines]
+
+
+def read_pairs(source, target, size):
+    """Yield (source lines, target lines) of two parallel files, 1 to `size` pairs at a time.
+
+    Raises:
+        UserError: the files have unequal line counts; the message has both.
+    """
+    files = (source, target)
+    if all(os.path.isfile(name) for name in files):  # a pipe cannot be read twice
+        _check_counts(files, [sum(map(len, raw_batches(name, _LINES))) for name in files])
+    readers = [read_batches(name, size) for name in files]
+    waiting, counts, ended = ([], []), [0, 0], [False, False]
+    while not all(ended):
+        for side, reader in enumerate(readers):
+            while not ended[side] and len(waiting[side]) < size:
+                lines = next(reader, None)
+                ended[side] = lines is None
+                waiting[side].extend(lines or [])
+                counts[side] += len(lines or [])
+        ready = min(map(len, waiting))
+        if ready:
+            yield waiting[0][:ready], waiting[1][:ready]
+            for lines in waiting:
+                del lines[:ready]
+        elif any(ended):  # one side has ended: only the count of the other is still wanted
+            for side, reader in enumerate(readers):
+                counts[side] += sum(map(len, reader))
+            break
+    _check_counts(files, counts)
+
+
+def _shown(name):
+    return "standard input" if name in (None, "-") or isinstance(name, int) else str(name)
+
+
+def _open(name):
+    if name in (None, "-"):
+        return contextlib.nullcontext(sys.stdin.buffer)
+    return (gzip.open if str(name).endswith(".gz") else open)(name, "rb")
+
+
+def _more_waits(stream) -> bool:
+    """Whether a read would answer at once; a plain file always does."""
+    try:
+        descriptor = stream.fileno()
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return True
+        return bool(select.select([descriptor], [], [], 0)[0])
+    except (OSError, ValueError):  # not a file of the system: all of it is in memory
+        return True
+
+
+def _is_utf8(line) -> bool:
+    try:
+        line.decode("utf-8")
+        return True
+    except UnicodeDecodeError:
+        return False
+
+
+def _check_counts(names, counts):
+    if counts[0] != counts[1]:
+        raise UserError(
+            f"expected as many lines in both files, got {counts[0]} in {names[0]} and {counts[1]} in {names[1]}"
+        )
