@@ -37,8 +37,7 @@ class LuongModel(LayeredModel):
         config = self.config
         super()._add_layers(seeds, common)
         self.attention = LuongAttention(
-            config.hidden_size, config.attention_score, config.alignment_size, config.initialization,
-            seed=seeds.next(), dtype=self.dtype_policy, name="attention",
+            config.hidden_size, config.attention_score, config.alignment_size, seed=seeds.next(), name="attention", **common
         )
         self.attention.build((None, None, config.hidden_size), (None, None, config.hidden_size))
         self.drop_readout = self._dropout("drop_readout", config.readout_dropout, config.hidden_size, seeds)
@@ -54,7 +53,7 @@ class LuongModel(LayeredModel):
             attentional = self._feed(words, state, memory, training)
         else:
             states = self.decoder(words, state["layers"], training=training)
-            attentional, _ = self.attention.look(self.drop_hidden(self.decoder.output(states), training=training), memory)
+            attentional, _ = self.attention.attend(self.drop_hidden(self.decoder.output(states), training=training), memory)
         return self.drop_readout(attentional, training=training)
 
     def _feed(self, words, state, memory, training):
@@ -91,7 +90,7 @@ class LuongModel(LayeredModel):
         if self.config.input_feeding:
             words = tf.concat([words, state["attentional"]], axis=-1)
         layers = self.decoder.advance(words, state["layers"], kept)
-        attentional, alignment = self.attention.look(self.decoder.output(layers) * look, memory)
+        attentional, alignment = self.attention.attend(self.decoder.output(layers) * look, memory)
         return {"layers": layers, "attentional": attentional}, alignment
 
     def _encode(self, source_ids, training=False):
