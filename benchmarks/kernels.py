@@ -4,7 +4,7 @@
 
 One forward and one backward pass of a batch of 80 sentences, either way in turns. The first ratio is the median of the rounds'
 ratios of wall time, the second that of processor time, which a busy machine disturbs less. A kernel is kept where
-it is at least 1.15 times as fast (``layers/recurrence.py`` chooses).
+it is at least 1.15 times as fast (``layers/kernels/__init__.py`` chooses).
 """
 
 import time
@@ -22,7 +22,6 @@ def cases(size, precision):
     import tensorflow as tf
 
     from rnnsearch_tf.layers import Decoder, Encoder
-    from rnnsearch_tf.layers.recurrence import unit_states
     from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 
     m, n, batch, length = SIZES[size]
@@ -41,7 +40,7 @@ def cases(size, precision):
         unit.build(m)
         state = unit.initial_state(tf.zeros([batch, n]))
         inputs = tf.Variable(unit.inputs(words))
-        run = lambda unit=unit, inputs=inputs, state=state: unit_states(unit, tf.identity(inputs), state, mask)["state"]  # noqa: E731
+        run = lambda unit=unit, inputs=inputs, state=state: unit.all_steps(tf.identity(inputs), state, mask)["state"]  # noqa: E731
         yield kind, run, [inputs, *(weight.value for weight in unit.trainable_variables if weight.name.startswith("U"))]
 
     decoder = Decoder(n, n, **options)
@@ -77,15 +76,14 @@ def timed(graph):
 
 def measure(size, precision, repeats):
     """Rows: recurrence, milliseconds by the kernel, by scan, ratio of wall times, ratio of processor times."""
-    from rnnsearch_tf.layers import recurrence
+    from rnnsearch_tf.layers.kernels import KERNELS
 
-    kernels = recurrence.KERNELS
+    kernels = dict(KERNELS)
     for name, run, variables in cases(size, precision):
-        recurrence.KERNELS = kernels
         by_hand = passes(run, variables)
-        recurrence.KERNELS = {}
+        KERNELS.clear()
         by_scan = passes(run, variables)
-        recurrence.KERNELS = kernels
+        KERNELS.update(kernels)
         hand, scan = zip(*((timed(by_hand), timed(by_scan)) for _ in range(repeats)))
         wall, processor = ([b[k] / a[k] for a, b in zip(hand, scan)] for k in range(2))
         yield name, *(1000 * median(time for time, _ in times) for times in (hand, scan)), median(wall), median(processor)

@@ -10,9 +10,8 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, real_positions, tensor
+from rnnsearch_tf.layers.base import PaperLayer, batched_product, product, real_positions, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.product import batched_product, product
 
 
 class AttentionMemory(NamedTuple):
@@ -85,6 +84,10 @@ class BahdanauAttention(Attention):
         """U_a h_j once for a sentence: AttentionMemory of annotations [B, J, 2n] and mask [B, J]."""
         projected = self.dot(annotations, self.U_a, self.b_a)
         return AttentionMemory(annotations, projected, mask)
+
+    def state_weights(self):
+        """The weights of :meth:`attend`, as tensors by name."""
+        return {"W_a": tensor(self.W_a), "v_a": tensor(self.v_a)}
 
     def initial_state(self, memory):
         """What attention itself remembers from word to word: nothing."""

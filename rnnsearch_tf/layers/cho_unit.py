@@ -6,7 +6,7 @@
     h = z ∘ h' + (1 − z) ∘ h̃
 
 The reset gate comes after the matrix, and holds back the context too; the update gate keeps
-the old state where ``gated_unit.py`` takes the new one. The encoder has no context c.
+the old state where ``kernels/gru.py`` takes the new one. The encoder has no context c.
 """
 
 import tensorflow as tf

@@ -10,9 +10,8 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import BahdanauAttention, masked_softmax
-from rnnsearch_tf.layers.base import tensor
+from rnnsearch_tf.layers.base import batched_product, product, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.product import batched_product, product
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")

@@ -16,14 +16,14 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import BahdanauAttention
-from rnnsearch_tf.layers.base import PaperLayer, real_positions
+from rnnsearch_tf.layers.base import PaperLayer, batched_product, real_positions
 from rnnsearch_tf.layers.coverage import CoverageAttention
 from rnnsearch_tf.layers.fixed_context import FixedContext
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.product import batched_product
-from rnnsearch_tf.layers.recurrence import decoder_states, unit_states
+from rnnsearch_tf.layers.kernels import KERNELS
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
+from rnnsearch_tf.layers.scan import scan
 
 ATTENTIONS = {"content": BahdanauAttention, "coverage": CoverageAttention, "gaussian_window": GaussianWindow}
 
@@ -130,11 +130,28 @@ class Decoder(PaperLayer):
         """
         if self.attention is None:  # one context for all positions
             inputs += self.recurrent_unit.context_term(memory.annotations)[:, tf.newaxis]
-            states = unit_states(self.recurrent_unit, inputs, state)["state"]
+            states = self.recurrent_unit.all_steps(inputs, state)["state"]
             return states, *self.alignment_model.attend(states, memory)[:2]
         projected = memory._replace(annotations=self.project_context(memory.annotations))
-        states, alignments = decoder_states(self, inputs, state, projected)
+        kernel = KERNELS.get((self.unit, self.layer_normalization, self.attention))
+        if kernel is None:
+            states, alignments = self._scan(inputs, state, projected)
+        else:
+            weights = self.recurrent_unit.state_weights() | self.alignment_model.state_weights()
+            states, alignments = kernel(inputs, state, weights, projected, self.product_dtype)
         return states, batched_product(alignments, memory.annotations, self.product_dtype), alignments
+
+    def _scan(self, inputs, state, memory):
+        """:meth:`attend` and :meth:`update` at every position, differentiated by TensorFlow: (states, alignments)."""
+
+        def step(inputs, carried):
+            state, inputs = tf.nest.map_structure(lambda x: x[:, tf.newaxis], (carried[0], inputs))  # K = 1
+            projected_context, alignment, state = self.attend(state, memory)
+            state = self.update(state, inputs, projected_context)
+            return tf.nest.map_structure(lambda x: x[:, 0], (state, alignment))
+
+        states, alignments = scan(step, inputs, (state, tf.zeros_like(memory.mask, inputs.dtype)))
+        return states["state"], alignments
 
     def _split(self, state):
         """A state's parts: the unit's own, and what attention remembers."""

@@ -10,7 +10,6 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, real_positions
 from rnnsearch_tf.layers.initializers import Seeds
-from rnnsearch_tf.layers.recurrence import unit_states
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 
 DIRECTIONS = ("forward", "backward")
@@ -61,7 +60,7 @@ class Encoder(PaperLayer):
         for unit in self.units:
             turn = (lambda x: tf.reverse(x, [1])) if unit.name == "backward" else tf.identity
             zero = tf.zeros([tf.shape(embeddings)[0], self.hidden_size], embeddings.dtype)
-            states = unit_states(unit, unit.inputs(turn(embeddings)), unit.initial_state(zero), turn(mask))
+            states = unit.all_steps(unit.inputs(turn(embeddings)), unit.initial_state(zero), turn(mask))
             annotations.append(turn(states["state"]))
         return tf.concat(annotations, axis=-1)
 

@@ -16,8 +16,8 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import Attention
+from rnnsearch_tf.layers.base import batched_product
 from rnnsearch_tf.layers.initializers import initializer
-from rnnsearch_tf.layers.product import batched_product
 
 PARTS = ("alpha", "beta", "kappa")
 """Height, width and step of a window, in the order of the columns of W."""

@@ -9,9 +9,8 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import AttentionMemory, additive_attention, masked_softmax
-from rnnsearch_tf.layers.base import PaperLayer, real_positions, tensor
+from rnnsearch_tf.layers.base import PaperLayer, batched_product, product, real_positions, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.product import batched_product, product
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")

@@ -7,10 +7,9 @@ import itertools
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.base import PaperLayer, product, tensor, with_leading_axes
 from rnnsearch_tf.layers.initializers import initializer
 from rnnsearch_tf.layers.kept import cast, gather, parts
-from rnnsearch_tf.layers.product import product, with_leading_axes
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")

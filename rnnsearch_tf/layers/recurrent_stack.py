@@ -13,7 +13,6 @@ from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds
-from rnnsearch_tf.layers.recurrence import unit_states
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 
 
@@ -75,7 +74,7 @@ class RecurrentStack(PaperLayer):
         states, below = [], None
         for unit, initial_state in zip(self.units, state):
             inputs = unit.inputs(self._enter(values, below))
-            states.append(unit_states(unit, inputs, initial_state, mask))
+            states.append(unit.all_steps(inputs, initial_state, mask))
             below = self.drop(states[-1]["state"], training=training)
         return tuple(states)
 

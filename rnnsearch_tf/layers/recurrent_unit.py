@@ -1,7 +1,7 @@
 """A recurrent unit with its weights: gated (Bahdanau et al. 2015) or LSTM, with or without a context.
 
-    gru    the gated hidden unit, see ``gated_unit.py``
-    lstm   see ``lstm_unit.py``
+    gru    the gated hidden unit, see ``kernels/gru.py``
+    lstm   see ``kernels/lstm.py``
 
 With layer normalization every product with a weight, and the cell inside an LSTM's tanh(cell), is normalized.
 """
@@ -10,10 +10,12 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, padded, tensor
-from rnnsearch_tf.layers.gated_unit import gated_unit
 from rnnsearch_tf.layers.initializers import Raised, Seeds, initializer
-from rnnsearch_tf.layers.lstm_unit import lstm_unit
+from rnnsearch_tf.layers.kernels import KERNELS
+from rnnsearch_tf.layers.kernels.gru import gated_unit
+from rnnsearch_tf.layers.kernels.lstm import lstm_unit
 from rnnsearch_tf.layers.normalization import normalized
+from rnnsearch_tf.layers.scan import scan
 
 GATES = {"gru": ("", "_z", "_r"), "lstm": ("", "_input", "_forget", "_output")}
 """Endings of the symbols of a unit's blocks, in the order they stand side by side; the candidate first."""
@@ -114,4 +116,25 @@ class RecurrentUnit(PaperLayer):
         return {"state": new_state, "cell": cell}
 
     def _product(self, values, weight, gain):
-        return normalized(self.dot(values, weight), tensor(gain), self.hidden_size)
+        product = self.dot(values, weight)
+        return product if gain is None else normalized(product, tensor(gain), self.hidden_size)
+
+    def all_steps(self, inputs, state, mask=None):
+        """:meth:`advance` at every position.
+
+        Args:
+            inputs: float [B, T, 3n or 4n], from :meth:`inputs`.
+            state: before the first position, from :meth:`initial_state`.
+            mask: bool [B, T] or None. Where False the state stays as it was.
+
+        Returns:
+            A dictionary like ``state`` of float [B, T, n].
+        """
+        kernel = KERNELS.get((self.unit, self.layer_normalization, None))
+        if kernel is None:
+            return scan(self.advance, inputs, state, mask)
+        return kernel(inputs, state, self.state_weights(), mask, self.product_dtype)
+
+    def state_weights(self):
+        """The weights that meet the state, as tensors by name."""
+        return {"U": tensor(self.U), "U_gates": tensor(self.U_gates), "p": tensor(self.p)}

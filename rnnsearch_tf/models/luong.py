@@ -45,7 +45,7 @@ class LuongModel(LayeredModel):
     def _decoder_input_size(self):
         return self.config.embedding_size + (self.config.hidden_size if self.config.input_feeding else 0)
 
-    def features(self, source_ids, target_ids, training=False):
+    def pre_logits(self, source_ids, target_ids, training=False):
         """ŝ_t at every target position: float [B, I, n]."""
         state, memory = self._encode(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
@@ -69,8 +69,8 @@ class LuongModel(LayeredModel):
         """(the encoder's last states and, to feed, ŝ_0; AttentionMemory)."""
         return self._encode(source_ids)
 
-    def step_features(self, previous_ids, state, memory):
-        """See :class:`SequenceModel`."""
+    def step_pre_logits(self, previous_ids, state, memory):
+        """See :class:`TranslationModel`."""
         state, alignment = self.advance(self.target_embedding(previous_ids), state, memory)
         after = state if self.config.input_feeding else {"layers": state["layers"]}
         return state["attentional"], alignment, after

@@ -13,7 +13,7 @@ from rnnsearch_tf.models.rnnsearch import RNNSearch
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RNNEncDec(RNNSearch):
-    """Encoder, fixed context, decoder and deep output; arguments and results as in :class:`SequenceModel`.
+    """Encoder, fixed context, decoder and deep output; arguments and results as in :class:`TranslationModel`.
 
     Search's alignments are zeros.
 

@@ -17,13 +17,13 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import Decoder, DeepOutput, Encoder
-from rnnsearch_tf.layers.product import ready
-from rnnsearch_tf.models.sequence_model import SequenceModel
+from rnnsearch_tf.layers.base import ready
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class RNNSearch(SequenceModel):
-    """Encoder, attention, decoder and deep output; arguments and results as in :class:`SequenceModel`.
+class RNNSearch(TranslationModel):
+    """Encoder, attention, decoder and deep output; arguments and results as in :class:`TranslationModel`.
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig
@@ -56,7 +56,7 @@ class RNNSearch(SequenceModel):
 
     # Training: all target positions at once.
 
-    def features(self, source_ids, target_ids, training=False):
+    def pre_logits(self, source_ids, target_ids, training=False):
         """What meets the output matrix, at every target position: float [B, I, l or rank]."""
         state, memory = self._encode(source_ids, training)
         previous = self.previous_words(target_ids, training)  # y_{i−1}: [B, I, m]
@@ -70,7 +70,7 @@ class RNNSearch(SequenceModel):
             earlier, _ = tf.split(states, [-1, 1], axis=1)
             states = tf.concat([state["state"][:, tf.newaxis], earlier], axis=1)  # s_{i−1}
         states = self.drop_hidden(states, training=training)
-        return self.output_layer.features(states, previous, self.output_layer.context_term(contexts), training)
+        return self.output_layer.pre_logits(states, previous, self.output_layer.context_term(contexts), training)
 
     # Search: one target position at a time.
 
@@ -94,8 +94,8 @@ class RNNSearch(SequenceModel):
         both = tf.concat([projected, self.output_layer.context_term(memory.annotations)], axis=-1)
         return state, memory._replace(annotations=ready(both, self.decoder.product_dtype if self.has_attention else None))
 
-    def step_features(self, previous_ids, state, memory):
-        """See :class:`SequenceModel`."""
+    def step_pre_logits(self, previous_ids, state, memory):
+        """See :class:`TranslationModel`."""
         previous = self.target_embedding(previous_ids)  # [B, K, m]
         inputs = self.decoder.inputs(previous)
         if self.config.decoder_order == "look_generate_update":
@@ -110,7 +110,7 @@ class RNNSearch(SequenceModel):
             projected_context, context_term, alignment, looked = self._attend(state, memory)
             after = self.decoder.update(looked, inputs, projected_context)
             read = after if self.config.decoder_order == "look_update_generate" else state
-        return self.output_layer.features(read["state"], previous, context_term), alignment, after
+        return self.output_layer.pre_logits(read["state"], previous, context_term), alignment, after
 
     def _attend(self, state, memory):
         """(what the update takes, C_o c_i [B, K, 2l], alignment [B, K, J], state): both sums of :meth:`start`'s memory."""

@@ -5,9 +5,8 @@ import pytest
 import tensorflow as tf
 from reference import rnnsearch
 from rnnsearch_tf.layers import BahdanauAttention, BiGRUEncoder, Decoder, DeepOutput, WordEmbedding
-from rnnsearch_tf.layers.deep_output import maxout
-from rnnsearch_tf.layers.gated_unit import gated_unit
-from rnnsearch_tf.layers.softmax_loss import softmax_loss
+from rnnsearch_tf.layers.deep_output import maxout, softmax_loss
+from rnnsearch_tf.layers.kernels.gru import gated_unit
 from tiny_rnnsearch import randomize
 
 M, N, ALIGNMENT, L, V = 3, 4, 5, 3, 7

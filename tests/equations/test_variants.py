@@ -10,7 +10,8 @@ import pytest
 import tensorflow as tf
 from reference import systems, variants
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.layers import recurrence
+from rnnsearch_tf.layers import decoder, recurrent_unit
+from rnnsearch_tf.layers.kernels import KERNELS
 from rnnsearch_tf.models import build_model
 from tiny_rnnsearch import PAIRS, batch, randomize, tiny_model
 from tiny_systems import tiny_system
@@ -54,14 +55,12 @@ def test_the_two_references_are_one_where_they_meet():
 def test_kernels_give_what_scan_gives(unit, monkeypatch):
     """With gradients written by hand and without: the same annotations, states, contexts and alignments."""
     model, found = tiny_model(biases="all", unit=unit), []
-    encoder, decoder = model.encoder, model.decoder
     source, target = batch()["source_ids"], batch()["target_ids"]
-    for kernels in (recurrence.KERNELS, {}):
-        monkeypatch.setattr(recurrence, "KERNELS", kernels)
-        annotations = encoder(model.source_embedding(source), source != 0)
-        memory = decoder.alignment_model.memory(annotations, source != 0)
-        state = decoder.initial_state(annotations, memory)
-        found.append((annotations, *decoder.all_steps(decoder.inputs(model.target_embedding(target)), state, memory)))
+    for kernels in (KERNELS, {}):
+        for module in (recurrent_unit, decoder):
+            monkeypatch.setattr(module, "KERNELS", kernels)
+        annotations = model.encoder(model.source_embedding(source), source != 0)
+        found.append((annotations, *model.decoder(model.target_embedding(target), annotations, source != 0)))
     for one, other in zip(*found):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
 

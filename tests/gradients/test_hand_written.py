@@ -9,10 +9,9 @@ import pytest
 import tensorflow as tf
 from gradients.differences import check_gradients
 from rnnsearch_tf.layers.attention import AttentionMemory
-from rnnsearch_tf.layers.kernels.attending_gru import StepWeights, attending_gru
-from rnnsearch_tf.layers.kernels.gru import gru
+from rnnsearch_tf.layers.deep_output import softmax_loss
+from rnnsearch_tf.layers.kernels.gru import attending_gru, gru
 from rnnsearch_tf.layers.kernels.lstm import lstm
-from rnnsearch_tf.layers.softmax_loss import softmax_loss
 
 B, I, J, N, ALIGNMENT = 3, 3, 4, 2, 3
 SOURCE_LENGTHS = (4, 1, 3)
@@ -36,7 +35,7 @@ def gru_inputs():
 
 def gru_states(inputs):
     inputs, state, U, U_gates = map(tf.identity, inputs)
-    return gru(inputs, state, mask(), U, U_gates)
+    return gru(inputs, {"state": state}, {"U": U, "U_gates": U_gates}, mask())["state"]
 
 
 def test_gru():
@@ -51,7 +50,8 @@ def test_lstm():
     @tf.function
     def loss():
         values, state, cell, U, p = map(tf.identity, inputs)
-        return tf.reduce_sum(outer * tf.stack(lstm(values, state, cell, mask(), U, p)))
+        states = lstm(values, {"state": state, "cell": cell}, {"U": U, "p": p}, mask())
+        return tf.reduce_sum(outer * tf.stack([states["state"], states["cell"]]))
 
     check_gradients(loss, inputs)
 
@@ -65,7 +65,7 @@ def decoder_inputs():
 def decoder_outputs(inputs):
     inputs = list(map(tf.identity, inputs))
     memory = AttentionMemory(inputs[2], inputs[3], tf.sequence_mask(SOURCE_LENGTHS))
-    return attending_gru(inputs[0], inputs[1], memory, StepWeights(*inputs[4:]))
+    return attending_gru(inputs[0], {"state": inputs[1]}, dict(zip(("W_a", "v_a", "U", "U_gates"), inputs[4:])), memory)
 
 
 @pytest.mark.parametrize("outputs", ("states", "alignments", "both"))

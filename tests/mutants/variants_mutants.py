@@ -7,7 +7,7 @@ LOGITS, STEPS = "equations/test_variants.py::test_logits_and_alignments", "equat
 VARIANTS = [
     Mutant("layers/recurrent_unit.py", "the candidate's product is not normalized", "self._product(values, self.U, self.U_gain)",
            "self._product(values, self.U, None)", (LOGITS,)),
-    Mutant("layers/lstm_unit.py", "the forget gate and the input gate change places", "candidate, input_gate, forget_gate, output_gate = tf.split",
+    Mutant("layers/kernels/lstm.py", "the forget gate and the input gate change places", "candidate, input_gate, forget_gate, output_gate = tf.split",
            "candidate, forget_gate, input_gate, output_gate = tf.split", (LOGITS,)),
     Mutant("layers/recurrent_unit.py", "the context is not normalized", "return self._product(context, self.C, self.C_gain)",
            "return self._product(context, self.C, None)", (LOGITS,)),

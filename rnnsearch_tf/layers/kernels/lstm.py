@@ -1,43 +1,70 @@
-"""The LSTM over whole sentences, with a gradient that runs it back.
+"""The LSTM (Hochreiter and Schmidhuber 1997, the forget gate of Gers et al. 2000), one step, and all steps with
+a gradient that runs them back.
 
-The equations are those of ``lstm_unit.py``. The loop of the gradient carries the gradients of state and cell only;
-each weight's gradient is one product over all positions after the loop.
+    i, f, o = σ(W_g e + U_g h' + C_g c + b_g),  g = tanh(W e + U h' + C c + b)
+    cell = f ∘ cell' + i ∘ g
+    h = o ∘ tanh(cell)
+
+Bahdanau et al. (A.1.1) say that it may stand in for the gated unit and write no formula. With peepholes
+(Graves 2013, eqs. 7-11) i and f also see p ∘ cell', and o sees p_output ∘ cell.
+
+The loop of the gradient carries the gradients of state and cell only; each weight's gradient is one product over all
+positions after the loop.
 """
 
 import tensorflow as tf
 
-from rnnsearch_tf.layers.lstm_unit import lstm_unit
-from rnnsearch_tf.layers.product import product, ready, weight_gradient
+from rnnsearch_tf.layers.base import product, ready, weight_gradient
 
 
-def lstm(inputs, initial_state, initial_cell, mask, U, p=None, dtype=None):
+def lstm_unit(total, cell, p=None, shown=tf.identity):
+    """One step of the unit.
+
+    Args:
+        total: float [..., 4n]: the sums inside g, i, f and o, side by side, peepholes left out.
+        cell: float [..., n]: cell'.
+        p: float [3n]: [p_input | p_forget | p_output]; None: no peepholes.
+        shown: what is done to the new cell inside tanh(cell): layer normalization.
+
+    Returns:
+        (new_state [..., n], new_cell [..., n], gates): gates = (g, i, f, o), which :func:`lstm_unit_gradient` takes.
+    """
+    candidate, input_gate, forget_gate, output_gate = tf.split(total, 4, axis=-1)
+    p_input, p_forget, p_output = (0.0, 0.0, 0.0) if p is None else tf.split(p, 3)
+    g = tf.tanh(candidate)
+    i, f = tf.sigmoid(input_gate + p_input * cell), tf.sigmoid(forget_gate + p_forget * cell)
+    new_cell = f * cell + i * g
+    o = tf.sigmoid(output_gate + p_output * new_cell)
+    return o * tf.tanh(shown(new_cell)), new_cell, (g, i, f, o)
+
+
+def lstm(inputs, state, weights, mask=None, dtype=None):
     """The states and cells after every position.
 
     Args:
-        inputs: float [B, T, 4n]: what does not depend on the state, see ``lstm_unit.py``.
-        initial_state, initial_cell: float [B, n].
+        inputs: float [B, T, 4n]: the sums inside g, i, f and o but for what depends on state and cell.
+        state: {"state", "cell"}: float [B, n], before the first position.
+        weights: dictionary of the tensors U [n, 4n] and p [3n], see :func:`lstm_unit`.
         mask: bool [B, T] or None. Where False state and cell stay as they were.
-        U: float [n, 4n].
-        p: float [3n]: [p_input | p_forget | p_output]; None: no peepholes.
         dtype: operand dtype of the products.
 
     Returns:
-        (states, cells): float [B, T, n] each.
+        {"state", "cell"}: float [B, T, n].
     """
     real = tf.ones_like(inputs[..., :1]) if mask is None else tf.cast(mask, inputs.dtype)[..., tf.newaxis]
     real = tf.transpose(real, [1, 0, 2])  # [T, B, 1]
-    p = tf.zeros([3 * U.shape[0]], inputs.dtype) if p is None else p
+    p = tf.zeros([3 * weights["U"].shape[0]], inputs.dtype) if weights["p"] is None else weights["p"]
 
     @tf.custom_gradient
     def run(inputs, state, cell, U, p):
         U = ready(U, dtype)
-        states, cells, *gates = _run_forward(inputs, real, state, cell, U, p, dtype)
+        states, cells, *gates = _forward(inputs, real, state, cell, U, p, dtype)
 
         def gradient(states_gradient, cells_gradient):
             states_before = tf.concat([state[tf.newaxis], states[:-1]], axis=0)
             cells_before = tf.concat([cell[tf.newaxis], cells[:-1]], axis=0)
             forward = (cells_before, cells, *gates)
-            deltas, *first = _run_backward((states_gradient, cells_gradient), forward, real, U, p, dtype)
+            deltas, *first = _backward((states_gradient, cells_gradient), forward, real, U, p, dtype)
             _, i_delta, f_delta, o_delta = tf.split(deltas, 4, axis=-1)
             seen = (i_delta * cells_before, f_delta * cells_before, o_delta * cells)
             p_gradient = tf.concat([tf.reduce_sum(values, axis=[0, 1]) for values in seen], axis=0)
@@ -45,11 +72,11 @@ def lstm(inputs, initial_state, initial_cell, mask, U, p=None, dtype=None):
 
         return (states, cells), gradient
 
-    results = run(tf.transpose(inputs, [1, 0, 2]), initial_state, initial_cell, U, p)
-    return [tf.transpose(values, [1, 0, 2]) for values in results]
+    states, cells = run(tf.transpose(inputs, [1, 0, 2]), state["state"], state["cell"], weights["U"], p)
+    return {"state": tf.transpose(states, [1, 0, 2]), "cell": tf.transpose(cells, [1, 0, 2])}
 
 
-def _run_forward(inputs, real, state, cell, U, p, dtype):
+def _forward(inputs, real, state, cell, U, p, dtype):
     """h, cell, g, i, f and o of all steps, each [T, B, n]."""
     steps = tf.shape(inputs)[0]
 
@@ -64,7 +91,7 @@ def _run_forward(inputs, real, state, cell, U, p, dtype):
     return [array.stack() for array in results]
 
 
-def _run_backward(outer, forward, real, U, p, dtype):
+def _backward(outer, forward, real, U, p, dtype):
     """∂L/∂inputs of all steps [T, B, 4n], ∂L/∂h_0 and ∂L/∂cell_0 [B, n]."""
     p_input, p_forget, p_output = tf.split(p, 3)
     steps = tf.shape(real)[0]
