@@ -141,7 +141,7 @@ class Ours:
 
         stages = {
             "encoder": lambda batch: [tf.nest.flatten(model.start(part["source_ids"])) for part in split(batch, model.parts)],
-            "decoder": lambda batch: [model.features(*part.values(), training=True) for part in split(batch, model.parts)],
+            "decoder": lambda batch: [model.pre_logits(*part.values(), training=True) for part in split(batch, model.parts)],
             "output": output,
             "backward": gradient,
             "optimizer": model.train_step,

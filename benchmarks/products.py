@@ -12,7 +12,7 @@ def forward_operations(model, sentences, source_length, target_length, target_wo
     """Of one forward pass, loss included.
 
     Args:
-        model: SequenceModel.
+        model: TranslationModel.
         sentences: B.
         source_length, target_length: J and I, padding included.
         target_words: N, the real ones: only they meet the output matrix.

@@ -4,10 +4,6 @@ from rnnsearch_tf.layers.attention import AttentionMemory, BahdanauAttention
 from rnnsearch_tf.layers.decoder import Decoder
 from rnnsearch_tf.layers.deep_output import DeepOutput
 from rnnsearch_tf.layers.embedding import WordEmbedding
-from rnnsearch_tf.layers.encoder import BiGRUEncoder
-from rnnsearch_tf.layers.plain_decoder import PlainDecoder
-from rnnsearch_tf.layers.plain_encoder import PlainEncoder
+from rnnsearch_tf.layers.encoder import BiGRUEncoder, Encoder
 
-__all__ = [
-    "AttentionMemory", "BahdanauAttention", "BiGRUEncoder", "Decoder", "DeepOutput", "PlainDecoder", "PlainEncoder", "WordEmbedding",
-]
+__all__ = ["AttentionMemory", "BahdanauAttention", "BiGRUEncoder", "Decoder", "DeepOutput", "Encoder", "WordEmbedding"]

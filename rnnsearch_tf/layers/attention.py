@@ -10,9 +10,8 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, real_positions, tensor
+from rnnsearch_tf.layers.base import PaperLayer, batched_product, product, real_positions, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.product import batched_product, product
 
 
 class AttentionMemory(NamedTuple):
@@ -30,17 +29,17 @@ class AttentionMemory(NamedTuple):
 
 
 class Attention(PaperLayer):
-    """Base of what looks at a source sentence for a decoder.
+    """Base of the attentions: what reads a source sentence for a decoder.
 
     A subclass provides::
 
         build(state_shape, annotations_shape)
-        memory(annotations, mask) -> what a look reads of a sentence, computed once
-        first(memory) -> {name: [B, ...]}, what it remembers before the first word
-        look(state, memory, **remembered) -> (context, alignment, what it remembers)
+        memory(annotations, mask) -> what it reads of a sentence, computed once
+        initial_state(memory) -> {name: [B, ...]}, what it remembers before the first word
+        attend(state, memory, **remembered) -> (context, alignment, what it remembers)
 
     Call arguments:
-        state: float [B, K, n]: s_{i−1} of K hypotheses a sentence, each at its first word where looks are remembered.
+        state: float [B, K, n]: s_{i−1} of K hypotheses a sentence, each at its first word where attention remembers earlier ones.
         annotations: float [B, J, 2n]: h_j, shared by the K.
         annotations_mask: bool [B, J], True at real positions; None: the mask that Keras carries along with the
             annotations, or all are real.
@@ -51,8 +50,8 @@ class Attention(PaperLayer):
 
     def call(self, state, annotations, annotations_mask=None):
         memory = self.memory(annotations, real_positions(annotations, annotations_mask))
-        remembered = tf.nest.map_structure(lambda values: values[:, tf.newaxis], self.first(memory))  # K = 1
-        return self.look(state, memory, **remembered)[:2]
+        remembered = tf.nest.map_structure(lambda values: values[:, tf.newaxis], self.initial_state(memory))  # K = 1
+        return self.attend(state, memory, **remembered)[:2]
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -64,19 +63,12 @@ class BahdanauAttention(Attention):
     Args:
         alignment_size: n', hidden units of the alignment model.
         biases: with ``all``, a bias inside the tanh; else none.
-        initialization: see ``initializers.py``.
-        seed: int.
 
     Call arguments and results: as of :class:`Attention`; K may be the target positions too. A sentence of
     padding only has the context 0.
     """
 
-    def __init__(self, alignment_size, biases="groundhog", initialization="paper", seed=0, **keywords):
-        super().__init__(**keywords)
-        self.alignment_size = alignment_size
-        self.biases = biases
-        self.initialization = initialization
-        self.seed = seed
+    alignment_size: int
 
     def build(self, state_shape, annotations_shape):
         state_size, annotation_size = state_shape[-1], annotations_shape[-1]
@@ -90,29 +82,24 @@ class BahdanauAttention(Attention):
 
     def memory(self, annotations, mask):
         """U_a h_j once for a sentence: AttentionMemory of annotations [B, J, 2n] and mask [B, J]."""
-        projected = product(annotations, tensor(self.U_a), self.product_dtype, bias=tensor(self.b_a))
+        projected = self.dot(annotations, self.U_a, self.b_a)
         return AttentionMemory(annotations, projected, mask)
 
-    def first(self, memory):
+    def state_weights(self):
+        """The weights of :meth:`attend`, as tensors by name."""
+        return {"W_a": tensor(self.W_a), "v_a": tensor(self.v_a)}
+
+    def initial_state(self, memory):
         """What attention itself remembers from word to word: nothing."""
         return {}
 
-    def look(self, query, memory):
+    def attend(self, query, memory):
         """(c_i [B, K, 2n], α_i [B, K, J], what it remembers) for s_{i−1} [B, K, n] and the AttentionMemory of :meth:`memory`."""
-        query = product(query, tensor(self.W_a), self.product_dtype)
-        return (*attend(query, memory, tensor(self.v_a), self.product_dtype), {})
-
-    def paper_weights(self):
-        weights = {"W_a": self.W_a, "U_a": self.U_a, "v_a": self.v_a, "b_a": self.b_a}
-        arrays = {letter: keras.ops.convert_to_numpy(value) for letter, value in weights.items() if value is not None}
-        return arrays | {"v_a": arrays["v_a"][:, 0]}
-
-    def get_config(self):
-        own = {name: getattr(self, name) for name in ("alignment_size", "biases", "initialization", "seed")}
-        return super().get_config() | own
+        query = self.dot(query, self.W_a)
+        return (*additive_attention(query, memory, tensor(self.v_a), self.product_dtype), {})
 
 
-def attend(query, memory, v_a, dtype=None):
+def additive_attention(query, memory, v_a, dtype=None):
     """One step of attention, with the weights as tensors.
 
     Args:

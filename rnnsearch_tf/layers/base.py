@@ -1,32 +1,79 @@
-"""What all layers here share: precision, and weights named by the paper's letters."""
+"""What all layers here share: options named once, weights by the paper's letters, products.
+
+Reduced precision happens in products alone: under ``mixed_bfloat16`` their operands are cast to bfloat16; sums,
+gates and softmaxes stay in float32. (bfloat16 element by element is slow on a CPU, and loses digits where nothing is
+gained.)
+"""
 
 import contextlib
 import contextvars
+import dataclasses
+import inspect
 import zlib
 
+import numpy as np
 import tensorflow as tf
+from typing_extensions import dataclass_transform  # in typing since Python 3.11
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.initializers import initializer
-from rnnsearch_tf.layers.kept import keeping, read
+from rnnsearch_tf.layers.kept import cast, keeping, read
 
 
+@dataclass_transform()
 class PaperLayer(keras.layers.Layer):
-    """A Keras layer that keeps its numbers in the variables' dtype.
+    """A Keras layer that names its options once, and its weights by the paper's letters.
 
-    Keras would cast inputs and weights to the compute dtype of a mixed policy; here
-    only products are (see ``product.py``), so autocasting is off and the policy's
-    compute dtype is handed to the products.
+    A subclass lists its options with their defaults, as a dataclass does::
+
+        class RectifiedLayers(PaperLayer):
+            first_size: int
+            second_size: int
+
+    They are the arguments of its constructor, with those below as keywords. The layer has them as attributes, and
+    ``get_config`` returns them. What is to be made of them before ``build``, a layer makes in ``__post_init__``.
+
+    Keras would cast inputs and weights to the compute dtype of a mixed policy. Here only the operands of products
+    are cast, so autocasting is off.
+
+    Args:
+        biases: ``groundhog`` (as the authors' program has them), ``none`` or ``all``.
+        initialization: see ``initializers.py``.
+        seed: int; the same seed draws the same weights.
+        keywords: of ``keras.layers.Layer``: ``name``, ``dtype``, ``trainable``.
 
     Attributes:
-        output_size: int, width of what the layer gives; known once it is built.
+        output_size: int, width of the result; known once the layer is built.
     """
+
+    _: dataclasses.KW_ONLY
+    biases: str = "groundhog"
+    initialization: str = "paper"
+    seed: int = 0
 
     output_size = None
 
-    def __init__(self, **keywords):
-        keywords.setdefault("autocast", False)
-        super().__init__(**keywords)
+    def __init_subclass__(cls, **keywords):
+        super().__init_subclass__(**keywords)
+        cls.__signature__ = _signature(cls)
+
+    def __init__(self, *arguments, **keywords):
+        bound = self.__signature__.bind(*arguments, **keywords)
+        bound.apply_defaults()
+        super().__init__(autocast=False, **bound.arguments.pop("keywords"))
+        for name, value in bound.arguments.items():
+            setattr(self, name, value)
+        self.__post_init__()
+
+    def __post_init__(self):
+        """What a subclass makes of its options."""
+
+    def get_config(self):
+        return super().get_config() | {name: getattr(self, name) for name in list(self.__signature__.parameters)[:-1]}
+
+    def shared_options(self):
+        """What a layer inside this one has as this one has it."""
+        return dict(biases=self.biases, initialization=self.initialization, dtype=self.dtype_policy)
 
     @property
     def output_shape(self):
@@ -34,43 +81,67 @@ class PaperLayer(keras.layers.Layer):
         return (None, None, self.output_size)
 
     @property
+    def biased(self):
+        """Whether the layer has biases at all."""
+        return self.biases != "none"
+
+    @property
     def product_dtype(self):
         """Operand dtype of products under a mixed policy, else None."""
         return None if self.compute_dtype == self.variable_dtype else self.compute_dtype
 
-    def matrix(self, name, shape, initializer):
-        """Add a weight named by its letter in the paper."""
-        return self.add_weight(name=name, shape=shape, initializer=initializer, dtype=self.variable_dtype, autocast=False)
+    def dot(self, x, W, b=None, transpose=False):
+        """x @ W + b, or x @ Wᵀ + b, of weights of this layer: float [..., a] → [..., b]; operands in the policy's compute dtype.
 
-    def vector(self, name, size):
+        Args:
+            x: float [..., a].
+            W: weight [a, b], or [b, a] with ``transpose``.
+            b: weight [b], or None. One that is shorter belongs to the first columns alone.
+            transpose: multiply by the transpose of W.
+        """
+        bias = None if b is None else padded(tensor(b), W.shape[0 if transpose else 1])
+        return product(x, tensor(W), self.product_dtype, transpose_right=transpose, bias=bias)
+
+    def matrix(self, name, shape, initializer, letters=None):
+        """Add a weight.
+
+        Args:
+            name: str.
+            shape: tuple of int.
+            initializer: see ``initializers.py``.
+            letters: the paper's letters of the blocks of equal width that stand side by side in the weight. None: it is one
+                block, and its name is the letter.
+        """
+        weight = self.add_weight(name=name, shape=shape, initializer=initializer, dtype=self.variable_dtype, autocast=False)
+        weight.letters = tuple(letters or (name,))
+        return weight
+
+    def vector(self, name, size, letters=None):
         """Add a bias: zero at the start (Appendix B.1), under ``initialization: uniform`` drawn like every weight."""
-        return self.matrix(name, (size,), self.bias_initializer(name))
+        return self.matrix(name, (size,), self.bias_initializer(name), letters)
 
     def bias_initializer(self, name):
         """What a bias of this name begins with."""
         return initializer(self.initialization, "bias", self.seed + zlib.crc32(name.encode()))
 
+    def paper_weights(self, prefix=""):
+        """The weights of this layer and of those inside it: {prefix + the paper's letter: NumPy array}; lower case is a vector."""
+        weights = {}
+        for weight in self.weights:
+            blocks = np.split(keras.ops.convert_to_numpy(weight), len(weight.letters), axis=-1)
+            weights |= {prefix + letter: block.ravel() if letter[0].islower() else block for letter, block in zip(weight.letters, blocks)}
+        return weights
 
-class HiddenLayer(PaperLayer):
-    """A PaperLayer that is one size n, and the options that every layer has.
 
-    Args:
-        hidden_size: n.
-        biases: ``groundhog``, ``none`` or ``all``.
-        initialization: see ``initializers.py``.
-        seed: int.
-    """
-
-    def __init__(self, hidden_size, biases="groundhog", initialization="paper", seed=0, **keywords):
-        super().__init__(**keywords)
-        self.hidden_size = hidden_size
-        self.biases = biases
-        self.initialization = initialization
-        self.seed = seed
-
-    def get_config(self):
-        own = ("hidden_size", "biases", "initialization", "seed")
-        return super().get_config() | {name: getattr(self, name) for name in own}
+def _signature(layer_class):
+    """The signature of a layer's constructor: the options of the classes, PaperLayer's and Keras's own as keywords."""
+    parameters = {}
+    for base in layer_class.__mro__[: layer_class.__mro__.index(PaperLayer) + 1]:
+        kind = inspect.Parameter.KEYWORD_ONLY if base is PaperLayer else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        for name in inspect.get_annotations(base):
+            if name != "_" and name not in parameters:
+                parameters[name] = inspect.Parameter(name, kind, default=getattr(layer_class, name, inspect.Parameter.empty))
+    return inspect.Signature([*parameters.values(), inspect.Parameter("keywords", inspect.Parameter.VAR_KEYWORD)])
 
 
 _STAND_INS = contextvars.ContextVar("stand_ins", default={})
@@ -101,7 +172,7 @@ def tensor(variable):
     return read(variable) if stand_in is None else stand_in
 
 
-def rows(variable, indices):
+def gather_rows(variable, indices):
     """Rows of a variable, or of what stands in for it; alone they are read where it lies, without the rest of it."""
     alone = id(variable) not in _STAND_INS.get() and not keeping()
     return tf.gather(variable.value if alone else tensor(variable), indices)
@@ -113,8 +184,80 @@ def real_positions(values, mask=None):
 
 
 def padded(bias, size):
-    """A bias [..., width] of the first blocks, zeros behind it: [..., size]; None for None."""
-    if bias is None:
-        return None
-    missing = [[0, 0]] * (len(bias.shape) - 1) + [[0, size - bias.shape[-1]]]
-    return tf.pad(tensor(bias), missing)
+    """A bias of the first columns, zeros behind it: [width] → [size]."""
+    return bias if bias.shape[0] == size else tf.pad(bias, [[0, size - bias.shape[0]]])
+
+
+def product(left, right, dtype=None, transpose_right=False, bias=None):
+    """left @ right + bias, computed in ``dtype`` and returned in the dtype of ``left``.
+
+    Args:
+        left: float [..., a]; all leading axes are rows.
+        right: float [a, b], or [b, a] with ``transpose_right``.
+        dtype: what the operands are cast to, for example "bfloat16"; None: as they are.
+        transpose_right: multiply by the transpose of ``right``.
+        bias: float [b] or None. TensorFlow makes one operation of the product and this sum.
+
+    Returns:
+        float [..., b].
+    """
+    rows = left if left.shape.rank == 2 else tf.reshape(left, [-1, left.shape[-1]])
+    result = _matmul(rows, right, dtype, transpose_right=transpose_right)
+    result = result if bias is None else tf.nn.bias_add(result, bias)
+    if left.shape.rank == 2:
+        return result
+    return with_leading_axes(result, left, right.shape[0 if transpose_right else 1])
+
+
+def with_leading_axes(rows, like, *sizes):
+    """Rows [R, …] in the leading axes of `like`, all but its last, and axes of these sizes; None: the rows' own last."""
+    shape = [*like.shape[:-1], *sizes]
+    if shape.count(None) <= 1:  # no operation is needed to find the shape
+        return tf.reshape(rows, [-1 if size is None else size for size in shape])
+    sizes = [tf.shape(rows)[-1] if size is None else size for size in sizes]
+    result = tf.reshape(rows, tf.concat([tf.shape(like)[:-1], sizes], axis=0))
+    result.set_shape(shape)
+    return result
+
+
+def batched_product(left, right, dtype=None, transpose_left=False, transpose_right=False):
+    """A product for each entry of the leading axes, which both sides share.
+
+    Args:
+        left: float [..., a, b].
+        right: float [..., b, c].
+        dtype, transpose_left, transpose_right: as in :func:`product`.
+
+    Returns:
+        float [..., a, c], in the dtype of ``left``.
+    """
+    return _matmul(left, right, dtype, transpose_left, transpose_right)
+
+
+def weight_gradient(inputs, deltas, dtype=None):
+    """Gradient of a weight matrix, all positions and sentences in one product.
+
+    Args:
+        inputs: float [..., a]: what the matrix was multiplied with.
+        deltas: float [..., b]: gradients of the results, same leading axes.
+        dtype: as in :func:`product`.
+
+    Returns:
+        float [a, b]: the sum over all leading axes of inputsᵀ deltas.
+    """
+    inputs = tf.reshape(inputs, [-1, inputs.shape[-1]])
+    deltas = tf.reshape(deltas, [-1, deltas.shape[-1]])
+    return _matmul(inputs, deltas, dtype, transpose_left=True)
+
+
+def ready(weights, dtype=None):
+    """Weights cast for products once, before a loop that would otherwise cast them at every step."""
+    return weights if dtype is None else tf.nest.map_structure(lambda weight: tf.cast(weight, dtype), weights)
+
+
+def _matmul(left, right, dtype, transpose_left=False, transpose_right=False):
+    result_dtype = left.dtype
+    if dtype is not None and tf.as_dtype(dtype) != result_dtype:
+        left, right = tf.cast(left, dtype), cast(right, dtype)
+    result = tf.matmul(left, right, transpose_a=transpose_left, transpose_b=transpose_right)
+    return tf.cast(result, result_dtype)

@@ -1,4 +1,4 @@
-"""Content attention that knows where it has looked before (See et al. 2017, eqs. 10–11; Tu et al. 2016).
+"""Content attention that knows which words it has attended to before (See et al. 2017, eqs. 10–11; Tu et al. 2016).
 
     coverage_ij = Σ_{k<i} α_kj
     e_ij = v_aᵀ tanh(W_a s_{i−1} + U_a h_j + w_c coverage_ij)
@@ -10,9 +10,8 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import BahdanauAttention, masked_softmax
-from rnnsearch_tf.layers.base import tensor
+from rnnsearch_tf.layers.base import batched_product, product, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.product import batched_product, product
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -24,19 +23,16 @@ class CoverageAttention(BahdanauAttention):
         seed = Seeds(self.seed + 1).next()
         self.w_c = self.matrix("w_c", (1, self.alignment_size), initializer(self.initialization, "alignment", seed, terms=2))
 
-    def first(self, memory):
+    def initial_state(self, memory):
         """Nothing is covered before the first word: {"coverage": [B, J]}."""
         return {"coverage": tf.zeros_like(memory.annotations[:, :, 0])}
 
-    def look(self, query, memory, coverage):
+    def attend(self, query, memory, coverage):
         """(c_i [B, K, 2n], α_i [B, K, J], {"coverage": [B, K, J]}) for s_{i−1} [B, K, n]."""
-        query = product(query, tensor(self.W_a), self.product_dtype)[:, :, tf.newaxis]  # [B, K, 1, n']
+        query = self.dot(query, self.W_a)[:, :, tf.newaxis]  # [B, K, 1, n']
         keys = memory.projected_annotations[:, tf.newaxis]  # [B, 1, J, n']
         hidden = tf.tanh(query + keys + coverage[..., tf.newaxis] * tensor(self.w_c)[0])  # [B, K, J, n']
         energies = tf.squeeze(product(hidden, tensor(self.v_a)), axis=-1)  # [B, K, J]
         alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
         context = batched_product(alignment, memory.annotations, self.product_dtype)
         return context, alignment, {"coverage": coverage + alignment}
-
-    def paper_weights(self):
-        return super().paper_weights() | {"w_c": keras.ops.convert_to_numpy(self.w_c)[0]}

@@ -1,53 +1,47 @@
 """The decoder's recurrence (Bahdanau et al. 2015, Appendix A.2.2), one step and all steps.
 
-One step looks, then updates:
+One step attends, then updates:
 
-    c_i = Σ_j α_ij h_j                      look
-    s_i = gated unit(E y, s_{i−1}, c_i)     update
+    c_i = Σ_j α_ij h_j                attend
+    s_i = unit(E y, s_{i−1}, c_i)     update
 
 The unit sees c_i only through C c_i, which is Σ_j α_ij C h_j: C meets every annotation once
-a sentence, in one large product, and a step sums up the results (:meth:`Decoder.summands`).
+a sentence, in one large product, and a step sums up the results (:meth:`Decoder.project_context`).
 
 Which word y enters, y_i or y_{i−1}, is the option ``decoder_order``; the model decides it by
-what it hands in as ``inputs``. Training takes all target positions in one loop (:func:`scan`), search
-one at a time.
+what it hands in as ``inputs``. Training takes all target positions in one loop, search one at a time.
 """
-
-from typing import NamedTuple
 
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.attention import AttentionMemory, BahdanauAttention, alignment_hidden, attend
-from rnnsearch_tf.layers.base import PaperLayer, padded, real_positions, tensor
-from rnnsearch_tf.layers.gated_unit import gated_unit, gated_unit_after, gated_unit_gradient
+from rnnsearch_tf.layers.attention import BahdanauAttention
+from rnnsearch_tf.layers.base import PaperLayer, batched_product, real_positions
+from rnnsearch_tf.layers.coverage import CoverageAttention
+from rnnsearch_tf.layers.fixed_context import FixedContext
+from rnnsearch_tf.layers.gaussian_window import GaussianWindow
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.product import batched_product, product, ready, weight_gradient
+from rnnsearch_tf.layers.kernels import KERNELS
+from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
+from rnnsearch_tf.layers.scan import scan
 
-
-class StepWeights(NamedTuple):
-    """The weights of one step, as tensors: W_a [n, n'], v_a [n', 1], U [n, n], U_gates [n, 2n]."""
-
-    W_a: tf.Tensor
-    v_a: tf.Tensor
-    U: tf.Tensor
-    U_gates: tf.Tensor
+ATTENTIONS = {"content": BahdanauAttention, "coverage": CoverageAttention, "gaussian_window": GaussianWindow}
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class Decoder(PaperLayer):
-    """The attending recurrent decoder, without its output layer.
+    """The recurrent decoder, without its output layer; the paper's unless told otherwise.
 
     Args:
         hidden_size: n.
-        alignment_size: n'.
-        biases: ``groundhog`` (candidate state and s_0), ``none`` or ``all``.
-        initialization: see ``initializers.py``.
-        seed: int.
+        alignment_size: n', hidden units of the alignment model, or the number of Gaussian windows.
+        attention: ``content``, ``coverage``, ``gaussian_window``, or None for the fixed context of RNNencdec.
+        unit: ``gru`` or ``lstm``.
+        layer_normalization, forget_bias: of the unit, see :class:`RecurrentUnit`.
 
     Call arguments:
         embeddings: float [B, I, m]: the word that enters the unit at each target position.
-        annotations: float [B, J, 2n]: h_j.
+        annotations: float [B, J, 2n]: h_j; with a fixed context [B, J, n].
         annotations_mask: bool [B, J], True at real positions; None: the mask that Keras carries along with the
             annotations, or all are real.
 
@@ -55,228 +49,111 @@ class Decoder(PaperLayer):
         (states [B, I, n], contexts [B, I, 2n], alignments [B, I, J]): s_i, c_i and α_i.
     """
 
-    def __init__(self, hidden_size, alignment_size, biases="groundhog", initialization="paper", seed=0, **keywords):
-        super().__init__(**keywords)
-        self.hidden_size = hidden_size
-        self.alignment_size = alignment_size
-        self.biases = biases
-        self.initialization = initialization
-        self.seed = seed
-        self.attention = BahdanauAttention(
-            alignment_size, biases, initialization, Seeds(seed + 1).next(), dtype=self.dtype_policy, name="attention"
+    hidden_size: int
+    alignment_size: int | None = None
+    attention: str | None = "content"
+    unit: str = "gru"
+    layer_normalization: bool = False
+    forget_bias: float = 0.0
+
+    def __post_init__(self):
+        seeds, shared = Seeds(self.seed), self.shared_options()
+        self.recurrent_unit = RecurrentUnit(
+            self.hidden_size, self.unit, self.layer_normalization, forget_bias=self.forget_bias, seed=seeds.next(), name="unit", **shared
         )
+        if self.attention is None:
+            self.alignment_model = FixedContext(name="attention", **shared)
+        else:
+            attention = ATTENTIONS[self.attention]
+            self.alignment_model = attention(self.alignment_size, seed=seeds.next(), name="attention", **shared)
 
     def build(self, embeddings_shape, annotations_shape):
-        embedding_size, annotation_size = embeddings_shape[-1], annotations_shape[-1]
-        n, seeds = self.hidden_size, Seeds(self.seed)
-        self.output_size = n
-        other = lambda terms=1: initializer(self.initialization, "other", seeds.next(), columns=n, terms=terms)  # noqa: E731
-        self.W = self.matrix("W", (embedding_size, 3 * n), other(3))  # [W | W_z | W_r]; of W e + U s + C c
-        self.C = self.matrix("C", (annotation_size, 3 * n), other(3))  # [C | C_z | C_r]
-        self.U = self.matrix("U", (n, n), initializer(self.initialization, "recurrent", seeds.next()))
-        self.U_gates = self.matrix("U_gates", (n, 2 * n), initializer(self.initialization, "recurrent", seeds.next()))
-        self.W_s = self.matrix("W_s", (annotation_size // 2, n), other())
-        biased = self.biases != "none"
-        self.b = self.vector("b", 3 * n if self.biases == "all" else n) if biased else None
-        self.b_s = self.vector("b_s", n) if biased else None
-        self.attention.build((None, None, n), annotations_shape)
-        self.built = True
+        annotation_size, n = annotations_shape[-1], self.hidden_size
+        first_size = annotation_size // 2 if self.attention else annotation_size  # ←h_1, or →h_{T_x}
+        self.W_s = self.matrix("W_s", (first_size, n), initializer(self.initialization, "other", Seeds(self.seed + 1).next()))
+        self.b_s = self.vector("b_s", n) if self.biased else None
+        self.recurrent_unit.build(embeddings_shape[-1], annotation_size)
+        self.alignment_model.build((None, None, n), annotations_shape)
+        self.output_size, self.built = n, True
 
-    def initial_state(self, annotations):
-        """s_0 = tanh(W_s ←h_1): annotations [B, J, 2n] → [B, n]."""
-        backward_first = annotations[:, 0, annotations.shape[-1] // 2 :]
-        return tf.tanh(product(backward_first, tensor(self.W_s), self.product_dtype, bias=tensor(self.b_s)))
+    def initial_state(self, annotations, memory):
+        """The state before the first word: s_0 = tanh(W_s ←h_1), of RNNencdec tanh(W_s →h_{T_x}).
+
+        Args:
+            annotations: float [B, J, 2n], of RNNencdec [B, J, n].
+            memory: from ``alignment_model.memory``.
+
+        Returns:
+            Dictionary of float [B, ...]: ``state`` (s_0), and what unit and attention remember besides.
+        """
+        first = annotations[:, 0, annotations.shape[-1] // 2 :] if self.attention else annotations[:, -1]
+        s_0 = tf.tanh(self.dot(first, self.W_s, self.b_s))
+        return self.recurrent_unit.initial_state(s_0) | self.alignment_model.initial_state(memory)
 
     def inputs(self, embeddings):
-        """What the word brings to the unit: E y [..., m] → [W e | W_z e | W_r e] [..., 3n]."""
-        return product(embeddings, tensor(self.W), self.product_dtype, bias=padded(self.b, 3 * self.hidden_size))
+        """What the word brings to the unit: E y [..., m] → [W e | W_z e | W_r e] + b [..., 3n] (of an LSTM 4n)."""
+        return self.recurrent_unit.inputs(embeddings)
 
-    def first(self, annotations, memory):
-        """The state before the first word: {"state": s_0 [B, n]}."""
-        return {"state": self.initial_state(annotations)}
+    def project_context(self, annotations):
+        """What attention sums up for the unit: h_j [..., 2n] → [C h_j | C_z h_j | C_r h_j] [..., 3n]; so too of a c_i.
 
-    def summands(self, annotations):
-        """What attention sums up for the unit: h_j [..., 2n] → [C h_j | C_z h_j | C_r h_j] [..., 3n]; so too of a c_i."""
-        return product(annotations, tensor(self.C), self.product_dtype)
+        Layer normalization of C c_i is not a sum over j: under it attention sums up the h_j themselves.
+        """
+        return annotations if self.layer_normalization else self.recurrent_unit.context_term(annotations)
 
-    def look(self, state, memory):
+    def attend(self, state, memory):
         """(Σ_j α_ij · annotation j of the memory [B, K, …], alignment [B, K, J], state) for the state of K hypotheses a sentence."""
-        return (*self.attention.look(state["state"], memory)[:2], state)
+        own, remembered = self._split(state)
+        context, alignment, remembered = self.alignment_model.attend(state["state"], memory, **remembered)
+        return context, alignment, own | remembered
 
-    def update(self, state, inputs, summed):
-        """The state s_i after a word, from s_{i−1} [B, K, n], inputs [B, K, 3n] and C c_i [B, K, 3n], see :meth:`summands`."""
-        rows, unit_inputs = (tf.reshape(values, [-1, values.shape[-1]]) for values in (state["state"], inputs + summed))
-        new_state, _ = gated_unit(unit_inputs, rows, tensor(self.U), tensor(self.U_gates), self.product_dtype)
-        return {"state": tf.reshape(new_state, tf.shape(state["state"]))}
+    def update(self, state, inputs, projected_context):
+        """The state after a word: of :meth:`attend`'s state, inputs [B, K, 3n or 4n] and :meth:`project_context` of c_i."""
+        own, remembered = self._split(state)
+        inputs += self.recurrent_unit.context_term(projected_context) if self.layer_normalization else projected_context
+        return self.recurrent_unit.advance(inputs, own) | remembered
 
     def call(self, embeddings, annotations, annotations_mask=None):
-        memory = self.attention.memory(annotations, real_positions(annotations, annotations_mask))
-        return self.all_steps(self.inputs(embeddings), self.first(annotations, memory), memory)
+        memory = self.alignment_model.memory(annotations, real_positions(annotations, annotations_mask))
+        return self.all_steps(self.inputs(embeddings), self.initial_state(annotations, memory), memory)
 
     def all_steps(self, inputs, state, memory):
         """All steps with given words (training, forced scoring), from a state and a memory of their own dropout.
 
         Args:
-            inputs: float [B, I, 3n], from :meth:`inputs`.
-            state: {"state": s_0 [B, n]}.
-            memory: AttentionMemory.
+            inputs: float [B, I, 3n or 4n], from :meth:`inputs`.
+            state: from :meth:`initial_state`.
+            memory: from ``alignment_model.memory``.
 
         Returns:
             (states [B, I, n], contexts [B, I, 2n], alignments [B, I, J]): s_i, c_i and α_i.
         """
-        summed_up = memory._replace(annotations=self.summands(memory.annotations))
-        weights = StepWeights(*map(tensor, (self.attention.W_a, self.attention.v_a, self.U, self.U_gates)))
-        states, alignments = scan(inputs, state["state"], summed_up, weights, self.product_dtype)
+        if self.attention is None:  # one context for all positions
+            inputs += self.recurrent_unit.context_term(memory.annotations)[:, tf.newaxis]
+            states = self.recurrent_unit.all_steps(inputs, state)["state"]
+            return states, *self.alignment_model.attend(states, memory)[:2]
+        projected = memory._replace(annotations=self.project_context(memory.annotations))
+        kernel = KERNELS.get((self.unit, self.layer_normalization, self.attention))
+        if kernel is None:
+            states, alignments = self._scan(inputs, state, projected)
+        else:
+            weights = self.recurrent_unit.state_weights() | self.alignment_model.state_weights()
+            states, alignments = kernel(inputs, state, weights, projected, self.product_dtype)
         return states, batched_product(alignments, memory.annotations, self.product_dtype), alignments
 
-    def paper_weights(self):
-        """This layer's weights by the paper's letters."""
-        n, numpy = self.hidden_size, keras.ops.convert_to_numpy
-        W, C, U_gates = numpy(self.W), numpy(self.C), numpy(self.U_gates)
-        weights = {f"{name}{gate}": block[:, k * n : (k + 1) * n]
-                   for name, block in (("W", W), ("C", C)) for k, gate in enumerate(("", "_z", "_r"))}
-        weights |= {"U": numpy(self.U), "U_z": U_gates[:, :n], "U_r": U_gates[:, n:], "W_s": numpy(self.W_s)}
-        if self.b is not None:
-            b = numpy(self.b)
-            weights |= {key: b[k * n : (k + 1) * n] for k, key in enumerate(("b", "b_z", "b_r")) if k * n < len(b)}
-            weights["b_s"] = numpy(self.b_s)
-        return weights | self.attention.paper_weights()
+    def _scan(self, inputs, state, memory):
+        """:meth:`attend` and :meth:`update` at every position, differentiated by TensorFlow: (states, alignments)."""
 
-    def get_config(self):
-        own = ("hidden_size", "alignment_size", "biases", "initialization", "seed")
-        return super().get_config() | {name: getattr(self, name) for name in own}
+        def step(inputs, carried):
+            state, inputs = tf.nest.map_structure(lambda x: x[:, tf.newaxis], (carried[0], inputs))  # K = 1
+            projected_context, alignment, state = self.attend(state, memory)
+            state = self.update(state, inputs, projected_context)
+            return tf.nest.map_structure(lambda x: x[:, 0], (state, alignment))
 
+        states, alignments = scan(step, inputs, (state, tf.zeros_like(memory.mask, inputs.dtype)))
+        return states["state"], alignments
 
-def scan(inputs, initial_state, memory, weights, dtype=None):
-    """Look and update at all target positions, with a gradient that runs it back.
-
-    As in the encoder, the hand-written gradient carries only the state's gradient through
-    its loop; the gradients of the weights and of the summands are single products over
-    all positions afterwards. tanh(W_a s + U_a h) is computed again rather than kept: for
-    one batch it would be I times as large as everything else together.
-
-    Args:
-        inputs: float [B, I, 3n].
-        initial_state: float [B, n].
-        memory: AttentionMemory, with :meth:`Decoder.summands` [B, J, 3n] for annotations.
-        weights: StepWeights.
-        dtype: operand dtype of the products.
-
-    Returns:
-        (states [B, I, n], alignments [B, I, J]).
-    """
-
-    @tf.custom_gradient
-    def run(inputs, initial_state, summands, projected_annotations, *weights):
-        weights, summands = StepWeights(*weights), ready(summands, dtype)
-        weights = StepWeights(*ready(weights, dtype))._replace(v_a=weights.v_a)  # v_a meets no product in dtype
-        remembered = AttentionMemory(summands, projected_annotations, memory.mask)
-        states, alignments, queries, gates = _run_forward(inputs, initial_state, remembered, weights, dtype)
-
-        def gradient(states_gradient, alignments_gradient):
-            before = tf.concat([initial_state[tf.newaxis], states[:-1]], axis=0)  # s_{i−1}, time first
-            forward = (before, alignments, queries, gates)
-            return _gradient((states_gradient, alignments_gradient), forward, remembered, weights, dtype)
-
-        return (states, alignments), gradient
-
-    time_first = run(
-        tf.transpose(inputs, [1, 0, 2]), initial_state, memory.annotations, memory.projected_annotations, *weights
-    )
-    return [tf.transpose(values, [1, 0, 2]) for values in time_first]
-
-
-def _run_forward(inputs, initial_state, memory, weights, dtype):
-    """states, alignments, queries W_a s_{i−1} and gates (z, r, h̃) of all steps, time first."""
-    steps = tf.shape(inputs)[0]
-    state_weights = _state_weights(weights)
-    results = [tf.TensorArray(inputs.dtype, steps) for _ in range(6)]
-
-    def step(i, state, *results):
-        state_gates, query = tf.split(product(state, state_weights, dtype), _sizes(weights), axis=-1)
-        summed, alignment = attend(query[:, tf.newaxis], memory, weights.v_a, dtype)
-        new_state, gates = gated_unit_after(inputs[i] + summed[:, 0], state_gates, state, weights.U, dtype)
-        new_state = tf.ensure_shape(new_state, state.shape)
-        values = (new_state, alignment[:, 0], query, *gates)
-        return (i + 1, new_state, *(array.write(i, value) for array, value in zip(results, values)))
-
-    _, _, *results = tf.while_loop(lambda i, *_: i < steps, step, (0, initial_state, *results), parallel_iterations=1)
-    states, alignments, queries, *gates = (array.stack() for array in results)
-    return states, alignments, queries, gates
-
-
-def _state_weights(weights):
-    """All that multiplies s_{i−1} as it is, for one product: [U_z | U_r | W_a] [n, 2n + n']."""
-    return tf.concat([weights.U_gates, weights.W_a], axis=1)
-
-
-def _sizes(weights):
-    return [weights.U_gates.shape[-1], weights.W_a.shape[-1]]
-
-
-def _gradient(outer, forward, memory, weights, dtype):
-    """Gradients of all arguments of ``run`` in :func:`scan`, in their order."""
-    before, alignments, _, gates = forward
-    size = weights.U.shape[0]
-    deltas, query_deltas, state_gradient, projected_gradient, v_a_gradient = _run_backward(
-        outer, forward, memory, weights, dtype
-    )
-    sentence_first = [tf.transpose(values, [1, 0, 2]) for values in (alignments, deltas)]
-    summands_gradient = batched_product(*sentence_first, dtype, transpose_left=True)  # through Σ_j α_ij C h_j
-    step_gradients = StepWeights(
-        W_a=weight_gradient(before, query_deltas, dtype),
-        v_a=v_a_gradient,
-        U=weight_gradient(gates[1] * before, deltas[..., :size], dtype),
-        U_gates=weight_gradient(before, deltas[..., size:], dtype),
-    )
-    return deltas, state_gradient, summands_gradient, projected_gradient, *step_gradients
-
-
-def _run_backward(outer, forward, memory, weights, dtype):
-    """The loop from the last target position to the first.
-
-    The softmax's gradient sums to zero over j, so of ∂L/∂e_ij · (1 − tanh²) only the part with tanh² has to be summed.
-
-    Returns:
-        deltas [I, B, 3n] (∂L/∂inputs), query_deltas [I, B, n'] (∂L/∂(W_a s)), ∂L/∂s_0 [B, n],
-        ∂L/∂(U_a h) [B, J, n'], ∂L/∂v_a [n', 1].
-    """
-    before, alignments, queries, gates = forward
-    steps, size = tf.shape(before)[0], weights.U.shape[0]
-    kept = (*outer, before, alignments, queries, *gates)
-    state_weights, v_a = _state_weights(weights), weights.v_a[:, 0]
-    # TensorFlow's float32 product of few rows takes twice as long where it has to transpose its right side itself.
-    turn = dtype is None
-    state_weights = tf.transpose(state_weights) if turn else state_weights
-
-    def step(i, carried, energy_sum, square_sum, v_a_sum, deltas, query_deltas):
-        outer_state, outer_alignment, state, alignment, query, *unit = (values[i] for values in kept)
-        delta, state_gradient = gated_unit_gradient(carried + outer_state, state, unit, weights.U, dtype)
-        through_sum = batched_product(delta[:, tf.newaxis], memory.annotations, dtype, transpose_right=True)
-        weighted = alignment * (outer_alignment + through_sum[:, 0])
-        energy_delta = weighted - alignment * tf.reduce_sum(weighted, axis=-1, keepdims=True)  # [B, J]
-        hidden = alignment_hidden(query[:, tf.newaxis], memory.projected_annotations)[:, 0]  # [B, J, n']
-        squares = energy_delta[..., tf.newaxis] * (hidden * hidden)
-        query_delta = -v_a * tf.reduce_sum(squares, axis=1)  # [B, n']
-        state_delta = tf.concat([delta[:, size:], query_delta], axis=-1)
-        state_gradient += product(state_delta, state_weights, dtype, transpose_right=not turn)
-        return (
-            i - 1,
-            state_gradient,
-            energy_sum + energy_delta,
-            square_sum + squares,
-            v_a_sum + weight_gradient(hidden, energy_delta[..., tf.newaxis]),
-            deltas.write(i, delta),
-            query_deltas.write(i, query_delta),
-        )
-
-    arrays_out = [tf.TensorArray(before.dtype, steps) for _ in range(2)]
-    sums = (alignments[0], memory.projected_annotations, weights.v_a)
-    start = (steps - 1, tf.zeros_like(before[0]), *map(tf.zeros_like, sums), *arrays_out)
-    _, state_gradient, energy_sum, square_sum, v_a_gradient, *results = tf.while_loop(
-        lambda i, *_: i >= 0, step, start, parallel_iterations=1
-    )
-    # s_0 receives what was carried; the outer gradient of s_i entered with step i + 1 as carried + outer.
-    deltas, query_deltas = (array.stack() for array in results)
-    projected_gradient = v_a * (energy_sum[..., tf.newaxis] - square_sum)
-    return deltas, query_deltas, state_gradient, projected_gradient, v_a_gradient
+    def _split(self, state):
+        """A state's parts: the unit's own, and what attention remembers."""
+        own = {name: value for name, value in state.items() if name in ("state", "cell")}
+        return own, {name: value for name, value in state.items() if name not in own}

@@ -5,16 +5,23 @@
     p(y_i) ∝ exp(y_iᵀ W_o t_i)
 
 The authors' program factors W_o through a smaller space, l → rank → V: option ``output_rank``.
+
+:func:`softmax_loss` is the cross-entropy over the whole vocabulary, fused with its gradient. The logits of one batch are the
+largest thing in training (240 MB for 2,000 positions and 30,000 words), so they are passed over as few times as can be.
+The softmax p is one operation, and the loss is read off it; p − 1[y] is one copy of it; label smoothing is two rank-one
+corrections. (TensorFlow's own operation for loss and gradient takes several times as long.)
 """
 
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.base import PaperLayer, product, weight_gradient, with_leading_axes
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.output_matrix import word_logits
-from rnnsearch_tf.layers.product import product, with_leading_axes
+
+SMALLEST = 1e-30
+"""Probabilities above it have all their digits in float32."""
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -25,12 +32,10 @@ class DeepOutput(PaperLayer):
         vocabulary_size: V.
         maxout_size: l.
         output_rank: rank of the factored output matrix; None: one matrix l → V.
-        biases: ``none`` leaves out b_o (on the hidden term) and b_softmax.
-        initialization: see ``initializers.py``.
         dropout: share of maxout outputs dropped in training; the paper has none.
-        seed: int.
         tied: the output matrix is not a weight of this layer but is given with each call.
         context_sizes: where the context is several vectors side by side, their sizes: each then has a matrix of its own in C_o.
+        biases: ``none`` leaves out b_o (on the hidden term) and b_softmax.
 
     Call arguments:
         state: float [..., n].
@@ -42,22 +47,16 @@ class DeepOutput(PaperLayer):
         logits float [..., V].
     """
 
-    def __init__(
-        self, vocabulary_size, maxout_size, output_rank=None, biases="groundhog", initialization="paper",
-        dropout=0.0, seed=0, tied=False, context_sizes=None, **keywords,
-    ):
-        super().__init__(**keywords)
-        self.vocabulary_size = vocabulary_size
-        self.maxout_size = maxout_size
-        self.output_rank = output_rank
-        self.biases = biases
-        self.initialization = initialization
-        self.dropout = dropout
-        self.seed = seed
-        self.tied = tied
-        self.context_sizes = context_sizes
-        self.drop = Dropout(dropout, seed=seed, dtype=self.variable_dtype)
-        self.symbol = "W_o2" if output_rank else "W_o"
+    vocabulary_size: int
+    maxout_size: int
+    output_rank: int | None = None
+    dropout: float = 0.0
+    tied: bool = False
+    context_sizes: tuple | None = None
+
+    def __post_init__(self):
+        self.drop = Dropout(self.dropout, seed=self.seed, dtype=self.variable_dtype)
+        self.symbol = "W_o2" if self.output_rank else "W_o"
 
     def build(self, state_shape, embeddings_shape, context_shape):
         context_sizes = self.context_sizes or (context_shape[-1],)
@@ -68,19 +67,18 @@ class DeepOutput(PaperLayer):
         self.U_o = self.matrix("U_o", (state_shape[-1], 2 * l), other(terms=terms))
         self.V_o = self.matrix("V_o", (embeddings_shape[-1], 2 * l), other(terms=terms))
         self.C_o = self.matrix("C_o", (context_shape[-1], 2 * l), other(rows=context_sizes, terms=terms))
-        biased = self.biases != "none"
-        self.b_o = self.vector("b_o", 2 * l) if biased else None
+        self.b_o = self.vector("b_o", 2 * l) if self.biased else None
         rank = self.output_rank
         self.W_o1 = self.matrix("W_o1", (l, rank), other()) if rank else None
         self.W_o = None if self.tied else self.matrix(self.symbol, (rank or l, self.vocabulary_size), other())
-        self.b_softmax = self.vector("b_softmax", self.vocabulary_size) if biased else None
+        self.b_softmax = self.vector("b_softmax", self.vocabulary_size) if self.biased else None
         self.built = True
 
     def context_term(self, context):
         """C_o c_i [..., 2l] of a context [..., 2n]; or C_o h_j of an annotation, since C_o c_i = Σ_j α_ij C_o h_j."""
-        return product(context, tensor(self.C_o), self.product_dtype)
+        return self.dot(context, self.C_o)
 
-    def features(self, state, embeddings, context_term, training=False):
+    def pre_logits(self, state, embeddings, context_term, training=False):
         """What meets the output matrix: t_i, or W_o1ᵀ t_i where it is factored.
 
         Args:
@@ -92,33 +90,23 @@ class DeepOutput(PaperLayer):
         Returns:
             float [..., l], or [..., rank].
         """
-        hidden = product(state, tensor(self.U_o), self.product_dtype, bias=tensor(self.b_o))
-        hidden += product(embeddings, tensor(self.V_o), self.product_dtype)
+        hidden = self.dot(state, self.U_o, self.b_o)
+        hidden += self.dot(embeddings, self.V_o)
         hidden += context_term  # [..., 2l]
         readout = self.drop(maxout(hidden), training=training)  # [..., l]
-        return readout if self.W_o1 is None else product(readout, tensor(self.W_o1), self.product_dtype)
+        return readout if self.W_o1 is None else self.dot(readout, self.W_o1)
 
-    def logits(self, features, output_matrix=None):
-        """Unnormalized log-probabilities [..., V] from :meth:`features`.
+    def logits(self, pre_logits, output_matrix=None):
+        """Unnormalized log-probabilities [..., V] from :meth:`pre_logits`.
 
         Args:
-            features: float [..., l or rank].
+            pre_logits: float [..., l or rank].
             output_matrix: for a tied layer, the target embedding E [V, m].
         """
-        return word_logits(features, self, output_matrix)
+        return word_logits(pre_logits, self, output_matrix)
 
     def call(self, state, embeddings, context, output_matrix=None, training=False):
-        return self.logits(self.features(state, embeddings, self.context_term(context), training), output_matrix)
-
-    def paper_weights(self):
-        """This layer's weights by the paper's letters; a tied W_o is the model's to add."""
-        weights = {"U_o": self.U_o, "V_o": self.V_o, "C_o": self.C_o, "b_o": self.b_o, "W_o1": self.W_o1}
-        weights |= {self.symbol: self.W_o, "b_softmax": self.b_softmax}
-        return {key: keras.ops.convert_to_numpy(value) for key, value in weights.items() if value is not None}
-
-    def get_config(self):
-        own = ("vocabulary_size", "maxout_size", "output_rank", "biases", "initialization", "dropout", "seed", "tied", "context_sizes")
-        return super().get_config() | {name: getattr(self, name) for name in own}
+        return self.logits(self.pre_logits(state, embeddings, self.context_term(context), training), output_matrix)
 
 
 def maxout(hidden):
@@ -138,3 +126,73 @@ def maxout(hidden):
         return tf.maximum(first, second), gradient
 
     return run(hidden)
+
+
+def softmax_loss(pre_logits, matrix, bias, target_ids, label_smoothing=0.0, transpose=False, dtype=None):
+    """Loss and negative log-likelihood of each target word.
+
+        nll = −log p(y),   loss = (1 − ε) nll + ε · mean over the vocabulary of −log p(v)
+
+    Args:
+        pre_logits: float [N, l].
+        matrix: float [l, V], or [V, l] with ``transpose``.
+        bias: float [V] or None.
+        target_ids: int32 [N].
+        label_smoothing: ε.
+        transpose: the matrix is given transposed (a tied embedding).
+        dtype: operand dtype of the products, see ``base.py``.
+
+    Returns:
+        (losses [N], nll [N]); no gradient flows through nll.
+    """
+    vocabulary_size = matrix.shape[0 if transpose else 1]
+
+    @tf.custom_gradient
+    def fused(pre_logits, matrix, *bias):
+        logits = product(pre_logits, matrix, dtype, transpose_right=transpose, bias=bias[0] if bias else None)
+        probabilities = tf.nn.softmax(logits)
+        own, own_probability = (tf.gather(values, target_ids, batch_dims=1) for values in (logits, probabilities))
+        nll = tf.cond(  # a probability that is too small for float32 is rare, and costs two more passes
+            tf.reduce_all(own_probability > SMALLEST),
+            lambda: -tf.math.log(own_probability),
+            lambda: log_sum_exp(logits, probabilities) - own,
+        )
+        losses = nll
+        if label_smoothing:
+            losses += label_smoothing * (own - tf.reduce_mean(logits, axis=-1))
+
+        def gradient(losses_gradient, _):
+            places = tf.stack([tf.range(tf.size(target_ids)), target_ids], axis=1)
+            error = tf.tensor_scatter_nd_sub(probabilities, places, tf.ones_like(own))  # p − 1[y]
+            scale = losses_gradient[:, tf.newaxis]
+            scaled = pre_logits * scale
+            features_gradient = product(error, matrix, dtype, transpose_right=not transpose)
+            left, right = (error, scaled) if transpose else (scaled, error)
+            matrix_gradient = weight_gradient(left, right, dtype)
+            bias_gradient = tf.linalg.matvec(error, losses_gradient, transpose_a=True)
+            if label_smoothing:  # the loss also has ε (1[y] − 1/V) · logits
+                spread, put = _smoothing_terms(pre_logits, matrix, target_ids, scaled, transpose)
+                features_gradient += label_smoothing * spread
+                matrix_gradient += label_smoothing * put
+                hits = tf.math.unsorted_segment_sum(losses_gradient, target_ids, vocabulary_size)
+                bias_gradient += label_smoothing * (hits - tf.reduce_sum(losses_gradient) / vocabulary_size)
+            return features_gradient * scale, matrix_gradient, *([bias_gradient] if bias else [])
+
+        return (losses, nll), gradient
+
+    return fused(pre_logits, matrix, *([] if bias is None else [bias]))
+
+
+def log_sum_exp(logits, probabilities):
+    """log Σ exp over the last axis, given the softmax: its largest value is exp(max logit) / Σ exp, and far from zero."""
+    return tf.reduce_max(logits, axis=-1) - tf.math.log(tf.reduce_max(probabilities, axis=-1))
+
+
+def _smoothing_terms(pre_logits, matrix, target_ids, scaled, transpose):
+    """Gradients of Σ_n (own logit − mean logit): of the pre_logits before scaling, and of the matrix."""
+    vocabulary_size = matrix.shape[0 if transpose else 1]
+    by_word = matrix if transpose else tf.transpose(matrix)  # [V, l]
+    features_term = tf.gather(by_word, target_ids) - tf.reduce_mean(by_word, axis=0)
+    matrix_term = tf.math.unsorted_segment_sum(scaled, target_ids, vocabulary_size)
+    matrix_term -= tf.reduce_sum(scaled, axis=0) / vocabulary_size  # [V, l]
+    return features_term, matrix_term if transpose else tf.transpose(matrix_term)

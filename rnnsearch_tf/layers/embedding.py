@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers.base import PaperLayer, rows, tensor
+from rnnsearch_tf.layers.base import PaperLayer, gather_rows, tensor
 from rnnsearch_tf.layers.initializers import initializer
 
 
@@ -27,8 +27,6 @@ class WordEmbedding(PaperLayer):
         tied: the matrix is the model's output matrix too.
         scaled: what is looked up is √m times what is stored.
         biases: ``none`` leaves out the bias vector.
-        initialization: see ``initializers.py``.
-        seed: int.
 
     Call arguments:
         ids: int32 [...].
@@ -37,19 +35,13 @@ class WordEmbedding(PaperLayer):
         float [..., m].
     """
 
-    def __init__(
-        self, vocabulary_size, embedding_size, tied=False, scaled=False, biases="groundhog", initialization="paper", seed=0,
-        **keywords,
-    ):
-        super().__init__(**keywords)
-        self.vocabulary_size = vocabulary_size
-        self.embedding_size = embedding_size
-        self.tied = tied
-        self.scaled = scaled
-        self.factor = embedding_size**0.5 if scaled else 1.0
-        self.biases = biases
-        self.initialization = initialization
-        self.seed = seed
+    vocabulary_size: int
+    embedding_size: int
+    tied: bool = False
+    scaled: bool = False
+
+    def __post_init__(self):
+        self.factor = self.embedding_size**0.5 if self.scaled else 1.0
 
     def build(self, ids_shape=None):
         self.output_size = self.embedding_size
@@ -57,15 +49,11 @@ class WordEmbedding(PaperLayer):
         draw = initializer(self.initialization, role, self.seed, columns=self.embedding_size)
         self.E = self.matrix("E", (self.vocabulary_size, self.embedding_size), draw)
         self.E.looked_up = not self.tied  # its gradient is rows, see training/optimizers.py
-        self.b_E = self.vector("b_E", self.embedding_size) if self.biases != "none" else None
+        self.b_E = self.vector("b_E", self.embedding_size) if self.biased else None
         self.built = True
 
     def call(self, ids):
-        vectors = rows(self.E, ids)
+        vectors = gather_rows(self.E, ids)
         vectors = vectors * self.factor if self.scaled else vectors
         vectors = vectors if self.b_E is None else vectors + tensor(self.b_E)
         return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]
-
-    def get_config(self):
-        own = ("vocabulary_size", "embedding_size", "tied", "scaled", "biases", "initialization", "seed")
-        return super().get_config() | {name: getattr(self, name) for name in own}

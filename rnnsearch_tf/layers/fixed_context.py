@@ -31,15 +31,12 @@ class FixedContext(PaperLayer):
         """ContextMemory of the forward states [B, J, n]; padding on the right keeps the last one as it was."""
         return ContextMemory(annotations[:, -1], mask)
 
-    def first(self, memory):
+    def initial_state(self, memory):
         return {}
 
-    def look(self, query, memory):
+    def attend(self, query, memory):
         """(c_i [B, K, n], zeros [B, K, J], what it remembers: nothing)."""
         shape = tf.shape(query)[:2]
         context = tf.repeat(memory.annotations[:, tf.newaxis], shape[1], axis=1)
         alignment = tf.zeros(tf.concat([shape, tf.shape(memory.mask)[1:]], axis=0), query.dtype)
         return context, alignment, {}
-
-    def paper_weights(self):
-        return {}

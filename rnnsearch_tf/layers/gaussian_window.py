@@ -16,9 +16,8 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import Attention
-from rnnsearch_tf.layers.base import tensor
+from rnnsearch_tf.layers.base import batched_product
 from rnnsearch_tf.layers.initializers import initializer
-from rnnsearch_tf.layers.product import batched_product, product
 
 PARTS = ("alpha", "beta", "kappa")
 """Height, width and step of a window, in the order of the columns of W."""
@@ -45,28 +44,23 @@ class GaussianWindow(Attention):
     Args:
         windows: k.
         biases: ``none`` leaves out b.
-        initialization: see ``initializers.py``; W has the role ``alignment``.
-        seed: int.
+        initialization: W has the role ``alignment``.
 
     Call arguments and results: as of :class:`Attention`; a window's weights need not sum up to 1.
     """
 
-    def __init__(self, windows, biases="groundhog", initialization="paper", seed=0, **keywords):
-        super().__init__(**keywords)
-        self.windows = windows
-        self.biases = biases
-        self.initialization = initialization
-        self.seed = seed
+    windows: int
 
     def build(self, state_shape, annotations_shape):
         self.output_size = annotations_shape[-1]
         size = 3 * self.windows
         draw = initializer(self.initialization, "alignment", self.seed, columns=self.windows)
-        self.W = self.matrix("W", (state_shape[-1], size), draw)
+        self.W = self.matrix("W", (state_shape[-1], size), draw, [f"W_{part}" for part in PARTS])
         self.b = None
-        if self.biases != "none":
+        if self.biased:
             start = np.repeat([-np.log(self.windows), 0.0, 0.0], self.windows)
-            self.b = self.matrix("b", (size,), lambda shape, dtype: keras.ops.convert_to_tensor(start, dtype))
+            first = lambda shape, dtype: keras.ops.convert_to_tensor(start, dtype)  # noqa: E731
+            self.b = self.matrix("b", (size,), first, [f"b_{part}" for part in PARTS])
         self.built = True
 
     def memory(self, annotations, mask):
@@ -74,29 +68,16 @@ class GaussianWindow(Attention):
         positions = tf.cumsum(tf.cast(mask, annotations.dtype), axis=1)
         return WindowMemory(annotations, positions, mask)
 
-    def first(self, memory):
+    def initial_state(self, memory):
         """All windows stand before the first word: {"location": κ_0 = 0, [B, k]}."""
         return {"location": tf.zeros_like(memory.annotations[:, 0, :1]) * tf.zeros(self.windows, memory.annotations.dtype)}
 
-    def look(self, query, memory, location):
+    def attend(self, query, memory, location):
         """(c_i [B, K, 2n], φ_i [B, K, J], {"location": κ_i [B, K, k]}) for s_{i−1} [B, K, n]."""
-        total = product(query, tensor(self.W), self.product_dtype, bias=tensor(self.b))
+        total = self.dot(query, self.W, self.b)
         alpha, beta, step = tf.split(tf.exp(total), 3, axis=-1)  # [B, K, k]
         location += step
         distance = location[..., tf.newaxis] - memory.positions[:, tf.newaxis, tf.newaxis]  # [B, K, k, J]
         window = tf.reduce_sum(alpha[..., tf.newaxis] * tf.exp(-beta[..., tf.newaxis] * distance**2), axis=2)
         window *= tf.cast(memory.mask, window.dtype)[:, tf.newaxis]  # [B, K, J]
         return batched_product(window, memory.annotations, self.product_dtype), window, {"location": location}
-
-    def paper_weights(self):
-        """W_alpha, W_beta, W_kappa, and their biases b_alpha, b_beta, b_kappa."""
-        weights = {}
-        for letter, value in (("W", self.W), ("b", self.b)):
-            if value is not None:
-                blocks = np.split(keras.ops.convert_to_numpy(value), 3, axis=-1)
-                weights |= {f"{letter}_{part}": block for part, block in zip(PARTS, blocks)}
-        return weights
-
-    def get_config(self):
-        own = {name: getattr(self, name) for name in ("windows", "biases", "initialization", "seed")}
-        return super().get_config() | own

@@ -8,10 +8,9 @@
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.attention import AttentionMemory, attend, masked_softmax
-from rnnsearch_tf.layers.base import PaperLayer, real_positions, tensor
+from rnnsearch_tf.layers.attention import AttentionMemory, additive_attention, masked_softmax
+from rnnsearch_tf.layers.base import PaperLayer, batched_product, product, real_positions, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.product import batched_product, product
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -22,8 +21,7 @@ class LuongAttention(PaperLayer):
         hidden_size: n, of states, annotations and attentional states.
         score: ``dot``, ``general`` or ``concat``.
         alignment_size: n', hidden units of ``concat``; the others have none.
-        initialization: see ``initializers.py``.
-        seed: int.
+        biases: changes nothing, there are none.
 
     Call arguments:
         state: float [B, K, n]: s_t of K hypotheses a sentence, or of K target positions.
@@ -36,13 +34,9 @@ class LuongAttention(PaperLayer):
         sentence of padding only has the context 0.
     """
 
-    def __init__(self, hidden_size, score="general", alignment_size=None, initialization="paper", seed=0, **keywords):
-        super().__init__(**keywords)
-        self.hidden_size = hidden_size
-        self.score = score
-        self.alignment_size = alignment_size
-        self.initialization = initialization
-        self.seed = seed
+    hidden_size: int
+    score: str = "general"
+    alignment_size: int | None = None
 
     def build(self, state_shape=None, annotations_shape=None):
         n, seeds = self.hidden_size, Seeds(self.seed)
@@ -61,31 +55,22 @@ class LuongAttention(PaperLayer):
         if self.score == "dot":
             projected = annotations
         elif self.score == "general":
-            projected = product(annotations, tensor(self.W_a), self.product_dtype, transpose_right=True)  # W_a h_j
+            projected = self.dot(annotations, self.W_a, transpose=True)  # W_a h_j
         else:
             projected = product(annotations, tensor(self.W_a)[self.hidden_size :], self.product_dtype)  # [B, J, n']
         return AttentionMemory(annotations, projected, mask)
 
     def call(self, state, annotations, annotations_mask=None):
-        return self.look(state, self.memory(annotations, real_positions(annotations, annotations_mask)))
+        return self.attend(state, self.memory(annotations, real_positions(annotations, annotations_mask)))
 
-    def look(self, state, memory):
+    def attend(self, state, memory):
         """(ŝ_t [B, K, n], alignment [B, K, J]) for s_t [B, K, n] and the AttentionMemory of :meth:`memory`."""
         if self.score == "concat":
             query = product(state, tensor(self.W_a)[: self.hidden_size], self.product_dtype)
-            context, alignment = attend(query, memory, tensor(self.v_a), self.product_dtype)
+            context, alignment = additive_attention(query, memory, tensor(self.v_a), self.product_dtype)
         else:
             energies = tf.matmul(state, memory.projected_annotations, transpose_b=True)  # [B, K, J]
             alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
             context = batched_product(alignment, memory.annotations, self.product_dtype)
         both = tf.concat([context, state], axis=-1)  # [B, K, 2n]
-        return tf.tanh(product(both, tensor(self.W_c), self.product_dtype)), alignment
-
-    def paper_weights(self):
-        weights = {"W_c": self.W_c, "W_a": self.W_a, "v_a": self.v_a}
-        arrays = {letter: keras.ops.convert_to_numpy(value) for letter, value in weights.items() if value is not None}
-        return arrays | ({"v_a": arrays["v_a"][:, 0]} if "v_a" in arrays else {})
-
-    def get_config(self):
-        own = ("hidden_size", "score", "alignment_size", "initialization", "seed")
-        return super().get_config() | {name: getattr(self, name) for name in own}
+        return tf.tanh(self.dot(both, self.W_c)), alignment

@@ -7,10 +7,9 @@ import itertools
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.base import PaperLayer, product, tensor, with_leading_axes
 from rnnsearch_tf.layers.initializers import initializer
 from rnnsearch_tf.layers.kept import cast, gather, parts
-from rnnsearch_tf.layers.product import product, with_leading_axes
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -20,28 +19,19 @@ class OutputMatrix(PaperLayer):
     Args:
         vocabulary_size: V.
         symbol: what the system's paper calls the matrix.
-        biases: ``none`` leaves out b_softmax.
-        initialization: see ``initializers.py``.
-        seed: int.
         tied: the matrix is not a weight of this layer but is given with each call.
+        biases: ``none`` leaves out b_softmax.
     """
 
-    def __init__(
-        self, vocabulary_size, symbol="W_o", biases="groundhog", initialization="paper", seed=0, tied=False, **keywords
-    ):
-        super().__init__(**keywords)
-        self.vocabulary_size = vocabulary_size
-        self.symbol = symbol
-        self.biases = biases
-        self.initialization = initialization
-        self.seed = seed
-        self.tied = tied
+    vocabulary_size: int
+    symbol: str = "W_o"
+    tied: bool = False
 
     def build(self, *features_sizes):
         """The sizes of the features [..., l]; where several layers' stand side by side, each has a matrix of its own."""
         other = initializer(self.initialization, "other", self.seed, rows=features_sizes, terms=len(features_sizes))
         self.W_o = None if self.tied else self.matrix(self.symbol, (sum(features_sizes), self.vocabulary_size), other)
-        self.b_softmax = None if self.biases == "none" else self.vector("b_softmax", self.vocabulary_size)
+        self.b_softmax = self.vector("b_softmax", self.vocabulary_size) if self.biased else None
         self.output_size, self.built = self.vocabulary_size, True
 
     def logits(self, features, output_matrix=None):
@@ -52,14 +42,6 @@ class OutputMatrix(PaperLayer):
             output_matrix: for a tied layer, the target embedding E [V, l].
         """
         return word_logits(features, self, output_matrix)
-
-    def paper_weights(self):
-        weights = {self.symbol: self.W_o, "b_softmax": self.b_softmax}
-        return {key: keras.ops.convert_to_numpy(value) for key, value in weights.items() if value is not None}
-
-    def get_config(self):
-        own = ("vocabulary_size", "symbol", "biases", "initialization", "seed", "tied")
-        return super().get_config() | {name: getattr(self, name) for name in own}
 
 
 _ONLY = contextvars.ContextVar("only", default=None)

@@ -3,9 +3,8 @@
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.base import PaperLayer
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.product import product
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -17,8 +16,6 @@ class RectifiedLayers(PaperLayer):
     Args:
         first_size, second_size: units of the two layers.
         biases: ``none`` leaves out b_1 and b_2.
-        initialization: see ``initializers.py``.
-        seed: int.
 
     Call arguments:
         words: float [..., input_size].
@@ -27,31 +24,18 @@ class RectifiedLayers(PaperLayer):
         float [..., second_size].
     """
 
-    def __init__(self, first_size, second_size, biases="groundhog", initialization="paper", seed=0, **keywords):
-        super().__init__(**keywords)
-        self.first_size = first_size
-        self.second_size = second_size
-        self.biases = biases
-        self.initialization = initialization
-        self.seed = seed
+    first_size: int
+    second_size: int
 
     def build(self, input_size):
-        seeds, biased = Seeds(self.seed), self.biases != "none"
+        seeds = Seeds(self.seed)
         other = lambda: initializer(self.initialization, "other", seeds.next())  # noqa: E731
         self.W_1 = self.matrix("W_1", (input_size, self.first_size), other())
-        self.b_1 = self.vector("b_1", self.first_size) if biased else None
+        self.b_1 = self.vector("b_1", self.first_size) if self.biased else None
         self.W_2 = self.matrix("W_2", (self.first_size, self.second_size), other())
-        self.b_2 = self.vector("b_2", self.second_size) if biased else None
+        self.b_2 = self.vector("b_2", self.second_size) if self.biased else None
         self.output_size, self.built = self.second_size, True
 
     def call(self, words):
-        first = tf.nn.relu(product(words, tensor(self.W_1), self.product_dtype, bias=tensor(self.b_1)))
-        return tf.nn.relu(product(first, tensor(self.W_2), self.product_dtype, bias=tensor(self.b_2)))
-
-    def paper_weights(self):
-        weights = {"W_1": self.W_1, "b_1": self.b_1, "W_2": self.W_2, "b_2": self.b_2}
-        return {key: keras.ops.convert_to_numpy(value) for key, value in weights.items() if value is not None}
-
-    def get_config(self):
-        own = ("first_size", "second_size", "biases", "initialization", "seed")
-        return super().get_config() | {name: getattr(self, name) for name in own}
+        first = tf.nn.relu(self.dot(words, self.W_1, self.b_1))
+        return tf.nn.relu(self.dot(first, self.W_2, self.b_2))

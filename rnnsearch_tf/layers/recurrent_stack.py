@@ -10,13 +10,10 @@ H is a gated unit or an LSTM, see ``recurrent_unit.py``.
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.base import PaperLayer
 from rnnsearch_tf.layers.dropout import Dropout
-from rnnsearch_tf.layers.encoder import recurrence
 from rnnsearch_tf.layers.initializers import Seeds
-from rnnsearch_tf.layers.lstm_recurrence import lstm_recurrence
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
-from rnnsearch_tf.layers.scan import scan
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -25,23 +22,31 @@ class RecurrentStack(PaperLayer):
 
     Args:
         layers: how many.
+        hidden_size: n, of each.
         skips: the input goes to every layer, and every layer to the output.
         dropout: share of a layer's outputs dropped on the way to the next, in training (Zaremba et al. 2014).
-        seed: int.
-        keywords: what every unit has, see :class:`RecurrentUnit`.
+        unit, layer_normalization, peepholes, forget_bias: of every unit, see :class:`RecurrentUnit`.
     """
 
-    def __init__(self, layers, hidden_size, skips=False, dropout=0.0, seed=0, dtype=None, name=None, **unit):
-        super().__init__(dtype=dtype, name=name)
-        self.layers, self.hidden_size, self.skips, self.dropout, self.seed, self.unit = (
-            layers, hidden_size, skips, dropout, seed, unit,
-        )
-        seeds = Seeds(seed)
+    layers: int
+    hidden_size: int
+    skips: bool = False
+    dropout: float = 0.0
+    unit: str = "gru"
+    layer_normalization: bool = False
+    peepholes: bool = False
+    forget_bias: float = 0.0
+
+    def __post_init__(self):
+        seeds = Seeds(self.seed)
         self.units = [
-            RecurrentUnit(hidden_size, seed=seeds.next(), name=f"layer_{k + 1}", dtype=self.dtype_policy, **unit)
-            for k in range(layers)
+            RecurrentUnit(
+                self.hidden_size, self.unit, self.layer_normalization, self.peepholes, self.forget_bias,
+                seed=seeds.next(), name=f"layer_{k + 1}", **self.shared_options(),
+            )
+            for k in range(self.layers)
         ]
-        self.drop = Dropout(dropout, seed=seeds.next(), dtype=self.variable_dtype)
+        self.drop = Dropout(self.dropout, seed=seeds.next(), dtype=self.variable_dtype)
 
     def build(self, input_size):
         for k, unit in enumerate(self.units):
@@ -52,7 +57,7 @@ class RecurrentStack(PaperLayer):
     def zero_state(self, batch_size):
         """The state before the first word: a tuple of dictionaries of zeros [B, n]."""
         zeros = tf.zeros([batch_size, self.hidden_size], self.variable_dtype)
-        return tuple(unit.first(zeros) for unit in self.units)
+        return tuple(unit.initial_state(zeros) for unit in self.units)
 
     def call(self, values, state, mask=None, training=False):
         """All positions, layer after layer.
@@ -67,9 +72,9 @@ class RecurrentStack(PaperLayer):
             The states after every position: a tuple of dictionaries of float [B, T, n].
         """
         states, below = [], None
-        for unit, first in zip(self.units, state):
+        for unit, initial_state in zip(self.units, state):
             inputs = unit.inputs(self._enter(values, below))
-            states.append(over_positions(unit, inputs, first, mask))
+            states.append(unit.all_steps(inputs, initial_state, mask))
             below = self.drop(states[-1]["state"], training=training)
         return tuple(states)
 
@@ -116,22 +121,3 @@ class RecurrentStack(PaperLayer):
         for k, unit in enumerate(self.units):
             weights |= unit.paper_weights(f"{prefix}.{k + 1}.")
         return weights
-
-    def get_config(self):
-        own = ("layers", "hidden_size", "skips", "dropout", "seed")
-        return super().get_config() | {name: getattr(self, name) for name in own} | self.unit
-
-
-def over_positions(unit, inputs, state, mask=None):
-    """The states of a unit after every position, by the fastest way there is: arguments and result as of ``scan``."""
-    if unit.layer_normalization:
-        return scan(unit.advance, inputs, state, mask)
-    if unit.unit == "lstm":
-        return lstm_recurrence(unit, inputs, state, mask)
-    real = tf.ones_like(inputs[..., :1]) if mask is None else tf.cast(mask, inputs.dtype)[..., tf.newaxis]
-    time_first = lambda values: tf.transpose(values, [1, 0, 2])[:, tf.newaxis]  # noqa: E731  one network: [T, 1, B, d]
-    states = recurrence(
-        time_first(inputs), time_first(real), tensor(unit.U)[tf.newaxis], tensor(unit.U_gates)[tf.newaxis],
-        unit.product_dtype, state["state"][tf.newaxis],
-    )
-    return {"state": tf.transpose(states[:, 0], [1, 0, 2])}

@@ -1,23 +1,21 @@
 """A recurrent unit with its weights: gated (Bahdanau et al. 2015) or LSTM, with or without a context.
 
-    gru    the gated hidden unit, see ``gated_unit.py``
-    lstm   i, f, o = σ(W_g e + U_g h' + C_g c + b_g),  g = tanh(W e + U h' + C c + b)
-           cell = f ∘ cell' + i ∘ g,  h = o ∘ tanh(cell)
+    gru    the gated hidden unit, see ``kernels/gru.py``
+    lstm   see ``kernels/lstm.py``
 
-The LSTM is that of Hochreiter and Schmidhuber 1997 with the forget gate of Gers et al. 2000;
-Bahdanau et al. (A.1.1) say that it may stand in for the gated unit and write no formula.
-With peepholes (Graves 2013, eqs. 7-11) i and f also see p ∘ cell', and o sees p_output ∘ cell.
-With layer normalization every product above, and the cell inside tanh(cell), is normalized.
+With layer normalization every product with a weight, and the cell inside an LSTM's tanh(cell), is normalized.
 """
 
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, padded, tensor
 from rnnsearch_tf.layers.initializers import Raised, Seeds, initializer
+from rnnsearch_tf.layers.kernels import KERNELS
+from rnnsearch_tf.layers.kernels.gru import gated_unit
+from rnnsearch_tf.layers.kernels.lstm import lstm_unit
 from rnnsearch_tf.layers.normalization import normalized
-from rnnsearch_tf.layers.product import product
+from rnnsearch_tf.layers.scan import scan
 
 GATES = {"gru": ("", "_z", "_r"), "lstm": ("", "_input", "_forget", "_output")}
 """Endings of the symbols of a unit's blocks, in the order they stand side by side; the candidate first."""
@@ -34,67 +32,67 @@ class RecurrentUnit(PaperLayer):
         peepholes: the gates of an LSTM see its cell.
         forget_bias: float, what b_forget of an LSTM begins at.
         biases: ``none``; ``groundhog``: the candidate of a gated unit, all of an LSTM; ``all``.
-        initialization: see ``initializers.py``.
-        seed: int.
     """
 
-    def __init__(
-        self, hidden_size, unit="gru", layer_normalization=False, peepholes=False, forget_bias=0.0,
-        biases="groundhog", initialization="paper", seed=0, **keywords,
-    ):
-        super().__init__(**keywords)
-        self.hidden_size = hidden_size
-        self.unit = unit
-        self.layer_normalization = layer_normalization
-        self.peepholes = peepholes and unit == "lstm"
-        self.forget_bias = forget_bias
-        self.biases = biases
-        self.initialization = initialization
-        self.seed = seed
+    hidden_size: int
+    unit: str = "gru"
+    layer_normalization: bool = False
+    peepholes: bool = False
+    forget_bias: float = 0.0
+
+    def __post_init__(self):
+        self.peepholes = self.peepholes and self.unit == "lstm"
 
     def build(self, input_sizes, context_size=None):
         """Input sizes: an int, or a tuple where several vectors stand side by side, each with a matrix of its own in W."""
-        n, seeds, gates = self.hidden_size, Seeds(self.seed), len(GATES[self.unit])
+        n, seeds, gates = self.hidden_size, Seeds(self.seed), GATES[self.unit]
         input_sizes = (input_sizes,) if isinstance(input_sizes, int) else input_sizes
         terms = len(input_sizes) + (2 if context_size else 1)  # W e + U h + C c
         draw = lambda role, rows=None: initializer(self.initialization, role, seeds.next(), rows, n, terms)  # noqa: E731
-        self.W = self.matrix("W", (sum(input_sizes), gates * n), draw("other", input_sizes))  # [W | W_z | W_r]
+        self.W, self.W_gain = self._matrix("W", gates, sum(input_sizes), draw("other", input_sizes))  # [W | W_z | W_r]
         # A gated unit's candidate does not see h' itself but r ∘ h': its U stands apart from [U_z | U_r].
         apart = self.unit == "gru"
-        self.U = self.matrix("U", (n, n if apart else gates * n), draw("recurrent"))
-        self.U_gates = self.matrix("U_gates", (n, 2 * n), draw("recurrent")) if apart else None
-        self.C = self.matrix("C", (context_size, gates * n), draw("other")) if context_size else None
-        biased = 0 if self.biases == "none" else gates if self.biases == "all" or self.unit == "lstm" else 1
-        self.b = self._bias(biased * n) if biased else None
-        gain = lambda name, size: self.matrix(name, (size,), "ones") if self.layer_normalization else None  # noqa: E731
-        self.W_gain, self.U_gain = gain("W_gain", gates * n), gain("U_gain", self.U.shape[1])
-        self.U_gates_gain = gain("U_gates_gain", 2 * n) if apart else None
-        self.C_gain = gain("C_gain", gates * n) if context_size else None
-        self.cell_gain = gain("cell_gain", n) if self.unit == "lstm" else None
-        self.p = self.matrix("p", (3 * n,), draw("peephole")) if self.peepholes else None  # [p_input | p_forget | p_output]
-        self.built = True
+        self.U, self.U_gain = self._matrix("U", gates[:1] if apart else gates, n, draw("recurrent"))
+        self.U_gates, self.U_gates_gain = self._matrix("U", gates[1:], n, draw("recurrent")) if apart else (None, None)
+        self.C, self.C_gain = self._matrix("C", gates, context_size, draw("other")) if context_size else (None, None)
+        self.b = self._bias(gates)
+        self.cell_gain = self.matrix("cell_gain", (n,), "ones") if self.layer_normalization and not apart else None
+        p = [f"p{gate}" for gate in gates[1:]]  # [p_input | p_forget | p_output]
+        self.p = self.matrix("p", (3 * n,), draw("peephole"), p) if self.peepholes else None
+        self.output_size, self.built = n, True
 
-    def _bias(self, size):
+    def _matrix(self, letter, gates, size, initializer):
+        """(weight [size, gates · n], the gain of its product or None)."""
+        width = len(gates) * self.hidden_size
+        name, letters = letter if not gates[0] else f"{letter}_gates", [f"{letter}{gate}" for gate in gates]
+        weight = self.matrix(name, (size, width), initializer, letters)
+        gains = [f"{letter}_gain" for letter in letters]
+        return weight, self.matrix(f"{name}_gain", (width,), "ones", gains) if self.layer_normalization else None
+
+    def _bias(self, gates):
         """b, the forget gate's raised."""
+        if not self.biased:
+            return None
+        letters = [f"b{gate}" for gate in (gates if self.biases == "all" or self.unit == "lstm" else gates[:1])]
+        size = len(letters) * self.hidden_size
         if self.unit == "gru" or not self.forget_bias:
-            return self.vector("b", size)
+            return self.vector("b", size, letters)
         begin = GATES["lstm"].index("_forget") * self.hidden_size
         raised = Raised(self.bias_initializer("b"), begin, begin + self.hidden_size, self.forget_bias)
-        return self.matrix("b", (size,), raised)
+        return self.matrix("b", (size,), raised, letters)
 
     def inputs(self, values):
         """What does not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b, [..., 3n] (of an LSTM 4n)."""
-        bias = padded(self.b, self.W.shape[1])
         if self.W_gain is None:
-            return product(values, tensor(self.W), self.product_dtype, bias=bias)
+            return self.dot(values, self.W, self.b)
         normal = self._product(values, self.W, self.W_gain)
-        return normal if bias is None else normal + bias
+        return normal if self.b is None else normal + padded(tensor(self.b), self.W.shape[1])
 
     def context_term(self, context):
         """What a context adds to the inputs: c [..., 2n] → [C c | C_z c | C_r c], [..., 3n or 4n]."""
         return self._product(context, self.C, self.C_gain)
 
-    def first(self, output):
+    def initial_state(self, output):
         """The state that shows ``output`` [..., n]; an LSTM's cell starts at zero."""
         return {"state": output} if self.unit == "gru" else {"state": output, "cell": tf.zeros_like(output)}
 
@@ -108,41 +106,35 @@ class RecurrentUnit(PaperLayer):
         Returns:
             A dictionary like ``state``.
         """
-        return self._gated(inputs, **state) if self.unit == "gru" else self._lstm(inputs, **state)
-
-    def _gated(self, inputs, state):
-        n = self.hidden_size
-        gates = tf.sigmoid(inputs[..., n:] + self._product(state, self.U_gates, self.U_gates_gain))
-        z, r = tf.split(gates, 2, axis=-1)
-        candidate = tf.tanh(inputs[..., :n] + self._product(r * state, self.U, self.U_gain))
-        return {"state": state + z * (candidate - state)}
-
-    def _lstm(self, inputs, state, cell):
-        total = inputs + self._product(state, self.U, self.U_gain)
-        candidate, gates = tf.split(total, [self.hidden_size, 3 * self.hidden_size], axis=-1)
-        enter, keep, show = tf.split(gates, 3, axis=-1)
-        p_input, p_forget, p_output = tf.split(tensor(self.p), 3) if self.peepholes else (0.0, 0.0, 0.0)
-        cell_before = cell
-        cell = tf.sigmoid(keep + p_forget * cell_before) * cell_before
-        cell += tf.sigmoid(enter + p_input * cell_before) * tf.tanh(candidate)
-        shown = tf.tanh(normalized(cell, tensor(self.cell_gain), self.hidden_size))
-        return {"state": tf.sigmoid(show + p_output * cell) * shown, "cell": cell}
+        if self.unit == "gru":
+            state_gates = self._product(state["state"], self.U_gates, self.U_gates_gain)
+            times_U = lambda values: self._product(values, self.U, self.U_gain)  # noqa: E731
+            return {"state": gated_unit(inputs, state_gates, state["state"], times_U)[0]}
+        total = inputs + self._product(state["state"], self.U, self.U_gain)
+        shown = lambda cell: normalized(cell, tensor(self.cell_gain), self.hidden_size)  # noqa: E731
+        new_state, cell, _ = lstm_unit(total, state["cell"], tensor(self.p), shown)
+        return {"state": new_state, "cell": cell}
 
     def _product(self, values, weight, gain):
-        return normalized(product(values, tensor(weight), self.product_dtype), tensor(gain), self.hidden_size)
+        product = self.dot(values, weight)
+        return product if gain is None else normalized(product, tensor(gain), self.hidden_size)
 
-    def paper_weights(self, prefix=""):
-        """This unit's weights by the paper's letters: W, W_z, …, W_gain, … behind ``prefix``."""
-        n, gates, weights = self.hidden_size, GATES[self.unit], {}
-        letters = {"W": (self.W, self.W_gain, gates), "U": (self.U, self.U_gain, gates), "C": (self.C, self.C_gain, gates),
-                   "b": (self.b, None, gates), "p": (self.p, None, gates[1:]), "cell": (None, self.cell_gain, ("",))}
-        parts = [(letter, *values) for letter, values in letters.items()] + [("U", self.U_gates, self.U_gates_gain, gates[1:])]
-        for letter, *values, endings in parts:
-            for value, ending in zip(values, ("", "_gain")):
-                blocks = [] if value is None else np.split(keras.ops.convert_to_numpy(value), value.shape[-1] // n, axis=-1)
-                weights |= {f"{prefix}{letter}{gate}{ending}": block for gate, block in zip(endings, blocks)}
-        return weights
+    def all_steps(self, inputs, state, mask=None):
+        """:meth:`advance` at every position.
 
-    def get_config(self):
-        own = ("hidden_size", "unit", "layer_normalization", "peepholes", "forget_bias", "biases", "initialization", "seed")
-        return super().get_config() | {name: getattr(self, name) for name in own}
+        Args:
+            inputs: float [B, T, 3n or 4n], from :meth:`inputs`.
+            state: before the first position, from :meth:`initial_state`.
+            mask: bool [B, T] or None. Where False the state stays as it was.
+
+        Returns:
+            A dictionary like ``state`` of float [B, T, n].
+        """
+        kernel = KERNELS.get((self.unit, self.layer_normalization, None))
+        if kernel is None:
+            return scan(self.advance, inputs, state, mask)
+        return kernel(inputs, state, self.state_weights(), mask, self.product_dtype)
+
+    def state_weights(self):
+        """The weights that meet the state, as tensors by name."""
+        return {"U": tensor(self.U), "U_gates": tensor(self.U_gates), "p": tensor(self.p)}

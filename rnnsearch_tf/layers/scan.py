@@ -1,7 +1,7 @@
 """One step function over all positions of a sequence, differentiated by TensorFlow.
 
-For everything that has no gradient written by hand (``decoder.py`` and ``encoder.py`` have):
-training then scans the very function that search calls one position at a time.
+For everything that has no gradient written by hand (``kernels/``): training then scans the very function that search
+calls one position at a time.
 """
 
 import tensorflow as tf

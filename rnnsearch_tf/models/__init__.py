@@ -2,7 +2,6 @@
 
 from rnnsearch_tf.models.build import build_model
 from rnnsearch_tf.models.rnnsearch import RNNSearch
-from rnnsearch_tf.models.sequence_model import SequenceModel
 from rnnsearch_tf.models.translation_model import TranslationLoss, TranslationModel
 
-__all__ = ["RNNSearch", "SequenceModel", "TranslationLoss", "TranslationModel", "build_model"]
+__all__ = ["RNNSearch", "TranslationLoss", "TranslationModel", "build_model"]

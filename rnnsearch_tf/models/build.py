@@ -27,7 +27,7 @@ def build_model(config, source_vocabulary_size, target_vocabulary_size):
         source_vocabulary_size, target_vocabulary_size: entries, special tokens included.
 
     Returns:
-        SequenceModel, not compiled.
+        TranslationModel, not compiled.
     """
     return SYSTEMS[config.model.system](
         config.model,

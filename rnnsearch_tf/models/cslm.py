@@ -13,12 +13,12 @@ from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers.output_matrix import OutputMatrix
 from rnnsearch_tf.layers.rectified import RectifiedLayers
 from rnnsearch_tf.models.layered import no_alignment
-from rnnsearch_tf.models.sequence_model import SequenceModel
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class CSLM(SequenceModel):
-    """n-gram language model of target sentences; arguments and results as in :class:`SequenceModel`.
+class CSLM(TranslationModel):
+    """n-gram language model of target sentences; arguments and results as in :class:`TranslationModel`.
 
     Source ids are taken, as everywhere, and not looked at. The end symbol is predicted like a word.
 
@@ -44,7 +44,7 @@ class CSLM(SequenceModel):
         self.rectified.build((config.ngram_order - 1) * config.embedding_size)
         self.output_layer.build(config.second_hidden_size)
 
-    def features(self, source_ids, target_ids, training=False):
+    def pre_logits(self, source_ids, target_ids, training=False):
         """What meets the output matrix, at every target position: float [B, I, l]."""
         words = self.drop_words(self.target_embedding(target_ids), training=training)  # [B, I, m]
         before = self.config.ngram_order - 1
@@ -58,8 +58,8 @@ class CSLM(SequenceModel):
         none = tf.fill([tf.shape(source_ids)[0], self.config.ngram_order - 1], PAD_ID)
         return {"words": none}, source_ids != PAD_ID
 
-    def step_features(self, previous_ids, state, memory):
-        """See :class:`SequenceModel`; there is no alignment: zeros."""
+    def step_pre_logits(self, previous_ids, state, memory):
+        """See :class:`TranslationModel`; there is no alignment: zeros."""
         words = tf.concat([state["words"][..., 1:], previous_ids[..., tf.newaxis]], axis=-1)  # [B, K, n − 1]
         vectors = self.target_embedding(words)  # [B, K, n − 1, m]
         width = (self.config.ngram_order - 1) * self.config.embedding_size

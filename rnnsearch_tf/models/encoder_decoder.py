@@ -20,7 +20,7 @@ from rnnsearch_tf.layers.cho_unit import ChoUnit
 from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.layers.summary import SummaryMatrices
 from rnnsearch_tf.models.layered import no_alignment
-from rnnsearch_tf.models.sequence_model import SequenceModel
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 
 class Summary(NamedTuple):
@@ -38,8 +38,8 @@ class Summary(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class EncoderDecoder(SequenceModel):
-    """Cho's phrase model; arguments and results as in :class:`SequenceModel`.
+class EncoderDecoder(TranslationModel):
+    """Cho's phrase model; arguments and results as in :class:`TranslationModel`.
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig
@@ -64,24 +64,24 @@ class EncoderDecoder(SequenceModel):
         self.decoder.build(m, n)
         self.output_layer.build((None, None, n), (None, None, m), (None, None, n + m))
 
-    def features(self, source_ids, target_ids, training=False):
+    def pre_logits(self, source_ids, target_ids, training=False):
         """What meets G_l, at every target position: float [B, I, rank], or [B, I, l]."""
         state, summary = self._encode(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
         advance = lambda inputs, state: self.decoder.advance(inputs, state, summary.context_term)  # noqa: E731
         states = self.drop_hidden(scan(advance, self.decoder.inputs(words), state), training=training)
-        return self.output_layer.features(states, words, summary.output_term[:, tf.newaxis], training)
+        return self.output_layer.pre_logits(states, words, summary.output_term[:, tf.newaxis], training)
 
     def start(self, source_ids):
         """(h'_0 [B, n], Summary)."""
         return self._encode(source_ids)
 
-    def step_features(self, previous_ids, state, memory):
-        """See :class:`SequenceModel`; there is no alignment: zeros."""
+    def step_pre_logits(self, previous_ids, state, memory):
+        """See :class:`TranslationModel`; there is no alignment: zeros."""
         words = self.target_embedding(previous_ids)  # [B, K, m]
         state = self.decoder.advance(self.decoder.inputs(words), state, memory.context_term[:, tf.newaxis])
-        features = self.output_layer.features(state, words, memory.output_term[:, tf.newaxis])
-        return features, no_alignment(previous_ids, memory.mask), state
+        pre_logits = self.output_layer.pre_logits(state, words, memory.output_term[:, tf.newaxis])
+        return pre_logits, no_alignment(previous_ids, memory.mask), state
 
     def _encode(self, source_ids, training=False):
         mask = source_ids != PAD_ID
@@ -99,7 +99,7 @@ class EncoderDecoder(SequenceModel):
         return self.encoder.paper_weights("encoder.") | decoder | self.output_layer.paper_weights()
 
     def paper_weights(self):
-        """As in :class:`SequenceModel`; the output layer's by the letters of Cho et al.: O_h, O_y, O_c, O_w, G_l, G_r."""
+        """As in :class:`TranslationModel`; the output layer's by the letters of Cho et al.: O_h, O_y, O_c, O_w, G_l, G_r."""
         weights = super().paper_weights()
         weights["O_c"], weights["O_w"] = weights["C_o"][: self.config.hidden_size], weights["C_o"][self.config.hidden_size :]
         names = {"U_o": "O_h", "V_o": "O_y", "W_o": "G", "W_o1": "G_r", "W_o2": "G_l"}

@@ -13,11 +13,11 @@ from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers.output_matrix import OutputMatrix
 from rnnsearch_tf.layers.recurrent_stack import RecurrentStack
-from rnnsearch_tf.models.sequence_model import SequenceModel
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 
-class LayeredModel(SequenceModel):
-    """Two :class:`RecurrentStack` and an output matrix; arguments and results as in :class:`SequenceModel`.
+class LayeredModel(TranslationModel):
+    """Two :class:`RecurrentStack` and an output matrix; arguments and results as in :class:`TranslationModel`.
 
     Departure from Sutskever's figure 1: there the decoder first reads the source's end
     symbol; here it reads no word (zeros), and the encoder has read that symbol.
@@ -49,7 +49,7 @@ class LayeredModel(SequenceModel):
     def _decoder_input_size(self):
         return self.config.embedding_size
 
-    def features(self, source_ids, target_ids, training=False):
+    def pre_logits(self, source_ids, target_ids, training=False):
         """What meets the output matrix, at every target position: float [B, I, l]."""
         states, _ = self.read(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
@@ -61,8 +61,8 @@ class LayeredModel(SequenceModel):
         states, mask = self.read(source_ids)
         return last(states), mask
 
-    def step_features(self, previous_ids, state, memory):
-        """See :class:`SequenceModel`; there is no alignment: zeros."""
+    def step_pre_logits(self, previous_ids, state, memory):
+        """See :class:`TranslationModel`; there is no alignment: zeros."""
         state = self.decoder.advance(self.target_embedding(previous_ids), state)
         return self.decoder.output(state), no_alignment(previous_ids, memory), state
 

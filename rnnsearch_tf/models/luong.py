@@ -37,8 +37,7 @@ class LuongModel(LayeredModel):
         config = self.config
         super()._add_layers(seeds, common)
         self.attention = LuongAttention(
-            config.hidden_size, config.attention_score, config.alignment_size, config.initialization,
-            seed=seeds.next(), dtype=self.dtype_policy, name="attention",
+            config.hidden_size, config.attention_score, config.alignment_size, seed=seeds.next(), name="attention", **common
         )
         self.attention.build((None, None, config.hidden_size), (None, None, config.hidden_size))
         self.drop_readout = self._dropout("drop_readout", config.readout_dropout, config.hidden_size, seeds)
@@ -46,7 +45,7 @@ class LuongModel(LayeredModel):
     def _decoder_input_size(self):
         return self.config.embedding_size + (self.config.hidden_size if self.config.input_feeding else 0)
 
-    def features(self, source_ids, target_ids, training=False):
+    def pre_logits(self, source_ids, target_ids, training=False):
         """ŝ_t at every target position: float [B, I, n]."""
         state, memory = self._encode(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
@@ -54,7 +53,7 @@ class LuongModel(LayeredModel):
             attentional = self._feed(words, state, memory, training)
         else:
             states = self.decoder(words, state["layers"], training=training)
-            attentional, _ = self.attention.look(self.drop_hidden(self.decoder.output(states), training=training), memory)
+            attentional, _ = self.attention.attend(self.drop_hidden(self.decoder.output(states), training=training), memory)
         return self.drop_readout(attentional, training=training)
 
     def _feed(self, words, state, memory, training):
@@ -70,8 +69,8 @@ class LuongModel(LayeredModel):
         """(the encoder's last states and, to feed, ŝ_0; AttentionMemory)."""
         return self._encode(source_ids)
 
-    def step_features(self, previous_ids, state, memory):
-        """See :class:`SequenceModel`."""
+    def step_pre_logits(self, previous_ids, state, memory):
+        """See :class:`TranslationModel`."""
         state, alignment = self.advance(self.target_embedding(previous_ids), state, memory)
         after = state if self.config.input_feeding else {"layers": state["layers"]}
         return state["attentional"], alignment, after
@@ -91,7 +90,7 @@ class LuongModel(LayeredModel):
         if self.config.input_feeding:
             words = tf.concat([words, state["attentional"]], axis=-1)
         layers = self.decoder.advance(words, state["layers"], kept)
-        attentional, alignment = self.attention.look(self.decoder.output(layers) * look, memory)
+        attentional, alignment = self.attention.attend(self.decoder.output(layers) * look, memory)
         return {"layers": layers, "attentional": attentional}, alignment
 
     def _encode(self, source_ids, training=False):

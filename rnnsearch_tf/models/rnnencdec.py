@@ -8,13 +8,12 @@ c = tanh(V h) and another output layer: system ``encoder_decoder``.
 """
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers import PlainDecoder, PlainEncoder
 from rnnsearch_tf.models.rnnsearch import RNNSearch
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RNNEncDec(RNNSearch):
-    """Encoder, fixed context, decoder and deep output; arguments and results as in :class:`SequenceModel`.
+    """Encoder, fixed context, decoder and deep output; arguments and results as in :class:`TranslationModel`.
 
     Search's alignments are zeros.
 
@@ -27,11 +26,3 @@ class RNNEncDec(RNNSearch):
     """
 
     has_attention = False
-
-    def _recurrent_layers(self, seeds, common):
-        config, n = self.config, self.config.hidden_size
-        unit = dict(unit=config.unit, layer_normalization=config.layer_normalization, forget_bias=config.forget_bias)
-        return (
-            PlainEncoder(n, bidirectional=False, seed=seeds.next(), name="encoder", **unit, **common),
-            PlainDecoder(n, attention=None, seed=seeds.next(), name="decoder", **unit, **common),
-        )

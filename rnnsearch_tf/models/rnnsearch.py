@@ -1,8 +1,8 @@
 """RNNsearch (Bahdanau, Cho, Bengio 2015): the layers put together.
 
-    source ids → E x_j → BiGRUEncoder → annotations h_j
+    source ids → E x_j → Encoder → annotations h_j
     s_0 = tanh(W_s ←h_1)
-    for each target position: look (attention), update the state, read out y_i (DeepOutput)
+    for each target position: attend, update the state, read out y_i (DeepOutput)
 
 ``decoder_order`` says which word the update sees and which state the readout reads:
 
@@ -12,22 +12,18 @@
     look_update_generate    s_i = f(s_{i−1}, y_{i−1}, c_i)   s_i,     y_{i−1}, c_i   eq. (4)
 """
 
-import logging
-
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers import BiGRUEncoder, Decoder, DeepOutput, PlainDecoder, PlainEncoder
-from rnnsearch_tf.layers.product import ready
-from rnnsearch_tf.models.sequence_model import SequenceModel
-
-log = logging.getLogger("rnnsearch_tf")
+from rnnsearch_tf.layers import Decoder, DeepOutput, Encoder
+from rnnsearch_tf.layers.base import ready
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class RNNSearch(SequenceModel):
-    """Encoder, attention, decoder and deep output; arguments and results as in :class:`SequenceModel`.
+class RNNSearch(TranslationModel):
+    """Encoder, attention, decoder and deep output; arguments and results as in :class:`TranslationModel`.
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig
@@ -42,7 +38,12 @@ class RNNSearch(SequenceModel):
 
     def _add_layers(self, seeds, common):
         config, m, n = self.config, self.config.embedding_size, self.config.hidden_size
-        self.encoder, self.decoder = self._recurrent_layers(seeds, common)
+        unit = common | dict(unit=config.unit, layer_normalization=config.layer_normalization, forget_bias=config.forget_bias)
+        self.encoder = Encoder(n, bidirectional=self.has_attention, seed=seeds.next(), name="encoder", **unit)
+        self.decoder = Decoder(
+            n, config.windows if config.attention == "gaussian_window" else config.alignment_size,
+            attention=config.attention if self.has_attention else None, seed=seeds.next(), name="decoder", **unit,
+        )
         self.output_layer = DeepOutput(
             self.target_vocabulary_size, config.maxout_size, config.output_rank, dropout=config.readout_dropout,
             seed=seeds.next(), tied=config.tie_target_embeddings, name="deep_output", **common,
@@ -50,29 +51,12 @@ class RNNSearch(SequenceModel):
         context_size = 2 * n if self.has_attention else n
         words, states, contexts = ((None, None, size) for size in (m, n, context_size))
         self.encoder.build(words)
-        self.encoder.built = True
         self.decoder.build(words, contexts)
         self.output_layer.build(states, words, contexts)
 
-    def _recurrent_layers(self, seeds, common):
-        """(encoder, decoder): with gradients written by hand where there are such, else with TensorFlow's."""
-        config, n = self.config, self.config.hidden_size
-        encoder_seed, decoder_seed = seeds.next(), seeds.next()
-        unit = dict(unit=config.unit, layer_normalization=config.layer_normalization, forget_bias=config.forget_bias)
-        papers_unit = config.unit == "gru" and not config.layer_normalization
-        if papers_unit:
-            encoder = BiGRUEncoder(n, seed=encoder_seed, name="encoder", **common)
-        else:
-            encoder = PlainEncoder(n, seed=encoder_seed, name="encoder", **unit, **common)
-        if papers_unit and config.attention == "content":
-            return encoder, Decoder(n, config.alignment_size, seed=decoder_seed, name="decoder", **common)
-        log.debug("this decoder has no gradient written by hand: TensorFlow differentiates it, which takes longer")
-        size = config.windows if config.attention == "gaussian_window" else config.alignment_size
-        return encoder, PlainDecoder(n, config.attention, size, seed=decoder_seed, name="decoder", **unit, **common)
-
     # Training: all target positions at once.
 
-    def features(self, source_ids, target_ids, training=False):
+    def pre_logits(self, source_ids, target_ids, training=False):
         """What meets the output matrix, at every target position: float [B, I, l or rank]."""
         state, memory = self._encode(source_ids, training)
         previous = self.previous_words(target_ids, training)  # y_{i−1}: [B, I, m]
@@ -86,7 +70,7 @@ class RNNSearch(SequenceModel):
             earlier, _ = tf.split(states, [-1, 1], axis=1)
             states = tf.concat([state["state"][:, tf.newaxis], earlier], axis=1)  # s_{i−1}
         states = self.drop_hidden(states, training=training)
-        return self.output_layer.features(states, previous, self.output_layer.context_term(contexts), training)
+        return self.output_layer.pre_logits(states, previous, self.output_layer.context_term(contexts), training)
 
     # Search: one target position at a time.
 
@@ -101,47 +85,47 @@ class RNNSearch(SequenceModel):
 
         Returns:
             (state, memory): state a dictionary of float [B, ...], ``state`` the s_{i−1} of the next word;
-            memory as the attention's ``memory`` gives it, for each annotation the decoder's summands and C_o h_j.
+            memory as the attention's ``memory`` gives it, for each annotation C h_j and C_o h_j.
         """
         state, memory = self._encode(source_ids)
-        summands = self.decoder.summands(memory.annotations)
+        projected = self.decoder.project_context(memory.annotations)
         if self.config.decoder_order == "look_generate_update":
-            state["summed"] = tf.zeros([tf.shape(source_ids)[0], summands.shape[-1]], summands.dtype)
-        both = tf.concat([summands, self.output_layer.context_term(memory.annotations)], axis=-1)
+            state["projected_context"] = tf.zeros([tf.shape(source_ids)[0], projected.shape[-1]], projected.dtype)
+        both = tf.concat([projected, self.output_layer.context_term(memory.annotations)], axis=-1)
         return state, memory._replace(annotations=ready(both, self.decoder.product_dtype if self.has_attention else None))
 
-    def step_features(self, previous_ids, state, memory):
-        """See :class:`SequenceModel`."""
+    def step_pre_logits(self, previous_ids, state, memory):
+        """See :class:`TranslationModel`."""
         previous = self.target_embedding(previous_ids)  # [B, K, m]
         inputs = self.decoder.inputs(previous)
         if self.config.decoder_order == "look_generate_update":
             # The update with y_{i−1}, put off by training to the end of step i − 1, is due now.
-            before = {name: value for name, value in state.items() if name != "summed"}
-            updated = self.decoder.update(before, inputs, state["summed"])
+            before = {name: value for name, value in state.items() if name != "projected_context"}
+            updated = self.decoder.update(before, inputs, state["projected_context"])
             first = (previous_ids == PAD_ID)[..., tf.newaxis]
             read = tf.nest.map_structure(lambda old, new: tf.where(first, old, new), before, updated)
-            summed, context_term, alignment, after = self._look(read, memory)
-            after["summed"] = summed
+            projected_context, context_term, alignment, after = self._attend(read, memory)
+            after["projected_context"] = projected_context
         else:
-            summed, context_term, alignment, looked = self._look(state, memory)
-            after = self.decoder.update(looked, inputs, summed)
+            projected_context, context_term, alignment, looked = self._attend(state, memory)
+            after = self.decoder.update(looked, inputs, projected_context)
             read = after if self.config.decoder_order == "look_update_generate" else state
-        return self.output_layer.features(read["state"], previous, context_term), alignment, after
+        return self.output_layer.pre_logits(read["state"], previous, context_term), alignment, after
 
-    def _look(self, state, memory):
+    def _attend(self, state, memory):
         """(what the update takes, C_o c_i [B, K, 2l], alignment [B, K, J], state): both sums of :meth:`start`'s memory."""
-        both, alignment, state = self.decoder.look(state, memory)
+        both, alignment, state = self.decoder.attend(state, memory)
         readout = 2 * self.config.maxout_size
-        summed, context_term = tf.split(both, [both.shape[-1] - readout, readout], axis=-1)
-        return summed, context_term, alignment, dict(state)
+        projected_context, context_term = tf.split(both, [both.shape[-1] - readout, readout], axis=-1)
+        return projected_context, context_term, alignment, dict(state)
 
     def _encode(self, source_ids, training=False):
         """(first state, memory) of a batch of source sentences."""
         mask = source_ids != PAD_ID
         words = self.drop_words(self.source_embedding(source_ids), training=training)
         annotations = self.encoder(words, mask)
-        memory = self.decoder.attention.memory(self.drop_hidden(annotations, training=training), mask)
-        return self.decoder.first(annotations, memory), memory
+        memory = self.decoder.alignment_model.memory(self.drop_hidden(annotations, training=training), mask)
+        return self.decoder.initial_state(annotations, memory), memory
 
     def _layer_weights(self):
         """Encoder weights are ``encoder.forward.U`` and so on; biases, where the option has them, b, b_s, b_o, b_softmax."""

@@ -1,18 +1,28 @@
-"""What every model of the family shares: the training step under ``model.fit``, and its metrics.
+"""What the systems have in common: one update under ``model.fit``, one step for search and training, saving.
 
-A model brings ``token_losses``; ``compile`` brings the optimizer and a
+A system adds its layers and says how it begins and how it goes on. ``compile`` brings the optimizer and a
 :class:`TranslationLoss`; ``fit`` takes batches {"source_ids", "target_ids"}.
 """
 
 import contextlib
+import dataclasses
 import itertools
 import warnings
 
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.layers import WordEmbedding
+from rnnsearch_tf.layers.base import tensor
+from rnnsearch_tf.layers.deep_output import log_sum_exp, softmax_loss
+from rnnsearch_tf.layers.dropout import Dropout
+from rnnsearch_tf.layers.initializers import Seeds
+from rnnsearch_tf.layers.kept import weights_kept
+from rnnsearch_tf.layers.output_matrix import only_words
+from rnnsearch_tf.models.metrics import LossPerToken, Perplexity, TokensPerSecond
 
 REDUCTIONS = ("sum", "batch_mean", "token_mean")
 
@@ -21,7 +31,7 @@ REDUCTIONS = ("sum", "batch_mean", "token_mean")
 class TranslationLoss(keras.losses.Loss):
     """What the gradient is taken of: cross-entropy of the target words, padding left out.
 
-    The models compute it fused with the softmax (``layers/softmax_loss.py``); called by
+    The models compute it fused with the softmax (``layers/deep_output.py``); called by
     itself, on logits, it is the plain definition.
 
     Args:
@@ -64,50 +74,46 @@ class TranslationLoss(keras.losses.Loss):
         return {"over": self.over, "label_smoothing": self.label_smoothing, "name": self.name}
 
 
-class LossPerToken(keras.metrics.Mean):
-    """Mean negative log-likelihood of a target word, in nats, end symbols included; no smoothing."""
-
-
-class Perplexity(keras.metrics.Mean):
-    """exp of the mean negative log-likelihood of a target word."""
-
-    def result(self):
-        return tf.exp(super().result())
-
-
-class TokensPerSecond(keras.metrics.Metric):
-    """Target words (end symbols counted, padding not) a second of wall time, the first batch left out."""
-
-    def __init__(self, name):
-        super().__init__(name=name, dtype="float64")
-        self.tokens = self.add_weight(name="tokens", initializer="zeros", dtype="float64")
-        self.since = self.add_weight(name="since", initializer="zeros", dtype="float64")
-        self.now = self.add_weight(name="now", initializer="zeros", dtype="float64")
-
-    def update_state(self, tokens):
-        now, started = tf.timestamp(), self.since > 0
-        self.tokens.assign_add(tf.where(started, tf.cast(tokens, tf.float64), 0.0))
-        self.since.assign(tf.where(started, self.since, now))
-        self.now.assign(now)
-
-    def result(self):
-        return tf.math.divide_no_nan(tf.convert_to_tensor(self.tokens), self.now - self.since)
-
-
 class TranslationModel(keras.Model):
-    """Base of the family's models: how one batch is learned from.
+    """Base of the systems, trained with ``compile`` and ``fit``.
+
+    From a batch to its loss: :meth:`train_step`, :meth:`token_losses`, the system's ``pre_logits``, its layers.
+
+    Args:
+        config: ModelConfig, or a dictionary of its options.
+        source_vocabulary_size: K_x, special tokens included.
+        target_vocabulary_size: K_y.
+        seed: int; the same seed gives the same initial weights.
+        dtype: ``float32``, ``float64`` or ``mixed_bfloat16``.
+
+    Call arguments:
+        inputs: dictionary of ``source_ids`` int32 [B, J] and ``target_ids`` int32 [B, I],
+            both ending with the end symbol, padded with 0 on the right.
+
+    Returns:
+        logits float [B, I, V]: position i predicts target_ids[:, i].
 
     A subclass provides::
 
-        token_losses(inputs, label_smoothing, training) -> (losses [N], nll [N])
-        start(source_ids) -> (state, memory)
-        step(previous_ids, state, memory) -> (log_probabilities, alignment, state)
+        _add_layers(seeds, common)    its layers, built; one of them ``self.output_layer``
+        pre_logits(source_ids, target_ids, training)    what meets the output matrix, float [B, I, l]
+        start(source_ids)    see search/interface.py
+        step_pre_logits(previous_ids, state, memory)    as :meth:`step`, but what meets the output matrix for log-probabilities
+        _layer_weights()    its weights by the paper's symbols, embeddings left out
+        has_attention, reads_source, embedding_bias, paper_initialization    class attributes
 
     Attributes:
         parts: int, 1; set before ``fit``: each batch is learned from in so many parts at once. See threads.py.
     """
 
-    def __init__(self, **keywords):
+    has_attention = False  # whether the alignments that `step` returns mean anything
+    reads_source = True  # whether there is a source embedding; only a language model has none
+    paper_initialization = "paper"  # what ``initialization: paper`` is in this system's paper
+    embedding_bias = True  # whether an embedding has a bias, where the option biases has any
+    weights_kept = staticmethod(weights_kept)  # for a graph of many steps, see layers/kept.py
+    only_words = staticmethod(only_words)  # for a search among some words, see search/shortlist.py
+
+    def __init__(self, config, source_vocabulary_size, target_vocabulary_size, seed=0, **keywords):
         super().__init__(**keywords)
         self.autocast = False  # see layers/base.py
         self.supports_jit = False  # XLA would compile every batch shape anew
@@ -116,6 +122,167 @@ class TranslationModel(keras.Model):
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
         self.norm_metric = keras.metrics.Mean(name="gradient_norm", dtype="float64")
+        if isinstance(config, dict):
+            config = load_config(values={"model": config}).model
+        self.config: ModelConfig = config
+        self.source_vocabulary_size = source_vocabulary_size
+        self.target_vocabulary_size = target_vocabulary_size
+        self.seed = seed
+        seeds = Seeds(seed)
+        initialization = self.paper_initialization if config.initialization == "paper" else config.initialization
+        common = dict(biases=config.biases, initialization=initialization, dtype=self.dtype_policy)
+        embedding = common | {"scaled": config.scale_embeddings} | ({} if self.embedding_bias else {"biases": "none"})
+        source_seed, self.source_embedding = seeds.next(), None
+        if self.reads_source:
+            self.source_embedding = WordEmbedding(
+                source_vocabulary_size, config.embedding_size, seed=source_seed, name="source_embedding", **embedding
+            )
+            self.source_embedding.build((None, None))
+        self.target_embedding = WordEmbedding(
+            target_vocabulary_size, config.embedding_size, tied=config.tie_target_embeddings, seed=seeds.next(),
+            name="target_embedding", **embedding,
+        )
+        self.target_embedding.build((None, None))
+        self._add_layers(seeds, common)
+        self.drop_words = self._dropout("drop_words", config.embedding_dropout, config.embedding_size, seeds)
+        self.drop_hidden = self._dropout("drop_hidden", config.hidden_dropout, config.hidden_size, seeds)
+        self.built = True
+
+    def _dropout(self, name, share, size, seeds):
+        """A layer that drops a share of values float [B, T, size]."""
+        layer = Dropout(share, seed=seeds.next(), dtype=self.variable_dtype, name=name)
+        layer.build((None, None, size))
+        return layer
+
+    @property
+    def metrics(self):
+        return [self.loss_metric, self.perplexity_metric, self.speed_metric, self.norm_metric]
+
+    def train_step(self, data):
+        """One update from one batch (Keras calls it inside its ``tf.function``)."""
+        inputs = _inputs(data)
+        loss = self._loss_object()
+        with tf.GradientTape() as tape:
+            losses, nll = self._losses_in_parts(inputs, loss.label_smoothing)
+            objective = self.optimizer.scale_loss(loss.reduce(losses, tf.shape(inputs["source_ids"])[0]))
+        weights = self.trainable_variables
+        gradients = tape.gradient(objective, weights)
+        if not hasattr(self.optimizer, "updates_rows"):  # one that is not of training/optimizers.py
+            gradients = [tf.convert_to_tensor(g) for g in gradients]
+        self.optimizer.apply(gradients, weights)
+        norm = getattr(self.optimizer, "gradient_norm", None)
+        _update_finite(self.norm_metric, tf.linalg.global_norm(gradients) if norm is None else tf.convert_to_tensor(norm))
+        self._count(nll)
+        self.speed_metric.update_state(tf.size(nll))
+        return self.get_metrics_result()
+
+    def test_step(self, data):
+        """Loss per token and perplexity of one batch."""
+        inputs = _inputs(data)
+        _, nll = self.token_losses(inputs)
+        self._count(nll)
+        return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
+
+    def _losses_in_parts(self, inputs, label_smoothing):
+        """``token_losses`` in training; each part of the batch has operations of its own, so that no core waits for another."""
+        rows = inputs["source_ids"].shape[0]
+        parts = self.parts if rows is None else max(1, min(self.parts, rows))
+        if parts == 1:
+            return self.token_losses(inputs, label_smoothing, training=True)
+        losses = [self.token_losses(part, label_smoothing, training=True) for part in split(inputs, parts)]
+        return [tf.concat(values, axis=0) for values in zip(*losses)]
+
+    def token_losses(self, inputs, label_smoothing=0.0, training=False):
+        """Loss and negative log-likelihood of every real target word, padding left out.
+
+        Returns:
+            (losses [N], nll [N]), in nats; N counts the batch's target words, end symbols included.
+        """
+        pre_logits = self.pre_logits(inputs["source_ids"], inputs["target_ids"], training)
+        real = tf.where(inputs["target_ids"] != PAD_ID)
+        matrix = self._output_matrix()
+        return softmax_loss(
+            tf.gather_nd(pre_logits, real),
+            tensor(self.output_layer.W_o) if matrix is None else matrix,
+            tensor(self.output_layer.b_softmax),
+            tf.gather_nd(inputs["target_ids"], real),
+            label_smoothing,
+            transpose=matrix is not None,
+            dtype=self.output_layer.product_dtype,
+        )
+
+    def call(self, inputs, training=False):
+        pre_logits = self.pre_logits(inputs["source_ids"], inputs["target_ids"], training)
+        return self.output_layer.logits(pre_logits, self._output_matrix())
+
+    def previous_words(self, target_ids, training=False):
+        """Embeddings of the words before each target position, none before the first: [B, I] → [B, I, m]."""
+        previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)  # y_{i−1}
+        return self.drop_words(self.target_embedding(previous_ids), training=training)
+
+    def step(self, previous_ids, state, memory):
+        """Probabilities of the next word of K hypotheses a sentence; see search/interface.py.
+
+        Args:
+            previous_ids: int32 [B, K]: y_{i−1}; 0 before the first word.
+            state: as :meth:`start` gives it, with an axis K after the first.
+            memory: as :meth:`start` gives it, [B, ...].
+
+        Returns:
+            (log_probabilities float32 [B, K, V], alignment float32 [B, K, J], state).
+        """
+        logits, *rest = self.unnormalized_step(previous_ids, state, memory)
+        return logits - log_sum_exp(logits, tf.nn.softmax(logits))[..., tf.newaxis], *rest
+
+    def unnormalized_step(self, previous_ids, state, memory):
+        """As :meth:`step`, with logits for log-probabilities: beam search normalizes few of them."""
+        pre_logits, alignment, state = self.step_pre_logits(previous_ids, state, memory)
+        logits = tf.cast(self.output_layer.logits(pre_logits, self._output_matrix()), tf.float32)
+        return logits, tf.cast(alignment, tf.float32), state
+
+    def _output_matrix(self):
+        return tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None
+
+    def paper_weights(self):
+        """Every weight by its symbol in the paper, as NumPy arrays for ``x @ W``: input size first.
+
+        Embeddings are ``E_source`` and ``E_target``, with their biases ``b_E_source`` and
+        ``b_E_target`` where the option has them, as they are looked up, scaled or not.
+        """
+        numpy = keras.ops.convert_to_numpy
+        weights = self._layer_weights()
+        for side, layer in (("source", self.source_embedding), ("target", self.target_embedding)):
+            if layer is None:
+                continue
+            weights[f"E_{side}"] = numpy(layer.E) * np.asarray(layer.factor, layer.E.dtype)
+            if layer.b_E is not None:
+                weights[f"b_E_{side}"] = numpy(layer.b_E)
+        if self.config.tie_target_embeddings:
+            weights[self.output_layer.symbol] = numpy(self.target_embedding.E).T
+        return weights
+
+    def get_config(self):
+        return super().get_config() | {
+            "config": dataclasses.asdict(self.config),
+            "source_vocabulary_size": self.source_vocabulary_size,
+            "target_vocabulary_size": self.target_vocabulary_size,
+            "seed": self.seed,
+        }
+
+    def _count(self, nll):
+        mean = tf.math.divide_no_nan(tf.reduce_sum(nll), tf.cast(tf.size(nll), nll.dtype))
+        for metric in (self.loss_metric, self.perplexity_metric):
+            _update_finite(metric, mean, tf.size(nll))
+
+    def _loss_object(self):
+        if isinstance(self.loss, TranslationLoss):
+            return self.loss
+        raise UsageError(
+            f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got {self.loss!r}; "
+            "use rnnsearch_tf.models.TranslationLoss(over='sum')"
+        )
+
+    # Keras's own methods.
 
     def compile(self, *arguments, metrics=None, weighted_metrics=None, **keywords):
         """Keras's ``compile``; the metrics are the model's own: loss per token, perplexity, tokens a second, gradient norm.
@@ -158,57 +325,6 @@ class TranslationModel(keras.Model):
             ids = {name: keras.InputSpec(shape=(None, None), dtype="int32", name=name) for name in ("source_ids", "target_ids")}
             input_signature = [ids]
         super().export(filepath, format=format, input_signature=input_signature, **keywords)
-
-    @property
-    def metrics(self):
-        return [self.loss_metric, self.perplexity_metric, self.speed_metric, self.norm_metric]
-
-    def train_step(self, data):
-        """One update from one batch (Keras calls it inside its ``tf.function``)."""
-        inputs = _inputs(data)
-        loss = self._loss_object()
-        with tf.GradientTape() as tape:
-            losses, nll = self._losses_in_parts(inputs, loss.label_smoothing)
-            objective = self.optimizer.scale_loss(loss.reduce(losses, tf.shape(inputs["source_ids"])[0]))
-        weights = self.trainable_variables
-        gradients = tape.gradient(objective, weights)
-        if not hasattr(self.optimizer, "updates_rows"):  # one that is not of training/optimizers.py
-            gradients = [tf.convert_to_tensor(g) for g in gradients]
-        self.optimizer.apply(gradients, weights)
-        norm = getattr(self.optimizer, "gradient_norm", None)
-        _update_finite(self.norm_metric, tf.linalg.global_norm(gradients) if norm is None else tf.convert_to_tensor(norm))
-        self._count(nll)
-        self.speed_metric.update_state(tf.size(nll))
-        return self.get_metrics_result()
-
-    def test_step(self, data):
-        """Loss per token and perplexity of one batch."""
-        inputs = _inputs(data)
-        _, nll = self.token_losses(inputs)
-        self._count(nll)
-        return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
-
-    def _losses_in_parts(self, inputs, label_smoothing):
-        """``token_losses`` in training; each part of the batch has operations of its own, so that no core waits for another."""
-        rows = inputs["source_ids"].shape[0]
-        parts = self.parts if rows is None else max(1, min(self.parts, rows))
-        if parts == 1:
-            return self.token_losses(inputs, label_smoothing, training=True)
-        losses = [self.token_losses(part, label_smoothing, training=True) for part in split(inputs, parts)]
-        return [tf.concat(values, axis=0) for values in zip(*losses)]
-
-    def _count(self, nll):
-        mean = tf.math.divide_no_nan(tf.reduce_sum(nll), tf.cast(tf.size(nll), nll.dtype))
-        for metric in (self.loss_metric, self.perplexity_metric):
-            _update_finite(metric, mean, tf.size(nll))
-
-    def _loss_object(self):
-        if isinstance(self.loss, TranslationLoss):
-            return self.loss
-        raise UsageError(
-            f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got {self.loss!r}; "
-            "use rnnsearch_tf.models.TranslationLoss(over='sum')"
-        )
 
 
 def _inputs(data):

@@ -5,9 +5,8 @@ import pytest
 import tensorflow as tf
 from reference import rnnsearch
 from rnnsearch_tf.layers import BahdanauAttention, BiGRUEncoder, Decoder, DeepOutput, WordEmbedding
-from rnnsearch_tf.layers.deep_output import maxout
-from rnnsearch_tf.layers.gated_unit import gated_unit
-from rnnsearch_tf.layers.softmax_loss import softmax_loss
+from rnnsearch_tf.layers.deep_output import maxout, softmax_loss
+from rnnsearch_tf.layers.kernels.gru import gated_unit
 from tiny_rnnsearch import randomize
 
 M, N, ALIGNMENT, L, V = 3, 4, 5, 3, 7
@@ -42,8 +41,9 @@ def test_gated_unit_with_context():
         weights[key] = normal(*weights[key].shape, seed=10 + s)
     word, state, context = normal(M), normal(N, seed=1), normal(2 * N, seed=2)
     blocks = [word @ weights["W" + g] + context @ weights["C" + g] for g in ("", "_z", "_r")]
-    gates = np.concatenate([weights["U_z"], weights["U_r"]], axis=1)
-    new_state, _ = gated_unit(tf.constant(np.concatenate(blocks)[None]), tf.constant(state[None]), weights["U"], gates)
+    state_gates = np.concatenate([state @ weights["U_z"], state @ weights["U_r"]])[None]
+    times_U = lambda x: x @ weights["U"]  # noqa: E731
+    new_state, _ = gated_unit(tf.constant(np.concatenate(blocks)[None]), tf.constant(state_gates), tf.constant(state[None]), times_U)
     np.testing.assert_allclose(new_state[0], rnnsearch.gated_unit(word, state, weights, context=context), **NEAR)
 
 
@@ -103,7 +103,8 @@ def test_decoder_recurrence(biases):
     weights = layer.paper_weights()
     assert ("b_s" in weights) == (biases != "none") and ("b_r" in weights) == (biases == "all")
     annotations, words = normal(3, 4, 2 * N), normal(3, 5, M, seed=1)
-    initial = layer.initial_state(tf.constant(annotations))
+    memory = layer.alignment_model.memory(tf.constant(annotations), mask_of(LENGTHS))
+    initial = layer.initial_state(tf.constant(annotations), memory)["state"]
     states, contexts, alignments = layer(tf.constant(words), tf.constant(annotations), mask_of(LENGTHS))
     for row, length in enumerate(LENGTHS):
         own = annotations[row, :length]

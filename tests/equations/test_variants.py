@@ -10,7 +10,8 @@ import pytest
 import tensorflow as tf
 from reference import systems, variants
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.layers import PlainDecoder, PlainEncoder
+from rnnsearch_tf.layers import decoder, recurrent_unit
+from rnnsearch_tf.layers.kernels import KERNELS
 from rnnsearch_tf.models import build_model
 from tiny_rnnsearch import PAIRS, batch, randomize, tiny_model
 from tiny_systems import tiny_system
@@ -50,31 +51,16 @@ def test_the_two_references_are_one_where_they_meet():
             np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13)
 
 
-def test_plain_layers_are_those_with_gradients_by_hand():
-    """The same weights in PlainEncoder and PlainDecoder: the same annotations, states, contexts and alignments."""
-    model = tiny_model(biases="all")
-    m, n = model.config.embedding_size, model.config.hidden_size
-    encoder, decoder = PlainEncoder(n, biases="all", dtype="float64"), PlainDecoder(n, "content", 5, biases="all", dtype="float64")
-    encoder.build((None, None, m))
-    decoder.build((None, None, m), (None, None, 2 * n))
-    for direction, unit in enumerate(encoder.units):
-        for letter in ("W", "U", "U_gates"):
-            getattr(unit, letter).assign(getattr(model.encoder, letter)[direction])
-        unit.b.assign(model.encoder.b[direction, 0])
-    for letter in ("W", "U", "U_gates", "C", "b"):
-        getattr(decoder.unit, letter).assign(getattr(model.decoder, letter))
-    for letter in ("W_s", "b_s"):
-        getattr(decoder, letter).assign(getattr(model.decoder, letter))
-    for letter in ("W_a", "U_a", "v_a", "b_a"):
-        getattr(decoder.attention, letter).assign(getattr(model.decoder.attention, letter))
+@pytest.mark.parametrize("unit", ("gru", "lstm"))
+def test_kernels_give_what_scan_gives(unit, monkeypatch):
+    """With gradients written by hand and without: the same annotations, states, contexts and alignments."""
+    model, found = tiny_model(biases="all", unit=unit), []
     source, target = batch()["source_ids"], batch()["target_ids"]
-    words = model.source_embedding(source)
-    found = []
-    for encoder, decoder in ((model.encoder, model.decoder), (encoder, decoder)):
-        annotations = encoder(words, source != 0)
-        memory = decoder.attention.memory(annotations, source != 0)
-        state = decoder.first(annotations, memory)
-        found.append((annotations, *decoder.all_steps(decoder.inputs(model.target_embedding(target)), state, memory)))
+    for kernels in (KERNELS, {}):
+        for module in (recurrent_unit, decoder):
+            monkeypatch.setattr(module, "KERNELS", kernels)
+        annotations = model.encoder(model.source_embedding(source), source != 0)
+        found.append((annotations, *model.decoder(model.target_embedding(target), annotations, source != 0)))
     for one, other in zip(*found):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
 

@@ -9,9 +9,9 @@ import pytest
 import tensorflow as tf
 from gradients.differences import check_gradients
 from rnnsearch_tf.layers.attention import AttentionMemory
-from rnnsearch_tf.layers.decoder import StepWeights, scan
-from rnnsearch_tf.layers.encoder import recurrence
-from rnnsearch_tf.layers.softmax_loss import softmax_loss
+from rnnsearch_tf.layers.deep_output import softmax_loss
+from rnnsearch_tf.layers.kernels.gru import attending_gru, gru
+from rnnsearch_tf.layers.kernels.lstm import lstm
 
 B, I, J, N, ALIGNMENT = 3, 3, 4, 2, 3
 SOURCE_LENGTHS = (4, 1, 3)
@@ -25,19 +25,33 @@ def variables(*shapes):
     return [tf.Variable(numbers(*shape, seed=k), name=f"input_{k}") for k, shape in enumerate(shapes)]
 
 
-def encoder_mask():
-    """[J, D, B, 1], the second network's time reversed."""
-    real = tf.transpose(tf.sequence_mask(SOURCE_LENGTHS, dtype=tf.float64))[:, :, None]
-    return tf.stack([real, tf.reverse(real, [0])], axis=1)
+def mask():
+    return tf.sequence_mask(SOURCE_LENGTHS)
 
 
-def test_encoder_recurrence():
-    inputs = variables((J, 2, B, 3 * N), (2, N, N), (2, N, 2 * N))
-    outer = numbers(J, 2, B, N, seed=9)
+def gru_inputs():
+    return variables((B, J, 3 * N), (B, N), (N, N), (N, 2 * N))
+
+
+def gru_states(inputs):
+    inputs, state, U, U_gates = map(tf.identity, inputs)
+    return gru(inputs, {"state": state}, {"U": U, "U_gates": U_gates}, mask())["state"]
+
+
+def test_gru():
+    inputs, outer = gru_inputs(), numbers(B, J, N, seed=9)
+    check_gradients(tf.function(lambda: tf.reduce_sum(outer * gru_states(inputs))), inputs)
+
+
+def test_lstm():
+    inputs = variables((B, J, 4 * N), (B, N), (B, N), (N, 4 * N), (3 * N,))
+    outer = numbers(2, B, J, N, seed=9)
 
     @tf.function
     def loss():
-        return tf.reduce_sum(outer * recurrence(inputs[0], encoder_mask(), *map(tf.identity, inputs[1:])))
+        values, state, cell, U, p = map(tf.identity, inputs)
+        states = lstm(values, {"state": state, "cell": cell}, {"U": U, "p": p}, mask())
+        return tf.reduce_sum(outer * tf.stack([states["state"], states["cell"]]))
 
     check_gradients(loss, inputs)
 
@@ -51,11 +65,11 @@ def decoder_inputs():
 def decoder_outputs(inputs):
     inputs = list(map(tf.identity, inputs))
     memory = AttentionMemory(inputs[2], inputs[3], tf.sequence_mask(SOURCE_LENGTHS))
-    return scan(inputs[0], inputs[1], memory, StepWeights(*inputs[4:]))
+    return attending_gru(inputs[0], {"state": inputs[1]}, dict(zip(("W_a", "v_a", "U", "U_gates"), inputs[4:])), memory)
 
 
 @pytest.mark.parametrize("outputs", ("states", "alignments", "both"))
-def test_decoder_recurrence(outputs):
+def test_attending_gru(outputs):
     inputs = decoder_inputs()
     outer_states = numbers(B, I, N, seed=10) * (outputs != "alignments")
     outer_alignments = numbers(B, I, J, seed=11) * (outputs != "states")
@@ -99,14 +113,13 @@ def test_a_word_of_no_probability_has_its_loss():
 
 
 def test_nothing_flows_into_masked_places():
-    """Exact zeros: padded words of the encoder, summands and keys at padded source positions."""
-    inputs = variables((J, 2, B, 3 * N), (2, N, N), (2, N, 2 * N))
+    """Exact zeros: padded words of the encoder, C h_j and keys at padded source positions."""
+    inputs = gru_inputs()
     with tf.GradientTape() as tape:
-        value = tf.reduce_sum(recurrence(inputs[0], encoder_mask(), *map(tf.identity, inputs[1:])) ** 2)
+        value = tf.reduce_sum(gru_states(inputs) ** 2)
     gradient = tape.gradient(value, inputs[0]).numpy()
-    real = np.broadcast_to(encoder_mask().numpy() > 0, gradient.shape)
-    assert not gradient[~real].any()
-    assert gradient[..., :N][real[..., :N]].all()  # candidates; a reset gate that meets the zero state has 0 too
+    assert not gradient[~mask().numpy()].any()
+    assert gradient[mask().numpy()].all()
 
     inputs = decoder_inputs()
     with tf.GradientTape() as tape:

@@ -41,13 +41,13 @@ def plain_loss(model, source, target):
     decoder, order = model.decoder, model.config.decoder_order
     words = model.source_embedding(padded([source]))[0]
     annotations = plain_annotations(model.encoder, words)
-    memory = decoder.attention.memory(annotations, tf.ones([1, len(source)], tf.bool))
-    state, total = {"state": decoder.initial_state(annotations)[:, None]}, 0.0
+    memory = decoder.alignment_model.memory(annotations, tf.ones([1, len(source)], tf.bool))
+    state, total = {"state": decoder.initial_state(annotations, memory)["state"][:, None]}, 0.0
     for i, word in enumerate(target):
         before = model.target_embedding(tf.constant([[target[i - 1] if i else 0]]))
         entering = model.target_embedding(tf.constant([[word]])) if order == "look_generate_update" else before
-        context, _, _ = decoder.look(state, memory)
-        next_state = decoder.update(state, decoder.inputs(entering), decoder.summands(context))
+        context, _, _ = decoder.attend(state, memory)
+        next_state = decoder.update(state, decoder.inputs(entering), decoder.project_context(context))
         seen = next_state if order == "look_update_generate" else state
         logits = model.output_layer(seen["state"], before, context, model._output_matrix())
         total -= tf.nn.log_softmax(logits)[0, 0, word]
@@ -58,11 +58,11 @@ def plain_loss(model, source, target):
 def plain_annotations(encoder, words):
     """[1, J, 2n] word by word, as equations on one row, differentiated by TensorFlow."""
     n, halves = encoder.hidden_size, []
-    for direction in range(2):
-        W, U, U_gates = (tf.convert_to_tensor(weight)[direction] for weight in (encoder.W, encoder.U, encoder.U_gates))
+    for direction, unit in enumerate(encoder.units):
+        W, U, U_gates = (tf.convert_to_tensor(weight) for weight in (unit.W, unit.U, unit.U_gates))
         inputs = words @ W
-        if encoder.b is not None:
-            inputs += tf.pad(tf.convert_to_tensor(encoder.b)[direction, 0], [[0, 3 * n - encoder.b.shape[-1]]])
+        if unit.b is not None:
+            inputs += tf.pad(tf.convert_to_tensor(unit.b), [[0, 3 * n - unit.b.shape[-1]]])
         state, states = tf.zeros([1, n], tf.float64), []
         for row in tf.unstack(inputs)[:: -1 if direction else 1]:
             z, r = tf.split(tf.sigmoid(row[None, n:] + state @ U_gates), 2, axis=1)

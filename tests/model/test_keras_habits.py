@@ -10,7 +10,7 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.layers import BahdanauAttention, BiGRUEncoder, Decoder, DeepOutput, PlainDecoder, PlainEncoder
+from rnnsearch_tf.layers import BahdanauAttention, BiGRUEncoder, Decoder, DeepOutput, Encoder
 from rnnsearch_tf.models import TranslationLoss
 from rnnsearch_tf.training.optimizers import build_optimizer
 from tiny_rnnsearch import batch, tiny_model
@@ -91,7 +91,7 @@ def test_attention_on_keras_input():
             np.testing.assert_allclose(context[b, k], expected @ annotations[b], rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("layer", (Decoder(N, A), PlainDecoder(N, "content", A, unit="lstm"), PlainDecoder(N, "gaussian_window", 2)))
+@pytest.mark.parametrize("layer", (Decoder(N, A), Decoder(N, A, unit="lstm"), Decoder(N, 2, attention="gaussian_window")))
 def test_decoders_on_keras_input(layer):
     model, random = functional(layer, (None, M), (None, 2 * N), (None,)), np.random.default_rng(2)
     words, annotations = random.normal(size=(2, 3, M)).astype("float32"), random.normal(size=(2, 5, 2 * N)).astype("float32")
@@ -112,7 +112,7 @@ def test_deep_output_on_keras_input():
     np.testing.assert_allclose(model(values), expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("encoder", (BiGRUEncoder(N), PlainEncoder(N, unit="lstm")))
+@pytest.mark.parametrize("encoder", (BiGRUEncoder(N), Encoder(N, unit="lstm")))
 def test_encoders_take_the_mask_of_mask_zero(encoder):
     embedding = keras.layers.Embedding(9, M, mask_zero=True)
     ids = np.array([[3, 4, 5, 0, 0], [3, 4, 5, 6, 7]])

@@ -9,6 +9,9 @@ from rnnsearch_tf import layers
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import ModelConfig, TrainingConfig
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
+from rnnsearch_tf.layers.luong_attention import LuongAttention
+from rnnsearch_tf.layers.output_matrix import OutputMatrix
+from rnnsearch_tf.layers.recurrent_stack import RecurrentStack
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.models import RNNSearch, TranslationLoss
 from rnnsearch_tf.options import OWNERS
@@ -101,18 +104,22 @@ def test_model_config_is_complete():
 
 def arguments(layer_class):
     """Constructor arguments of its own, by name."""
-    parameters = inspect.signature(layer_class.__init__).parameters.values()
-    return {p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD} - {"self"}
+    parameters = inspect.signature(layer_class).parameters.values()
+    return {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
 
 
 LAYERS = {
     layers.WordEmbedding: dict(vocabulary_size=9, embedding_size=3, tied=True, scaled=True, biases="none", initialization="variance_preserving", seed=4),
-    layers.BiGRUEncoder: dict(hidden_size=3, biases="all", initialization="variance_preserving", seed=4),
     layers.BahdanauAttention: dict(alignment_size=3, biases="all", initialization="variance_preserving", seed=4),
-    layers.Decoder: dict(hidden_size=3, alignment_size=2, biases="all", initialization="variance_preserving", seed=4),
-    layers.PlainEncoder: dict(hidden_size=3, bidirectional=False, unit="lstm", layer_normalization=True, forget_bias=1.5, biases="all",
-                              initialization="variance_preserving", seed=4),
+    layers.Decoder: dict(hidden_size=3, alignment_size=2, attention="coverage", unit="lstm", layer_normalization=True, forget_bias=1.5,
+                         biases="all", initialization="variance_preserving", seed=4),
+    layers.Encoder: dict(hidden_size=3, bidirectional=False, unit="lstm", layer_normalization=True, forget_bias=1.5, biases="all",
+                         initialization="variance_preserving", seed=4),
     GaussianWindow: dict(windows=3, biases="none", initialization="variance_preserving", seed=4),
+    RecurrentStack: dict(layers=2, hidden_size=3, skips=True, dropout=0.1, unit="lstm", layer_normalization=True, peepholes=True,
+                         forget_bias=1.5, biases="all", initialization="variance_preserving", seed=4),
+    LuongAttention: dict(hidden_size=3, score="concat", alignment_size=2, biases="all", initialization="variance_preserving", seed=4),
+    OutputMatrix: dict(vocabulary_size=9, symbol="W_s", tied=True, biases="none", initialization="variance_preserving", seed=4),
     RecurrentUnit: dict(hidden_size=3, unit="lstm", layer_normalization=True, peepholes=True, forget_bias=1.5,
                         biases="all",
                         initialization="variance_preserving", seed=4),
@@ -125,7 +132,7 @@ LAYERS = {
 def test_layer_config_is_complete(layer_class):
     values = LAYERS[layer_class]
     assert values.keys() == arguments(layer_class)
-    defaults = inspect.signature(layer_class.__init__).parameters
+    defaults = inspect.signature(layer_class).parameters
     assert all(values[name] != defaults[name].default for name in values)
     config = layer_class(**values, dtype="float64").get_config()
     assert {name: config[name] for name in values} == values

@@ -31,6 +31,6 @@ TRAINING = [
            (f"{DRIVER}::test_a_damaged_state_is_an_error",)),
     Mutant("training/tensorboard.py", "no attention images", 'f"attention/{number}"', 'f"picture/{number}"',
            (f"{DRIVER}::test_tensorboard_has_curves_and_attention",)),
-    Mutant("models/translation_model.py", "perplexity to the base 2", "tf.exp(super().result())", "tf.pow(tf.constant(2.0, tf.float64), super().result())",
+    Mutant("models/metrics.py", "perplexity to the base 2", "tf.exp(super().result())", "tf.pow(tf.constant(2.0, tf.float64), super().result())",
            (f"{PEER}::test_perplexity_is_that_of_keras_nlp", f"{DRIVER}::test_metrics_are_json_and_name_where_they_stand")),
 ]  # fmt: skip

@@ -5,10 +5,10 @@ from mutants import Mutant
 LOGITS, STEPS = "equations/test_variants.py::test_logits_and_alignments", "equations/test_systems.py::test_steps_of_a_search"
 
 VARIANTS = [
-    Mutant("layers/recurrent_unit.py", "reset gate after the matrix", "self._product(r * state, self.U, self.U_gain)",
-           "r * self._product(state, self.U, self.U_gain)", (LOGITS,)),
-    Mutant("layers/recurrent_unit.py", "the forget gate and the input gate change places", "enter, keep, show = tf.split(gates, 3, axis=-1)",
-           "keep, enter, show = tf.split(gates, 3, axis=-1)", (LOGITS,)),
+    Mutant("layers/recurrent_unit.py", "the candidate's product is not normalized", "self._product(values, self.U, self.U_gain)",
+           "self._product(values, self.U, None)", (LOGITS,)),
+    Mutant("layers/kernels/lstm.py", "the forget gate and the input gate change places", "candidate, input_gate, forget_gate, output_gate = tf.split",
+           "candidate, forget_gate, input_gate, output_gate = tf.split", (LOGITS,)),
     Mutant("layers/recurrent_unit.py", "the context is not normalized", "return self._product(context, self.C, self.C_gain)",
            "return self._product(context, self.C, None)", (LOGITS,)),
     Mutant("layers/normalization.py", "all blocks normalized together", "tf.concat([shape[:-1], [-1, size]], axis=0)",
@@ -21,9 +21,9 @@ VARIANTS = [
            (LOGITS, STEPS)),
     Mutant("layers/gaussian_window.py", "padding is looked at", "window *= tf.cast(memory.mask, window.dtype)[:, tf.newaxis]",
            "window *= 1.0", (LOGITS,)),
-    Mutant("layers/plain_decoder.py", "RNNencdec begins with the first word", "if self.attention_kind else annotations[:, -1]",
-           "if self.attention_kind else annotations[:, 0]", (LOGITS,)),
+    Mutant("layers/decoder.py", "RNNencdec begins with the first word", "if self.attention else annotations[:, -1]",
+           "if self.attention else annotations[:, 0]", (LOGITS,)),
     Mutant("layers/fixed_context.py", "the context is the first state", "ContextMemory(annotations[:, -1], mask)",
            "ContextMemory(annotations[:, 0], mask)", (LOGITS, STEPS)),
-    Mutant("layers/plain_encoder.py", "padding moves the state", "unit.first(zero), turn(mask))", "unit.first(zero))", (LOGITS,)),
+    Mutant("layers/encoder.py", "padding moves the state", "unit.initial_state(zero), turn(mask))", "unit.initial_state(zero))", (LOGITS,)),
 ]

@@ -1,0 +1,35 @@
+"""What ``fit`` reports of a translation model."""
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+
+
+class LossPerToken(keras.metrics.Mean):
+    """Mean negative log-likelihood of a target word, in nats, end symbols included; no smoothing."""
+
+
+class Perplexity(keras.metrics.Mean):
+    """exp of the mean negative log-likelihood of a target word."""
+
+    def result(self):
+        return tf.exp(super().result())
+
+
+class TokensPerSecond(keras.metrics.Metric):
+    """Target words (end symbols counted, padding not) a second of wall time, the first batch left out."""
+
+    def __init__(self, name):
+        super().__init__(name=name, dtype="float64")
+        self.tokens = self.add_weight(name="tokens", initializer="zeros", dtype="float64")
+        self.since = self.add_weight(name="since", initializer="zeros", dtype="float64")
+        self.now = self.add_weight(name="now", initializer="zeros", dtype="float64")
+
+    def update_state(self, tokens):
+        now, started = tf.timestamp(), self.since > 0
+        self.tokens.assign_add(tf.where(started, tf.cast(tokens, tf.float64), 0.0))
+        self.since.assign(tf.where(started, self.since, now))
+        self.now.assign(now)
+
+    def result(self):
+        return tf.math.divide_no_nan(tf.convert_to_tensor(self.tokens), self.now - self.since)
