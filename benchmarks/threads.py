@@ -1,9 +1,9 @@
-"""All cores on every operation, or a core for each operation and a part of the batch for each core: which is faster, by size.
+"""All cores on every operation, or a core for each operation and a shard of the batch for each core: which is faster, by size.
 
     python benchmarks/threads.py [--sizes PHRASEBOOK SMALL MID PAPER] [--beams 1 12]
 
 Two processes a size take turns: updates by ``model.fit``, searches of one sentence and of 64 of fixed length. The command
-line chooses between the two by the rule of rnnsearch_tf/threads.py; here each is forced.
+line chooses between the two by the rule of rnnsearch_tf/parallel.py; here each is forced.
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 import measuring
 from measuring import median
 
-WAYS = ("operations", "parts")
+WAYS = ("operations", "shards")
 """What is spread over the cores; the values of ours.py's option ``spread``."""
 
 
@@ -44,7 +44,7 @@ def main():
     arguments = measuring.parse(parser)
     if arguments.quick:
         arguments.sizes, arguments.beams, arguments.batches = ["TINY"], [2], [3]
-    heads = ["size", "work", "all cores on an operation, ms", "a core for an operation and parts, ms", "ratio"]
+    heads = ["size", "work", "all cores on an operation, ms", "a core for an operation and shards, ms", "ratio"]
     with measuring.printed(heads) as rows:
         for size in arguments.sizes:
             measuring.say(size)

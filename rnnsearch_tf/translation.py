@@ -14,9 +14,9 @@ from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, Config, check_value,
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import load_model
 from rnnsearch_tf.models.ensemble import Ensemble
+from rnnsearch_tf.parallel import map_shards
 from rnnsearch_tf.run_folder import check_run, verify
 from rnnsearch_tf.search.graphs import force_graph, sample_graph, search_graph
-from rnnsearch_tf.search.parts import in_parts
 from rnnsearch_tf.search.retry import search_until_finished
 from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.search.shortlist import Shortlist
@@ -24,7 +24,6 @@ from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
 from rnnsearch_tf.text.lines import sentences
 from rnnsearch_tf.text.pipeline import distinct, load_text
 from rnnsearch_tf.text.traced import TracedText, strings
-from rnnsearch_tf.threads import workers
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -216,7 +215,7 @@ class Translator:
         sources, targets = zip(*batch)
         graph, chosen = self._graph(force_graph), lambda values, rows: [values[k] for k in rows]
         force = lambda rows: graph(_source_ids(chosen(sources, rows)), _padded([ids for _, ids in chosen(targets, rows)]))  # noqa: E731
-        return in_parts(force, len(batch), workers())
+        return map_shards(force, len(batch))
 
     def score(self, sources, targets, batch_size=None, tokenized=False) -> list:
         """list[float]: natural-log probability of each pair, the end symbol included; arguments as of `force`."""
@@ -276,7 +275,7 @@ class Translator:
             count = min(SAMPLES_AT_ONCE, number - first)
             seeds = np.arange(first, first + count, dtype=np.int64) + (seed << 32)
             draw = lambda rows: graph(_source_ids([source] * len(rows)), seeds[rows], tf.constant(temperature, tf.float64))  # noqa: B023, E731
-            result = in_parts(draw, count, workers())
+            result = map_shards(draw, count)
             tokens = self._target.tokens(result.ids)
             rows = zip(self._texts(tokens), result.log_probabilities, strings(tokens))
             samples += [Sample(text, float(p), words) for text, p, words in rows]
@@ -330,7 +329,7 @@ class Translator:
 
         def search(rows, config):
             graph = self._graph(search_graph, config, self.shortlist(config))
-            return in_parts(lambda part: graph(_source_ids([batch[k] for k in rows[part]])), len(rows), workers())
+            return map_shards(lambda shard: graph(_source_ids([batch[k] for k in rows[shard]])), len(rows))
 
         if config.shrinking_beam and config.search_again and config.beam_size > 1:
             return search_until_finished(search, config, len(batch))

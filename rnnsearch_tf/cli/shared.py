@@ -116,9 +116,9 @@ def load_translator(arguments):
     for run in arguments.model:
         check_run(run)  # before TensorFlow takes its seconds
     import_tensorflow()
-    from rnnsearch_tf import threads
+    from rnnsearch_tf.parallel import use_one_thread_per_op
     from rnnsearch_tf.translation import Translator
 
     configs = [load_config(check_run(run) / "config.yaml") for run in arguments.model]
-    threads.arrange([config.model for config in configs], configs[0].search.batch_size)
+    use_one_thread_per_op([config.model for config in configs], configs[0].search.batch_size)
     return Translator.load(arguments.model, combine=arguments.combine)

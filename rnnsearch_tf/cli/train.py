@@ -30,10 +30,10 @@ def run(arguments):
     if run_folder.exists() and not run_folder.is_dir():
         raise UserError(f"--output {run_folder}: expected a folder, got a file")
     import_tensorflow()
-    from rnnsearch_tf import threads
+    from rnnsearch_tf.parallel import use_one_thread_per_op
     from rnnsearch_tf.training.run import train
 
-    threads.arrange([config.model], config.data.batch_size)
+    use_one_thread_per_op([config.model], config.data.batch_size)
 
     with contextlib.redirect_stdout(sys.stderr):  # Keras writes its progress bar to standard output
         summary = train(config, run_folder, arguments.resume)

@@ -5,7 +5,6 @@ A model brings ``token_losses``; ``compile`` brings the optimizer and a
 """
 
 import contextlib
-import itertools
 import warnings
 
 import tensorflow as tf
@@ -13,6 +12,7 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.parallel import split_batch
 
 REDUCTIONS = ("sum", "batch_mean", "token_mean")
 
@@ -104,14 +104,14 @@ class TranslationModel(keras.Model):
         step(previous_ids, state, memory) -> (log_probabilities, alignment, state)
 
     Attributes:
-        parts: int, 1; set before ``fit``: each batch is learned from in so many parts at once. See threads.py.
+        shards: int, 1; set before ``fit``: shards of a batch that are computed at the same time. See parallel.py.
     """
 
     def __init__(self, **keywords):
         super().__init__(**keywords)
         self.autocast = False  # see layers/base.py
         self.supports_jit = False  # XLA would compile every batch shape anew
-        self.parts = 1
+        self.shards = 1
         self.loss_metric = LossPerToken(name="loss", dtype="float64")
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
@@ -168,7 +168,7 @@ class TranslationModel(keras.Model):
         inputs = _inputs(data)
         loss = self._loss_object()
         with tf.GradientTape() as tape:
-            losses, nll = self._losses_in_parts(inputs, loss.label_smoothing)
+            losses, nll = self._sharded_losses(inputs, loss.label_smoothing)
             objective = self.optimizer.scale_loss(loss.reduce(losses, tf.shape(inputs["source_ids"])[0]))
         weights = self.trainable_variables
         gradients = tape.gradient(objective, weights)
@@ -188,13 +188,13 @@ class TranslationModel(keras.Model):
         self._count(nll)
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
 
-    def _losses_in_parts(self, inputs, label_smoothing):
-        """``token_losses`` in training; each part of the batch has operations of its own, so that no core waits for another."""
+    def _sharded_losses(self, inputs, label_smoothing):
+        """``token_losses`` in training; each shard of the batch has operations of its own, so that no core waits for another."""
         rows = inputs["source_ids"].shape[0]
-        parts = self.parts if rows is None else max(1, min(self.parts, rows))
-        if parts == 1:
+        shards = self.shards if rows is None else max(1, min(self.shards, rows))
+        if shards == 1:
             return self.token_losses(inputs, label_smoothing, training=True)
-        losses = [self.token_losses(part, label_smoothing, training=True) for part in split(inputs, parts)]
+        losses = [self.token_losses(shard, label_smoothing, training=True) for shard in split_batch(inputs, shards)]
         return [tf.concat(values, axis=0) for values in zip(*losses)]
 
     def _count(self, nll):
@@ -221,13 +221,6 @@ def _inputs(data):
                 "are weighted by data.corpora"
             )
     return inputs
-
-
-def split(inputs, parts):
-    """The parts of a batch, each a dictionary of the same names, with as many rows as the others or one fewer."""
-    rows = tf.shape(inputs["source_ids"])[0]
-    cuts = [rows * part // parts for part in range(parts + 1)]
-    return [{name: ids[first:end] for name, ids in inputs.items()} for first, end in itertools.pairwise(cuts)]
 
 
 @contextlib.contextmanager

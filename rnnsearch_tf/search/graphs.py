@@ -12,11 +12,11 @@ import contextlib
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID, SearchConfig
+from rnnsearch_tf.parallel import shard_count
 from rnnsearch_tf.search.beam import beam_search
 from rnnsearch_tf.search.interface import beam_step
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import force
-from rnnsearch_tf.threads import workers
 
 IDS = tf.TensorSpec([None, None], tf.int32)
 """Ids of any number of sentences of any length: one trace serves them all."""
@@ -27,7 +27,7 @@ def search_graph(model, config: SearchConfig, sources=1, shortlist=None):
 
     @tf.function(input_signature=[_source_ids(sources)])
     def search(source_ids):
-        with _kept(model, workers()):
+        with _kept(model, shard_count()):
             return search_model(model, source_ids, _lengths(source_ids), config, shortlist)
 
     return search

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 
 from rnnsearch_tf.config import SearchConfig
+from rnnsearch_tf.parallel import as_arrays, merge_rows
 from rnnsearch_tf.search.beam import BeamResult
-from rnnsearch_tf.search.parts import arrays, put_together
 
 LARGEST_BEAM = 500
 """Hypotheses; where the authors' program gives up."""
@@ -44,13 +44,13 @@ def search_until_finished(search, config: SearchConfig, size: int, largest_beam:
         result = search_until_finished(search, config, len(source_ids))
     """
     rows = np.arange(size)
-    result = arrays(search(rows, config))
+    result = as_arrays(search(rows, config))
     while True:
         rows = rows[~result.finished[rows, 0]]
         config = wider(config, largest_beam)
         if not len(rows) or config is None:
             return result
-        result = put_together([(np.arange(size), result), (rows, arrays(search(rows, config)))])
+        result = merge_rows([(np.arange(size), result), (rows, as_arrays(search(rows, config)))])
 
 
 def wider(config: SearchConfig, largest_beam: int = LARGEST_BEAM) -> SearchConfig | None:

@@ -47,11 +47,11 @@ def records(run, kind):
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, monkeypatch, number):
-    """Of whole batches, and of batches in parts."""
-    seen, in_parts = set(), TranslationModel._losses_in_parts
-    watched = lambda model, *arguments: (seen.add(model.parts), in_parts(model, *arguments))[1]  # noqa: E731
-    monkeypatch.setattr(TranslationModel, "_losses_in_parts", watched)
-    monkeypatch.setattr("rnnsearch_tf.training.run.parts", lambda batch_size: number)
+    """Of whole batches, and of batches in shards."""
+    seen, in_shards = set(), TranslationModel._sharded_losses
+    watched = lambda model, *arguments: (seen.add(model.shards), in_shards(model, *arguments))[1]  # noqa: E731
+    monkeypatch.setattr(TranslationModel, "_sharded_losses", watched)
+    monkeypatch.setattr("rnnsearch_tf.training.run.training_shards", lambda batch_size: number)
     train(config("training.maximum_updates=17"), tmp_path / "whole")
     train(config("training.maximum_updates=10"), tmp_path / "parts")  # in the middle of an epoch, dropout on
     train(config("training.maximum_updates=17"), tmp_path / "parts", resume=True)
