@@ -17,8 +17,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
 from rnnsearch_tf.export.weights import StoredWeights
-from rnnsearch_tf.layers.base import stand_ins
-from rnnsearch_tf.layers.kept import weights_kept
+from rnnsearch_tf.hoisting import hoist_weights
 from rnnsearch_tf.search.graphs import search_model
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import force
@@ -57,7 +56,7 @@ class Served(tf.Module):
 
     def signatures(self, names) -> dict:
         """{name: concrete function} of these signatures; ``serving_default`` is ``translate``."""
-        functions = {name: _traced(getattr(self._answers, name), INPUTS[name], self.weights) for name in names}
+        functions = {name: _traced(self._answers, name, self.weights) for name in names}
         return functions | {"serving_default": functions["translate"]}
 
 
@@ -71,13 +70,13 @@ INPUTS = {
 }
 
 
-def _traced(answer, inputs, weights):
+def _traced(answers, name, weights):
     # The rank is left open and asserted: a server does not compare shapes, and a known rank would fold the assertion away.
-    @tf.function(input_signature=[tf.TensorSpec(None, dtype, name=name) for name, dtype in inputs.items()])
+    @tf.function(input_signature=[tf.TensorSpec(None, dtype, name=name) for name, dtype in INPUTS[name].items()])
     def function(*values):
-        values = _rows(dict(zip(inputs, values)))
-        with stand_ins(weights.tensors()), weights_kept():
-            return answer(*values)
+        values = _rows(dict(zip(INPUTS[name], values)))
+        with hoist_weights(answers.model.trainable_variables, weights.tensors()):
+            return getattr(answers, name)(*values)
 
     return function.get_concrete_function()
 

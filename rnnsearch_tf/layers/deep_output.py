@@ -13,7 +13,7 @@ from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.output_matrix import word_logits
+from rnnsearch_tf.layers.output_matrix import output_weights, word_logits
 from rnnsearch_tf.layers.product import product, with_leading_axes
 
 
@@ -105,7 +105,7 @@ class DeepOutput(PaperLayer):
             features: float [..., l or rank].
             output_matrix: for a tied layer, the target embedding E [V, m].
         """
-        return word_logits(features, self, output_matrix)
+        return word_logits(features, output_weights(self, output_matrix), self.product_dtype)
 
     def call(self, state, embeddings, context, output_matrix=None, training=False):
         return self.logits(self.features(state, embeddings, self.context_term(context), training), output_matrix)

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers.base import PaperLayer, rows, tensor
+from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.initializers import initializer
 
 
@@ -61,7 +61,7 @@ class WordEmbedding(PaperLayer):
         self.built = True
 
     def call(self, ids):
-        vectors = rows(self.E, ids)
+        vectors = tf.gather(self.E.value, ids)
         vectors = vectors * self.factor if self.scaled else vectors
         vectors = vectors if self.b_E is None else vectors + tensor(self.b_E)
         return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]

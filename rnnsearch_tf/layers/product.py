@@ -7,7 +7,7 @@ and loses digits where nothing is gained.)
 
 import tensorflow as tf
 
-from rnnsearch_tf.layers.kept import cast
+from rnnsearch_tf.hoisting import cast
 
 
 def product(left, right, dtype=None, transpose_right=False, bias=None):

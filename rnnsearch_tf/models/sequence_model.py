@@ -15,8 +15,7 @@ from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import tensor
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds
-from rnnsearch_tf.layers.kept import weights_kept
-from rnnsearch_tf.layers.output_matrix import only_words
+from rnnsearch_tf.layers.output_matrix import output_weights, word_logits
 from rnnsearch_tf.layers.softmax_loss import log_sum_exp, softmax_loss
 from rnnsearch_tf.models.translation_model import TranslationModel
 
@@ -52,8 +51,6 @@ class SequenceModel(TranslationModel):
     reads_source = True  # whether there is a source embedding; only a language model has none
     paper_initialization = "paper"  # what ``initialization: paper`` is in this system's paper
     embedding_bias = True  # whether an embedding has a bias, where the option biases has any
-    weights_kept = staticmethod(weights_kept)  # for a graph of many steps, see layers/kept.py
-    only_words = staticmethod(only_words)  # for a search among some words, see search/shortlist.py
 
     def __init__(self, config, source_vocabulary_size, target_vocabulary_size, seed=0, **keywords):
         super().__init__(**keywords)
@@ -117,24 +114,31 @@ class SequenceModel(TranslationModel):
         previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)  # y_{i−1}
         return self.drop_words(self.target_embedding(previous_ids), training=training)
 
-    def step(self, previous_ids, state, memory):
+    def output_weights(self, words=None, products=1):
+        """The output layer's weights for all words or some, to be handed to :meth:`step`; see layers/output_matrix.py."""
+        return output_weights(self.output_layer, self._output_matrix(), words, products)
+
+    def step(self, previous_ids, state, memory, output=None, word_biases=None):
         """Probabilities of the next word of K hypotheses a sentence; see search/interface.py.
 
         Args:
             previous_ids: int32 [B, K]: y_{i−1}; 0 before the first word.
             state: as :meth:`start` gives it, with an axis K after the first.
             memory: as :meth:`start` gives it, [B, ...].
+            output: from :meth:`output_weights`; V is then the number of its words. None: those of all words.
+            word_biases: float [B, V], added to the logits of a sentence: a very negative one rules a word out.
 
         Returns:
             (log_probabilities float32 [B, K, V], alignment float32 [B, K, J], state).
         """
-        logits, *rest = self.unnormalized_step(previous_ids, state, memory)
+        logits, *rest = self.unnormalized_step(previous_ids, state, memory, output, word_biases)
         return logits - log_sum_exp(logits, tf.nn.softmax(logits))[..., tf.newaxis], *rest
 
-    def unnormalized_step(self, previous_ids, state, memory):
+    def unnormalized_step(self, previous_ids, state, memory, output=None, word_biases=None):
         """As :meth:`step`, with logits for log-probabilities: beam search normalizes few of them."""
         features, alignment, state = self.step_features(previous_ids, state, memory)
-        logits = tf.cast(self.output_layer.logits(features, self._output_matrix()), tf.float32)
+        logits = tf.cast(word_logits(features, output or self.output_weights(), self.output_layer.product_dtype), tf.float32)
+        logits = logits if word_biases is None else logits + word_biases[:, tf.newaxis]
         return logits, tf.cast(alignment, tf.float32), state
 
     def _output_matrix(self):

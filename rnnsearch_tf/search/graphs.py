@@ -7,11 +7,10 @@ in different ways; `sources` says how many.
 
 from __future__ import annotations
 
-import contextlib
-
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID, SearchConfig
+from rnnsearch_tf.hoisting import hoist_weights
 from rnnsearch_tf.parallel import shard_count
 from rnnsearch_tf.search.beam import beam_search
 from rnnsearch_tf.search.interface import beam_step
@@ -27,26 +26,31 @@ def search_graph(model, config: SearchConfig, sources=1, shortlist=None):
 
     @tf.function(input_signature=[_source_ids(sources)])
     def search(source_ids):
-        with _kept(model, shard_count()):
-            return search_model(model, source_ids, _lengths(source_ids), config, shortlist)
+        with _hoisted(model):
+            return search_model(model, source_ids, _lengths(source_ids), config, shortlist, shard_count())
 
     return search
 
 
-def search_model(model, source_ids, source_lengths, config: SearchConfig, shortlist=None):
+def search_model(model, source_ids, source_lengths, config: SearchConfig, shortlist=None, products=1):
     """Beam search of a batch, among all words or those that a :class:`~rnnsearch_tf.search.shortlist.Shortlist` allows.
 
-    With a shortlist the model also has ``only_words``, a context in which its steps compute some words (see layers/output_matrix.py).
+    With a shortlist, or more than one product, the model also has ``output_weights``, whose result its steps take as an
+    argument (see models/sequence_model.py).
+
+    Args:
+        products: int, what the largest product of a step is split into where there are few rows; see layers/output_matrix.py.
     """
     state, memory = model.start(source_ids)
     if shortlist is None:
-        return beam_search(state, memory, beam_step(model), source_lengths, config)
+        output = model.output_weights(products=products) if products > 1 else None
+        return beam_search(state, memory, beam_step(model, output), source_lengths, config)
     words, biases = shortlist(tf.nest.flatten(source_ids)[0])
+    output = model.output_weights(words)
 
     def step(previous_ids, state, memory):
         memory, biases = memory
-        with model.only_words(words, biases):
-            return beam_step(model)(tf.gather(words, previous_ids), state, memory)
+        return beam_step(model, output, biases)(tf.gather(words, previous_ids), state, memory)
 
     result = beam_search(state, (memory, biases), step, source_lengths, config)
     return result._replace(ids=tf.gather(words, result.ids))
@@ -57,7 +61,7 @@ def force_graph(model, _, sources=1):
 
     @tf.function(input_signature=[_source_ids(sources), IDS])
     def score(source_ids, target_ids):
-        with _kept(model):
+        with _hoisted(model):
             state, memory = model.start(source_ids)
             return force(state, memory, model.step, target_ids)
 
@@ -69,16 +73,16 @@ def sample_graph(model, config: SearchConfig, sources=1):
 
     @tf.function(input_signature=[_source_ids(sources), tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64)])
     def draw(source_ids, seeds, temperature):
-        with _kept(model):
+        with _hoisted(model):
             state, memory = model.start(source_ids)
             return sample(state, memory, model.step, _lengths(source_ids), seeds, config, temperature=temperature)
 
     return draw
 
 
-def _kept(model, parts=1):
-    """A model may have ``weights_kept``, a context in which what its steps make of the weights alone is made once."""
-    return getattr(model, "weights_kept", contextlib.nullcontext)(parts)
+def _hoisted(model):
+    """The model's weights, read once for a whole search."""
+    return hoist_weights(getattr(model, "trainable_variables", ()))
 
 
 def _source_ids(sources):

@@ -46,30 +46,21 @@ class Logits(typing.NamedTuple):
     values: tf.Tensor  # float32 [B, K, V]
 
 
-def beam_step(model) -> Step:
-    """The model's step for beam search; with Logits for log-probabilities where it has an ``unnormalized_step``."""
-    if not hasattr(model, "unnormalized_step"):
-        return model.step
+def beam_step(model, output=None, word_biases=None) -> Step:
+    """The model's step for beam search; with Logits for log-probabilities where it has an ``unnormalized_step``.
+
+    Args:
+        output: None, or the result of the model's ``output_weights``, handed to its step with ``word_biases``.
+    """
+    more = () if output is None else (output, word_biases)
 
     def step(previous_ids, state, memory):
-        logits, *rest = model.unnormalized_step(previous_ids, state, memory)
+        if not hasattr(model, "unnormalized_step"):
+            return model.step(previous_ids, state, memory, *more)
+        logits, *rest = model.unnormalized_step(previous_ids, state, memory, *more)
         return Logits(logits), *rest
 
     return step
-
-
-class Start(typing.Protocol):
-    """Everything known before the first target word.
-
-    Args:
-        source_ids: int32 [B, J], the end symbol included, padded with 0.
-
-    Returns:
-        state: nest of tensors [B, ...], the decoder's first state.
-        memory: nest of tensors [B, ...].
-    """
-
-    def __call__(self, source_ids: tf.Tensor) -> tuple[typing.Any, typing.Any]: ...
 
 
 def add_hypotheses(state):

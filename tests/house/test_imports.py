@@ -11,7 +11,7 @@ PACKAGE = pathlib.Path(__file__).parents[2] / "rnnsearch_tf"
 ORDER = ["text", "data", "layers", "models", "search", "translation", "evaluation", "training", "smt", "export", "serving", "cli"]
 """A room may import those before it."""
 
-FOUNDATION = {"config", "options", "presets", "errors", "backend", "run_folder", "configs", "parallel", "registration"}
+FOUNDATION = {"config", "options", "presets", "errors", "backend", "run_folder", "configs", "parallel", "hoisting", "registration"}
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__main__.py")  # those are commands
 
 

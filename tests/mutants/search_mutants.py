@@ -4,7 +4,7 @@ from mutants import Mutant
 
 BEAM, CANDIDATES, LIMITS = "search/test_beam.py", "search/test_candidates.py", "search/test_limits.py"
 DRAWN, UNKNOWN, GRAPH = "search/test_sampling_and_scoring.py", "search/test_unknown_and_retry.py", "search/test_search_graph.py"
-KEPT, SHORTLIST = "model/test_kept.py", "search/test_shortlist.py"
+HOISTING, SHORTLIST = "model/test_hoisting.py", "search/test_shortlist.py"
 SHARDS, PARALLEL = "search/test_shards.py", "cli/test_parallel.py"
 
 SEARCH = [
@@ -72,14 +72,13 @@ SEARCH = [
     Mutant("search/shortlist.py", "any number for a probability", "0 <= probability <= 1", "True", (f"{SHORTLIST}::test_a_bad_line_is_named",)),
     Mutant("search/graphs.py", "places in the shortlist taken for words", "tf.gather(words, previous_ids)", "previous_ids",
            (f"{SHORTLIST}::test_it_is_a_search_with_the_other_words_forbidden",)),
-    Mutant("layers/output_matrix.py", "a shortlist without the softmax's bias", "biases if bias is None else biases + gather(bias, words)", "biases",
+    Mutant("layers/output_matrix.py", "a shortlist without the softmax's bias", "bias = None if bias is None else tf.gather(bias, words)", "bias = None",
            (f"{SHORTLIST}::test_it_is_a_search_with_the_other_words_forbidden",)),
-    Mutant("layers/kept.py", "columns gathered at every word", "if kept is None or not (kept.has(values) and kept.has(indices)):", "if True:",
+    Mutant("search/graphs.py", "columns gathered at every word", "return beam_step(model, output, biases)", "return beam_step(model, model.output_weights(words), biases)",
            (f"{SHORTLIST}::test_columns_are_gathered_once",)),
-    Mutant("search/graphs.py", "weights read at every word", 'return getattr(model, "weights_kept", contextlib.nullcontext)(parts)',
-           "return contextlib.nullcontext()", (f"{KEPT}::test_a_loop_reads_no_weights",)),
-    Mutant("layers/kept.py", "weights cast at every word", 'return kept.get(lambda: tf.cast(values, dtype), "cast", values)',
-           "return tf.cast(values, dtype)", (f"{KEPT}::test_a_loop_casts_no_weights",)),
+    Mutant("search/graphs.py", "weights read at every word", 'hoist_weights(getattr(model, "trainable_variables", ()))',
+           "hoist_weights(())", (f"{HOISTING}::test_a_loop_reads_no_weights",)),
+    Mutant("hoisting.py", "weights cast at every word", "value.loop_constant = True", "pass", (f"{HOISTING}::test_a_loop_casts_no_weights",)),
     Mutant("search/candidates.py", "blocks chosen before they are normalized", "_totals(maxima, log_sum[..., tf.newaxis],",
            "_totals(maxima, 0.0 * log_sum[..., tf.newaxis],", (f"{CANDIDATES}::test_logits_are_normalized_on_the_way",)),
     Mutant("search/candidates.py", "ties fall by block", "chosen = -tf.math.top_k(-chosen, taken).values", "pass",
@@ -114,13 +113,13 @@ SEARCH = [
            (f"{PARALLEL}::test_translations_scores_and_samples_are_the_same_in_shards",)),
     Mutant("translation.py", "a shard of the samples has the first seeds", "seeds[rows]", "seeds[: len(rows)]",
            (f"{PARALLEL}::test_translations_scores_and_samples_are_the_same_in_shards",)),
-    Mutant("layers/output_matrix.py", "parts of a product without the bias", "first if bias is None else first + bias", "first",
-           (f"{KEPT}::test_the_product_of_few_rows_in_parts_is_the_product",)),
-    Mutant("layers/output_matrix.py", "parts of a product overlap", "product(rows[:, a:b], matrix[a:b], dtype)",
-           "product(rows[:, : b], matrix[: b], dtype)", (f"{KEPT}::test_the_product_of_few_rows_in_parts_is_the_product",)),
-    Mutant("layers/output_matrix.py", "a slice that is copied at every word", "unit = ALIGNED if size >= ALIGNED * number else 1", "unit = 1",
-           (f"{KEPT}::test_parts_of_a_matrix_are_slices_that_need_no_copy",)),
-    Mutant("layers/output_matrix.py", "few rows in one product", "tf.shape(rows)[0] <= FEW", "False", (f"{KEPT}::test_parts_are_sums_of_products",)),
+    Mutant("layers/output_matrix.py", "a split product without the bias", "first if bias is None else first + bias", "first",
+           (f"{HOISTING}::test_the_product_of_few_rows_split_is_the_product",)),
+    Mutant("layers/output_matrix.py", "products of a split one overlap", "product(rows[:, a:b], matrix[a:b], dtype)",
+           "product(rows[:, : b], matrix[: b], dtype)", (f"{HOISTING}::test_the_product_of_few_rows_split_is_the_product",)),
+    Mutant("layers/output_matrix.py", "a slice that is copied at every word", "unit = ALIGNED_ROWS if size >= ALIGNED_ROWS * products else 1", "unit = 1",
+           (f"{HOISTING}::test_a_split_matrix_is_slices_that_need_no_copy",)),
+    Mutant("layers/output_matrix.py", "few rows in one product", "tf.shape(rows)[0] <= SPLIT_ROWS", "False", (f"{HOISTING}::test_a_split_product_is_a_sum_of_products",)),
     Mutant("parallel.py", "a large model counts as small", "max(model.hidden_size for", "min(model.hidden_size for",
            (f"{PARALLEL}::test_small_models_only_and_whoever_set_threads_keeps_them",)),
     Mutant("parallel.py", "what the environment says is not heeded", "    text = os.environ.get(variable, \"\")", "    text = \"\"",
