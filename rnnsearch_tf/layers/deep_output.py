@@ -123,18 +123,5 @@ class DeepOutput(PaperLayer):
 
 def maxout(hidden):
     """Maximum of each adjacent pair: [..., 2l] → [..., l]."""
-
-    @tf.custom_gradient
-    def run(hidden):
-        pairs = with_leading_axes(hidden, hidden, hidden.shape[-1] // 2, 2)
-        first, second = pairs[..., 0], pairs[..., 1]
-
-        def gradient(largest_gradient):  # TensorFlow's own fills a tensor of zeros for each of the two slices
-            wins = first >= second
-            nothing = tf.zeros_like(largest_gradient)
-            both = [tf.where(wins, largest_gradient, nothing), tf.where(wins, nothing, largest_gradient)]
-            return tf.reshape(tf.stack(both, axis=-1), tf.shape(hidden))
-
-        return tf.maximum(first, second), gradient
-
-    return run(hidden)
+    pairs = with_leading_axes(hidden, hidden, hidden.shape[-1] // 2, 2)
+    return tf.maximum(*tf.unstack(pairs, axis=-1))

@@ -56,7 +56,6 @@ class WordEmbedding(PaperLayer):
         role = "small embedding" if self.scaled or self.tied else "embedding"
         draw = initializer(self.initialization, role, self.seed, columns=self.embedding_size)
         self.E = self.matrix("E", (self.vocabulary_size, self.embedding_size), draw)
-        self.E.looked_up = not self.tied  # its gradient is rows, see training/optimizers.py
         self.b_E = self.vector("b_E", self.embedding_size) if self.biases != "none" else None
         self.built = True
 

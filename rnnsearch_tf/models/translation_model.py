@@ -25,7 +25,7 @@ class TranslationLoss(keras.losses.Loss):
     itself, on logits, it is the plain definition.
 
     Args:
-        over: ``sum`` of all words' losses of the batch, as the authors' program has it;
+        reduction: ``sum`` of all words' losses of the batch, as the authors' program has it;
             ``batch_mean``: divided by the sentences; ``token_mean``: divided by the words.
         label_smoothing: ε, share of probability spread evenly over the vocabulary.
 
@@ -37,19 +37,19 @@ class TranslationLoss(keras.losses.Loss):
         float scalar, in nats.
     """
 
-    def __init__(self, over="sum", label_smoothing=0.0, name="translation_loss"):
+    def __init__(self, reduction="sum", label_smoothing=0.0, name="translation_loss"):
         super().__init__(name=name, reduction="sum")
-        if over not in REDUCTIONS:
-            raise UsageError(f"TranslationLoss: expected over to be one of {', '.join(REDUCTIONS)}, got {over!r}")
-        self.over = over
+        if reduction not in REDUCTIONS:
+            raise UsageError(f"TranslationLoss: expected reduction to be one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+        self.reduction = reduction
         self.label_smoothing = label_smoothing
 
     def reduce(self, losses, sentences):
         """Scalar from the losses [N] of all words of a batch of ``sentences`` sentences."""
         total = tf.reduce_sum(losses)
-        if self.over == "sum":
+        if self.reduction == "sum":
             return total
-        count = sentences if self.over == "batch_mean" else tf.size(losses)
+        count = sentences if self.reduction == "batch_mean" else tf.size(losses)
         return total / tf.cast(tf.maximum(count, 1), losses.dtype)
 
     def __call__(self, target_ids, logits, sample_weight=None):
@@ -61,7 +61,7 @@ class TranslationLoss(keras.losses.Loss):
         return self.reduce(tf.boolean_mask(losses, real), tf.shape(target_ids)[0])
 
     def get_config(self):
-        return {"over": self.over, "label_smoothing": self.label_smoothing, "name": self.name}
+        return {"reduction": self.reduction, "label_smoothing": self.label_smoothing, "name": self.name}
 
 
 class LossPerToken(keras.metrics.Mean):
@@ -171,9 +171,7 @@ class TranslationModel(keras.Model):
             losses, nll = self._sharded_losses(inputs, loss.label_smoothing)
             objective = self.optimizer.scale_loss(loss.reduce(losses, tf.shape(inputs["source_ids"])[0]))
         weights = self.trainable_variables
-        gradients = tape.gradient(objective, weights)
-        if not hasattr(self.optimizer, "updates_rows"):  # one that is not of training/optimizers.py
-            gradients = [tf.convert_to_tensor(g) for g in gradients]
+        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(objective, weights)]  # those of embeddings are IndexedSlices
         self.optimizer.apply(gradients, weights)
         norm = getattr(self.optimizer, "gradient_norm", None)
         _update_finite(self.norm_metric, tf.linalg.global_norm(gradients) if norm is None else tf.convert_to_tensor(norm))
@@ -207,7 +205,7 @@ class TranslationModel(keras.Model):
             return self.loss
         raise UsageError(
             f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got {self.loss!r}; "
-            "use rnnsearch_tf.models.TranslationLoss(over='sum')"
+            "use rnnsearch_tf.models.TranslationLoss(reduction='sum')"
         )
 
 

@@ -110,7 +110,7 @@ def compile_model(model, config):
     training = config.training
     model.compile(
         optimizer=build_optimizer(training),
-        loss=TranslationLoss(over=training.loss_reduction, label_smoothing=training.label_smoothing),
+        loss=TranslationLoss(reduction=training.loss_reduction, label_smoothing=training.label_smoothing),
     )
 
 

@@ -32,7 +32,7 @@ def test_fit_trains_in_shards():
 
     def learned(shards):
         model = tiny_system("rnnsearch")
-        model.compile("sgd", loss=TranslationLoss(over="token_mean"))
+        model.compile("sgd", loss=TranslationLoss(reduction="token_mean"))
         model.shards = shards
         history = model.fit(dataset([PAIRS] * 3), verbose=0).history
         return [variable.numpy() for variable in model.trainable_variables], history["loss"] + history["gradient_norm"]

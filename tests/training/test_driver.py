@@ -234,7 +234,14 @@ def test_an_optimizer_of_another_version_is_an_error(tmp_path, monkeypatch):
     """Keras alone would warn and forget the averages of the gradients."""
     options = ("training.maximum_updates=1", "training.optimizer=adadelta")
     with monkeypatch.context() as earlier:
-        earlier.setattr(Adadelta, "updates_rows", False)  # it had no count of the updates that rows have faded in
+        build = Adadelta.build
+
+        def with_another_variable(optimizer, variables):
+            if not optimizer.built:
+                optimizer.another = optimizer.add_variable((1,), "zeros", name="another")
+            build(optimizer, variables)
+
+        earlier.setattr(Adadelta, "build", with_another_variable)
         train(config(*options), tmp_path)
     with pytest.raises(UserError, match="expected an optimizer of this version, got one that keeps other numbers"):
         train(config(*options), tmp_path, resume=True)
