@@ -101,8 +101,8 @@ class Ours:
         answer["operations"] = products.training_operations(self.model, *shape, int((batch["target_ids"] != 0).sum()))
         return answer | dict(parts={name: measuring.median(values) for name, values in seconds.items()})
 
-    def search(self, beam_size, batch_size, repeats, warm_up=1):
-        """Seconds of searches of so many random sentences, every output of the size's target length."""
+    def search(self, beam_size, batch_size, repeats, warm_up=1, products=None):
+        """Seconds of searches of so many random sentences, every output of the size's target length; products: as search_graph has it."""
         import numpy as np
 
         import sizes
@@ -111,10 +111,10 @@ class Ours:
 
         size = self.size._replace(batch_size=batch_size)
         options = sizes.fixed_length(size.source_length, size.target_length)
-        graph = self._graphs.get(beam_size)
+        graph = self._graphs.get((beam_size, products))
         if graph is None:
             config = sizes.configuration(size, beam_size=beam_size, **options).search
-            graph = self._graphs[beam_size] = search_graph(self.model, config)
+            graph = self._graphs[beam_size, products] = search_graph(self.model, config, products=products)
         ids = sizes.synthetic_batch(size, np.random.default_rng(1), self.model.source_vocabulary_size)["source_ids"]
         search = lambda: map_shards(lambda rows: graph(ids[rows]), batch_size)  # noqa: E731
         return measuring.in_turns({"search": search}, repeats, warm_up)["search"]
@@ -187,10 +187,10 @@ def dataset_of(batches):
     """The batches as training reads them: one thread that runs ahead."""
     import tensorflow as tf
 
-    from rnnsearch_tf.data.batching import sparing
+    from rnnsearch_tf.data.batching import single_threaded
 
     signature = {name: tf.TensorSpec([None, None], tf.int32) for name in batches[0]}
-    return sparing(tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=signature).prefetch(2))
+    return single_threaded(tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=signature).prefetch(2))
 
 
 def _clock(between):

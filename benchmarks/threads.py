@@ -3,7 +3,8 @@
     python benchmarks/threads.py [--sizes PHRASEBOOK SMALL MID PAPER] [--beams 1 12]
 
 Two processes a size take turns: updates by ``model.fit``, searches of one sentence and of 64 of fixed length. The command
-line chooses between the two by the rule of rnnsearch_tf/parallel.py; here each is forced.
+line chooses between the two by the rule of rnnsearch_tf/parallel.py; here each is forced. The last rows compare, with a core for
+each operation, the product with the output matrix whole or split (``split_k_matmul`` in layers/output_matrix.py).
 """
 
 import json
@@ -22,16 +23,18 @@ def measure(size, beams, batches, repeats):
     with worker(WAYS[0]) as all_cores, worker(WAYS[1]) as a_core_each:
         workers = all_cores, a_core_each
         update = lambda worker: median(row["seconds"] for row in worker("updates", updates=4))  # noqa: E731
-        yield "an update", *in_turns(workers, update, repeats)
+        yield "an update", *in_turns([lambda w=w: update(w) for w in workers], repeats)
         for beam in beams:
+            search = lambda w, **options: median(w("search", beam_size=beam, repeats=3, **options))  # noqa: B023, E731
             for batch in batches:
-                search = lambda worker: median(worker("search", beam_size=beam, batch_size=batch, repeats=3))  # noqa: B023, E731
-                yield f"search, beam {beam}, batch {batch}", *in_turns(workers, search, repeats)
+                yield f"search, beam {beam}, batch {batch}", *in_turns([lambda w=w: search(w, batch_size=batch) for w in workers], repeats)
+            split = [lambda n=n: search(a_core_each, batch_size=1, products=n) for n in (1, None)]
+            yield f"search, beam {beam}, batch 1: output product whole, split", *in_turns(split, repeats)
 
 
-def in_turns(workers, task, repeats):
-    """(milliseconds of the first, of the second, ratio)."""
-    rounds = [[task(worker) for worker in workers] for _ in range(repeats)]
+def in_turns(tasks, repeats):
+    """(milliseconds of the first task, of the second, ratio); a task returns seconds."""
+    rounds = [[task() for task in tasks] for _ in range(repeats)]
     first, second = zip(*rounds)
     return 1000 * median(first), 1000 * median(second), median(a / b for a, b in rounds)
 

@@ -16,7 +16,7 @@ from rnnsearch_tf.models import load_model
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.parallel import map_shards
 from rnnsearch_tf.run_folder import check_run, verify
-from rnnsearch_tf.search.graphs import force_graph, sample_graph, search_graph
+from rnnsearch_tf.search.graphs import sample_graph, score_targets_graph, search_graph
 from rnnsearch_tf.search.retry import search_until_finished
 from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.search.shortlist import Shortlist
@@ -63,7 +63,7 @@ class Translation(Hypothesis):
 
 
 @dataclasses.dataclass(frozen=True)
-class ForcedPair:
+class ScoredPair:
     """What the model says of a given sentence pair; unknown_words counts those of both sides, other fields as in `Hypothesis`."""
 
     log_probability: float
@@ -173,7 +173,7 @@ class Translator:
                 results[source.index] = translation
         return results
 
-    def force(self, sources, targets, batch_size=None, tokenized=False) -> list:
+    def score_targets(self, sources, targets, batch_size=None, tokenized=False) -> list:
         """Score and align given pairs.
 
         Args:
@@ -182,7 +182,7 @@ class Translator:
             tokenized: the lines are Moses tokens already; see ``Text.split``.
 
         Returns:
-            list[ForcedPair], in order; log-probabilities are natural logarithms, the end symbol included.
+            list[ScoredPair], in order; log-probabilities are natural logarithms, the end symbol included.
         """
         sources, targets = sentences(sources, "sources"), sentences(targets, "targets")
         if len(sources) != len(targets):
@@ -199,9 +199,9 @@ class Translator:
         size = batch_size or self.config.search.batch_size
         for start in range(0, len(pairs), size):
             batch = pairs[start : start + size]
-            result = self._force(batch)
+            result = self._score_batch(batch)
             for row, (source, (tokens, ids)) in enumerate(batch):
-                results[source.index] = ForcedPair(
+                results[source.index] = ScoredPair(
                     float(result.log_probabilities[row, : len(ids)].sum(dtype=np.float64)),
                     source.tokens,
                     tokens,
@@ -210,16 +210,16 @@ class Translator:
                 )
         return results
 
-    def _force(self, batch):
-        """Forced of NumPy arrays, of (_Source, (target tokens, ids))."""
+    def _score_batch(self, batch):
+        """TargetScores of NumPy arrays, of (_Source, (target tokens, ids))."""
         sources, targets = zip(*batch)
-        graph, chosen = self._graph(force_graph), lambda values, rows: [values[k] for k in rows]
-        force = lambda rows: graph(_source_ids(chosen(sources, rows)), _padded([ids for _, ids in chosen(targets, rows)]))  # noqa: E731
-        return map_shards(force, len(batch))
+        graph, chosen = self._graph(score_targets_graph), lambda values, rows: [values[k] for k in rows]
+        score = lambda rows: graph(_source_ids(chosen(sources, rows)), _padded([ids for _, ids in chosen(targets, rows)]))  # noqa: E731
+        return map_shards(score, len(batch))
 
     def score(self, sources, targets, batch_size=None, tokenized=False) -> list:
-        """list[float]: natural-log probability of each pair, the end symbol included; arguments as of `force`."""
-        return [forced.log_probability for forced in self.force(sources, targets, batch_size, tokenized)]
+        """list[float]: natural-log probability of each pair, the end symbol included; arguments as of `score_targets`."""
+        return [scored.log_probability for scored in self.score_targets(sources, targets, batch_size, tokenized)]
 
     def search_config(self, **changes):
         """The run's search section with some options changed, checked as in a file."""

@@ -20,7 +20,7 @@ from rnnsearch_tf.export.weights import StoredWeights
 from rnnsearch_tf.hoisting import hoist_weights
 from rnnsearch_tf.search.graphs import search_model
 from rnnsearch_tf.search.sampling import sample
-from rnnsearch_tf.search.scoring import force
+from rnnsearch_tf.search.scoring import score_targets
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
 
 DIGITS = 4
@@ -145,9 +145,9 @@ class _Answers:
     def score(self, source, target):
         source = _read(self.source_texts, source, self.profile.maximum_source_length)
         target = _read([self.target_text], target, self.profile.maximum_target_length)
-        forced = force(*self.model.start(source.ids), self.model.step, target.ids)
+        scores = score_targets(*self.model.start(source.ids), self.model.step, target.ids)
         return {
-            "log_probability": tf.reduce_sum(forced.log_probabilities, axis=1),
+            "log_probability": tf.reduce_sum(scores.log_probabilities, axis=1),
             "source_truncated": source.truncated,
             "target_truncated": target.truncated,
         }

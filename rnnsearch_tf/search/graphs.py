@@ -1,8 +1,7 @@
-"""Ids in, results out: one traced function for each kind of work.
+"""Beam search, scoring and sampling as `tf.function`s: ids in, results out.
 
-A model is whatever has `start` and `step` (search/interface.py). Its source ids
-are one tensor, or a tuple of them where an ensemble's members read the source
-in different ways; `sources` says how many.
+A model is any object with `start` and `step` (search/interface.py). Its source ids are one tensor, or a tuple of
+`sources` tensors where the members of an ensemble tokenize the source differently.
 """
 
 from __future__ import annotations
@@ -15,19 +14,19 @@ from rnnsearch_tf.parallel import shard_count
 from rnnsearch_tf.search.beam import beam_search
 from rnnsearch_tf.search.interface import beam_step
 from rnnsearch_tf.search.sampling import sample
-from rnnsearch_tf.search.scoring import force
+from rnnsearch_tf.search.scoring import score_targets
 
 IDS = tf.TensorSpec([None, None], tf.int32)
-"""Ids of any number of sentences of any length: one trace serves them all."""
+"""Ids of any number of sentences of any length, so that a function is traced once."""
 
 
-def search_graph(model, config: SearchConfig, sources=1, shortlist=None):
-    """source_ids → BeamResult."""
+def search_graph(model, config: SearchConfig, sources=1, shortlist=None, products=None):
+    """source_ids → BeamResult; arguments as of :func:`search_model`, products None: :func:`~rnnsearch_tf.parallel.shard_count`."""
 
     @tf.function(input_signature=[_source_ids(sources)])
     def search(source_ids):
         with _hoisted(model):
-            return search_model(model, source_ids, _lengths(source_ids), config, shortlist, shard_count())
+            return search_model(model, source_ids, _lengths(source_ids), config, shortlist, products or shard_count())
 
     return search
 
@@ -56,14 +55,14 @@ def search_model(model, source_ids, source_lengths, config: SearchConfig, shortl
     return result._replace(ids=tf.gather(words, result.ids))
 
 
-def force_graph(model, _, sources=1):
-    """(source_ids, target_ids) → Forced."""
+def score_targets_graph(model, _, sources=1):
+    """(source_ids, target_ids) → TargetScores."""
 
     @tf.function(input_signature=[_source_ids(sources), IDS])
     def score(source_ids, target_ids):
         with _hoisted(model):
             state, memory = model.start(source_ids)
-            return force(state, memory, model.step, target_ids)
+            return score_targets(state, memory, model.step, target_ids)
 
     return score
 
@@ -90,5 +89,5 @@ def _source_ids(sources):
 
 
 def _lengths(source_ids):
-    """int32 [B]: ids of each row that are not padding, the end symbol counted; of the first way to read it."""
+    """Source lengths int32 [B], the end symbol counted; by the first tokenization where there are several."""
     return tf.math.count_nonzero(tf.nest.flatten(source_ids)[0] != PAD_ID, axis=1, dtype=tf.int32)

@@ -76,7 +76,7 @@ def test_translations_scores_and_samples_are_the_same_in_shards(translator, monk
     def answers():
         search = dict(nbest=2, shrinking_beam=True, search_again=True)
         translations = [*translator.translate(TEXTS), *translator.translate(TEXTS, **search)]
-        forced = translator.force([text or "a" for text in TEXTS], TEXTS[::-1])
+        forced = translator.score_targets([text or "a" for text in TEXTS], TEXTS[::-1])
         return translations, forced, translator.sample(TEXTS[:1], 5)
 
     whole = answers()

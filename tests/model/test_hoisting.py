@@ -8,8 +8,8 @@ import tensorflow as tf
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.hoisting import hoist_weights
 from rnnsearch_tf.layers.output_matrix import output_weights, word_logits
-from rnnsearch_tf.search.graphs import force_graph, search_graph
-from rnnsearch_tf.search.scoring import force
+from rnnsearch_tf.search.graphs import score_targets_graph, search_graph
+from rnnsearch_tf.search.scoring import score_targets
 from tiny_rnnsearch import batch, padded
 from tiny_systems import ONE_OF_EACH, SYSTEMS, tiny_system
 
@@ -45,8 +45,8 @@ def test_a_loop_casts_no_weights():
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_numbers_are_those_without(name, dtype):
     model, inputs = tiny_system(name, dtype), batch()
-    hoisted = force_graph(model, None)(inputs["source_ids"], inputs["target_ids"])
-    plain = force(*model.start(inputs["source_ids"]), model.step, inputs["target_ids"])
+    hoisted = score_targets_graph(model, None)(inputs["source_ids"], inputs["target_ids"])
+    plain = score_targets(*model.start(inputs["source_ids"]), model.step, inputs["target_ids"])
     np.testing.assert_allclose(hoisted.log_probabilities, plain.log_probabilities, rtol=0, atol=1e-5)
 
 

@@ -2,7 +2,7 @@
 
 from mutants import Mutant
 
-BEAM, CANDIDATES, LIMITS = "search/test_beam.py", "search/test_candidates.py", "search/test_limits.py"
+BEAM, TOPK, LIMITS = "search/test_beam.py", "search/test_topk.py", "search/test_limits.py"
 DRAWN, UNKNOWN, GRAPH = "search/test_sampling_and_scoring.py", "search/test_unknown_and_retry.py", "search/test_search_graph.py"
 HOISTING, SHORTLIST = "model/test_hoisting.py", "search/test_shortlist.py"
 SHARDS, PARALLEL = "search/test_shards.py", "cli/test_parallel.py"
@@ -52,10 +52,9 @@ SEARCH = [
     Mutant("search/beam.py", "a beam of one ends early", "    ends = exists(ending) & (key >=", "    ends = exists(ending) & (2 * key >=",
            (f"{BEAM}::test_beam_of_one_is_greedy", f"{BEAM}::test_beam_is_the_reference_beam")),
     Mutant("search/beam.py", "what is done ends again", "ends_now = ends & ~done", "ends_now = ends", (f"{BEAM}::test_a_sentence_at_its_limit_ends_no_more",)),
-    Mutant("search/candidates.py", "a beam of one takes any word", "totals = tf.where(words < first_word, NO_HYPOTHESIS, totals)", "pass",
-           (f"{CANDIDATES}::test_the_best_of_one_hypothesis",)),
-    Mutant("search/candidates.py", "rounding breaks ties in a beam of one", "maxima = _totals(tf.concat([first_maximum, maxima[:, 1:]], axis=1), log_sum, live)",
-           "maxima = tf.concat([first_maximum, maxima[:, 1:]], axis=1)", (f"{CANDIDATES}::test_the_best_of_one_hypothesis",)),
+    Mutant("search/topk.py", "a word that is no continuation", "totals = tf.where(words < first_word, NO_HYPOTHESIS, _totals(values, log_sum, live))",
+           "totals = _totals(values, log_sum, live)",
+           (f"{TOPK}::test_the_best_of_one_hypothesis",)),
     Mutant("search/backtracking.py", "one hypothesis: every word at the first step", "tf.zeros_like(rows) + time", "tf.zeros_like(rows)",
            (f"{BEAM}::test_beam_of_one_is_greedy",)),
     Mutant("search/backtracking.py", "one hypothesis: the last word for the end", "words = tf.where(ended & (tf.range(longest) == lengths - 1), END_ID, words)", "pass",
@@ -79,12 +78,12 @@ SEARCH = [
     Mutant("search/graphs.py", "weights read at every word", 'hoist_weights(getattr(model, "trainable_variables", ()))',
            "hoist_weights(())", (f"{HOISTING}::test_a_loop_reads_no_weights",)),
     Mutant("hoisting.py", "weights cast at every word", "value.loop_constant = True", "pass", (f"{HOISTING}::test_a_loop_casts_no_weights",)),
-    Mutant("search/candidates.py", "blocks chosen before they are normalized", "_totals(maxima, log_sum[..., tf.newaxis],",
-           "_totals(maxima, 0.0 * log_sum[..., tf.newaxis],", (f"{CANDIDATES}::test_logits_are_normalized_on_the_way",)),
-    Mutant("search/candidates.py", "ties fall by block", "chosen = -tf.math.top_k(-chosen, taken).values", "pass",
-           (f"{CANDIDATES}::test_blocked_top_k",)),
-    Mutant("search/candidates.py", "a probability above one", "or_none(tf.minimum(tf.cast(values, tf.float32) - log_sum, 0.0) + live)",
-           "or_none(tf.cast(values, tf.float32) - log_sum + live)", (f"{CANDIDATES}::test_rounding_above_zero_is_cut",)),
+    Mutant("search/topk.py", "blocks chosen before they are normalized", "_totals(maxima, log_sum[..., tf.newaxis],",
+           "_totals(maxima, 0.0 * log_sum[..., tf.newaxis],", (f"{TOPK}::test_logits_are_normalized_on_the_way",)),
+    Mutant("search/topk.py", "ties fall by block", "chosen = -tf.math.top_k(-chosen, taken).values", "pass",
+           (f"{TOPK}::test_blocked_top_k",)),
+    Mutant("search/topk.py", "a probability above one", "or_none(tf.minimum(tf.cast(values, tf.float32) - log_sum, 0.0) + live)",
+           "or_none(tf.cast(values, tf.float32) - log_sum + live)", (f"{TOPK}::test_rounding_above_zero_is_cut",)),
     Mutant("search/backtracking.py", "alignments of the next hypothesis", "tf.where(inside, places, 0))  # [B, N, J]",
            "tf.where(ends, places, 0))", (f"{BEAM}::test_alignments_and_scores_follow_the_survivors",)),
     Mutant("search/backtracking.py", "parents are not followed", "tf.where(inside & ~ends, of(self.parents.read(time), places), places)",

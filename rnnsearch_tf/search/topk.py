@@ -1,0 +1,125 @@
+"""Top-k over hypotheses and words: the best one-word continuations of the hypotheses of each sentence."""
+
+from __future__ import annotations
+
+import typing
+
+import tensorflow as tf
+
+from rnnsearch_tf.search.interface import Logits
+
+NO_HYPOTHESIS = -1e9
+"""Log-probability and score of an empty place. Finite, so that no arithmetic on it gives NaN."""
+
+_LARGEST_BLOCK, _SMALLEST_BLOCK, _PADDED_BLOCK = 256, 32, 64
+
+
+def exists(log_probabilities):
+    """True where there is a hypothesis: bool, same shape. False for NaN and −inf."""
+    return log_probabilities > 0.5 * NO_HYPOTHESIS
+
+
+def or_none(log_probabilities):
+    """The log-probabilities, with NO_HYPOTHESIS wherever no hypothesis exists."""
+    return tf.where(exists(log_probabilities), log_probabilities, NO_HYPOTHESIS)
+
+
+class NextWords(typing.NamedTuple):
+    """Log-probabilities of the next word, the vocabulary cut into n blocks: log p = blocks − log_sum."""
+
+    blocks: tf.Tensor  # float [B, K, n, block]
+    maxima: tf.Tensor  # float32 [B, K, n], the largest value of each block
+    log_sum: tf.Tensor  # float32 [B, K], log Σ exp of the blocks; 0 where they are log-probabilities already
+
+
+def next_words(words) -> NextWords:
+    """Cut what a step returned into blocks for :func:`best_continuations`.
+
+    On a CPU `tf.math.top_k` over long rows is slow and `tf.reduce_max` is fast. So top-k first chooses
+    blocks by their maxima. The maxima also serve to compute log Σ exp of logits.
+
+    Args:
+        words: log-probabilities of the next word, float [B, K, V], or Logits of it.
+    """
+    values = tf.convert_to_tensor(words.values if isinstance(words, Logits) else words)
+    block = _block_size(values.shape[-1])
+    if block is None:
+        block = _PADDED_BLOCK
+        missing = -tf.shape(values)[2] % block
+        values = tf.pad(values, [[0, 0], [0, 0], [0, missing]], constant_values=NO_HYPOTHESIS)
+    shape = [-1, _size(values, 1), _size(values, 2) // block, block]
+    blocks = tf.reshape(values, shape)
+    maxima = tf.cast(tf.reduce_max(blocks, axis=-1), tf.float32)
+    if not isinstance(words, Logits):
+        return NextWords(blocks, maxima, tf.zeros_like(maxima[..., 0]))
+    # log Σ exp = largest logit − log of the largest probability, which is far from zero.
+    probabilities = tf.gather(tf.reshape(tf.nn.softmax(values), shape), tf.argmax(maxima, axis=-1, output_type=tf.int32), batch_dims=2)
+    log_largest = tf.math.log(tf.cast(tf.reduce_max(probabilities, axis=-1), tf.float32))
+    return NextWords(blocks, maxima, tf.reduce_max(maxima, axis=-1) - log_largest)
+
+
+def continuations_by(words: NextWords, live, word):
+    """Log-probabilities [B, K] of the hypotheses continued by one word, a special token: those are in the first block."""
+    return _totals(words.blocks[:, :, 0, word], words.log_sum, live)
+
+
+def best_continuations(words: NextWords, live, count, first_word):
+    """The `count` best (hypothesis, word) pairs of each sentence; ties go to the earlier hypothesis, then word.
+
+    The result is that of one top-k over all K·V pairs. The `count` blocks with the largest maxima hold the
+    `count` best pairs: a pair of another block is worse than at least `count` of these maxima.
+
+    Args:
+        words: NextWords.
+        live: float32 [B, K], log-probability so far; NO_HYPOTHESIS for an empty place.
+        count: int, pairs wanted.
+        first_word: int, ids below it are left out.
+
+    Returns:
+        totals: float32 [B, count], descending; NO_HYPOTHESIS where there are fewer pairs.
+        parents: int32 [B, count], the hypothesis continued, in [0, K).
+        words: int32 [B, count].
+    """
+    blocks, maxima, log_sum = words
+    block, number = blocks.shape[3], _size(blocks, 2)
+    all_blocks = _size(blocks, 1) * number
+    taken = tf.minimum(count, all_blocks) if tf.is_tensor(all_blocks) else min(count, all_blocks)  # C
+    first_maximum = tf.reduce_max(blocks[:, :, :1, first_word:], axis=-1)  # the specials are in block 0
+    maxima = tf.concat([tf.cast(first_maximum, tf.float32), maxima[:, :, 1:]], axis=2)
+    maxima = tf.reshape(_totals(maxima, log_sum[..., tf.newaxis], live[..., tf.newaxis]), [-1, all_blocks])
+    chosen = tf.math.top_k(maxima, taken, sorted=False).indices
+    chosen = -tf.math.top_k(-chosen, taken).values  # [B, C] in the order of the pairs, so that ties fall as in one top-k
+    parents = chosen // number  # [B, C]
+
+    values = tf.gather(tf.reshape(blocks, [-1, all_blocks, block]), chosen, batch_dims=1)  # [B, C, block]
+    words = tf.expand_dims((chosen - parents * number) * block, 2) + tf.range(block)  # [B, C, block]
+    log_sum, live = (tf.expand_dims(tf.gather(x, parents, batch_dims=1), 2) for x in (log_sum, live))
+    totals = tf.where(words < first_word, NO_HYPOTHESIS, _totals(values, log_sum, live))
+    totals, words = (tf.reshape(x, [-1, taken * block]) for x in (totals, words))
+    if blocks.shape[2] is None or number * block < count:  # there may be fewer pairs than are wanted
+        totals = tf.pad(totals, [[0, 0], [0, count]], constant_values=NO_HYPOTHESIS)
+        words, parents = tf.pad(words, [[0, 0], [0, count]]), tf.pad(parents, [[0, 0], [0, count]])
+    totals, index = tf.math.top_k(totals, count)
+    words = tf.gather(words, index, batch_dims=1)
+    parents = tf.gather(parents, index // block, batch_dims=1)
+    return totals, parents, words
+
+
+def _totals(values, log_sum, live):
+    """live + (values − log_sum). Rounding may leave a log-probability above 0: it is cut there, as the early stop relies on it."""
+    return or_none(tf.minimum(tf.cast(values, tf.float32) - log_sum, 0.0) + live)
+
+
+def _size(values, axis):
+    """An int where it is known, else a tensor."""
+    return tf.shape(values)[axis] if values.shape[axis] is None else values.shape[axis]
+
+
+def _block_size(vocabulary_size):
+    """The largest block size that divides the vocabulary evenly, so that no padding (a copy) is needed; None: there is none."""
+    if vocabulary_size is None:
+        return None
+    if vocabulary_size <= _LARGEST_BLOCK:
+        return vocabulary_size
+    sizes = range(_LARGEST_BLOCK, _SMALLEST_BLOCK - 1, -1)
+    return next((size for size in sizes if vocabulary_size % size == 0), None)
