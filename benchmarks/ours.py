@@ -27,15 +27,15 @@ class Ours:
         run: path of a RUN folder, or None.
         batches: path of batches that peers.py wrote; None: synthetic ones.
         seed: of the weights; None: the default one.
-        spread: over the cores: ``operations``, or ``parts`` of a batch; None: what the command line would do.
+        spread: over the cores: ``operations``, or ``shards`` of a batch; None: what the command line would do.
     """
 
     def __init__(self, size, system="rnnsearch", precision="float32", lengths=None, run=None, batches=None, seed=None, spread=None):
         import numpy as np
 
         import sizes
-        from rnnsearch_tf import threads
         from rnnsearch_tf.models import build_model
+        from rnnsearch_tf.parallel import training_shards
         from rnnsearch_tf.training.run import compile_model
 
         self.name, self.size = size, sizes.with_lengths(sizes.SIZES[size], **(lengths or {}))
@@ -48,7 +48,7 @@ class Ours:
         else:
             self._load(run, precision)
         compile_model(self.model, self.config)
-        self.model.parts = threads.parts(self.size.batch_size)
+        self.model.shards = training_shards(self.size.batch_size)
         words = self.model.source_vocabulary_size, self.model.target_vocabulary_size
         generator = np.random.default_rng(1)
         self.batches = [sizes.synthetic_batch(self.size, generator, *words) for _ in range(4)]
@@ -101,37 +101,36 @@ class Ours:
         answer["operations"] = products.training_operations(self.model, *shape, int((batch["target_ids"] != 0).sum()))
         return answer | dict(parts={name: measuring.median(values) for name, values in seconds.items()})
 
-    def search(self, beam_size, batch_size, repeats, warm_up=1):
-        """Seconds of searches of so many random sentences, every output of the size's target length."""
+    def search(self, beam_size, batch_size, repeats, warm_up=1, products=None):
+        """Seconds of searches of so many random sentences, every output of the size's target length; products: as search_graph has it."""
         import numpy as np
 
         import sizes
+        from rnnsearch_tf.parallel import map_shards
         from rnnsearch_tf.search.graphs import search_graph
-        from rnnsearch_tf.search.parts import in_parts
-        from rnnsearch_tf.threads import workers
 
         size = self.size._replace(batch_size=batch_size)
         options = sizes.fixed_length(size.source_length, size.target_length)
-        graph = self._graphs.get(beam_size)
+        graph = self._graphs.get((beam_size, products))
         if graph is None:
             config = sizes.configuration(size, beam_size=beam_size, **options).search
-            graph = self._graphs[beam_size] = search_graph(self.model, config)
+            graph = self._graphs[beam_size, products] = search_graph(self.model, config, products=products)
         ids = sizes.synthetic_batch(size, np.random.default_rng(1), self.model.source_vocabulary_size)["source_ids"]
-        search = lambda: in_parts(lambda rows: graph(ids[rows]), batch_size, workers())  # noqa: E731
+        search = lambda: map_shards(lambda rows: graph(ids[rows]), batch_size)  # noqa: E731
         return measuring.in_turns({"search": search}, repeats, warm_up)["search"]
 
     def _tasks(self):
         """{name: function} of ever more of an update, each with what the one before it does."""
         import tensorflow as tf
 
-        from rnnsearch_tf.models.translation_model import split
+        from rnnsearch_tf.parallel import split_batch
 
         model, loss = self.model, self.model.loss
         batch = {name: tf.constant(ids) for name, ids in self.batches[0].items()}
         ids = {name: tf.TensorSpec([None, None], tf.int32) for name in batch}
 
         def output(batch):
-            return [model.token_losses(part, loss.label_smoothing, training=True) for part in split(batch, model.parts)]
+            return [model.token_losses(shard, loss.label_smoothing, training=True) for shard in split_batch(batch, model.shards)]
 
         def gradient(batch):
             with tf.GradientTape() as tape:
@@ -140,8 +139,8 @@ class Ours:
             return [tf.convert_to_tensor(value) for value in tape.gradient(objective, model.trainable_variables)]
 
         stages = {
-            "encoder": lambda batch: [tf.nest.flatten(model.start(part["source_ids"])) for part in split(batch, model.parts)],
-            "decoder": lambda batch: [model.pre_logits(*part.values(), training=True) for part in split(batch, model.parts)],
+            "encoder": lambda batch: [tf.nest.flatten(model.start(shard["source_ids"])) for shard in split_batch(batch, model.shards)],
+            "decoder": lambda batch: [model.pre_logits(*shard.values(), training=True) for shard in split_batch(batch, model.shards)],
             "output": output,
             "backward": gradient,
             "optimizer": model.train_step,
@@ -153,11 +152,11 @@ class Ours:
         """A function that multiplies two large matrices and notes the rate, in operations a second."""
         import tensorflow as tf
 
-        from rnnsearch_tf import threads
+        from rnnsearch_tf.parallel import shard_count
 
         width = CEILING_SIZE.get(self.name, 2048)
         dtype = tf.bfloat16 if self.config.training.precision == "mixed_bfloat16" else tf.as_dtype(self.config.training.precision)
-        number = threads.workers()  # products at once: each has one core then
+        number = shard_count()  # products at once: each has one core then
         lefts, right = tf.cast(tf.random.normal([number, width, width]), dtype), tf.cast(tf.random.normal([width, width]), dtype)
         graph = tf.function(lambda lefts, right: [tf.matmul(lefts[k], right) for k in range(number)])
         graph(lefts, right)
@@ -174,13 +173,13 @@ class Ours:
 
 def arrange_threads(config, spread=None):
     """What the command line does first (or ``spread``, see :class:`Ours`), with the benchmark's number of threads for cores."""
-    from rnnsearch_tf import threads
+    from rnnsearch_tf.parallel import use_one_thread_per_op
 
     told = {name: os.environ.pop(name) for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS") if name in os.environ}
     cores = int(told.get("TF_NUM_INTRAOP_THREADS", 0)) or None
-    if spread == "parts" and cores:
+    if spread == "shards" and cores:
         os.environ.update(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS=str(cores))
-    elif spread == "operations" or not threads.arrange([config.model], config.data.batch_size, cores):
+    elif spread == "operations" or not use_one_thread_per_op([config.model], config.data.batch_size, cores):
         os.environ.update(told)
 
 
@@ -188,10 +187,10 @@ def dataset_of(batches):
     """The batches as training reads them: one thread that runs ahead."""
     import tensorflow as tf
 
-    from rnnsearch_tf.data.batching import sparing
+    from rnnsearch_tf.data.batching import single_threaded
 
     signature = {name: tf.TensorSpec([None, None], tf.int32) for name in batches[0]}
-    return sparing(tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=signature).prefetch(2))
+    return single_threaded(tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=signature).prefetch(2))
 
 
 def _clock(between):

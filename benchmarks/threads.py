@@ -1,9 +1,10 @@
-"""All cores on every operation, or a core for each operation and a part of the batch for each core: which is faster, by size.
+"""All cores on every operation, or a core for each operation and a shard of the batch for each core: which is faster, by size.
 
     python benchmarks/threads.py [--sizes PHRASEBOOK SMALL MID PAPER] [--beams 1 12]
 
 Two processes a size take turns: updates by ``model.fit``, searches of one sentence and of 64 of fixed length. The command
-line chooses between the two by the rule of rnnsearch_tf/threads.py; here each is forced.
+line chooses between the two by the rule of rnnsearch_tf/parallel.py; here each is forced. The last rows compare, with a core for
+each operation, the product with the output matrix whole or split (``split_k_matmul`` in layers/output_matrix.py).
 """
 
 import json
@@ -12,7 +13,7 @@ import sys
 import measuring
 from measuring import median
 
-WAYS = ("operations", "parts")
+WAYS = ("operations", "shards")
 """What is spread over the cores; the values of ours.py's option ``spread``."""
 
 
@@ -22,16 +23,18 @@ def measure(size, beams, batches, repeats):
     with worker(WAYS[0]) as all_cores, worker(WAYS[1]) as a_core_each:
         workers = all_cores, a_core_each
         update = lambda worker: median(row["seconds"] for row in worker("updates", updates=4))  # noqa: E731
-        yield "an update", *in_turns(workers, update, repeats)
+        yield "an update", *in_turns([lambda w=w: update(w) for w in workers], repeats)
         for beam in beams:
+            search = lambda w, **options: median(w("search", beam_size=beam, repeats=3, **options))  # noqa: B023, E731
             for batch in batches:
-                search = lambda worker: median(worker("search", beam_size=beam, batch_size=batch, repeats=3))  # noqa: B023, E731
-                yield f"search, beam {beam}, batch {batch}", *in_turns(workers, search, repeats)
+                yield f"search, beam {beam}, batch {batch}", *in_turns([lambda w=w: search(w, batch_size=batch) for w in workers], repeats)
+            split = [lambda n=n: search(a_core_each, batch_size=1, products=n) for n in (1, None)]
+            yield f"search, beam {beam}, batch 1: output product whole, split", *in_turns(split, repeats)
 
 
-def in_turns(workers, task, repeats):
-    """(milliseconds of the first, of the second, ratio)."""
-    rounds = [[task(worker) for worker in workers] for _ in range(repeats)]
+def in_turns(tasks, repeats):
+    """(milliseconds of the first task, of the second, ratio); a task returns seconds."""
+    rounds = [[task() for task in tasks] for _ in range(repeats)]
     first, second = zip(*rounds)
     return 1000 * median(first), 1000 * median(second), median(a / b for a, b in rounds)
 
@@ -44,7 +47,7 @@ def main():
     arguments = measuring.parse(parser)
     if arguments.quick:
         arguments.sizes, arguments.beams, arguments.batches = ["TINY"], [2], [3]
-    heads = ["size", "work", "all cores on an operation, ms", "a core for an operation and parts, ms", "ratio"]
+    heads = ["size", "work", "all cores on an operation, ms", "a core for an operation and shards, ms", "ratio"]
     with measuring.printed(heads) as rows:
         for size in arguments.sizes:
             measuring.say(size)

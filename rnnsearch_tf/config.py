@@ -276,7 +276,7 @@ def _check(value, hint, field, where):
     if type(value) is not kind:
         raise UsageError(f"{where}: expected {names[kind]}, got {value!r}")
     if meta["choices"] and value not in meta["choices"]:
-        close = difflib.get_close_matches(str(value), meta["choices"], n=1)
+        close = [meta["renamed"][value]] if value in meta["renamed"] else difflib.get_close_matches(str(value), meta["choices"], n=1)
         hint_text = f"; did you mean {close[0]}?" if close else ""
         raise UsageError(f"{where}: expected one of {', '.join(meta['choices'])}, got {value!r}{hint_text}")
     if kind is float and value != value:

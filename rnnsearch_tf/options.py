@@ -22,9 +22,9 @@ SPECIAL_TOKENS = ("<pad>", "</s>", "<unk>")
 LANGUAGE_CODE = r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*"
 
 
-def option(default, meaning, *, unit=None, choices=None, minimum=None, maximum=None, above=None, pattern=None):
-    """One option: a dataclass field that carries its documentation and its limits."""
-    limits = dict(meaning=meaning, unit=unit, choices=choices, minimum=minimum, maximum=maximum, above=above, pattern=pattern)
+def option(default, meaning, *, unit=None, choices=None, minimum=None, maximum=None, above=None, pattern=None, renamed=()):
+    """One option: a dataclass field that carries its documentation and its limits; ``renamed``: former names of choices and what they are now."""
+    limits = dict(meaning=meaning, unit=unit, choices=choices, minimum=minimum, maximum=maximum, above=above, pattern=pattern, renamed=renamed)
     return dataclasses.field(default=default, metadata=limits)
 
 
@@ -235,8 +235,8 @@ class TrainingConfig:
     non_finite_gradient: str = option(
         "error",
         "when a gradient has NaN or Inf: error stops training; skip leaves the weights as they are for that update; "
-        "shrink takes 0.1·θ for gradient, as the authors' program did",
-        choices=("error", "skip", "shrink"),
+        "decay_weights takes 0.1·θ for gradient, as the authors' program did",
+        choices=("error", "skip", "decay_weights"), renamed={"shrink": "decay_weights"},
     )
     precision: str = option(
         "float32", "numbers computed with; mixed_bfloat16: matrix products in bfloat16, the rest in float32",

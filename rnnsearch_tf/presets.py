@@ -18,7 +18,7 @@ PRESETS = {
     | {
         "model": _FAITHFUL["model"]
         | dict(output_rank=620, decoder_order="look_generate_update", biases="groundhog"),
-        "training": _FAITHFUL["training"] | dict(non_finite_gradient="shrink"),
+        "training": _FAITHFUL["training"] | dict(non_finite_gradient="decay_weights"),
     },
     "paper": _FAITHFUL | {"model": _FAITHFUL["model"] | dict(output_rank=None, decoder_order="paper", biases="none")},
 }

@@ -41,7 +41,7 @@ def run(arguments):
     links = Links(translator, arguments.pieces)
     with Output(arguments.output) as output:
         for lines in read_pairs(arguments.source, arguments.target, translator.config.search.batch_size):
-            pairs = translator.force(*lines, tokenized=arguments.tokenized)
+            pairs = translator.score_targets(*lines, tokenized=arguments.tokenized)
             if arguments.soft:
                 output.write(map(_soft, pairs))
             else:
@@ -57,14 +57,14 @@ def _words(translator, lines):
     return zip(*(strings(text.words(list(side))) for text, side in zip(texts, lines)))
 
 
-def _soft(forced) -> str:
+def _soft(scored) -> str:
     from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
     from rnnsearch_tf.evaluation.alignment import as_numbers
 
     end = [SPECIAL_TOKENS[END_ID]]
     fields = {
-        "source_tokens": forced.source_tokens + end,
-        "target_tokens": forced.target_tokens + end,
-        "alignment": as_numbers(forced.alignment, digits=6),
+        "source_tokens": scored.source_tokens + end,
+        "target_tokens": scored.target_tokens + end,
+        "alignment": as_numbers(scored.alignment, digits=6),
     }
     return json.dumps(fields, ensure_ascii=False)

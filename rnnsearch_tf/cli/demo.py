@@ -36,9 +36,9 @@ def run(arguments):
     with importlib.resources.as_file(importlib.resources.files("rnnsearch_tf") / "configs" / CONFIG) as path:
         config = load_config(path, overrides=arguments.set)
     import_tensorflow()
-    from rnnsearch_tf import threads
+    from rnnsearch_tf.parallel import use_one_thread_per_op
 
-    threads.arrange([config.model], config.data.batch_size)
+    use_one_thread_per_op([config.model], config.data.batch_size)
     _train(config, folder)
     from rnnsearch_tf.data.corpus import open_corpus
     from rnnsearch_tf.translation import Translator

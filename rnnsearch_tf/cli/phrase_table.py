@@ -36,12 +36,12 @@ def run(arguments):
 
     from rnnsearch_tf.io.writing import whole_file
 
-    def force(sources, targets):
-        return translator.force(sources, targets, batch_size, tokenized=True)
+    def score(sources, targets):
+        return translator.score_targets(sources, targets, batch_size, tokenized=True)
 
     interval = 0.5 if sys.stderr.isatty() else 60  # a log needs no bar twice a second
     with whole_file(arguments.output) as output, tqdm(total=table.lines, unit="line", mininterval=interval) as bar:
-        for line in table.scored(force):
+        for line in table.scored(score):
             output.write(line)
             bar.update()
     with Output() as output:

@@ -57,8 +57,8 @@ def _sentences(files, target, translator, changes):
     batch_size = translator.search_config(**changes).batch_size
     if target:
         for sources, targets in read_pairs(files[0] if files else "-", target, batch_size):
-            for forced in translator.force(sources, targets):
-                yield forced.source_tokens, forced.target_tokens, forced.alignment
+            for scored in translator.score_targets(sources, targets):
+                yield scored.source_tokens, scored.target_tokens, scored.alignment
         return
     for texts in input_batches(files, batch_size):
         for translation in translator.translate(texts, **changes):

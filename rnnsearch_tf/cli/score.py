@@ -22,6 +22,6 @@ def run(arguments):
     translator = load_translator(arguments)
     with Output(arguments.output) as output:
         for sources, targets in read_pairs(arguments.source, arguments.target, translator.config.search.batch_size):
-            for forced in translator.force(sources, targets):
-                length = len(forced.target_tokens) + 1 if arguments.normalize else 1
-                output.write([f"{forced.log_probability / length:.6f}"])
+            for scored in translator.score_targets(sources, targets):
+                length = len(scored.target_tokens) + 1 if arguments.normalize else 1
+                output.write([f"{scored.log_probability / length:.6f}"])

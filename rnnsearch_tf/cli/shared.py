@@ -122,9 +122,9 @@ def load_translator(arguments):
     for run in arguments.model:
         Run.open(run)  # before TensorFlow takes its seconds
     import_tensorflow()
-    from rnnsearch_tf import threads
+    from rnnsearch_tf.parallel import use_one_thread_per_op
     from rnnsearch_tf.translation import Translator
 
     configs = [load_config(Run(run).config) for run in arguments.model]
-    threads.arrange([config.model for config in configs], configs[0].search.batch_size)
+    use_one_thread_per_op([config.model for config in configs], configs[0].search.batch_size)
     return Translator.load(arguments.model, combine=arguments.combine)

@@ -31,10 +31,10 @@ def run(arguments):
     if output_folder.exists() and not output_folder.is_dir():
         raise UserError(f"--output {output_folder}: expected a folder, got a file")
     import_tensorflow()
-    from rnnsearch_tf import threads
+    from rnnsearch_tf.parallel import use_one_thread_per_op
     from rnnsearch_tf.training.run import train
 
-    threads.arrange([config.model], config.data.batch_size)
+    use_one_thread_per_op([config.model], config.data.batch_size)
 
     with contextlib.redirect_stdout(sys.stderr):  # Keras writes its progress bar to standard output
         summary = train(config, output_folder, arguments.resume)

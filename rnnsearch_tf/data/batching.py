@@ -94,7 +94,7 @@ def bucketed_batches(pairs, batch_size, bucket_width):
         yield batch_of(buckets[number])
 
 
-def sparing(dataset):
+def single_threaded(dataset):
     """The dataset, kept to one thread of its own so that the training step has the cores."""
     options = tf.data.Options()
     options.deterministic = True

@@ -60,7 +60,7 @@ def training_dataset(source_text, target_text, pairs, data, seed, epoch=0) -> tf
         ordered = batching.shuffled(together, data.shuffle_buffer, _generator(seed, this_epoch, 0))
         return batching.shuffled(_batches(ordered, data), data.shuffle_batches, _generator(seed, this_epoch, 1))
 
-    return batching.sparing(tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE).prefetch(2))
+    return batching.single_threaded(tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE).prefetch(2))
 
 
 def development_dataset(source_text, target_text, pairs, data, batch_size=None, by_length=False) -> tf.data.Dataset:
@@ -81,7 +81,7 @@ def development_dataset(source_text, target_text, pairs, data, batch_size=None, 
         ordered = sorted(encoded, key=batching.length) if by_length else encoded
         return batching.unsorted_batches(ordered, batch_size or data.batch_size)
 
-    return batching.sparing(tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE).prefetch(2))
+    return batching.single_threaded(tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE).prefetch(2))
 
 
 class EncodedPairs:
@@ -100,7 +100,7 @@ class EncodedPairs:
         self.limits = tf.constant(limits if limited else (2**31 - 2,) * 2, tf.int32)
         self.kept = None
         lines = tf.TensorSpec([None], tf.string)
-        self.dataset = batching.sparing(
+        self.dataset = batching.single_threaded(
             tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines)).map(self._encode).prefetch(1)
         )
 

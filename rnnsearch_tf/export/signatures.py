@@ -17,11 +17,10 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
 from rnnsearch_tf.export.weights import StoredWeights
-from rnnsearch_tf.layers.base import stand_ins
-from rnnsearch_tf.layers.kept import weights_kept
+from rnnsearch_tf.hoisting import hoist_weights
 from rnnsearch_tf.search.graphs import search_model
 from rnnsearch_tf.search.sampling import sample
-from rnnsearch_tf.search.scoring import force
+from rnnsearch_tf.search.scoring import score_targets
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
 from rnnsearch_tf.translation import Hypothesis, Translation
 
@@ -58,7 +57,7 @@ class Served(tf.Module):
 
     def signatures(self, names) -> dict:
         """{name: concrete function} of these signatures; ``serving_default`` is ``translate``."""
-        functions = {name: _traced(getattr(self._answers, name), INPUTS[name], self.weights) for name in names}
+        functions = {name: _traced(self._answers, name, self.weights) for name in names}
         return functions | {"serving_default": functions["translate"]}
 
     def translate(self, texts) -> list:
@@ -78,13 +77,13 @@ INPUTS = {
 }
 
 
-def _traced(answer, inputs, weights):
+def _traced(answers, name, weights):
     # The rank is left open and asserted: a server does not compare shapes, and a known rank would fold the assertion away.
-    @tf.function(input_signature=[tf.TensorSpec(None, dtype, name=name) for name, dtype in inputs.items()])
+    @tf.function(input_signature=[tf.TensorSpec(None, dtype, name=name) for name, dtype in INPUTS[name].items()])
     def function(*values):
-        values = _rows(dict(zip(inputs, values)))
-        with stand_ins(weights.tensors()), weights_kept():
-            return answer(*values)
+        values = _rows(dict(zip(INPUTS[name], values)))
+        with hoist_weights(answers.model.trainable_variables, weights.tensors()):
+            return getattr(answers, name)(*values)
 
     return function.get_concrete_function()
 
@@ -153,9 +152,9 @@ class _Answers:
     def score(self, source, target):
         source = _read(self.source_texts, source, self.profile.maximum_source_length)
         target = _read([self.target_text], target, self.profile.maximum_target_length)
-        forced = force(*self.model.start(source.ids), self.model.step, target.ids)
+        scores = score_targets(*self.model.start(source.ids), self.model.step, target.ids)
         return {
-            "log_probability": tf.reduce_sum(forced.log_probabilities, axis=1),
+            "log_probability": tf.reduce_sum(scores.log_probabilities, axis=1),
             "source_truncated": source.truncated,
             "target_truncated": target.truncated,
         }

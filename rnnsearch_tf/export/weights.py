@@ -25,11 +25,10 @@ class StoredWeights(tf.Module):
     def __init__(self, variables, storage="float32"):
         super().__init__(name="weights")
         self.stored = [_store(variable, storage) for variable in variables]  # (value, scale or None) each
-        self._ids = [id(variable) for variable in variables]
 
     def tensors(self):
-        """{id(Keras variable): float32 tensor}, for :func:`~rnnsearch_tf.layers.base.stand_ins`."""
-        return {key: _widen(*stored) for key, stored in zip(self._ids, self.stored)}
+        """float32 tensors in the order of the variables, for :func:`~rnnsearch_tf.hoisting.hoist_weights`."""
+        return [_widen(*stored) for stored in self.stored]
 
     @property
     def size(self) -> int:

@@ -5,8 +5,6 @@ gates and softmaxes stay in float32. (bfloat16 element by element is slow on a C
 gained.)
 """
 
-import contextlib
-import contextvars
 import dataclasses
 import inspect
 import zlib
@@ -16,8 +14,8 @@ import tensorflow as tf
 from typing_extensions import dataclass_transform  # in typing since Python 3.11
 
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.hoisting import cast
 from rnnsearch_tf.layers.initializers import initializer
-from rnnsearch_tf.layers.kept import cast, keeping, read
 
 
 @dataclass_transform()
@@ -144,38 +142,9 @@ def _signature(layer_class):
     return inspect.Signature([*parameters.values(), inspect.Parameter("keywords", inspect.Parameter.VAR_KEYWORD)])
 
 
-_STAND_INS = contextvars.ContextVar("stand_ins", default={})
-
-
-@contextlib.contextmanager
-def stand_ins(tensors):
-    """Inside, :func:`tensor` gives these in place of the values of the variables they stand for.
-
-    So that one traced graph can read its weights once, before the loops, from wherever
-    they are kept: an exported model stores them in another place and maybe in fewer bits.
-
-    Args:
-        tensors: dictionary of id(variable) to a tensor of the variable's shape and dtype.
-    """
-    token = _STAND_INS.set(tensors)
-    try:
-        yield
-    finally:
-        _STAND_INS.reset(token)
-
-
 def tensor(variable):
-    """The value of a Keras variable, or what stands in for it; None for None."""
-    if variable is None:
-        return None
-    stand_in = _STAND_INS.get().get(id(variable))
-    return read(variable) if stand_in is None else stand_in
-
-
-def gather_rows(variable, indices):
-    """Rows of a variable, or of what stands in for it; alone they are read where it lies, without the rest of it."""
-    alone = id(variable) not in _STAND_INS.get() and not keeping()
-    return tf.gather(variable.value if alone else tensor(variable), indices)
+    """The value of a Keras variable; None for None."""
+    return None if variable is None else tf.convert_to_tensor(variable)
 
 
 def real_positions(values, mask=None):

@@ -118,7 +118,7 @@ class Decoder(PaperLayer):
         return self.all_steps(self.inputs(embeddings), self.initial_state(annotations, memory), memory)
 
     def all_steps(self, inputs, state, memory):
-        """All steps with given words (training, forced scoring), from a state and a memory of their own dropout.
+        """All steps with given words (training), from a state and a memory of their own dropout.
 
         Args:
             inputs: float [B, I, 3n or 4n], from :meth:`inputs`.

@@ -18,7 +18,7 @@ from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, product, weight_gradient, with_leading_axes
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds, initializer
-from rnnsearch_tf.layers.output_matrix import word_logits
+from rnnsearch_tf.layers.output_matrix import output_weights, word_logits
 
 SMALLEST = 1e-30
 """Probabilities above it have all their digits in float32."""
@@ -103,7 +103,7 @@ class DeepOutput(PaperLayer):
             pre_logits: float [..., l or rank].
             output_matrix: for a tied layer, the target embedding E [V, m].
         """
-        return word_logits(pre_logits, self, output_matrix)
+        return word_logits(pre_logits, output_weights(self, output_matrix), self.product_dtype)
 
     def call(self, state, embeddings, context, output_matrix=None, training=False):
         return self.logits(self.pre_logits(state, embeddings, self.context_term(context), training), output_matrix)
@@ -111,21 +111,8 @@ class DeepOutput(PaperLayer):
 
 def maxout(hidden):
     """Maximum of each adjacent pair: [..., 2l] → [..., l]."""
-
-    @tf.custom_gradient
-    def run(hidden):
-        pairs = with_leading_axes(hidden, hidden, hidden.shape[-1] // 2, 2)
-        first, second = pairs[..., 0], pairs[..., 1]
-
-        def gradient(largest_gradient):  # TensorFlow's own fills a tensor of zeros for each of the two slices
-            wins = first >= second
-            nothing = tf.zeros_like(largest_gradient)
-            both = [tf.where(wins, largest_gradient, nothing), tf.where(wins, nothing, largest_gradient)]
-            return tf.reshape(tf.stack(both, axis=-1), tf.shape(hidden))
-
-        return tf.maximum(first, second), gradient
-
-    return run(hidden)
+    pairs = with_leading_axes(hidden, hidden, hidden.shape[-1] // 2, 2)
+    return tf.maximum(*tf.unstack(pairs, axis=-1))
 
 
 def softmax_loss(pre_logits, matrix, bias, target_ids, label_smoothing=0.0, transpose=False, dtype=None):

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers.base import PaperLayer, gather_rows, tensor
+from rnnsearch_tf.layers.base import PaperLayer, tensor
 from rnnsearch_tf.layers.initializers import initializer
 
 
@@ -48,12 +48,11 @@ class WordEmbedding(PaperLayer):
         role = "small embedding" if self.scaled or self.tied else "embedding"
         draw = initializer(self.initialization, role, self.seed, columns=self.embedding_size)
         self.E = self.matrix("E", (self.vocabulary_size, self.embedding_size), draw)
-        self.E.looked_up = not self.tied  # its gradient is rows, see training/optimizers.py
         self.b_E = self.vector("b_E", self.embedding_size) if self.biased else None
         self.built = True
 
     def call(self, ids):
-        vectors = gather_rows(self.E, ids)
+        vectors = tf.gather(self.E.value, ids)
         vectors = vectors * self.factor if self.scaled else vectors
         vectors = vectors if self.b_E is None else vectors + tensor(self.b_E)
         return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]

@@ -1,15 +1,14 @@
 """The output matrix: from the last features of a position to the logits of the vocabulary's words, or of some of them."""
 
-import contextlib
-import contextvars
 import itertools
+from typing import NamedTuple
 
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, product, tensor, with_leading_axes
+from rnnsearch_tf.hoisting import cast
+from rnnsearch_tf.layers.base import PaperLayer, product, ready, tensor, with_leading_axes
 from rnnsearch_tf.layers.initializers import initializer
-from rnnsearch_tf.layers.kept import cast, gather, parts
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -41,61 +40,64 @@ class OutputMatrix(PaperLayer):
             features: float [..., l].
             output_matrix: for a tied layer, the target embedding E [V, l].
         """
-        return word_logits(features, self, output_matrix)
+        return word_logits(features, output_weights(self, output_matrix), self.product_dtype)
 
 
-_ONLY = contextvars.ContextVar("only", default=None)
+class OutputWeights(NamedTuple):
+    """The weights of an output layer, for all V words of the vocabulary or for S of them."""
+
+    matrix: tf.Tensor  # [l, V], or the embedding [V, l] of a tied layer
+    bias: tf.Tensor | None  # [V]
+    tied: bool
+    products: int  # products that :func:`split_k_matmul` should make of one; 1: the product is not split
 
 
-@contextlib.contextmanager
-def only_words(words, biases):
-    """Inside, logits are those of some words alone: [B, K, S] in place of [B, K, V].
+def output_weights(layer, output_matrix=None, words=None, products=1):
+    """The OutputWeights of a layer with W_o and b_softmax, or of a tied one with the embedding [V, l] given.
 
     Args:
-        words: int32 [S], their ids.
-        biases: float [B, S], added to the logits of each sentence: what is very negative rules a word out.
+        layer: OutputMatrix or DeepOutput.
+        output_matrix: for a tied layer, the target embedding E [V, l].
+        words: int32 [S], ids of the words to compute; None: all. Made before a loop, the columns are gathered once.
+        products: see OutputWeights.
     """
-    token = _ONLY.set((words, biases))
-    try:
-        yield
-    finally:
-        _ONLY.reset(token)
+    tied = output_matrix is not None
+    matrix, bias = output_matrix if tied else tensor(layer.W_o), tensor(layer.b_softmax)
+    if words is not None:
+        matrix = ready(tf.gather(matrix, words, axis=0 if tied else 1), layer.product_dtype)
+        bias = None if bias is None else tf.gather(bias, words)
+    return OutputWeights(matrix, bias, tied, products)
 
 
-FEW = 16
-"""Rows up to which a search is of one sentence, so that all cores but one have nothing to do."""
-
-MOST = 4
-"""Products that one is the sum of, on as many cores or more."""
-
-ALIGNED = 32
-"""Rows of a matrix that always end where TensorFlow may begin a slice without a copy."""
+def word_logits(features, weights, dtype=None):
+    """Logits [..., V] of features [..., l], of all words or of those that the OutputWeights hold."""
+    matrix, bias, tied, products = weights
+    if tied or products == 1:
+        return product(features, matrix, dtype, transpose_right=tied, bias=bias)
+    return split_k_matmul(features, matrix, dtype, bias, products)
 
 
-def _alone_in_parts(features, matrix, dtype, bias, whole):
-    """``whole(features)``; of few rows as a sum of products that each take some rows of the matrix, a core each."""
+SPLIT_ROWS = 16
+"""Rows up to which a product is split: with more, all cores have work anyway."""
+
+MOST_PRODUCTS = 4
+"""Products that one is split into at most."""
+
+ALIGNED_ROWS = 32
+"""A slice of a matrix that begins at a multiple of this many rows is not copied by TensorFlow."""
+
+
+def split_k_matmul(features, matrix, dtype, bias, products):
+    """``product``; for few rows the sum of several products, each with some rows of the matrix, that run on a core each."""
     rows = tf.reshape(features, [-1, matrix.shape[0]])
     matrix = matrix if dtype is None else cast(matrix, dtype)
-    size, number = matrix.shape[0], min(parts(), MOST)
-    unit = ALIGNED if size >= ALIGNED * number else 1
-    cuts = [*(size // unit * part // number * unit for part in range(number)), size]
+    size, products = matrix.shape[0], min(products, MOST_PRODUCTS)
+    unit = ALIGNED_ROWS if size >= ALIGNED_ROWS * products else 1
+    cuts = [*(size // unit * k // products * unit for k in range(products)), size]
 
-    def sum_of_parts():
+    def split():
         first, *others = (product(rows[:, a:b], matrix[a:b], dtype) for a, b in itertools.pairwise(cuts) if a < b)
         return tf.add_n([first if bias is None else first + bias, *others])
 
-    logits = tf.cond(tf.shape(rows)[0] <= FEW, sum_of_parts, lambda: whole(rows))
+    logits = tf.cond(tf.shape(rows)[0] <= SPLIT_ROWS, split, lambda: product(rows, matrix, dtype, bias=bias))
     return with_leading_axes(logits, features, matrix.shape[1])
-
-
-def word_logits(features, layer, output_matrix=None):
-    """Logits of a layer that has W_o and b_softmax, or of a tied one with the embedding [V, l] given."""
-    tied = output_matrix is not None
-    matrix, bias = output_matrix if tied else tensor(layer.W_o), tensor(layer.b_softmax)
-    if _ONLY.get() is None:
-        whole = lambda rows: product(rows, matrix, layer.product_dtype, transpose_right=tied, bias=bias)  # noqa: E731
-        return whole(features) if tied or parts() == 1 else _alone_in_parts(features, matrix, layer.product_dtype, bias, whole)
-    words, biases = _ONLY.get()
-    logits = product(features, gather(matrix, words, axis=0 if tied else 1), layer.product_dtype, transpose_right=tied)
-    biases = tf.cast(biases, logits.dtype)
-    return logits + (biases if bias is None else biases + gather(bias, words))[:, tf.newaxis]

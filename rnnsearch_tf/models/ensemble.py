@@ -5,8 +5,6 @@ import math
 import tensorflow as tf
 
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.layers.kept import weights_kept
-from rnnsearch_tf.layers.output_matrix import only_words
 
 COMBINATIONS = ("probabilities", "log_probabilities")
 
@@ -33,9 +31,6 @@ class Ensemble:
     Example:
         Ensemble([model, other_model]).start(source_ids)
     """
-
-    weights_kept = staticmethod(weights_kept)
-    only_words = staticmethod(only_words)
 
     def __init__(self, models, combine="probabilities", readings=None):
         if combine not in COMBINATIONS:
@@ -65,14 +60,19 @@ class Ensemble:
         states, memories = zip(*(model.start(sources[reading]) for model, reading in zip(self.models, self.readings)))
         return states, memories
 
-    def step(self, previous_ids, state, memory):
-        """The members' next words, combined; see search/interface.py.
+    def output_weights(self, words=None, products=1):
+        """The members' output weights, for :meth:`step`."""
+        return [model.output_weights(words, products) for model in self.models]
+
+    def step(self, previous_ids, state, memory, output=None, word_biases=None):
+        """The members' next words, combined; see search/interface.py and :class:`SequenceModel`.
 
         Returns:
             (log_probabilities float32 [B, K, V], alignment float32 [B, K, J], state). The alignment is the mean
             over the members that have attention and take the first source ids; zeros where there is none.
         """
-        steps = [model.step(previous_ids, *rest) for model, *rest in zip(self.models, state, memory)]
+        output = output or [None] * len(self.models)
+        steps = [model.step(previous_ids, *rest, word_biases) for model, *rest in zip(self.models, state, memory, output)]
         log_probabilities, alignments, states = zip(*steps)
         aligned = [alignments[k] for k in self._aligners] or alignments[:1]
         return self._combined(tf.stack(log_probabilities)), tf.add_n(aligned) / len(aligned), states

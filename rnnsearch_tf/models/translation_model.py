@@ -6,7 +6,6 @@ A system adds its layers and says how it begins and how it goes on. ``compile`` 
 
 import contextlib
 import dataclasses
-import itertools
 import warnings
 
 import numpy as np
@@ -20,9 +19,9 @@ from rnnsearch_tf.layers.base import tensor
 from rnnsearch_tf.layers.deep_output import log_sum_exp, softmax_loss
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds
-from rnnsearch_tf.layers.kept import weights_kept
-from rnnsearch_tf.layers.output_matrix import only_words
+from rnnsearch_tf.layers.output_matrix import output_weights, word_logits
 from rnnsearch_tf.models.metrics import LossPerToken, Perplexity, TokensPerSecond
+from rnnsearch_tf.parallel import split_batch
 
 REDUCTIONS = ("sum", "batch_mean", "token_mean")
 
@@ -35,7 +34,7 @@ class TranslationLoss(keras.losses.Loss):
     itself, on logits, it is the plain definition.
 
     Args:
-        over: ``sum`` of all words' losses of the batch, as the authors' program has it;
+        reduction: ``sum`` of all words' losses of the batch, as the authors' program has it;
             ``batch_mean``: divided by the sentences; ``token_mean``: divided by the words.
         label_smoothing: ε, share of probability spread evenly over the vocabulary.
 
@@ -47,19 +46,19 @@ class TranslationLoss(keras.losses.Loss):
         float scalar, in nats.
     """
 
-    def __init__(self, over="sum", label_smoothing=0.0, name="translation_loss"):
+    def __init__(self, reduction="sum", label_smoothing=0.0, name="translation_loss"):
         super().__init__(name=name, reduction="sum")
-        if over not in REDUCTIONS:
-            raise UsageError(f"TranslationLoss: expected over to be one of {', '.join(REDUCTIONS)}, got {over!r}")
-        self.over = over
+        if reduction not in REDUCTIONS:
+            raise UsageError(f"TranslationLoss: expected reduction to be one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+        self.reduction = reduction
         self.label_smoothing = label_smoothing
 
     def reduce(self, losses, sentences):
         """Scalar from the losses [N] of all words of a batch of ``sentences`` sentences."""
         total = tf.reduce_sum(losses)
-        if self.over == "sum":
+        if self.reduction == "sum":
             return total
-        count = sentences if self.over == "batch_mean" else tf.size(losses)
+        count = sentences if self.reduction == "batch_mean" else tf.size(losses)
         return total / tf.cast(tf.maximum(count, 1), losses.dtype)
 
     def __call__(self, target_ids, logits, sample_weight=None):
@@ -71,7 +70,7 @@ class TranslationLoss(keras.losses.Loss):
         return self.reduce(tf.boolean_mask(losses, real), tf.shape(target_ids)[0])
 
     def get_config(self):
-        return {"over": self.over, "label_smoothing": self.label_smoothing, "name": self.name}
+        return {"reduction": self.reduction, "label_smoothing": self.label_smoothing, "name": self.name}
 
 
 class TranslationModel(keras.Model):
@@ -103,21 +102,19 @@ class TranslationModel(keras.Model):
         has_attention, reads_source, embedding_bias, paper_initialization    class attributes
 
     Attributes:
-        parts: int, 1; set before ``fit``: each batch is learned from in so many parts at once. See threads.py.
+        shards: int, 1; set before ``fit``: shards of a batch that are computed at the same time. See parallel.py.
     """
 
     has_attention = False  # whether the alignments that `step` returns mean anything
     reads_source = True  # whether there is a source embedding; only a language model has none
     paper_initialization = "paper"  # what ``initialization: paper`` is in this system's paper
     embedding_bias = True  # whether an embedding has a bias, where the option biases has any
-    weights_kept = staticmethod(weights_kept)  # for a graph of many steps, see layers/kept.py
-    only_words = staticmethod(only_words)  # for a search among some words, see search/shortlist.py
 
     def __init__(self, config, source_vocabulary_size, target_vocabulary_size, seed=0, **keywords):
         super().__init__(**keywords)
         self.autocast = False  # see layers/base.py
         self.supports_jit = False  # XLA would compile every batch shape anew
-        self.parts = 1
+        self.shards = 1
         self.loss_metric = LossPerToken(name="loss", dtype="float64")
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
@@ -163,12 +160,10 @@ class TranslationModel(keras.Model):
         inputs = _inputs(data)
         loss = self._loss_object()
         with tf.GradientTape() as tape:
-            losses, nll = self._losses_in_parts(inputs, loss.label_smoothing)
+            losses, nll = self._sharded_losses(inputs, loss.label_smoothing)
             objective = self.optimizer.scale_loss(loss.reduce(losses, tf.shape(inputs["source_ids"])[0]))
         weights = self.trainable_variables
-        gradients = tape.gradient(objective, weights)
-        if not hasattr(self.optimizer, "updates_rows"):  # one that is not of training/optimizers.py
-            gradients = [tf.convert_to_tensor(g) for g in gradients]
+        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(objective, weights)]  # those of embeddings are IndexedSlices
         self.optimizer.apply(gradients, weights)
         norm = getattr(self.optimizer, "gradient_norm", None)
         _update_finite(self.norm_metric, tf.linalg.global_norm(gradients) if norm is None else tf.convert_to_tensor(norm))
@@ -183,13 +178,13 @@ class TranslationModel(keras.Model):
         self._count(nll)
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
 
-    def _losses_in_parts(self, inputs, label_smoothing):
-        """``token_losses`` in training; each part of the batch has operations of its own, so that no core waits for another."""
+    def _sharded_losses(self, inputs, label_smoothing):
+        """``token_losses`` in training; each shard of the batch has operations of its own, so that no core waits for another."""
         rows = inputs["source_ids"].shape[0]
-        parts = self.parts if rows is None else max(1, min(self.parts, rows))
-        if parts == 1:
+        shards = self.shards if rows is None else max(1, min(self.shards, rows))
+        if shards == 1:
             return self.token_losses(inputs, label_smoothing, training=True)
-        losses = [self.token_losses(part, label_smoothing, training=True) for part in split(inputs, parts)]
+        losses = [self.token_losses(shard, label_smoothing, training=True) for shard in split_batch(inputs, shards)]
         return [tf.concat(values, axis=0) for values in zip(*losses)]
 
     def token_losses(self, inputs, label_smoothing=0.0, training=False):
@@ -220,24 +215,31 @@ class TranslationModel(keras.Model):
         previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)  # y_{i−1}
         return self.drop_words(self.target_embedding(previous_ids), training=training)
 
-    def step(self, previous_ids, state, memory):
+    def output_weights(self, words=None, products=1):
+        """The output layer's weights for all words or some, to be handed to :meth:`step`; see layers/output_matrix.py."""
+        return output_weights(self.output_layer, self._output_matrix(), words, products)
+
+    def step(self, previous_ids, state, memory, output=None, word_biases=None):
         """Probabilities of the next word of K hypotheses a sentence; see search/interface.py.
 
         Args:
             previous_ids: int32 [B, K]: y_{i−1}; 0 before the first word.
             state: as :meth:`start` gives it, with an axis K after the first.
             memory: as :meth:`start` gives it, [B, ...].
+            output: from :meth:`output_weights`; V is then the number of its words. None: those of all words.
+            word_biases: float [B, V], added to the logits of a sentence: a very negative one rules a word out.
 
         Returns:
             (log_probabilities float32 [B, K, V], alignment float32 [B, K, J], state).
         """
-        logits, *rest = self.unnormalized_step(previous_ids, state, memory)
+        logits, *rest = self.unnormalized_step(previous_ids, state, memory, output, word_biases)
         return logits - log_sum_exp(logits, tf.nn.softmax(logits))[..., tf.newaxis], *rest
 
-    def unnormalized_step(self, previous_ids, state, memory):
+    def unnormalized_step(self, previous_ids, state, memory, output=None, word_biases=None):
         """As :meth:`step`, with logits for log-probabilities: beam search normalizes few of them."""
         pre_logits, alignment, state = self.step_pre_logits(previous_ids, state, memory)
-        logits = tf.cast(self.output_layer.logits(pre_logits, self._output_matrix()), tf.float32)
+        logits = tf.cast(word_logits(pre_logits, output or self.output_weights(), self.output_layer.product_dtype), tf.float32)
+        logits = logits if word_biases is None else logits + word_biases[:, tf.newaxis]
         return logits, tf.cast(alignment, tf.float32), state
 
     def _output_matrix(self):
@@ -279,7 +281,7 @@ class TranslationModel(keras.Model):
             return self.loss
         raise UsageError(
             f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got {self.loss!r}; "
-            "use rnnsearch_tf.models.TranslationLoss(over='sum')"
+            "use rnnsearch_tf.models.TranslationLoss(reduction='sum')"
         )
 
     # Keras's own methods.
@@ -337,13 +339,6 @@ def _inputs(data):
                 "are weighted by data.corpora"
             )
     return inputs
-
-
-def split(inputs, parts):
-    """The parts of a batch, each a dictionary of the same names, with as many rows as the others or one fewer."""
-    rows = tf.shape(inputs["source_ids"])[0]
-    cuts = [rows * part // parts for part in range(parts + 1)]
-    return [{name: ids[first:end] for name, ids in inputs.items()} for first, end in itertools.pairwise(cuts)]
 
 
 @contextlib.contextmanager

@@ -1,1 +1,1 @@
-"""Beam search, sampling and forced scoring: they know a start and a step, never a model class."""
+"""Beam search, sampling and scoring of given outputs: they know a start and a step, never a model class."""

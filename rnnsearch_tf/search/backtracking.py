@@ -1,4 +1,4 @@
-"""From the records of each step to whole hypotheses, in core operations (the stock server has no GatherTree)."""
+"""Backtracking: from the words and parents of each step to whole hypotheses, in core operations (the stock server has no GatherTree)."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from rnnsearch_tf.config import END_ID, PAD_ID
 
 
 def empty_history(beam_size):
-    """A record of nothing yet, for a search with this beam: a History, or OneHypothesis."""
+    """An empty History for this beam size; a GreedyHistory for a beam of one."""
 
     def array(dtype, *sizes):
         sizes = dict(element_shape=tf.TensorShape([None, *sizes]), infer_shape=False)  # b varies
         return tf.TensorArray(dtype, size=0, dynamic_size=True, clear_after_read=False, **sizes)
 
     if beam_size == 1:
-        return OneHypothesis(array(tf.int32), array(tf.int32), array(tf.int32, 1), array(tf.float32, 1, None))
+        return GreedyHistory(array(tf.int32), array(tf.int32), array(tf.int32, 1), array(tf.float32, 1, None))
     return History(array(tf.int32), array(tf.int32, beam_size), array(tf.int32, beam_size), array(tf.float32, None, None))  # k varies too
 
 
 class History(typing.NamedTuple):
-    """What a search writes at each step; the place of a hypothesis is its index in the beam."""
+    """What a search writes at each step. The place of a hypothesis is its index in the beam."""
 
-    rows: tf.TensorArray  # int32 [b], the sentences the step computed, of all B
-    parents: tf.TensorArray  # int32 [b, K]: the place before the step of each hypothesis after it
-    words: tf.TensorArray  # int32 [b, K]: the word that the step added to it
+    rows: tf.TensorArray  # int32 [b]: rows in the batch of the sentences that were computed
+    parents: tf.TensorArray  # int32 [b, K]: back pointers, the place before the step of each hypothesis after it
+    words: tf.TensorArray  # int32 [b, K]: the word that the step added
     alignments: tf.TensorArray  # float32 [b, k, J]: of the hypotheses before the step
 
     def write(self, time, rows, parents, words, alignment) -> "History":
@@ -34,13 +34,13 @@ class History(typing.NamedTuple):
         return History(*(array.write(time, value) for array, value in zip(self, values)))
 
     def read(self, steps, lengths, places, ended):
-        """Read hypotheses from their ends to their beginnings.
+        """Follow the back pointers from the last word of each hypothesis to the first.
 
         Args:
-            steps: int32, steps recorded, at least 1.
+            steps: int32, number of steps written, at least 1.
             lengths: int32 [B, N], words of each hypothesis, END_ID counted.
-            places: int32 [B, N]. Ended: its place before its last step; otherwise after it.
-            ended: bool [B, N]; the last word of an ended hypothesis is END_ID.
+            places: int32 [B, N]. Of an ended hypothesis the place before its last step, of another the place after it.
+            ended: bool [B, N], whether the last word is END_ID.
 
         Returns:
             ids: int32 [B, N, I], I the largest length; PAD_ID after the length.
@@ -53,7 +53,7 @@ class History(typing.NamedTuple):
             inside = time < lengths
             ends = ended & (time == lengths - 1)
             rows = self.rows.read(time)
-            row = tf.scatter_nd(rows[:, tf.newaxis], tf.range(tf.size(rows)), batch_size)  # of a sentence that has left: any
+            row = tf.scatter_nd(rows[:, tf.newaxis], tf.range(tf.size(rows)), batch_size)  # a sentence that was dropped: any
             of = lambda values, place: tf.gather(tf.gather(values, row), place, batch_dims=1)  # noqa: E731
             word = tf.where(inside, tf.where(ends, END_ID, of(self.words.read(time), places)), PAD_ID)
             places = tf.where(inside & ~ends, of(self.parents.read(time), places), places)
@@ -71,18 +71,18 @@ class History(typing.NamedTuple):
         return ids, tf.transpose(alignments.stack()[:longest], [1, 2, 0, 3])  # [B, N, I, J]
 
 
-class OneHypothesis(typing.NamedTuple):
-    """What a beam of one writes, which is the hypothesis itself: to read it takes no loop."""
+class GreedyHistory(typing.NamedTuple):
+    """What a beam of one writes: the words of the hypothesis in order, so that reading them needs no loop."""
 
-    rows: tf.TensorArray  # int32 [b], the sentences the step computed, of all B
-    times: tf.TensorArray  # int32 [b], the step, for each of them
+    rows: tf.TensorArray  # int32 [b]: rows in the batch of the sentences that were computed
+    times: tf.TensorArray  # int32 [b]: the number of the step
     words: tf.TensorArray  # int32 [b, 1]
     alignments: tf.TensorArray  # float32 [b, 1, J]
 
-    def write(self, time, rows, parents, words, alignment) -> "OneHypothesis":
+    def write(self, time, rows, parents, words, alignment) -> "GreedyHistory":
         del parents  # there is one place
         values = (rows, tf.zeros_like(rows) + time, words, tf.cast(alignment, tf.float32))
-        return OneHypothesis(*(array.write(time, value) for array, value in zip(self, values)))
+        return GreedyHistory(*(array.write(time, value) for array, value in zip(self, values)))
 
     def read(self, steps, lengths, places, ended):
         """As :meth:`History.read`."""

@@ -1,18 +1,21 @@
-"""Beam search: a `tf.while_loop` over a step function, all sentences at once, core operations only.
+"""Beam search: a `tf.while_loop` over a step function, all sentences of a batch at once, core operations only.
 
-At each step every live hypothesis of a sentence is continued by every word. The
-beam is then filled with the best `beam_size` of three kinds: hypotheses finished
-before, hypotheses that finish now, and hypotheses that live on. Under a fixed
-beam a finished hypothesis competes for its place by its frozen score; under a
-shrinking beam (the authors' program) it takes its place out of the beam for good.
-A finished hypothesis that loses its place is still remembered while it is among
-the best `beam_size` finished ones. A sentence stops when nothing lives, when it
-has reached its limit, or when no live hypothesis can come before the finished
-ones any more. Only then are its unfinished hypotheses used, and only if none
-finished.
+A live hypothesis has no end symbol yet; a finished one has. At each step every live hypothesis of a
+sentence is extended by every word. The beam then takes the best `beam_size` of three kinds:
 
-Dimension letters: B sentences, K beam_size, N nbest, I target and J source
-positions, V vocabulary, b ≤ B sentences still computed, k places of the beam before a step: 1 before the first word, then K.
+    hypotheses that finished before
+    hypotheses that finish at this step
+    hypotheses that stay live
+
+A fixed beam keeps a finished hypothesis as long as its score, which no longer changes, is good enough. A
+shrinking beam (the authors' program) loses one place for good with every finished hypothesis. The best
+`beam_size` finished hypotheses are remembered, also those that the beam has dropped.
+
+A sentence is done when no live hypothesis is left, at its maximum length, or when no live hypothesis
+can beat the finished ones any more. If none has finished by then, its unfinished hypotheses are returned.
+
+Dimension letters: B sentences, K beam_size, N nbest, I target and J source positions, V vocabulary,
+b ≤ B sentences that are not dropped yet, k hypotheses of a sentence before a step: 1 before the first word, then K.
 """
 
 from __future__ import annotations
@@ -22,10 +25,10 @@ import typing
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
-from rnnsearch_tf.search.backtracking import History, OneHypothesis, empty_history
-from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuation, best_continuations, continuations_by, exists, next_words
+from rnnsearch_tf.search.backtracking import GreedyHistory, History, empty_history
 from rnnsearch_tf.search.interface import Step, add_hypotheses, memory_shapes, of_shapes, state_shapes
 from rnnsearch_tf.search.limits import maximum_lengths, minimum_lengths
+from rnnsearch_tf.search.topk import NO_HYPOTHESIS, best_continuations, continuations_by, exists, next_words
 
 
 class BeamResult(typing.NamedTuple):
@@ -40,40 +43,40 @@ class BeamResult(typing.NamedTuple):
 
 
 class Finished(typing.NamedTuple):
-    """The best K finished hypotheses of every sentence, by key; none of these numbers changes once written."""
+    """The best K finished hypotheses of every sentence; their numbers no longer change."""
 
-    keys: tf.Tensor  # float32 [B, K], descending: what the search ranks by
+    keys: tf.Tensor  # float32 [B, K], descending: the score that the search ranks by
     log_probabilities: tf.Tensor  # float32 [B, K]
     lengths: tf.Tensor  # int32 [B, K]
     places: tf.Tensor  # int32 [B, K], place in the beam of the hypothesis that END_ID was added to
 
 
 class Outcome(typing.NamedTuple):
-    """What a sentence has come to when it is done."""
+    """The hypotheses of all sentences when they are done."""
 
     live: tf.Tensor  # float32 [B, K], log-probabilities of its unfinished hypotheses, descending
     finished: Finished
 
 
 class Sentences(typing.NamedTuple):
-    """What the search knows of the sentences it still computes; the same from word to word, until some leave."""
+    """The sentences that are still computed. Does not change from word to word, until some sentences are dropped."""
 
-    rows: tf.Tensor  # int32 [b], which of the B they are
+    rows: tf.Tensor  # int32 [b], their rows in the batch
     memory: typing.Any  # leaves [b, ...]
     minimum: tf.Tensor  # int32 [b], steps at which the end symbol is forbidden
     maximum: tf.Tensor  # int32 [b], steps allowed
 
 
 class Beam(typing.NamedTuple):
-    """What changes from word to word."""
+    """The state of the search; changes from word to word."""
 
-    time: tf.Tensor  # int32, steps done
+    time: tf.Tensor  # int32, number of steps so far
     previous_ids: tf.Tensor  # int32 [b, k]
     state: typing.Any  # leaves [b, k, ...]
     live: tf.Tensor  # float32 [b, K], descending
     finished: Finished  # [b, K]
     done: tf.Tensor  # bool [b]
-    history: History | OneHypothesis
+    history: History | GreedyHistory
 
 
 class Rules(typing.NamedTuple):
@@ -81,9 +84,9 @@ class Rules(typing.NamedTuple):
 
     beam_size: int
     nbest: int
-    penalty: float  # exponent A of what the search ranks by
-    final_penalty: float  # exponent A of the scores
-    coverage_penalty: float  # its weight in the scores
+    penalty: float  # exponent A of the length penalty, while searching
+    final_penalty: float  # exponent A in the scores of the n-best list
+    coverage_penalty: float  # weight of the coverage penalty in those scores
     shrinking: bool
     stop_early: bool
     first_word: int
@@ -105,8 +108,8 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
         step: see :class:`~rnnsearch_tf.search.interface.Step`; it may give Logits for log-probabilities.
         source_lengths: int32 [B], the end symbol counted.
         config: the options; constants of the graph.
-        stop_early: False runs each sentence until nothing lives or to its limit.
-            The answer is the same; for tests and timing.
+        stop_early: False runs each sentence to its maximum length, or until no live hypothesis is left.
+            The result is the same; for tests and timing.
 
     Returns:
         BeamResult: sorted by score; ties go to the hypothesis that finished
@@ -127,7 +130,7 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
     rules = Rules(
         beam_size=config.beam_size,
         nbest=config.nbest,
-        # Under a shrinking beam finished hypotheses never compete, so there is nothing to rank but the final list.
+        # In a shrinking beam finished hypotheses do not compete with live ones: only the final list is ranked.
         penalty=0.0 if config.normalize_after and not config.shrinking_beam else config.length_penalty,
         final_penalty=config.length_penalty,
         coverage_penalty=config.coverage_penalty,
@@ -137,14 +140,14 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
     )
     maximum = maximum_lengths(source_lengths, config)
     sentences = _sentences(memory, minimum_lengths(source_lengths, config), maximum)
-    advance = _advance_alone if rules.beam_size == 1 else _advance
+    advance = _advance_greedy if rules.beam_size == 1 else _advance
     beam = _start(state, tf.shape(source_lengths)[0], rules)
     outcome = Outcome(beam.live, beam.finished)
-    beam = advance(sentences, beam, step, rules)  # the first word by itself: its beam has one place
+    beam = advance(sentences, beam, step, rules)  # the first word outside the loop: k is 1
     some = tf.TensorShape([None])
     *_, beam, outcome = tf.while_loop(
         lambda sentences, *_: tf.size(sentences.rows) > 0,
-        lambda sentences, beam, outcome: _leave(sentences, _advance_all(sentences, beam, advance, step, rules), outcome),
+        lambda sentences, beam, outcome: _drop_finished(sentences, _advance_all(sentences, beam, advance, step, rules), outcome),
         (sentences, beam, outcome),
         shape_invariants=(
             Sentences(some, memory_shapes(sentences.memory), some, some),
@@ -157,18 +160,18 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
 
 
 def _of_any_size(tensor, shape):
-    """The tensor, its sizes forgotten that vary in the loop: where they are known, TensorFlow's optimizer takes the first step's for good."""
+    """The tensor with unknown sizes where they vary in the loop; TensorFlow's optimizer would take known ones as fixed."""
     return tf.raw_ops.PlaceholderWithDefault(input=tensor, shape=shape)
 
 
 def _first_word(config) -> int:
-    """Ids below it are never continuations; PAD_ID, END_ID and UNKNOWN_ID are 0, 1 and 2."""
+    """Live hypotheses are extended by ids from this one on: all words but <pad>, </s> and, where it is not allowed, <unk>."""
     assert (PAD_ID, END_ID, UNKNOWN_ID) == (0, 1, 2)
     return UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1
 
 
 def _sentences(memory, minimum, maximum) -> Sentences:
-    """All of them."""
+    """All sentences of the batch."""
     memory, some = tf.nest.map_structure(tf.convert_to_tensor, memory), tf.TensorShape([None])
     return Sentences(
         rows=_of_any_size(tf.range(tf.size(maximum)), some),
@@ -179,7 +182,7 @@ def _sentences(memory, minimum, maximum) -> Sentences:
 
 
 def _start(state, batch_size, rules) -> Beam:
-    """One live hypothesis a sentence, the empty one: k = 1."""
+    """One live hypothesis per sentence, the empty one: k = 1."""
     none = tf.fill([batch_size, rules.beam_size], NO_HYPOTHESIS)  # [B, K]
     zeros = tf.zeros([batch_size, rules.beam_size], tf.int32)
     beam = Beam(
@@ -204,8 +207,7 @@ def _shapes(beam: Beam) -> Beam:
 
 
 def _advance_all(sentences: Sentences, beam: Beam, advance, step, rules: Rules):
-    """Steps of these sentences, until so many of them are done that going on without those pays."""
-    # Taking rows out of the memory copies it: worth it for an eighth of the rows.
+    """Steps of these sentences, until an eighth of them is done. Dropping them copies the memory, which pays only then."""
     enough = 7 * tf.size(sentences.rows)
 
     go_on = lambda beam: 8 * tf.math.count_nonzero(~beam.done, dtype=tf.int32) > enough  # noqa: E731
@@ -214,11 +216,11 @@ def _advance_all(sentences: Sentences, beam: Beam, advance, step, rules: Rules):
     return beam
 
 
-def _leave(sentences: Sentences, beam: Beam, outcome: Outcome):
-    """The sentences and their beam without those that are done; what all have come to is noted."""
+def _drop_finished(sentences: Sentences, beam: Beam, outcome: Outcome):
+    """(sentences, beam) without the sentences that are done, and the outcome of all."""
     places = sentences.rows[:, tf.newaxis]
-    note = lambda noted, values: tf.tensor_scatter_nd_update(noted, places, values)  # noqa: E731
-    outcome = tf.nest.map_structure(note, outcome, Outcome(beam.live, beam.finished))
+    update = lambda old, values: tf.tensor_scatter_nd_update(old, places, values)  # noqa: E731
+    outcome = tf.nest.map_structure(update, outcome, Outcome(beam.live, beam.finished))
     going_on = tf.reshape(tf.where(~beam.done), [-1])
     take = lambda structure: tf.nest.map_structure(lambda leaf: tf.gather(leaf, going_on), structure)  # noqa: E731
     return take(sentences), Beam(beam.time, *take(beam[1:-1]), beam.history), outcome
@@ -242,11 +244,11 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
     return Beam(length, chosen, state, live, finished, done, history)
 
 
-def _advance_alone(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
-    """As :func:`_advance` with a beam of one: the end takes the only place for good, unless a word is likelier."""
+def _advance_greedy(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
+    """As :func:`_advance`, for a beam of one: the hypothesis finishes if no word is likelier than the end symbol."""
     words, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
     words = next_words(words)
-    continuing, chosen = best_continuation(words, beam.live, rules.first_word)  # [b, 1]
+    continuing, _, chosen = best_continuations(words, beam.live, 1, rules.first_word)  # [b, 1]
     ending, done = _ending(words, beam.live, beam, sentences), beam.done[:, tf.newaxis]
     history = beam.history.write(beam.time, sentences.rows, tf.zeros_like(chosen), chosen, alignment)
 
@@ -262,17 +264,17 @@ def _advance_alone(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam
 
 
 def _ending(words, live, beam: Beam, sentences: Sentences):
-    """Log-probabilities [b, k] of the hypotheses with the end symbol now, where it may come."""
+    """Log-probabilities [b, k] of the hypotheses that end at this step; NO_HYPOTHESIS where the minimum length forbids it."""
     early = (beam.time < sentences.minimum)[:, tf.newaxis]
     return tf.where(early, NO_HYPOTHESIS, continuations_by(words, live, END_ID))
 
 
 def _fill_beam(finished: Finished, ending, continuing, length, places, rules: Rules):
-    """The beam after a step of `length` words: (log-probabilities living on, finished hypotheses)."""
+    """The beam after the step to `length` words: (log-probabilities of the live hypotheses, the finished ones)."""
     beam_size = rules.beam_size
     new = tf.concat([ending, continuing], axis=1)  # [b, k + K]
     new_keys = _penalize(new, length, rules.penalty)
-    # A shrinking beam never gives a finished hypothesis's place back: it outranks everything.
+    # In a shrinking beam a finished hypothesis outranks everything, so that its place is never given back.
     finished_keys = tf.where(exists(finished.keys), -NO_HYPOTHESIS, NO_HYPOTHESIS) if rules.shrinking else finished.keys
     keys = tf.concat([finished_keys, new_keys], axis=1)  # on a tie the earlier wins
     best = tf.math.top_k(keys, beam_size).indices  # [b, K]
@@ -288,18 +290,19 @@ def _fill_beam(finished: Finished, ending, continuing, length, places, rules: Ru
 
 
 def _is_done(live, finished: Finished, time, maximum, rules: Rules):
-    """True for a sentence whose n-best list is settled, bool [b].
+    """True for a sentence whose n-best list cannot change any more, bool [b].
 
-    The early stop is exact. Let L ≤ 0 be the log-probability of the best live
-    hypothesis, M the maximum length and A the exponent the search ranks by. A
-    hypothesis that finishes later has log-probability L' ≤ L, because every
-    step adds a logarithm ≤ 0 (cut at 0 in `candidates`), and length l ≤ M. As
-    L' ≤ 0 and A ≥ 0, its key is L'/l^A ≤ L'/M^A ≤ L/M^A; float32 rounding is monotonic and
-    keeps this. So if the N-th best finished key is at least L/M^A, no later one
-    comes before any of the N: on equality the earlier wins. Nor do they lose
-    their places among the finished, which are kept by the same key.
-    When the list is ranked by other scores than the search (normalize_after,
-    coverage_penalty), all K finished ones may matter: K takes the place of N.
+    The early stop is exact. L ≤ 0 is the log-probability of the best live hypothesis, M the
+    maximum length, A the exponent of the length penalty while searching.
+
+    - Each step adds a logarithm ≤ 0 (topk.py cuts it at 0). So a hypothesis that finishes later has
+      log-probability L' ≤ L and length l ≤ M.
+    - Its key is therefore L'/l^A ≤ L'/M^A ≤ L/M^A. Rounding to float32 is monotonic and keeps the order.
+    - If the N-th best finished key is at least L/M^A, no later hypothesis gets in front of those N; on a tie the
+      earlier one wins.
+
+    Where the n-best list is ranked by other scores than the search (normalize_after, coverage_penalty), all K
+    finished hypotheses count in place of N.
     """
     ranked_as_found = rules.penalty == rules.final_penalty and not rules.coverage_penalty
     settled_by = rules.nbest if ranked_as_found else rules.beam_size
@@ -312,7 +315,7 @@ def _is_done(live, finished: Finished, time, maximum, rules: Rules):
 
 
 def _penalize(log_probabilities, lengths, exponent):
-    """log-probability / length^exponent, the end symbol counted; NO_HYPOTHESIS stays as it is."""
+    """The length penalty: log-probability / length^exponent, the end symbol counted; NO_HYPOTHESIS stays."""
     if exponent == 0.0:
         return log_probabilities
     divisor = tf.pow(tf.cast(lengths, tf.float32), exponent)
@@ -320,8 +323,8 @@ def _penalize(log_probabilities, lengths, exponent):
 
 
 def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Rules) -> BeamResult:
-    """The n-best lists: of the finished hypotheses, or of the unfinished where none finished."""
-    # The coverage penalty looks at the alignments of all K; without it the best N are known before backtracking.
+    """The n-best lists: of the finished hypotheses, or of the unfinished ones where none finished."""
+    # The coverage penalty needs the alignments of all K hypotheses; without it the best N are known before backtracking.
     count = rules.beam_size if rules.coverage_penalty else rules.nbest
     finished = outcome.finished
     scores = _penalize(finished.log_probabilities, tf.maximum(finished.lengths, 1), rules.final_penalty)
@@ -347,10 +350,9 @@ def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Ru
 
 
 def _rank_by_coverage(result: BeamResult, source_lengths, rules: Rules) -> BeamResult:
-    """The best N of K hypotheses when source words that got little attention cost (Wu et al. 2016, eq. 14).
+    """The best N of K hypotheses by score + β Σ_j log min(Σ_i α_ij, 1) (Wu et al. 2016, eq. 14).
 
-    The end symbols of both sides count; a source position never looked at counts as
-    one with attention 1e-9, so that no score is infinite.
+    The end symbols of both sides count. Attention to a source position counts as at least 1e-9, so that no score is infinite.
     """
     attention = tf.clip_by_value(tf.reduce_sum(result.alignments, axis=2), 1e-9, 1.0)  # [B, K, J]
     real = tf.sequence_mask(source_lengths, tf.shape(attention)[2])[:, tf.newaxis]  # [B, 1, J]

@@ -1,4 +1,4 @@
-"""How short and how long an output may be, for each sentence by itself."""
+"""Minimum and maximum length of the output, for each sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def minimum_lengths(source_lengths, config: SearchConfig):
         source_lengths: int32 [B], end symbol counted.
 
     Returns:
-        int32 [B]; the shortest output has one token more, its end symbol.
+        int32 [B]; the shortest output has one token more, the end symbol.
     """
     return _floor_of_product(config.minimum_length_ratio, source_lengths)
 

@@ -1,4 +1,4 @@
-"""Random outputs from a model's own distribution, each sentence from its own seed."""
+"""Random sampling from a model's distribution, with one seed per sentence."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ def sample(
 ) -> Samples:
     """One random output for every row, word by word: p(y_i) ∝ p_model(y_i | y_<i, x)^(1/temperature).
 
-    The temperature divides the logits: above 1 more varied, below 1 nearer to
-    greedy. Departure from the authors' program: what it calls temperature
-    multiplies the logits, so its 2 is 0.5 here. A row's output depends on its
-    seed and its sentence alone; equal seeds give equal outputs, in any batch.
-    PAD_ID is never drawn, nor what `config` forbids (the unknown word by
-    allow_unknown, the end symbol before the minimum length); the rest is drawn
-    in proportion. The beam's other options play no part.
+    The temperature divides the logits: above 1 samples are more varied, below 1 nearer to greedy search. Departure
+    from the authors' program: its temperature multiplies the logits, so its 2 is 0.5 here. A row's output depends
+    only on its seed and its sentence, in any batch.
+
+    PAD_ID is never drawn, nor what `config` forbids: the unknown word (allow_unknown) and the end symbol before the
+    minimum length. The beam's options have no effect.
 
     Args:
         state: nest of tensors [B, ...], the decoder's first state.
@@ -40,9 +39,9 @@ def sample(
         step: see :class:`~rnnsearch_tf.search.interface.Step`.
         source_lengths: int32 [B], end symbol counted.
         seeds: int64 [B].
-        config: the options of length and unknown word.
+        config: its options of length and unknown words are used.
         temperature: float or scalar tensor, above 0.
-        maximum_lengths: int32 [B], steps at most; None takes the limit of `config`.
+        maximum_lengths: int32 [B]; None: by `config`.
 
     Returns:
         Samples.
@@ -89,18 +88,18 @@ def sample(
 
 
 def check_temperature(temperature):
-    """Raise UsageError unless it is a finite number above 0; a tensor is checked by who makes it of a number."""
+    """Raise UsageError unless the temperature is a finite number above 0."""
     if not 0 < temperature < float("inf"):
         raise UsageError(f"temperature: expected a number above 0, got {temperature}")
 
 
 def _noise(seeds, steps):
-    """Numbers in [0, 1), float64 [B, steps]; the Philox generator fills from the left, so fewer steps give the same ones."""
+    """Random numbers in [0, 1), float64 [B, steps]. With fewer steps the first numbers are the same (Philox)."""
 
     def row(seed):
         return tf.random.stateless_uniform([steps], seed=tf.stack([seed, 0]), dtype=tf.float64, alg="philox")
 
-    seeds = tf.concat([tf.cast(seeds, tf.int64), [0]], axis=0)  # one more: map_fn has no shape for none
+    seeds = tf.concat([tf.cast(seeds, tf.int64), [0]], axis=0)  # one row more: map_fn cannot tell the shape of none
     return tf.map_fn(row, seeds, fn_output_signature=tf.TensorSpec([None], tf.float64))[:-1]
 
 

@@ -1,4 +1,4 @@
-"""Forced scoring: what a model thinks of an output that is given."""
+"""Scoring given outputs by teacher forcing: each step sees the previous word of the given output."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.search.interface import Step, add_hypotheses, of_shapes, state_shapes
 
 
-class Forced(typing.NamedTuple):
-    """What forcing returns; the sum over I is the score that beam search gives the same output."""
+class TargetScores(typing.NamedTuple):
+    """Scores of given outputs. Summed over I they are the log-probability that beam search gives the same output."""
 
     log_probabilities: tf.Tensor  # float32 [B, I], natural log of each target token; 0 at padding
     alignments: tf.Tensor  # float32 [B, I, J]; 0 at padding
 
 
-def force(state, memory, step: Step, target_ids) -> Forced:
+def score_targets(state, memory, step: Step, target_ids) -> TargetScores:
     """The log-probability and the alignment of every token of given outputs.
 
     log p(y | x) = Σ_i log p(y_i | y_<i, x): Bahdanau et al. 2015, eq. 2. The
@@ -30,13 +30,13 @@ def force(state, memory, step: Step, target_ids) -> Forced:
         target_ids: int32 [B, I], I ≥ 1, padded with 0.
 
     Returns:
-        Forced: padding adds nothing to a sum over I.
+        TargetScores.
 
     Example:
         >>> def step(previous_ids, state, memory):
         ...     half = tf.math.log(tf.fill(tf.concat([tf.shape(previous_ids), [3]], 0), 0.5))
         ...     return half, tf.ones_like(half), state
-        >>> force(tf.zeros([1, 1]), (), step, tf.constant([[2, 1, 0]])).log_probabilities.numpy().round(3).tolist()
+        >>> score_targets(tf.zeros([1, 1]), (), step, tf.constant([[2, 1, 0]])).log_probabilities.numpy().round(3).tolist()
         [[-0.6930000185966492, -0.6930000185966492, 0.0]]
     """
     target_ids = tf.cast(target_ids, tf.int32)
@@ -67,4 +67,4 @@ def force(state, memory, step: Step, target_ids) -> Forced:
     real = target_ids != PAD_ID  # [B, I]
     log_probabilities = tf.where(real, tf.transpose(log_probabilities.stack()), 0.0)
     alignments = tf.transpose(alignments.stack(), [1, 0, 2])  # [B, I, J]
-    return Forced(log_probabilities, tf.where(real[..., tf.newaxis], alignments, 0.0))
+    return TargetScores(log_probabilities, tf.where(real[..., tf.newaxis], alignments, 0.0))

@@ -1,4 +1,4 @@
-"""A shortlist of target words for each sentence, so that search multiplies with fewer columns of the output matrix."""
+"""Vocabulary shortlists: search computes the logits of a sentence's likely words only."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID, SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.search.candidates import NO_HYPOTHESIS
 from rnnsearch_tf.io.reading import read_lines
+from rnnsearch_tf.search.topk import NO_HYPOTHESIS
 
 
 class Shortlist(tf.Module):
-    """The frequent words, and the likely translations of a sentence's words (Jean et al. 2015, section 3.3).
+    """The most frequent words and the likely translations of a sentence's words (Jean et al. 2015, section 3.3).
 
-    Departure: the words of all sentences of a batch share one product; those of other
-    sentences are then ruled out, so that a sentence's answer does not depend on its neighbours.
+    Departure: one product computes the words of all sentences of a batch; a bias then rules out those that only other
+    sentences may use, so that a sentence's translation does not depend on its batch.
 
     Args:
-        candidates: int32 array [source vocabulary, n], ids of the likely translations of each word; 0 where there are fewer.
-        frequent: the first so many words of the target vocabulary, special tokens not counted, are always allowed.
-        vocabulary_size: of the target.
+        candidates: int32 array [source vocabulary, n], ids of the likely translations of each source word; 0 where there are fewer.
+        frequent: int, how many of the most frequent target words are always allowed, special tokens not counted.
+        vocabulary_size: int, of the target.
     """
 
     def __init__(self, candidates, frequent, vocabulary_size):
@@ -33,19 +33,19 @@ class Shortlist(tf.Module):
 
     @classmethod
     def load(cls, path, frequent, translations, source_vocabulary, target_vocabulary) -> Shortlist:
-        """Read a file of `source-word target-word probability` lines, in any order; words unknown to a vocabulary are passed over.
+        """Read a file of `source-word target-word probability` lines, in any order; words unknown to a vocabulary are skipped.
 
         Args:
-            path: UTF-8 text, plain or .gz; ``</s>`` as source word stands for any sentence.
+            path: UTF-8 text, plain or .gz; a translation of ``</s>`` is allowed in every sentence.
             frequent: as above.
-            translations: most of them a source word.
+            translations: int, how many translations of a source word are kept.
             source_vocabulary, target_vocabulary: Vocabulary.
 
         Raises:
-            UserError: the file cannot be read, or a line is something else; names file:line.
+            UserError: the file cannot be read, or a line has another form; names file:line.
         """
         source, target = ({token: k for k, token in enumerate(v.tokens)} for v in (source_vocabulary, target_vocabulary))
-        source.pop(SPECIAL_TOKENS[PAD_ID])  # no word: how much of it a sentence has depends on its neighbours
+        source.pop(SPECIAL_TOKENS[PAD_ID])  # padding is no word and depends on the batch
         likely = collections.defaultdict(list)
         for number, line in enumerate(read_lines(path), start=1):
             source_word, target_word, probability = _fields(line, f"{path}:{number}")
@@ -58,7 +58,7 @@ class Shortlist(tf.Module):
         return cls(candidates, frequent, target_vocabulary.size)
 
     def __call__(self, source_ids):
-        """The words that a batch may use.
+        """The target words that a batch may use.
 
         Args:
             source_ids: int32 [B, J], padded with 0.

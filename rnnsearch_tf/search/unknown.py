@@ -1,4 +1,4 @@
-"""Unknown words of an output, replaced through the alignment."""
+"""Replacing unknown words of an output by the source words that they are aligned to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNKNOWN_TOKEN = SPECIAL_TOKENS[UNKNOWN_ID]
 
 
 class Lexicon(tf.Module):
-    """A dictionary of single words, looked up in the graph.
+    """A dictionary of single words, as a lookup table in the graph.
 
     Args:
         translations: dict of source word to target word.
@@ -60,20 +60,19 @@ class Lexicon(tf.Module):
 
 
 def replace_unknown(tokens, alignments, source_tokens, lexicon: Lexicon | None = None):
-    """Each unknown word becomes the most attended source word, or its translation.
+    """Replace each unknown word by the source word with the largest attention weight, or by its translation.
 
-    Departure from Bahdanau et al. 2015, who leave [UNK] in the output; the rule
-    is that of Luong et al. 2015, with the attention in place of an aligner. The
-    end symbol is never copied: only the positions of real source words are compared.
+    Departure from Bahdanau et al. 2015, who leave [UNK] in the output. The rule is that of Luong et al. 2015, with
+    attention in place of an aligner. The source's end symbol is never copied.
 
     Args:
         tokens: RaggedTensor string [B, (I)], without the end symbol.
         alignments: float [B, I, J], I and J at least the longest rows of either side.
         source_tokens: RaggedTensor string [B, (J)], without the end symbol.
-        lexicon: translations of source words; None copies them.
+        lexicon: translations of source words; None: source words are copied.
 
     Returns:
-        RaggedTensor string [B, (I)]; a row whose source is empty is left as it is.
+        RaggedTensor string [B, (I)]; a row with an empty source is left unchanged.
 
     Example:
         >>> tokens, source = tf.ragged.constant([["<unk>", "dort"]]), tf.ragged.constant([["Zoe", "sleeps"]])

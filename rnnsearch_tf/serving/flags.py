@@ -21,7 +21,6 @@ log = logging.getLogger("rnnsearch_tf")
 
 FREE = -1  # a port nobody uses
 LONGEST_GRACE = 86_400  # seconds
-WITHOUT_EFFECT = "accepted, without effect here: "
 
 
 def flag(default, meaning):
@@ -31,10 +30,6 @@ def flag(default, meaning):
 def limit(default, most, meaning):
     """A flag of this server alone: from 1 to `most`."""
     return dataclasses.field(default=default, metadata={"meaning": f"{meaning} (not in tensorflow_model_server)", "most": most})
-
-
-def ignored(default, meaning):
-    return flag(default, WITHOUT_EFFECT + meaning)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,25 +82,6 @@ class Flags:
     rest_api_client_timeout_in_ms: int = limit(1000 * limits.CLIENT_SECONDS, 10**9, "milliseconds that a client may take to send a request or take an answer")
     rest_api_idle_timeout_in_ms: int = limit(1000 * limits.IDLE_SECONDS, 10**9, "milliseconds after which a connection without a request is closed")
 
-    flush_filesystem_caches: bool = ignored(True, "caches of remote file systems")
-    num_load_threads: int = ignored(0, "versions load one after the other")
-    num_unload_threads: int = ignored(0, "versions unload when their last request has ended")
-    per_process_gpu_memory_fraction: float = ignored(0.0, "GPU memory")
-    rest_api_enable_cors_support: bool = ignored(False, "requests from pages of other sites")
-    enable_per_model_batching_parameters: bool = ignored(False, "batching parameters beside a model")
-    enable_signature_method_name_check: bool = ignored(False, "method names")
-    enable_profiler: bool = ignored(True, "profiler service")
-    remove_unused_fields_from_bundle_metagraph: bool = ignored(True, "memory of the graph")
-    tensorflow_session_config_file: str = ignored("", "session options")
-    platform_config_file: str = ignored("", "platforms other than tensorflow")
-    thread_pool_factory_config_file: str = ignored("", "thread pools")
-    prefer_tflite_model: bool = ignored(False, "TensorFlow Lite")
-    num_tflite_pools: int = ignored(0, "TensorFlow Lite")
-    num_tflite_interpreters_per_pool: int = ignored(0, "TensorFlow Lite")
-    xla_cpu_compilation_enabled: bool = ignored(False, "XLA")
-    mixed_precision: str = ignored("", "mixed precision")
-    skip_initialize_tpu: bool = ignored(False, "TPU")
-
     @property
     def model_roots(self) -> list:
         return [root for root in self.allowed_model_roots.split(",") if root]
@@ -137,28 +113,51 @@ class Flags:
                 raise UsageError(f"--{field.name}: expected a number from 1 to {most}, got {value}")
 
 
-FIELDS = {field.name: field for field in dataclasses.fields(Flags)}
+FLAGS = {field.name: (field.default, field.metadata["meaning"]) for field in dataclasses.fields(Flags)}
+"""Default and meaning of each."""
+
+WITHOUT_EFFECT = {
+    "flush_filesystem_caches": (True, "caches of remote file systems"),
+    "num_load_threads": (0, "versions load one after the other"),
+    "num_unload_threads": (0, "versions unload when their last request has ended"),
+    "per_process_gpu_memory_fraction": (0.0, "GPU memory"),
+    "rest_api_enable_cors_support": (False, "requests from pages of other sites"),
+    "enable_per_model_batching_parameters": (False, "batching parameters beside a model"),
+    "enable_signature_method_name_check": (False, "method names"),
+    "enable_profiler": (True, "profiler service"),
+    "remove_unused_fields_from_bundle_metagraph": (True, "memory of the graph"),
+    "tensorflow_session_config_file": ("", "session options"),
+    "platform_config_file": ("", "platforms other than tensorflow"),
+    "thread_pool_factory_config_file": ("", "thread pools"),
+    "prefer_tflite_model": (False, "TensorFlow Lite"),
+    "num_tflite_pools": (0, "TensorFlow Lite"),
+    "num_tflite_interpreters_per_pool": (0, "TensorFlow Lite"),
+    "xla_cpu_compilation_enabled": (False, "XLA"),
+    "mixed_precision": ("", "mixed precision"),
+    "skip_initialize_tpu": (False, "TPU"),
+}
+"""Flags of tensorflow_model_server that are accepted and have no effect here: default, what it is about."""
 
 
 def add_to(parser):
     """Declare every flag, with underscores and with hyphens, to an argparse parser."""
-    for name, field in FIELDS.items():
-        kind = type(field.default)
+    ignored = {name: (default, f"accepted, without effect here: {meaning}") for name, (default, meaning) in WITHOUT_EFFECT.items()}
+    for name, (default, meaning) in (FLAGS | ignored).items():
+        kind = type(default)
         names = dict.fromkeys((f"--{name.replace('_', '-')}", f"--{name}"))
-        shown = "" if field.default == "" else f" (default: {field.default})"
+        shown = "" if default == "" else f" (default: {default})"
         options = {"type": kind, "metavar": kind.__name__.upper()}
         if kind is bool:
             options = {"type": _truth, "nargs": "?", "const": True, "metavar": "true|false"}
-        parser.add_argument(*names, dest=name, default=None, help=field.metadata["meaning"] + shown, **options)
+        parser.add_argument(*names, dest=name, default=None, help=meaning + shown, **options)
 
 
 def from_arguments(arguments) -> Flags:
     """The Flags of what a parser of `add_to` has read; warns of those without effect."""
-    given = {name: getattr(arguments, name) for name in FIELDS if getattr(arguments, name) is not None}
-    for name, value in given.items():
-        if FIELDS[name].metadata["meaning"].startswith(WITHOUT_EFFECT) and value != FIELDS[name].default:
+    for name, (default, _) in WITHOUT_EFFECT.items():
+        if getattr(arguments, name) not in (None, default):
             log.warning("warning: --%s has no effect in this server", name)
-    return Flags(**given)
+    return Flags(**{name: getattr(arguments, name) for name in FLAGS if getattr(arguments, name) is not None})
 
 
 def _truth(word) -> bool:

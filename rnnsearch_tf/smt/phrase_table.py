@@ -42,22 +42,22 @@ class PhraseTable:
         values, counts = np.unique(np.frombuffer(hashes, np.int64), return_counts=True)
         self._repeated = set(values[counts > 1].tolist())
 
-    def scored(self, force):
+    def scored(self, score):
         """Yield every line with two scores added behind the others, as bytes; the rest as it was.
 
         The first is p(target | source), end symbol included; the second e^n for n words, of both sides, that
         the model does not know: Moses takes the logarithm of every score, so its features are log p and n.
 
         Args:
-            force: function of (list of source phrases, list of target phrases), str, that returns a
-                ForcedPair for each. It is asked for each distinct pair once.
+            score: function of (list of source phrases, list of target phrases), str, that returns a
+                ScoredPair for each. It is asked for each distinct pair once.
         """
         known = {}  # pairs that come again; others need not be remembered
         pairs = read_table(self.path)
         while block := list(itertools.islice(pairs, LINES_AT_ONCE)):
             new = [phrases for phrases in dict.fromkeys(pair.phrases for pair in block) if phrases not in known]
             texts = [[phrases[side].decode("utf-8", "replace") for phrases in new] for side in (0, 1)]
-            results = dict(zip(new, map(_columns, force(*texts)), strict=True)) if new else {}
+            results = dict(zip(new, map(_columns, score(*texts)), strict=True)) if new else {}
             for pair in block:
                 columns = known.get(pair.phrases) or results[pair.phrases]
                 fields = list(pair.fields)
@@ -74,5 +74,5 @@ def moses_ini_line(path, scores) -> str:
     )
 
 
-def _columns(forced) -> bytes:
-    return f" {math.exp(forced.log_probability):.6g} {math.exp(forced.unknown_words):.6g}".encode()
+def _columns(scored) -> bytes:
+    return f" {math.exp(scored.log_probability):.6g} {math.exp(scored.unknown_words):.6g}".encode()

@@ -1,9 +1,8 @@
 """The update rules, as TensorFlow's fused operations: one pass over each weight.
 
-Keras's own rules give the same numbers in many passes, and 80 million weights are bound by
-memory. Half of them may be embeddings, of which a batch uses few rows: Adadelta, whose other rows do
-not move, leaves those alone. What is added: the norm of the gradient is kept for the log, and a
-gradient that is not finite is handled as ``training.non_finite_gradient`` says.
+Keras's own rules give the same numbers in many passes, and updating 80 million weights is bound by
+memory. Two things are added: the norm of the gradient, for the log, and what happens when a gradient is not
+finite (``training.non_finite_gradient``).
 """
 
 import tensorflow as tf
@@ -11,19 +10,15 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.errors import UsageError
 
-POLICIES = ("error", "skip", "shrink")
+POLICIES = ("error", "skip", "decay_weights")
 
 
 class _Watched:
     """Mixed into an optimizer: watches the gradient's norm before it is applied.
 
     Attributes:
-        gradient_norm: L2 norm of the last gradient, over all weights, before cutting.
-        updates_rows: of a weight with ``looked_up``, an embedding, the rule takes for gradient the rows of the
-            words that occurred; else that is made a matrix first.
+        gradient_norm: L2 norm of the last gradient, over all weights, before clipping.
     """
-
-    updates_rows = False
 
     def __init__(self, *arguments, non_finite_gradient="error", **keywords):
         super().__init__(*arguments, **keywords)
@@ -42,13 +37,13 @@ class _Watched:
         """Update the weights, unless the gradient has NaN or Inf.
 
         ``error`` and ``skip`` leave weights and optimizer state as they are (the training
-        driver then stops, or goes on); ``shrink`` takes 0.1·θ as the gradient of every
+        driver then stops, or goes on); ``decay_weights`` takes 0.1·θ as the gradient of every
         weight θ, not cut, as the authors' program did.
         """
         if not self.built:
             self.build(trainable_variables)
         weights = trainable_variables if trainable_variables is not None else self._trainable_variables
-        grads = [self._gradient(*pair) for pair in zip(grads, weights)]
+        grads = [tf.convert_to_tensor(gradient) for gradient in grads]  # those of embeddings are IndexedSlices
         self._norm = tf.linalg.global_norm(grads)
         self.gradient_norm.assign(tf.cast(self._norm, tf.float32))
         update = super().apply
@@ -58,21 +53,13 @@ class _Watched:
             update(grads, trainable_variables)
             return tf.constant(0)
 
-        def shrink():
+        def decay_weights():
             self._cut = False
             update([0.1 * tf.convert_to_tensor(weight) for weight in weights], trainable_variables)
             return tf.constant(0)
 
-        otherwise = shrink if self.non_finite_gradient == "shrink" else lambda: tf.constant(0)
+        otherwise = decay_weights if self.non_finite_gradient == "decay_weights" else lambda: tf.constant(0)
         tf.cond(tf.math.is_finite(self._norm), usual, otherwise)
-
-    def _by_rows(self, variable):
-        return self.updates_rows and not self.gradient_accumulation_steps and getattr(variable, "looked_up", False)
-
-    def _gradient(self, gradient, variable):
-        if isinstance(gradient, tf.IndexedSlices) and self._by_rows(variable):
-            return distinct_rows(gradient)
-        return tf.convert_to_tensor(gradient)
 
     def _clip_gradients(self, grads):
         if not self._cut:
@@ -93,21 +80,8 @@ class Adadelta(_Watched, keras.optimizers.Adadelta):
         θ ← θ − learning_rate · Δ,   E[Δ²] ← ρ E[Δ²] + (1−ρ) Δ²
     """
 
-    updates_rows = True
-
-    def build(self, variables):
-        if not self.built:
-            # A row without gradient does not move, and its two averages only fade: that is made up for when it occurs.
-            faded = [self.add_variable((v.shape[0],), "zeros", "int32", name="faded") if self._by_rows(v) else None for v in variables]
-            self._faded = faded  # how many updates the averages of a row have faded in
-        super().build(variables)
-
     def update_step(self, grad, variable, learning_rate):
         index = self._get_variable_index(variable)
-        if isinstance(grad, tf.IndexedSlices):
-            return self._update_rows(grad, variable, index, learning_rate)
-        if self._faded[index] is not None:
-            self._fade_all(index)
         tf.raw_ops.ResourceApplyAdadelta(
             var=_handle(variable),
             accum=_handle(self._accumulated_grads[index]),
@@ -117,34 +91,6 @@ class Adadelta(_Watched, keras.optimizers.Adadelta):
             epsilon=tf.constant(self.epsilon, grad.dtype),
             grad=grad,
         )
-
-    def _update_rows(self, grad, variable, index, learning_rate):
-        """The rule for the rows that have a gradient, after the fading they missed."""
-        moved, squares, steps, faded = map(_variable, (variable, *self._averages(index)))
-        g, rows, rho = grad.values, grad.indices, self.rho
-        fade = self._missed(tf.gather(faded, rows), g.dtype)
-        new_squares = rho * fade * tf.gather(squares, rows) + (1 - rho) * tf.square(g)
-        old_steps = fade * tf.gather(steps, rows)
-        delta = tf.sqrt(old_steps + self.epsilon) * tf.math.rsqrt(new_squares + self.epsilon) * g
-        moved.scatter_sub(tf.IndexedSlices(tf.cast(learning_rate, g.dtype) * delta, rows))
-        squares.scatter_update(tf.IndexedSlices(new_squares, rows))
-        steps.scatter_update(tf.IndexedSlices(rho * old_steps + (1 - rho) * tf.square(delta), rows))
-        faded.scatter_update(tf.IndexedSlices(tf.fill(tf.shape(rows), tf.cast(self.iterations + 1, tf.int32)), rows))
-
-    def _fade_all(self, index):
-        """Fading that rows missed, before an update of the whole matrix."""
-        squares, steps, faded = map(_variable, self._averages(index))
-        fade = self._missed(faded, squares.dtype)
-        squares.assign(fade * squares)
-        steps.assign(fade * steps)
-        faded.assign(tf.fill(tf.shape(faded), tf.cast(self.iterations + 1, tf.int32)))
-
-    def _averages(self, index):
-        return self._accumulated_grads[index], self._accumulated_delta_vars[index], self._faded[index]
-
-    def _missed(self, faded, dtype):
-        """ρ to the number of updates since, [rows, 1]."""
-        return tf.pow(tf.constant(self.rho, dtype), tf.cast(tf.cast(self.iterations, tf.int32) - faded, dtype))[:, tf.newaxis]
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -174,20 +120,9 @@ class SGD(_Watched, keras.optimizers.SGD):
     """Stochastic gradient descent, as Keras has it."""
 
 
-def distinct_rows(gradient):
-    """IndexedSlices with every row once: the gradients of a word's occurrences summed up."""
-    rows, places = tf.unique(gradient.indices)
-    values = tf.math.unsorted_segment_sum(gradient.values, places, tf.size(rows))
-    return tf.IndexedSlices(values, rows, gradient.dense_shape)
-
-
-def _variable(variable):
-    """TensorFlow's variable; Keras hands out its own kind in places."""
-    return variable if isinstance(variable, tf.Variable) else variable.value
-
-
 def _handle(variable):
-    return _variable(variable).handle
+    """The handle of TensorFlow's variable; Keras hands out its own kind in places."""
+    return (variable if isinstance(variable, tf.Variable) else variable.value).handle
 
 
 def build_optimizer(config):

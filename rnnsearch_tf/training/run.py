@@ -16,9 +16,9 @@ from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import TranslationLoss, build_model
+from rnnsearch_tf.parallel import training_shards
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import build_text, load_text, shortfall
-from rnnsearch_tf.threads import parts
 from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, progress, updates_done
 from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.interruption import Interruption
@@ -62,7 +62,7 @@ def train(config, output, resume=False):
     else:
         model, state = build_model(config, *(text.vocabulary.size for text in texts)), TrainingState()
         compile_model(model, config)
-    model.parts = parts(config.data.batch_size)
+    model.shards = training_shards(config.data.batch_size)
     report_parameters(model)
     callbacks, development = _callbacks(run, config, state, texts)
     interruption = Interruption()
@@ -108,7 +108,7 @@ def compile_model(model, config):
     training = config.training
     model.compile(
         optimizer=build_optimizer(training),
-        loss=TranslationLoss(over=training.loss_reduction, label_smoothing=training.label_smoothing),
+        loss=TranslationLoss(reduction=training.loss_reduction, label_smoothing=training.label_smoothing),
     )
 
 

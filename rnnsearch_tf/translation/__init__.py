@@ -1,6 +1,6 @@
 """Text in, text out, with a trained model: loading, translating, scoring and aligning, and what comes out."""
 
-from rnnsearch_tf.translation.results import ForcedPair, Hypothesis, Sample, TextTranslator, Translation
+from rnnsearch_tf.translation.results import ScoredPair, Hypothesis, Sample, TextTranslator, Translation
 from rnnsearch_tf.translation.translator import Translator
 
-__all__ = ["ForcedPair", "Hypothesis", "Sample", "TextTranslator", "Translation", "Translator"]
+__all__ = ["ScoredPair", "Hypothesis", "Sample", "TextTranslator", "Translation", "Translator"]

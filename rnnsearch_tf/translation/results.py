@@ -60,7 +60,7 @@ class Translation(Hypothesis):
 
 
 @dataclasses.dataclass(frozen=True)
-class ForcedPair:
+class ScoredPair:
     """What the model says of a given sentence pair; unknown_words counts those of both sides, other fields as in `Hypothesis`."""
 
     log_probability: float

@@ -12,17 +12,16 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, check_value
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.search.graphs import force_graph, sample_graph, search_graph
-from rnnsearch_tf.search.parts import in_parts
+from rnnsearch_tf.parallel import map_shards
+from rnnsearch_tf.search.graphs import sample_graph, score_targets_graph, search_graph
 from rnnsearch_tf.search.retry import search_until_finished
 from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
 from rnnsearch_tf.text.pipeline import padded
 from rnnsearch_tf.text.traced import TracedText, strings
-from rnnsearch_tf.threads import workers
 from rnnsearch_tf.translation.loading import load_runs
-from rnnsearch_tf.translation.results import ForcedPair, Hypothesis, Sample, Translation
+from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -112,7 +111,7 @@ class Translator:
                 results[source.index] = translation
         return results
 
-    def force(self, sources, targets, batch_size=None, tokenized=False) -> list:
+    def score_targets(self, sources, targets, batch_size=None, tokenized=False) -> list:
         """Score and align given pairs.
 
         Args:
@@ -121,7 +120,7 @@ class Translator:
             tokenized: the lines are Moses tokens already; see ``Text.split``.
 
         Returns:
-            list[ForcedPair], in order; log-probabilities are natural logarithms, the end symbol included.
+            list[ScoredPair], in order; log-probabilities are natural logarithms, the end symbol included.
         """
         sources, targets = sentences(sources, "sources"), sentences(targets, "targets")
         if len(sources) != len(targets):
@@ -138,9 +137,9 @@ class Translator:
         size = batch_size or self.config.search.batch_size
         for start in range(0, len(pairs), size):
             batch = pairs[start : start + size]
-            result = self._force(batch)
+            result = self._score_batch(batch)
             for row, (source, (tokens, ids)) in enumerate(batch):
-                results[source.index] = ForcedPair(
+                results[source.index] = ScoredPair(
                     float(result.log_probabilities[row, : len(ids)].sum(dtype=np.float64)),
                     source.tokens,
                     tokens,
@@ -149,16 +148,16 @@ class Translator:
                 )
         return results
 
-    def _force(self, batch):
-        """Forced of NumPy arrays, of (_Source, (target tokens, ids))."""
+    def _score_batch(self, batch):
+        """TargetScores of NumPy arrays, of (_Source, (target tokens, ids))."""
         sources, targets = zip(*batch)
-        graph, chosen = self._graph(force_graph), lambda values, rows: [values[k] for k in rows]
-        force = lambda rows: graph(_source_ids(chosen(sources, rows)), padded([ids for _, ids in chosen(targets, rows)]))  # noqa: E731
-        return in_parts(force, len(batch), workers())
+        graph, chosen = self._graph(score_targets_graph), lambda values, rows: [values[k] for k in rows]
+        score = lambda rows: graph(_source_ids(chosen(sources, rows)), padded([ids for _, ids in chosen(targets, rows)]))  # noqa: E731
+        return map_shards(score, len(batch))
 
     def score(self, sources, targets, batch_size=None, tokenized=False) -> list:
-        """list[float]: natural-log probability of each pair, the end symbol included; arguments as of `force`."""
-        return [forced.log_probability for forced in self.force(sources, targets, batch_size, tokenized)]
+        """list[float]: natural-log probability of each pair, the end symbol included; arguments as of `score_targets`."""
+        return [scored.log_probability for scored in self.score_targets(sources, targets, batch_size, tokenized)]
 
     def search_config(self, **changes):
         """The run's search section with some options changed, checked as in a file."""
@@ -212,7 +211,7 @@ class Translator:
             count = min(SAMPLES_AT_ONCE, number - first)
             seeds = np.arange(first, first + count, dtype=np.int64) + (seed << 32)
             draw = lambda rows: graph(_source_ids([source] * len(rows)), seeds[rows], tf.constant(temperature, tf.float64))  # noqa: B023, E731
-            result = in_parts(draw, count, workers())
+            result = map_shards(draw, count)
             tokens = self._target.tokens(result.ids)
             rows = zip(self._texts(tokens), result.log_probabilities, strings(tokens))
             samples += [Sample(text, float(p), words) for text, p, words in rows]
@@ -266,7 +265,7 @@ class Translator:
 
         def search(rows, config):
             graph = self._graph(search_graph, config, self.shortlist(config))
-            return in_parts(lambda part: graph(_source_ids([batch[k] for k in rows[part]])), len(rows), workers())
+            return map_shards(lambda shard: graph(_source_ids([batch[k] for k in rows[shard]])), len(rows))
 
         if config.shrinking_beam and config.search_again and config.beam_size > 1:
             return search_until_finished(search, config, len(batch))

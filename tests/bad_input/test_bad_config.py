@@ -54,6 +54,7 @@ def message(tmp_path, text, overrides=()):
         ("model:\n  system: luong\n  output_rank: 9\n", ["model.output_rank", "default 620", "got 9", "rnnsearch, rnnencdec"]),
         ("model:\n  system: luong\n  tie_target_embeddings: true\n", ["model.hidden_size = model.embedding_size = 620", "got 1000"]),
         ("model:\n  windows: 3\n", ["model.windows", "no part in model.attention=content", "gaussian_window"]),
+        ("training:\n  non_finite_gradient: shrink\n", ["training.non_finite_gradient", "got 'shrink'; did you mean decay_weights?"]),
         ("training:\n  schedule: cosine\n", ["training.schedule", "maximum_updates", "got neither"]),
     ],
 )
@@ -110,7 +111,7 @@ def test_later_wins_preset_file_set(tmp_path):
     path.write_text("preset: groundhog\nmodel:\n  hidden_size: 7\n  maxout_size: 3\n")
     config = load_config(path, overrides=["model.maxout_size=4"])
     assert (config.model.hidden_size, config.model.maxout_size, config.model.output_rank) == (7, 4, 620)
-    assert config.training.non_finite_gradient == "shrink"
+    assert config.training.non_finite_gradient == "decay_weights"
 
 
 def test_every_default_is_within_its_own_limits():

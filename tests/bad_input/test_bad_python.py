@@ -16,7 +16,7 @@ def translator(tmp_path_factory):
     return Translator.load(write_run(tmp_path_factory.mktemp("python") / "run"))
 
 
-@pytest.mark.parametrize("method", ["translate", "force", "sample"])
+@pytest.mark.parametrize("method", ["translate", "score_targets", "sample"])
 @pytest.mark.parametrize(
     "texts, message",
     [
@@ -29,7 +29,7 @@ def translator(tmp_path_factory):
     ],
 )
 def test_what_is_no_sentence(translator, method, texts, message):
-    more = {"translate": (), "force": (["a"],), "sample": (1,)}[method]
+    more = {"translate": (), "score_targets": (["a"],), "sample": (1,)}[method]
     with pytest.raises(UsageError, match=message):
         getattr(translator, method)(texts, *more)
 

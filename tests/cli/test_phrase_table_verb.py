@@ -49,7 +49,7 @@ def test_an_interrupted_run_leaves_the_old_table(rnnsearch, run_folder, table, t
     def fail(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(translator, "force", fail)
+    monkeypatch.setattr(translator, "score_targets", fail)
     rnnsearch("phrase-table", "--model", run_folder, table, path, code=1)
     assert path.read_text() == "before"
     assert sorted(each.name for each in table.parent.iterdir()) == ["in.gz", "out.gz"]

@@ -18,7 +18,7 @@ def compiled(model, reduction, smoothing=0.0, run_eagerly=True, **training):
     """Plain gradient descent with step 1: what a weight loses in one update is its gradient."""
     options = dict(optimizer="sgd", learning_rate=1.0, global_clipnorm=None) | training
     optimizer = build_optimizer(dataclasses.replace(TrainingConfig(), **options))
-    loss = TranslationLoss(over=reduction, label_smoothing=smoothing)
+    loss = TranslationLoss(reduction=reduction, label_smoothing=smoothing)
     model.compile(optimizer, loss=loss, run_eagerly=run_eagerly)
     return model
 
@@ -58,7 +58,7 @@ def test_an_update_follows_the_reference_gradient(reduction, smoothing):
 def test_loss_called_on_logits(reduction, smoothing):
     model = tiny_model(output_rank=2)
     ids = batch(extra_target=2)
-    loss = TranslationLoss(over=reduction, label_smoothing=smoothing)(ids["target_ids"], model(ids))
+    loss = TranslationLoss(reduction=reduction, label_smoothing=smoothing)(ids["target_ids"], model(ids))
     order = model.config.decoder_order
     expected = rnnsearch.batch_loss(model.paper_weights(), PAIRS, order, reduction, smoothing)
     assert float(loss) == pytest.approx(expected, abs=1e-10)

@@ -6,7 +6,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.ensemble import COMBINATIONS, Ensemble
-from rnnsearch_tf.search.graphs import force_graph, search_graph
+from rnnsearch_tf.search.graphs import score_targets_graph, search_graph
 from tiny_rnnsearch import PAIRS, batch, tiny_model
 from tiny_systems import tiny_system
 
@@ -42,10 +42,10 @@ def chosen(log_probabilities, target_ids):
 def test_the_members_probabilities_are_averaged_word_by_word(combine):
     models = members()
     inputs = {key: value.numpy() for key, value in batch().items()}
-    forced = force_graph(Ensemble(models, combine), None)(inputs["source_ids"], inputs["target_ids"])
+    forced = score_targets_graph(Ensemble(models, combine), None)(inputs["source_ids"], inputs["target_ids"])
     expected = combined([training_log_probabilities(model) for model in models], combine)
     np.testing.assert_allclose(forced.log_probabilities, chosen(expected, inputs["target_ids"]), atol=1e-5)
-    each = [force_graph(model, None)(inputs["source_ids"], inputs["target_ids"]).alignments for model in models]
+    each = [score_targets_graph(model, None)(inputs["source_ids"], inputs["target_ids"]).alignments for model in models]
     np.testing.assert_allclose(forced.alignments, np.mean(each, axis=0), atol=1e-6)
 
 
@@ -65,7 +65,7 @@ def test_the_probabilities_of_the_next_word_sum_to_one(combine):
 def test_copies_of_a_model_are_the_model(combine):
     model = tiny_model(dtype="float32", seed=1, scale=1.0)
     inputs = batch().values()
-    one, three = (force_graph(each, None)(*inputs) for each in (model, Ensemble([model] * 3, combine)))
+    one, three = (score_targets_graph(each, None)(*inputs) for each in (model, Ensemble([model] * 3, combine)))
     np.testing.assert_allclose(three.log_probabilities, one.log_probabilities, atol=1e-5)
 
 
@@ -75,7 +75,7 @@ def test_a_hypothesis_of_the_beam_has_its_forced_score(readings):
     config = SearchConfig(beam_size=4, nbest=3, length_penalty=0.0)
     sources = batch()["source_ids"] if readings is None else (batch()["source_ids"], batch(LONGER)["source_ids"])
     result = search_graph(ensemble, config, 1 if readings is None else 2)(sources)
-    graph = force_graph(ensemble, None, 1 if readings is None else 2)
+    graph = score_targets_graph(ensemble, None, 1 if readings is None else 2)
     for n in range(3):
         there = result.lengths[:, n].numpy() > 0
         forced = graph(sources, result.ids[:, n]).log_probabilities.numpy().sum(axis=1)
@@ -86,10 +86,10 @@ def test_a_hypothesis_of_the_beam_has_its_forced_score(readings):
 def test_members_that_read_the_source_in_other_ways():
     models = members()
     sources, target_ids = (batch()["source_ids"], batch(LONGER)["source_ids"]), batch()["target_ids"].numpy()
-    forced = force_graph(Ensemble(models, readings=[0, 1, 0]), None, 2)(sources, target_ids)
+    forced = score_targets_graph(Ensemble(models, readings=[0, 1, 0]), None, 2)(sources, target_ids)
     each = [training_log_probabilities(model, pairs) for model, pairs in zip(models, (PAIRS, LONGER, PAIRS))]
     np.testing.assert_allclose(forced.log_probabilities, chosen(combined(each, "probabilities"), target_ids), atol=1e-5)
-    alignments = [force_graph(models[k], None)(sources[0], target_ids).alignments for k in (0, 2)]
+    alignments = [score_targets_graph(models[k], None)(sources[0], target_ids).alignments for k in (0, 2)]
     np.testing.assert_allclose(forced.alignments, np.mean(alignments, axis=0), atol=1e-6)
 
 
@@ -97,10 +97,10 @@ def test_members_that_read_the_source_in_other_ways():
 def test_members_of_different_systems(combine):
     models = [tiny_system(name, "float32", seed=4) for name in ("deep_lstm", "luong-general", "encoder_decoder", "cslm")]
     inputs = {key: value.numpy() for key, value in batch().items()}
-    forced = force_graph(Ensemble(models, combine), None)(inputs["source_ids"], inputs["target_ids"])
+    forced = score_targets_graph(Ensemble(models, combine), None)(inputs["source_ids"], inputs["target_ids"])
     expected = combined([training_log_probabilities(model) for model in models], combine)
     np.testing.assert_allclose(forced.log_probabilities, chosen(expected, inputs["target_ids"]), atol=1e-5)
-    luong = force_graph(models[1], None)(inputs["source_ids"], inputs["target_ids"]).alignments
+    luong = score_targets_graph(models[1], None)(inputs["source_ids"], inputs["target_ids"]).alignments
     np.testing.assert_allclose(forced.alignments, luong, atol=1e-6)
 
 
@@ -110,8 +110,8 @@ def test_members_without_attention_say_nothing_of_the_alignment():
         model.has_attention = False
     ensemble = Ensemble(models)
     inputs = batch().values()
-    alone = force_graph(models[2], None)(*inputs).alignments
-    np.testing.assert_allclose(force_graph(ensemble, None)(*inputs).alignments, alone, atol=1e-6)
+    alone = score_targets_graph(models[2], None)(*inputs).alignments
+    np.testing.assert_allclose(score_targets_graph(ensemble, None)(*inputs).alignments, alone, atol=1e-6)
     assert ensemble.has_attention
     assert not Ensemble(models[:2]).has_attention
     assert not Ensemble(models[1:], readings=[0, 1]).has_attention

@@ -134,9 +134,9 @@ def test_policy_error_stops_fit():
             model.fit(dataset([PAIRS]), callbacks=[limits], verbose=0)
 
 
-def test_shrink_moves_all_weights_towards_zero():
+def test_decay_weights_moves_all_weights_towards_zero():
     """GroundHog's rule, in a whole update: theta loses 0.1 theta times the step size."""
-    model = compiled(tiny_model("float64"), run_eagerly=True, optimizer="sgd", learning_rate=0.5, non_finite_gradient="shrink")
+    model = compiled(tiny_model("float64"), run_eagerly=True, optimizer="sgd", learning_rate=0.5, non_finite_gradient="decay_weights")
     model.source_embedding.E.assign(np.where(np.arange(SOURCE_SIZE)[:, None] == 2, np.nan, model.source_embedding.E.numpy()))
     before = {v.path: np.array(v) for v in model.trainable_variables}
     model.train_on_batch(batch())
@@ -149,5 +149,5 @@ def test_another_loss_is_refused():
     model.compile("sgd", loss="mse")
     with pytest.raises(UserError, match="expected loss=TranslationLoss"):
         model.train_on_batch(batch())
-    with pytest.raises(UserError, match="expected over to be one of sum, batch_mean, token_mean, got 'mean'"):
-        TranslationLoss(over="mean")
+    with pytest.raises(UserError, match="expected reduction to be one of sum, batch_mean, token_mean, got 'mean'"):
+        TranslationLoss(reduction="mean")

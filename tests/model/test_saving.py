@@ -70,7 +70,7 @@ def go_on(model, rule, path):
 def test_training_goes_on_from_a_keras_file(rule, tmp_path):
     """The same weights as three updates in one go; the optimizer's averages and the loss come along."""
     model, loaded = go_on(tiny_model("float32"), rule, tmp_path / "model.keras")
-    assert (loaded.loss.over, loaded.loss.label_smoothing) == ("token_mean", 0.1)
+    assert (loaded.loss.reduction, loaded.loss.label_smoothing) == ("token_mean", 0.1)
     for one, other in zip(model.trainable_variables, loaded.trainable_variables):
         np.testing.assert_array_equal(one, other)
 
@@ -143,13 +143,13 @@ def test_layer_config_is_complete(layer_class):
 
 def test_loss_and_optimizer_configs_are_complete():
     loss = TranslationLoss.from_config(TranslationLoss("batch_mean", 0.2, name="other").get_config())
-    assert (loss.over, loss.label_smoothing, loss.name) == ("batch_mean", 0.2, "other")
-    config = dataclasses.replace(TrainingConfig(), rho=0.7, epsilon=1e-3, global_clipnorm=2.0, non_finite_gradient="shrink",
+    assert (loss.reduction, loss.label_smoothing, loss.name) == ("batch_mean", 0.2, "other")
+    config = dataclasses.replace(TrainingConfig(), rho=0.7, epsilon=1e-3, global_clipnorm=2.0, non_finite_gradient="decay_weights",
                                  accumulate=3)
     rule = optimizers.build_optimizer(config)
     again = optimizers.Adadelta.from_config(rule.get_config())
     assert again.get_config() == rule.get_config()
-    assert again.non_finite_gradient == "shrink" and again.gradient_accumulation_steps == 3
+    assert again.non_finite_gradient == "decay_weights" and again.gradient_accumulation_steps == 3
     assert (again.rho, again.epsilon, again.global_clipnorm) == (0.7, 1e-3, 2.0)
 
 

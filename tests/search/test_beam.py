@@ -11,7 +11,7 @@ from search_toy import Toy
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.search.beam import beam_search
-from rnnsearch_tf.search.candidates import NO_HYPOTHESIS
+from rnnsearch_tf.search.topk import NO_HYPOTHESIS
 
 
 def search(toy, config, sentences=None, extra_padding=0, **options):

@@ -13,7 +13,7 @@ from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.search.beam import beam_search
 from rnnsearch_tf.search.sampling import sample
-from rnnsearch_tf.search.scoring import force
+from rnnsearch_tf.search.scoring import score_targets
 
 
 def draw(toy, seeds, config=SearchConfig(), sentences=None, **options):
@@ -106,7 +106,7 @@ def test_forced_score_is_the_beams(shrinking):
     result = beam_search(state, memory, toy.step, lengths, config)
     assert np.all(result.lengths[:, :2] >= 4)
     for n in range(5):
-        forced = force(state, memory, toy.step, result.ids[:, n])
+        forced = score_targets(state, memory, toy.step, result.ids[:, n])
         there = result.lengths[:, n].numpy() > 0
         totals = tf.reduce_sum(forced.log_probabilities, axis=1)
         np.testing.assert_allclose(totals[there], result.scores[:, n][there], atol=1e-6)
@@ -117,7 +117,7 @@ def test_forced_scores_are_the_references_at_every_token():
     toy = Toy(seed=6, vocabulary_size=9, source_lengths=(5, 3, 4))
     target_ids = np.array([[4, 2, 8, 3, 1], [1, 0, 0, 0, 0], [7, 7, 1, 0, 0]], np.int32)
     state, memory, _ = toy.start(extra_padding=2)
-    forced = force(state, memory, toy.step, target_ids)
+    forced = score_targets(state, memory, toy.step, target_ids)
     for sentence, ids in enumerate(target_ids):
         length, j = np.count_nonzero(ids), toy.source_lengths[sentence]
         log_probabilities, alignments = toy.follow(sentence, ids[:length])

@@ -13,7 +13,7 @@ from tiny_rnnsearch import batch, tiny_model
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.search.beam import beam_search
 from rnnsearch_tf.search.sampling import sample
-from rnnsearch_tf.search.scoring import force
+from rnnsearch_tf.search.scoring import score_targets
 
 SIZE = 6
 LEAVES = [
@@ -53,7 +53,7 @@ def module():
     @tf.function(input_signature=[*LEAVES, tf.TensorSpec([None, None], tf.int32)])
     def score(hidden, keys, mask, lengths, target_ids):
         module.traces.append("score")
-        return force(*unpack(hidden, keys, mask), toy.step, target_ids)._asdict()
+        return score_targets(*unpack(hidden, keys, mask), toy.step, target_ids)._asdict()
 
     module.search, module.draw, module.score = search, draw, score
     return module

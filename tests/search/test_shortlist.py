@@ -7,7 +7,6 @@ import pytest
 import tensorflow as tf
 from rnnsearch_tf.config import SPECIAL_TOKENS, SearchConfig
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.layers.kept import weights_kept
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.search.beam import beam_search
 from rnnsearch_tf.search.graphs import search_graph
@@ -36,9 +35,8 @@ def searched_among_all(model, sources, frequent):
         memory, masks = memory
         return one_step(model, previous_ids, state, memory, masks)
 
-    with weights_kept():
-        state, memory = model.start(padded(sources))
-        return beam_search(state, (memory, masks), step, tf.constant([len(source) for source in sources]), CONFIG)
+    state, memory = model.start(padded(sources))
+    return beam_search(state, (memory, masks), step, tf.constant([len(source) for source in sources]), CONFIG)
 
 
 def one_step(model, previous_ids, state, memory, masks):

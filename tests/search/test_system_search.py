@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from rnnsearch_tf.config import END_ID, SearchConfig
 from rnnsearch_tf.search.beam import beam_search
-from rnnsearch_tf.search.scoring import force
+from rnnsearch_tf.search.scoring import score_targets
 from tiny_rnnsearch import PAIRS, TARGET_SIZE, padded
 from tiny_systems import ONE_OF_EACH, tiny_system
 
@@ -20,7 +20,7 @@ def functions(model, config=SearchConfig(nbest=1)):
 
     @tf.function(input_signature=[ids, ids])
     def score(source_ids, target_ids):
-        return tf.reduce_sum(force(*model.start(source_ids), model.step, target_ids).log_probabilities, axis=-1)
+        return tf.reduce_sum(score_targets(*model.start(source_ids), model.step, target_ids).log_probabilities, axis=-1)
 
     @tf.function(input_signature=[ids])
     def search(source_ids):

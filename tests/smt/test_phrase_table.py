@@ -87,7 +87,7 @@ def test_tables_without_an_end_or_without_a_line(tmp_path):
 def test_memory_grows_by_bytes_a_line(tmp_path):
     """Pairs that do not come again are not remembered: that would take hundreds of bytes a line."""
 
-    def force(sources, targets):
+    def score(sources, targets):
         return [Forced(-1.0, 0)] * len(sources)
 
     def peak(lines):
@@ -95,7 +95,7 @@ def test_memory_grows_by_bytes_a_line(tmp_path):
         with gzip.open(path, "wb", compresslevel=1) as file:
             file.writelines(b"phrase number %d ||| Satzteil Nummer %d ||| 0.5 0.5 ||| 0-0 1-1\n" % (n, n) for n in range(lines))
         tracemalloc.start()
-        assert sum(1 for _ in PhraseTable(path).scored(force)) == lines
+        assert sum(1 for _ in PhraseTable(path).scored(score)) == lines
         result = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return result

@@ -49,11 +49,11 @@ def records(run, kind):
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, monkeypatch, number):
-    """Of whole batches, and of batches in parts."""
-    seen, in_parts = set(), TranslationModel._losses_in_parts
-    watched = lambda model, *arguments: (seen.add(model.parts), in_parts(model, *arguments))[1]  # noqa: E731
-    monkeypatch.setattr(TranslationModel, "_losses_in_parts", watched)
-    monkeypatch.setattr("rnnsearch_tf.training.run.parts", lambda batch_size: number)
+    """Of whole batches, and of batches in shards."""
+    seen, in_shards = set(), TranslationModel._sharded_losses
+    watched = lambda model, *arguments: (seen.add(model.shards), in_shards(model, *arguments))[1]  # noqa: E731
+    monkeypatch.setattr(TranslationModel, "_sharded_losses", watched)
+    monkeypatch.setattr("rnnsearch_tf.training.run.training_shards", lambda batch_size: number)
     train(config("training.maximum_updates=17"), tmp_path / "whole")
     train(config("training.maximum_updates=10"), tmp_path / "parts")  # in the middle of an epoch, dropout on
     train(config("training.maximum_updates=17"), tmp_path / "parts", resume=True)
@@ -237,7 +237,14 @@ def test_an_optimizer_of_another_version_is_an_error(tmp_path, monkeypatch):
     """Keras alone would warn and forget the averages of the gradients."""
     options = ("training.maximum_updates=1", "training.optimizer=adadelta")
     with monkeypatch.context() as earlier:
-        earlier.setattr(Adadelta, "updates_rows", False)  # it had no count of the updates that rows have faded in
+        build = Adadelta.build
+
+        def with_another_variable(optimizer, variables):
+            if not optimizer.built:
+                optimizer.another = optimizer.add_variable((1,), "zeros", name="another")
+            build(optimizer, variables)
+
+        earlier.setattr(Adadelta, "build", with_another_variable)
         train(config(*options), tmp_path)
     with pytest.raises(UserError, match="expected an optimizer of this version, got one that keeps other numbers"):
         train(config(*options), tmp_path, resume=True)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.search.candidates import NO_HYPOTHESIS, best_continuation, best_continuations, continuations_by, next_words
 from rnnsearch_tf.search.interface import Logits
+from rnnsearch_tf.search.topk import NO_HYPOTHESIS, best_continuations, continuations_by, next_words
 
 
 def plain(log_probabilities, live, count, first_word):
@@ -49,7 +49,7 @@ def test_the_best_of_one_hypothesis(vocabulary_size, first_word):
     live = -random.integers(0, 4, size=(40, 1)).astype(np.float32)
     live[4] = NO_HYPOTHESIS
     expected = plain(log_probabilities, live, 1, first_word)
-    totals, words = (x.numpy() for x in best_continuation(next_words(log_probabilities), live, first_word))
+    totals, _, words = (x.numpy() for x in best_continuations(next_words(log_probabilities), live, 1, first_word))
     there = np.isfinite(expected[0])
     np.testing.assert_array_equal(totals, np.where(there, expected[0], np.float32(NO_HYPOTHESIS)))
     np.testing.assert_array_equal(words[there], expected[2][there])

@@ -1,4 +1,4 @@
-"""A batch in parts: each part by a thread of its own, the answer that of the whole."""
+"""A batch in shards: each by a thread of its own, the answer that of the whole."""
 
 import threading
 import typing
@@ -6,7 +6,7 @@ import typing
 import numpy as np
 import pytest
 
-from rnnsearch_tf.search.parts import in_parts, put_together
+from rnnsearch_tf.parallel import map_shards, merge_rows
 
 
 class Found(typing.NamedTuple):
@@ -23,15 +23,15 @@ def lines(rows):
     return Found(np.array([ROWS[row] + [0] * (width - len(ROWS[row])) for row in rows], np.int32), np.array(rows) / 4)
 
 
-@pytest.mark.parametrize("parts", [1, 2, 3, 6, 50])
-def test_parts_are_the_whole(parts):
-    whole, found = lines(range(len(ROWS))), in_parts(lines, len(ROWS), parts)
+@pytest.mark.parametrize("shards", [1, 2, 3, 6, 50])
+def test_shards_are_the_whole(shards):
+    whole, found = lines(range(len(ROWS))), map_shards(lines, len(ROWS), shards)
     for expected, array in zip(whole, found):
         np.testing.assert_array_equal(array, expected)
         assert array.dtype == expected.dtype
 
 
-def test_parts_run_at_the_same_time():
+def test_shards_run_at_the_same_time():
     """Each waits for the other: one after the other they would never end."""
     meeting = threading.Barrier(2, timeout=20)
 
@@ -39,16 +39,16 @@ def test_parts_run_at_the_same_time():
         meeting.wait()
         return lines(rows)
 
-    assert in_parts(compute, len(ROWS), 2).scores.shape == (len(ROWS),)
+    assert map_shards(compute, len(ROWS), 2).scores.shape == (len(ROWS),)
 
 
-def test_an_error_of_a_part_is_the_errors_of_the_whole():
+def test_an_error_of_a_shard_is_the_error_of_the_whole():
     with pytest.raises(ZeroDivisionError):
-        in_parts(lambda rows: 1 // int(0 not in rows), len(ROWS), 2)
+        map_shards(lambda rows: 1 // int(0 not in rows), len(ROWS), 2)
 
 
 def test_later_pieces_replace_rows_and_leave_nothing_of_them():
-    found = put_together([(np.arange(len(ROWS)), lines(range(len(ROWS)))), (np.array([4, 0]), lines([1, 3]))])
+    found = merge_rows([(np.arange(len(ROWS)), lines(range(len(ROWS)))), (np.array([4, 0]), lines([1, 3]))])
     expected = [[5, 6, 0, 0], [3, 0, 0, 0], [0] * 4, [5, 6, 0, 0], [3, 0, 0, 0], [2, 2, 0, 0]]
     np.testing.assert_array_equal(found.ids, expected)
     np.testing.assert_array_equal(found.scores, [3 / 4, 1 / 4, 2 / 4, 3 / 4, 1 / 4, 5 / 4])

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rnnsearch_tf import translation
+from rnnsearch_tf import parallel
 from tiny_run import write_run
 
 FREE = {name: value for name, value in os.environ.items() if not name.startswith("TF_NUM_")}
@@ -16,19 +16,19 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 
 PROGRAM = """
 import json
-from rnnsearch_tf import threads
+from rnnsearch_tf import parallel
 from rnnsearch_tf.options import ModelConfig
 small, large = ModelConfig(hidden_size=256), ModelConfig(hidden_size=257)
-answers = {"before": threads.workers()}
-answers["large"] = threads.arrange([small, large], 80, cores=2)
-answers["few sentences"] = threads.arrange([small], 31, cores=2)
-answers["one core"] = threads.arrange([small], 80, cores=1)
-answers["small"] = threads.arrange([small, small], 32, cores=2)
+answers = {"before": parallel.shard_count()}
+answers["large"] = parallel.use_one_thread_per_op([small, large], 80, cores=2)
+answers["few sentences"] = parallel.use_one_thread_per_op([small], 31, cores=2)
+answers["one core"] = parallel.use_one_thread_per_op([small], 80, cores=1)
+answers["small"] = parallel.use_one_thread_per_op([small, small], 32, cores=2)
 import tensorflow as tf
 answers["sum"] = int(tf.constant(1) + 1)
-answers["told"] = threads.arrange([small], 80, cores=2)
+answers["told"] = parallel.use_one_thread_per_op([small], 80, cores=2)
 answers["settings"] = [tf.config.threading.get_intra_op_parallelism_threads(), tf.config.threading.get_inter_op_parallelism_threads()]
-answers["after"] = [threads.workers(), threads.parts(80), threads.parts(31), threads.parts(1)]
+answers["after"] = [parallel.shard_count(), parallel.training_shards(80), parallel.training_shards(31), parallel.training_shards(1)]
 print(json.dumps(answers))
 """
 
@@ -50,19 +50,19 @@ def test_small_models_only_and_whoever_set_threads_keeps_them():
 ARRANGED = """
 import json, sys
 import tensorflow as tf
-from rnnsearch_tf import threads
+from rnnsearch_tf import parallel
 from rnnsearch_tf.options import ModelConfig
 if sys.argv[1:] == ["late"]:
     tf.constant(1)
-print(json.dumps([threads.arrange([ModelConfig(hidden_size=8)], 80, cores=2), threads.workers()]))
+print(json.dumps([parallel.use_one_thread_per_op([ModelConfig(hidden_size=8)], 80, cores=2), parallel.shard_count()]))
 """
 
 
 @pytest.mark.parametrize(
-    "environment, parts", [(dict(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS="3"), 3), (dict(TF_NUM_INTRAOP_THREADS="2"), 1)]
+    "environment, shards", [(dict(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS="3"), 3), (dict(TF_NUM_INTRAOP_THREADS="2"), 1)]
 )
-def test_the_environment_is_heeded(environment, parts):
-    assert answers_of(ARRANGED, **environment) == [False, parts]
+def test_the_environment_is_heeded(environment, shards):
+    assert answers_of(ARRANGED, **environment) == [False, shards]
 
 
 def test_too_late_is_no_error():
@@ -72,33 +72,33 @@ def test_too_late_is_no_error():
 TEXTS = ["The door is white.", "", "Where is the white cat?", "zebra xylophone", "She goes to the hotel.", "The cat.", "A red car is here."]
 
 
-def test_translations_scores_and_samples_are_the_same_in_parts(translator, monkeypatch):
+def test_translations_scores_and_samples_are_the_same_in_shards(translator, monkeypatch):
     def answers():
         search = dict(nbest=2, shrinking_beam=True, search_again=True)
         translations = [*translator.translate(TEXTS), *translator.translate(TEXTS, **search)]
-        forced = translator.force([text or "a" for text in TEXTS], TEXTS[::-1])
+        forced = translator.score_targets([text or "a" for text in TEXTS], TEXTS[::-1])
         return translations, forced, translator.sample(TEXTS[:1], 5)
 
     whole = answers()
-    monkeypatch.setattr(translation, "workers", lambda: 3)
-    in_parts = answers()
-    for expected, found in zip(whole[0], in_parts[0], strict=True):
+    monkeypatch.setattr(parallel, "shard_count", lambda: 3)
+    in_shards = answers()
+    for expected, found in zip(whole[0], in_shards[0], strict=True):
         assert found.text == expected.text and found.source_tokens == expected.source_tokens
         assert [h.text for h in found.nbest] == [h.text for h in expected.nbest]
         assert found.score == pytest.approx(expected.score, abs=1e-5)
         assert found.alignment == pytest.approx(expected.alignment, abs=1e-5)
-    for expected, found in zip(whole[1], in_parts[1], strict=True):
+    for expected, found in zip(whole[1], in_shards[1], strict=True):
         assert found.log_probability == pytest.approx(expected.log_probability, abs=1e-4)
         assert found.alignment == pytest.approx(expected.alignment, abs=1e-5)
-    assert [[s.text for s in samples] for samples in whole[2]] == [[s.text for s in samples] for samples in in_parts[2]]
+    assert [[s.text for s in samples] for samples in whole[2]] == [[s.text for s in samples] for samples in in_shards[2]]
 
 
 COMMAND = """
 import json, sys
 from rnnsearch_tf.cli.main import run
 assert run(sys.argv[1:]) == 0
-from rnnsearch_tf import threads
-print(json.dumps(threads.workers()))
+from rnnsearch_tf import parallel
+print(json.dumps(parallel.shard_count()))
 """
 
 
@@ -106,6 +106,6 @@ def test_the_command_line_gives_each_operation_one_core(tmp_path, translator):
     """A process as users start it, nothing said of threads; on more cores than the batches are for, nothing is done."""
     run_folder, source, output = write_run(tmp_path / "run", ["search.batch_size=64"]), tmp_path / "source", tmp_path / "output"
     source.write_text("\n".join(TEXTS) + "\n")
-    workers = answers_of(COMMAND, "translate", "--model", str(run_folder), "--output", str(output), str(source))
+    shards = answers_of(COMMAND, "translate", "--model", str(run_folder), "--output", str(output), str(source))
     assert output.read_text().splitlines() == [found.text for found in translator.translate(TEXTS)]
-    assert workers == (CORES if CORES <= 4 else 1)
+    assert shards == (CORES if CORES <= 4 else 1)

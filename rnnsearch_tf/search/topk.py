@@ -1,4 +1,4 @@
-"""The best one-word continuations of the hypotheses of each sentence."""
+"""Top-k over hypotheses and words: the best one-word continuations of the hypotheses of each sentence."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _LARGEST_BLOCK, _SMALLEST_BLOCK, _PADDED_BLOCK = 256, 32, 64
 
 
 def exists(log_probabilities):
-    """True where there is a hypothesis: bool, same shape. NaN and −inf are none."""
+    """True where there is a hypothesis: bool, same shape. False for NaN and −inf."""
     return log_probabilities > 0.5 * NO_HYPOTHESIS
 
 
 def or_none(log_probabilities):
-    """The same numbers, every one that stands for no hypothesis made NO_HYPOTHESIS."""
+    """The log-probabilities, with NO_HYPOTHESIS wherever no hypothesis exists."""
     return tf.where(exists(log_probabilities), log_probabilities, NO_HYPOTHESIS)
 
 
 class NextWords(typing.NamedTuple):
-    """Log-probabilities of the next word, the vocabulary cut into blocks: log p = blocks − log_sum."""
+    """Log-probabilities of the next word, the vocabulary cut into n blocks: log p = blocks − log_sum."""
 
     blocks: tf.Tensor  # float [B, K, n, block]
-    maxima: tf.Tensor  # float32 [B, K, n], the largest of each block
-    log_sum: tf.Tensor  # float32 [B, K]
+    maxima: tf.Tensor  # float32 [B, K, n], the largest value of each block
+    log_sum: tf.Tensor  # float32 [B, K], log Σ exp of the blocks; 0 where they are log-probabilities already
 
 
 def next_words(words) -> NextWords:
-    """What a step gave, ready to choose from.
+    """Cut what a step returned into blocks for :func:`best_continuations`.
 
-    `tf.math.top_k` is slow on a CPU over long rows and `tf.reduce_max` fast, so the choice goes by the
-    blocks' maxima; the same maxima give log Σ exp of logits without another pass over the vocabulary.
+    On a CPU `tf.math.top_k` over long rows is slow and `tf.reduce_max` is fast. So top-k first chooses
+    blocks by their maxima. The maxima also serve to compute log Σ exp of logits.
 
     Args:
         words: log-probabilities of the next word, float [B, K, V], or Logits of it.
@@ -52,23 +52,22 @@ def next_words(words) -> NextWords:
     maxima = tf.cast(tf.reduce_max(blocks, axis=-1), tf.float32)
     if not isinstance(words, Logits):
         return NextWords(blocks, maxima, tf.zeros_like(maxima[..., 0]))
-    # The softmax is largest where the logits are, and there it is exp(max logit) / Σ exp, far from zero.
+    # log Σ exp = largest logit − log of the largest probability, which is far from zero.
     probabilities = tf.gather(tf.reshape(tf.nn.softmax(values), shape), tf.argmax(maxima, axis=-1, output_type=tf.int32), batch_dims=2)
     log_largest = tf.math.log(tf.cast(tf.reduce_max(probabilities, axis=-1), tf.float32))
     return NextWords(blocks, maxima, tf.reduce_max(maxima, axis=-1) - log_largest)
 
 
 def continuations_by(words: NextWords, live, word):
-    """Log-probabilities [B, K] of the hypotheses continued by one word; it stands in the first block."""
+    """Log-probabilities [B, K] of the hypotheses continued by one word, a special token: those are in the first block."""
     return _totals(words.blocks[:, :, 0, word], words.log_sum, live)
 
 
 def best_continuations(words: NextWords, live, count, first_word):
     """The `count` best (hypothesis, word) pairs of each sentence; ties go to the earlier hypothesis, then word.
 
-    The result is that of one top-k over the K·V pairs: the `count` blocks with the largest maxima
-    hold the `count` best pairs (a pair outside them has at least `count` maxima
-    before it), and the top-k over those blocks alone is the answer.
+    The result is that of one top-k over all K·V pairs. The `count` blocks with the largest maxima hold the
+    `count` best pairs: a pair of another block is worse than at least `count` of these maxima.
 
     Args:
         words: NextWords.
@@ -106,31 +105,8 @@ def best_continuations(words: NextWords, live, count, first_word):
     return totals, parents, words
 
 
-def best_continuation(words: NextWords, live, first_word):
-    """:func:`best_continuations` for a beam of one, in fewer operations.
-
-    Args:
-        words: NextWords of one hypothesis a sentence.
-        live: float32 [B, 1].
-        first_word: as there.
-
-    Returns:
-        (totals float32 [B, 1], words int32 [B, 1]); of equals the first.
-    """
-    blocks, maxima, log_sum = words.blocks[:, 0], words.maxima[:, 0], words.log_sum  # [B, n, block], [B, n], [B, 1]
-    block = blocks.shape[-1]
-    first_maximum = tf.cast(tf.reduce_max(blocks[:, :1, first_word:], axis=-1), tf.float32)
-    maxima = _totals(tf.concat([first_maximum, maxima[:, 1:]], axis=1), log_sum, live)
-    chosen = tf.argmax(maxima, axis=1, output_type=tf.int32)  # [B]
-    words = tf.expand_dims(chosen * block, 1) + tf.range(block)  # [B, block]
-    totals = _totals(tf.gather(blocks, chosen, batch_dims=1), log_sum, live)
-    totals = tf.where(words < first_word, NO_HYPOTHESIS, totals)
-    place = tf.argmax(totals, axis=1, output_type=tf.int32)
-    return tf.reduce_max(totals, axis=1, keepdims=True), tf.expand_dims(chosen * block + place, 1)
-
-
 def _totals(values, log_sum, live):
-    """live + (values − log_sum). A log-probability is at most 0; what rounding left above it is cut, which the early stop relies on."""
+    """live + (values − log_sum). Rounding may leave a log-probability above 0: it is cut there, as the early stop relies on it."""
     return or_none(tf.minimum(tf.cast(values, tf.float32) - log_sum, 0.0) + live)
 
 
@@ -140,7 +116,7 @@ def _size(values, axis):
 
 
 def _block_size(vocabulary_size):
-    """The largest block that divides the vocabulary evenly, or None: padding costs a copy of everything."""
+    """The largest block size that divides the vocabulary evenly, so that no padding (a copy) is needed; None: there is none."""
     if vocabulary_size is None:
         return None
     if vocabulary_size <= _LARGEST_BLOCK:

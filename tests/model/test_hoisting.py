@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.layers.kept import weights_kept
-from rnnsearch_tf.layers.output_matrix import word_logits
-from rnnsearch_tf.search.graphs import force_graph, search_graph
-from rnnsearch_tf.search.scoring import force
+from rnnsearch_tf.hoisting import hoist_weights
+from rnnsearch_tf.layers.output_matrix import output_weights, word_logits
+from rnnsearch_tf.search.graphs import score_targets_graph, search_graph
+from rnnsearch_tf.search.scoring import score_targets
 from tiny_rnnsearch import batch, padded
 from tiny_systems import ONE_OF_EACH, SYSTEMS, tiny_system
 
@@ -45,9 +45,9 @@ def test_a_loop_casts_no_weights():
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_numbers_are_those_without(name, dtype):
     model, inputs = tiny_system(name, dtype), batch()
-    kept = force_graph(model, None)(inputs["source_ids"], inputs["target_ids"])
-    plain = force(*model.start(inputs["source_ids"]), model.step, inputs["target_ids"])
-    np.testing.assert_allclose(kept.log_probabilities, plain.log_probabilities, rtol=0, atol=1e-5)
+    hoisted = score_targets_graph(model, None)(inputs["source_ids"], inputs["target_ids"])
+    plain = score_targets(*model.start(inputs["source_ids"]), model.step, inputs["target_ids"])
+    np.testing.assert_allclose(hoisted.log_probabilities, plain.log_probabilities, rtol=0, atol=1e-5)
 
 
 def test_new_weights_are_seen():
@@ -60,7 +60,7 @@ def test_new_weights_are_seen():
 
 def test_eagerly_it_changes_nothing():
     model = tiny_system("rnnsearch", "float32")
-    with weights_kept():
+    with hoist_weights(model.trainable_variables):
         first, _ = model.start(padded([[3, 4, 1]]))
         model.decoder.b_s.assign_add(np.ones(model.decoder.b_s.shape))
         second, _ = model.start(padded([[3, 4, 1]]))
@@ -68,28 +68,27 @@ def test_eagerly_it_changes_nothing():
 
 
 @pytest.mark.parametrize("name, dtype", [*((name, "float32") for name in ONE_OF_EACH), ("rnnsearch", "mixed_bfloat16")])
-def test_the_product_of_few_rows_in_parts_is_the_product(name, dtype, monkeypatch):
-    """A sentence alone (3 rows, below FEW) and six together (18, above)."""
+def test_the_product_of_few_rows_split_is_the_product(name, dtype, monkeypatch):
+    """A sentence alone (3 rows, below SPLIT_ROWS) and six together (18, above)."""
     model, sources = tiny_system(name, dtype), padded([[3, 4, 1], [6, 1], [5, 3, 6, 1], [7, 4, 1], [2, 1], [4, 4, 4, 1]])
     whole = search_graph(model, CONFIG)
     whole.get_concrete_function()  # traced before
-    monkeypatch.setattr("rnnsearch_tf.search.graphs.workers", lambda: 2)
-    in_parts = search_graph(model, CONFIG)
+    monkeypatch.setattr("rnnsearch_tf.search.graphs.shard_count", lambda: 2)
+    split = search_graph(model, CONFIG)
     for source_ids in (sources, sources[2:3]):
-        expected, found = whole(source_ids), in_parts(source_ids)
+        expected, found = whole(source_ids), split(source_ids)
         np.testing.assert_array_equal(found.ids, expected.ids)
         np.testing.assert_allclose(found.scores, expected.scores, rtol=0, atol=1e-5 if dtype == "float32" else 2e-2)
 
 
-def test_parts_of_a_matrix_are_slices_that_need_no_copy():
+def test_a_split_matrix_is_slices_that_need_no_copy():
     """Whole multiples of 64 bytes before each, for any vocabulary; all rows are in one of them."""
     features, matrix = tf.random.normal([3, 250], seed=1), tf.random.normal([250, 7], seed=2)
     layer = types.SimpleNamespace(W_o=matrix, b_softmax=None, product_dtype=None)
 
     @tf.function
     def logits():
-        with weights_kept(3):
-            return word_logits(features, layer)
+        return word_logits(features, output_weights(layer, products=3))
 
     np.testing.assert_allclose(logits(), features @ matrix, rtol=0, atol=1e-4)
     library = logits.get_concrete_function().graph.as_graph_def().library.function
@@ -99,8 +98,8 @@ def test_parts_of_a_matrix_are_slices_that_need_no_copy():
     assert [row for row in rows if 1 < row < 250] == [64, 128]  # 1 is the step of a slice
 
 
-def test_parts_are_sums_of_products(monkeypatch):
-    """As many as there are workers; with one there is none."""
+def test_a_split_product_is_a_sum_of_products(monkeypatch):
+    """As many as there are shards; with one there is none."""
     model = tiny_system("rnnsearch", "float32")
 
     def products():
@@ -108,5 +107,5 @@ def test_parts_are_sums_of_products(monkeypatch):
         return [sum(node.op == "MatMul" for node in function.node_def) for function in library if "cond_true" in function.signature.name]
 
     assert 3 not in products()
-    monkeypatch.setattr("rnnsearch_tf.search.graphs.workers", lambda: 3)
+    monkeypatch.setattr("rnnsearch_tf.search.graphs.shard_count", lambda: 3)
     assert 3 in products()
