@@ -111,7 +111,7 @@ class _Seen:
         for scanned in pairs.scan():
             if scanned.kind is None:
                 self.lines += 1
-                yield scanned.number, scanned.source.decode("utf-8"), scanned.target.decode("utf-8")
+                yield scanned.number, *scanned.texts
             else:
                 self.lines += scanned.kind != "unpaired"
                 self.bad[scanned.kind] += scanned.lines
@@ -234,7 +234,7 @@ def _changed_places(pairs, seen):
     def good():
         for scanned in pairs.scan():
             if scanned.kind is None:
-                yield scanned.number, scanned.source.decode("utf-8"), scanned.target.decode("utf-8")
+                yield scanned.number, *scanned.texts
 
     numbers = swapped(good, REMEMBERED_PAIRS)
     if numbers:

@@ -93,7 +93,7 @@ class PhrasePairs(Pairs):
                 continue
             seen.add(hash(phrases))
             source, target = map(unescape_bytes, phrases)
-            yield Scanned(number, source, target, *self._problem(number, source, target))
+            yield self._checked(number, source, target)
 
 
 def is_number(text) -> bool:

@@ -17,7 +17,7 @@ from rnnsearch_tf.io.reading import read_lines
 from rnnsearch_tf.text.normalize import clean, lowercase, normalize
 from rnnsearch_tf.text.sampling import SubwordSampler
 from rnnsearch_tf.text.tokenize import tokenize
-from rnnsearch_tf.text.vocabulary import Vocabulary, batches
+from rnnsearch_tf.text.vocabulary import TokenCounts, Vocabulary, batches
 
 
 class Text(tf.Module):
@@ -157,16 +157,31 @@ def build_text(config: TextConfig, training) -> Text:
     Raises:
         UserError: a file is missing, malformed or empty, or the sentencepiece package is.
     """
-    if config.vocabulary is not None and config.tokenization == "sentencepiece":
-        return _with_model(config, _read_model(config.vocabulary), config.vocabulary)
-    if config.vocabulary is not None:
-        return Text(config, Vocabulary.load(config.vocabulary))
     is_file = isinstance(training, (str, os.PathLike))
-    lines, where = (read_lines(training), str(training)) if is_file else (training, "training text")
-    if config.tokenization == "sentencepiece":
-        return _with_model(config, subwords.train(_prepared(lines, config), config.vocabulary_size, where), where)
-    split = lambda texts: _tokenize(texts, config, None)  # noqa: E731
-    return Text(config, Vocabulary.build(lines, split, config.vocabulary_size, config.minimum_count, where))
+    counts = _counts(config)
+    for batch in batches(read_lines(training) if is_file else training) if counts else ():
+        counts.add(batch)
+    return _text(config, counts, str(training) if is_file else "training text")
+
+
+def build_texts(config, pairs, sides=("source", "target")) -> list:
+    """As :func:`build_text`, of both sides in one pass over their training text.
+
+    Args:
+        config: Config.
+        pairs: iterable of (source, target) lines, str or bytes; read to its end, unless vocabularies are given.
+        sides: those to make.
+
+    Returns:
+        list of Text, one a side.
+    """
+    configs = {side: getattr(config, side) for side in sides}
+    counts = {side: _counts(configs[side]) for side in sides}
+    for batch in batches(pairs) if any(counts.values()) else ():
+        for side, lines in zip(("source", "target"), zip(*batch)):
+            if counts.get(side):
+                counts[side].add(lines)
+    return [_text(configs[side], counts[side], f"{side} training text") for side in sides]
 
 
 def load_text(folder, side, config: TextConfig) -> Text:
@@ -232,15 +247,24 @@ def _prepare(texts, config):
     return lowercase(texts) if config.lowercase else texts
 
 
-def _prepared(lines, config):
-    """Lines of text, one after the other, as SentencePiece will meet them."""
-    prepare = tf.function(lambda texts: _prepare(texts, config), input_signature=[tf.TensorSpec([None], tf.string)])
-    for batch in batches(lines):
-        for line in prepare(tf.constant(batch, tf.string)).numpy():
-            yield line.decode("utf-8")
+def _counts(config):
+    """TokenCounts of the words that a vocabulary is made of, or subwords are learned from; None where a vocabulary is given."""
+    if config.vocabulary is not None:
+        return None
+    most_lines = subwords.MOST_LINES if config.tokenization == "sentencepiece" else None
+    return TokenCounts(lambda texts: _tokenize(texts, config, None), most_lines)
 
 
-def _with_model(config, model, where):
+def _text(config, counts, where):
+    """The Text of the vocabulary that the configuration names, or of the words that were counted."""
+    if config.tokenization != "sentencepiece":
+        if counts is None:
+            return Text(config, Vocabulary.load(config.vocabulary))
+        return Text(config, Vocabulary.build(counts.total(), config.vocabulary_size, config.minimum_count, where))
+    if counts is None:
+        model, where = _read_model(config.vocabulary), config.vocabulary
+    else:
+        model = subwords.train(counts.total(), config.vocabulary_size, where)
     return Text(config, Vocabulary(subwords.Subwords(model, where).pieces), model)
 
 
