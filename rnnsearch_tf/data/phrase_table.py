@@ -7,8 +7,8 @@ import math
 
 from rnnsearch_tf.data.pairs import Pairs, Scanned
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.text.escapes import unescape_bytes
 from rnnsearch_tf.io.reading import read_raw
+from rnnsearch_tf.text.escapes import unescape_bytes
 
 SEPARATOR = b" ||| "
 SOURCE, TARGET, SCORES = 0, 1, 2

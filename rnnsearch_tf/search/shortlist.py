@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID, SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.search.candidates import NO_HYPOTHESIS
 from rnnsearch_tf.io.reading import read_lines
+from rnnsearch_tf.search.candidates import NO_HYPOTHESIS
 
 
 class Shortlist(tf.Module):

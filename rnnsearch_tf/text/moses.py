@@ -1,8 +1,12 @@
-"""Moses tokenization, a whole batch at a time.
+"""Moses tokenization and detokenization, a whole batch at a time.
 
 The rules of Moses' tokenizer.perl without escaping and without the aggressive
 hyphen splitting. Each rule is one regular expression over all lines; only the
 rule about abbreviations looks at a token and the one after it.
+
+detokenizer.perl walks through a sentence and decides before each token whether a
+space comes. Here the same decision is taken for all tokens at once; what the walk
+remembers, whether a quotation is open, is a count of the quotes so far.
 """
 
 import functools
@@ -10,7 +14,10 @@ import re
 
 import tensorflow as tf
 
-from rnnsearch_tf.text.characters import ALNUM, ALPHA, IDEOGRAPH, LOWER, NUMBER, OTHERS_IDEOGRAPHS, OWN_LETTERS
+from rnnsearch_tf.text.characters import (
+    ALNUM, ALPHA, CURRENCY, EAST_ASIAN, IDEOGRAPH, LOWER, NUMBER, OTHERS_IDEOGRAPHS, OWN_LETTERS, SPACE,
+)  # fmt: skip
+from rnnsearch_tf.text.escapes import ESCAPES
 from rnnsearch_tf.text.languages import abbreviations, base
 from rnnsearch_tf.text.normalize import clean
 
@@ -113,3 +120,116 @@ def _split_periods(tokens, language):
     splits = matches(words, r".*[^.]\.") & ~keeps
     words = tf.where(splits, tf.strings.regex_replace(words, r"\.$", " ."), words)
     return tokens.with_values(tf.strings.split(words)).merge_dims(1, 2)
+
+
+def detokenize(tokens, language):
+    """Join Moses tokens into text.
+
+    Args:
+        tokens: RaggedTensor string [B, None].
+        language: a code such as ``"en"`` or ``"pt-BR"``.
+
+    Returns:
+        string [B]; a row without tokens gives the empty string.
+
+    Example:
+        >>> detokenize(tf.ragged.constant([["It", "'s", "(", "very", ")", "good", "."]]), "en").numpy()[0]
+        b"It's (very) good."
+    """
+    tokens, language = unescape(tokens), base(language)
+    words, rows = tokens.values, tokens.value_rowids()  # both [T]
+    closes, opens, spaced = _attachments(words, rows, language)
+    after_opening = tf.concat([[False], opens], 0)[: tf.size(rows)]
+    space = spaced | ~(closes | after_opening)
+    pieces = tf.strings.join([tf.where(space, " ", ""), words])
+    texts = tf.strings.reduce_join(tokens.with_values(pieces), axis=1)  # [B]
+    return tf.strings.strip(texts)
+
+
+def unescape(tokens):
+    """Tokens with Moses' escapes undone, split at white space again; RaggedTensor string [B, None]."""
+    texts = tf.strings.reduce_join(tokens, axis=1, separator=" ")
+    texts = tf.strings.regex_replace(texts, f"[{SPACE}]+", " ")
+    texts = tf.strings.join([" ", texts, " "])
+    for escaped, plain in ESCAPES:
+        texts = tf.strings.regex_replace(texts, escaped, plain)
+    return tf.strings.split(texts)
+
+
+def _attachments(words, rows, language):
+    """How each token hangs together with its neighbours.
+
+    Args:
+        words: string [T], the tokens of all rows.
+        rows: int64 [T], the row of each token.
+
+    Returns:
+        (closes, opens, spaced), bool [T]: it takes no space before it; it takes none
+        after it; it takes one before it whatever precedes.
+    """
+    matches = tf.strings.regex_full_match
+    previous, following = _neighbours(words, rows)  # string [T]; "" at the ends of a row
+
+    east_asian = matches(words, f"[{EAST_ASIAN}].*")
+    opens = matches(words, rf"[{CURRENCY}(\[{{¿¡]+")
+    closes = matches(words, r"[,.?!:;\\%}\])]+")
+    spaced = matches(words, r"[?!:;\\%]") & (language == "fr")  # quel chien ?
+    if language == "ko":  # which has spaces between words
+        east_asian = tf.zeros_like(east_asian)
+    closes |= east_asian & matches(previous, f".*[{EAST_ASIAN}]")
+    if language == "en":
+        closes |= matches(words, f"'[{ALPHA}].*") & ~matches(words, f"'[{IDEOGRAPH}].*")  # it 's
+    if language == "cs":  # 3 , 14
+        before, _ = _neighbours(previous, rows)
+        closes |= matches(words, "[0-9]+") & matches(previous, "[.,]") & matches(before, "[0-9]+")
+    if language in ("fr", "it", "ga"):  # l' homme; the one rule that could fit beside another
+        letter = matches(following, f"[{ALPHA}].*") & ~matches(following, f"[{IDEOGRAPH}].*")
+        opens |= ~east_asian & matches(words, f".*[{ALPHA}]'") & letter
+    quotes = matches(words, "['\"„“`]+")
+    possessive = quotes & (words == "'") & matches(previous, ".*s") & (language == "en")  # the Jones ' house
+    closing = _closing_quotes(words, rows, quotes, possessive, language)
+    return closes | closing, opens | (quotes & ~closing), spaced
+
+
+def _neighbours(words, rows):
+    """The token before and the token after each, within its row; string [T] each, "" where there is none."""
+    size = tf.size(rows)
+    before = tf.equal(tf.concat([[-1], rows], 0)[:size], rows)
+    after = tf.equal(tf.concat([rows, [-1]], 0)[1:], rows)
+    previous = tf.where(before, tf.concat([[""], words], 0)[:size], "")
+    following = tf.where(after, tf.concat([words, [""]], 0)[1:], "")
+    return previous, following
+
+
+def _closing_quotes(words, rows, quotes, possessive, language):
+    """Which quotes close: every second one of its kind in the row, and possessive apostrophes.
+
+    Moses counts the quotes of each kind: an even count so far opens, an odd one
+    closes. A possessive apostrophe at an even count closes and is not counted, so
+    that after it the count is even in either case, as at the start of a row. In Czech „ always
+    opens and “ always closes, and the count goes on from there.
+
+    Args:
+        words, rows: string [T] and int64 [T].
+        quotes, possessive: bool [T].
+
+    Returns:
+        bool [T].
+    """
+    places = tf.where(quotes)[:, 0]  # [Q] of T
+    kinds = tf.unique(tf.strings.regex_replace(tf.gather(words, places), "^[„“]+$", '"'), tf.int64)
+    czech = tf.gather(words, places) if language == "cs" else tf.fill(tf.shape(places), "")  # [Q]
+    group = tf.gather(rows, places) * tf.size(kinds.y, tf.int64) + kinds.idx  # [Q], one number a row and kind
+    order = tf.argsort(group, stable=True)
+    places, group = tf.gather(places, order), tf.gather(group, order)
+    possessive, czech = tf.gather(possessive, places), tf.gather(czech, order)
+
+    starts = tf.concat([[-1], group], 0)[:-1] != group  # counts from 0 here: a new group ...
+    starts |= tf.concat([[False], possessive], 0)[:-1]  # ... or just after a possessive
+    starts |= (czech == "„") | (czech == "“")
+    stretch = tf.cumsum(tf.cast(starts, tf.int32)) - 1  # [Q], 0 0 0 1 1 2 ...
+    count = tf.cumsum(tf.cast(~possessive, tf.int32), exclusive=True)
+    count -= tf.gather(tf.math.segment_min(count, stretch), stretch)
+    count += tf.cast(tf.gather(tf.boolean_mask(czech, starts), stretch) == "“", tf.int32)  # a stretch from there on is one further
+    closing = (count % 2 == 1) | possessive
+    return tf.scatter_nd(places[:, None], tf.cast(closing, tf.int32), tf.shape(words, tf.int64)) > 0

@@ -9,14 +9,13 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, TextConfig
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.io.reading import read_lines
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text import subwords
-from rnnsearch_tf.text.detokenize import detokenize, unescape
 from rnnsearch_tf.text.languages import warn_once
-from rnnsearch_tf.io.reading import read_lines
+from rnnsearch_tf.text.moses import detokenize, tokenize, unescape
 from rnnsearch_tf.text.normalize import clean, lowercase, normalize
 from rnnsearch_tf.text.sampling import SubwordSampler
-from rnnsearch_tf.text.tokenize import tokenize
 from rnnsearch_tf.text.vocabulary import TokenCounts, Vocabulary, batches
 
 
@@ -142,6 +141,34 @@ class Text(tf.Module):
         self.vocabulary.save(vocabulary)
         if self._subwords is not None:
             model.write_bytes(self._subwords.model)
+
+
+class TracedText:
+    """A Text whose operations are traced: one sentence meets many small ones, which take longer one by one."""
+
+    def __init__(self, text):
+        lines, ids = tf.TensorSpec([None], tf.string), tf.TensorSpec([None, None], tf.int32)
+        tokens = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
+        traced = lambda function, signature: tf.function(function, input_signature=[signature])  # noqa: E731
+        with_ids = lambda tokens: (tokens, text.ids(tokens))  # noqa: E731
+        self._tokenize = traced(lambda lines: with_ids(text.tokenize(lines)), lines)
+        self._split = traced(lambda lines: with_ids(text.split(lines)), lines)
+        self.tokens = traced(text.tokens, ids)
+        self._detokenize = traced(text.detokenize, tokens)
+
+    def tokens_and_ids(self, lines, tokenized=False):
+        """(tokens, ids) of every line, as lists; the ids end with the end symbol, the tokens have none."""
+        tokens, ids = (self._split if tokenized else self._tokenize)(tf.constant(lines, tf.string))
+        return strings(tokens), ids.to_list()
+
+    def texts_and_tokens(self, tokens):
+        """(texts, tokens) of tokens in a RaggedTensor [B, None]: list of str, list of lists of str."""
+        return [text.decode("utf-8") for text in self._detokenize(tokens).numpy()], strings(tokens)
+
+
+def strings(tokens) -> list:
+    """Tokens of a ragged tensor, as lists of str."""
+    return [[token.decode("utf-8") for token in row] for row in tokens.to_list()]
 
 
 def build_text(config: TextConfig, training) -> Text:

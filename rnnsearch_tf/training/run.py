@@ -11,8 +11,8 @@ import time
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import load_config, save_config
-from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import TranslationLoss, build_model
 from rnnsearch_tf.run import Run

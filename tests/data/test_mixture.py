@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.corpus import open_corpus
-from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.mixture import MixedPairs, mixed
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UserError
 
 

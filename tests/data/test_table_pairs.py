@@ -2,8 +2,8 @@
 
 import pytest
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.phrase_table import PhrasePairs
 from rnnsearch_tf.errors import UsageError, UserError
 
