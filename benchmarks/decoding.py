@@ -88,8 +88,8 @@ def runs(arguments, place):
     """(name, RUN folder, list of Work) of everything that is asked for."""
     import sizes
     from rnnsearch_tf.config import load_config
-    from rnnsearch_tf.run import Run
     from rnnsearch_tf.io.reading import read_lines
+    from rnnsearch_tf.run import Run
     from rnnsearch_tf.text.vocabulary import Vocabulary
 
     generator = np.random.default_rng(1)

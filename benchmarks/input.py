@@ -19,8 +19,8 @@ from measuring import median
 
 def epochs(config, texts, number):
     """(pairs, seconds) of so many epochs of one pipeline, in order; nothing is done with the batches."""
-    from rnnsearch_tf.data.dataset import training_dataset
     from rnnsearch_tf.data.corpus import open_corpus
+    from rnnsearch_tf.data.dataset import training_dataset
 
     start = time.perf_counter()
     dataset = training_dataset(*texts, open_corpus(config, "train"), config.data, seed=1)
@@ -34,11 +34,10 @@ def epochs(config, texts, number):
 def pipeline_rows(config, repeats):
     """[batching, epoch, pairs, pairs a second] for each way to batch."""
     from rnnsearch_tf.data.corpus import open_corpus
-    from rnnsearch_tf.text.pipeline import build_text
+    from rnnsearch_tf.text.pipeline import build_texts
 
     pairs = open_corpus(config, "train")
-    pairs.check()
-    texts = [build_text(getattr(config, side), pairs.texts(side)) for side in ("source", "target")]
+    texts = build_texts(config, pairs.lines())
     for batching in ("paper", "bucketed", "unsorted"):
         measuring.say(batching)
         kept = with_data(config, batching=batching)

@@ -34,6 +34,7 @@ _MODULE_OF = {
     "build_model": "models.build",
     "build_optimizer": "training.optimizers",
     "build_text": "text.pipeline",
+    "build_texts": "text.pipeline",
     "export_model": "export.writer",
     "load_config": "config",
     "load_model": "translation.loading",

@@ -51,7 +51,7 @@ def run(arguments):
 
 def _words(translator, lines):
     """(source words, target words) of each pair, as the model's text handling reads them."""
-    from rnnsearch_tf.text.traced import strings
+    from rnnsearch_tf.text.pipeline import strings
 
     texts = translator.source_text, translator.target_text
     return zip(*(strings(text.words(list(side))) for text, side in zip(texts, lines)))

@@ -38,7 +38,7 @@ def _errors(findings) -> int:
 def _texts(config):
     """The Texts that training would build."""
     from rnnsearch_tf.data.corpus import open_corpus
-    from rnnsearch_tf.text.pipeline import build_text
+    from rnnsearch_tf.text.pipeline import build_texts
 
     pairs = open_corpus(config, "train")
-    return [build_text(getattr(config, side), pairs.texts(side)) for side in ("source", "target")]
+    return build_texts(config, pairs.lines())

@@ -13,6 +13,7 @@ from rnnsearch_tf.config import END_ID, UNKNOWN_ID
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.swapped import swapped
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.io.reading import is_utf8
 from rnnsearch_tf.text.encodings import guess
 from rnnsearch_tf.text.pipeline import shortfall
 
@@ -111,7 +112,7 @@ class _Seen:
         for scanned in pairs.scan():
             if scanned.kind is None:
                 self.lines += 1
-                yield scanned.number, scanned.source.decode("utf-8"), scanned.target.decode("utf-8")
+                yield scanned.number, *scanned.texts
             else:
                 self.lines += scanned.kind != "unpaired"
                 self.bad[scanned.kind] += scanned.lines
@@ -121,7 +122,7 @@ class _Seen:
 
     def _keep_invalid(self, scanned):
         for lines, line in zip(self.invalid, (scanned.source, scanned.target)):
-            if len(lines) < _INVALID and not _is_utf8(line):
+            if len(lines) < _INVALID and not is_utf8(line):
                 lines.append(line)
 
     def _lengths(self, side, texts):
@@ -167,14 +168,6 @@ class _Seen:
         x, y, xx, yy, xy = (total / self.good for total in self.moments)
         spread = (xx - x * x) * (yy - y * y)
         return (xy - x * y) / math.sqrt(spread) if spread > 0.01 else None
-
-
-def _is_utf8(line) -> bool:
-    try:
-        line.decode("utf-8")
-        return True
-    except UnicodeDecodeError:
-        return False
 
 
 def _mark(text) -> int:
@@ -234,7 +227,7 @@ def _changed_places(pairs, seen):
     def good():
         for scanned in pairs.scan():
             if scanned.kind is None:
-                yield scanned.number, scanned.source.decode("utf-8"), scanned.target.decode("utf-8")
+                yield scanned.number, *scanned.texts
 
     numbers = swapped(good, REMEMBERED_PAIRS)
     if numbers:

@@ -39,7 +39,7 @@ def open_corpus(config, part="train") -> Pairs | None:
         return PhrasePairs(_path(data, data.phrase_table), data.on_bad_line)
     if data.corpora is not None and part == "train":
         corpora = [(_files(data, corpus.source, corpus.target), corpus.weight) for corpus in data.corpora]
-        return MixedPairs(corpora, data.on_bad_line)
+        return MixedPairs(corpora)
     if data.held_out:
         whole = dataclasses.replace(config, data=dataclasses.replace(data, held_out=0))
         return SplitPairs(open_corpus(whole, "train"), data.held_out, part)

@@ -28,7 +28,7 @@ def training_dataset(source_text, target_text, pairs, data, seed, epoch=0) -> tf
 
     Args:
         source_text, target_text: Text of each side.
-        pairs: Pairs; read and checked once before this returns. Of MixedPairs an epoch takes as much as the weights say.
+        pairs: Pairs; read and checked once before this returns, where that was not done. Of MixedPairs an epoch takes as much as the weights say.
         data: DataConfig.
         seed: int.
         epoch: number of the epoch that the first iteration gives, later ones
@@ -63,25 +63,19 @@ def training_dataset(source_text, target_text, pairs, data, seed, epoch=0) -> tf
     return batching.single_threaded(tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE).prefetch(2))
 
 
-def development_dataset(source_text, target_text, pairs, data, batch_size=None, by_length=False) -> tf.data.Dataset:
-    """All good pairs once, whatever their length, in the order of the files.
+def scoring_batches(source_text, target_text, sentences, batch_size) -> list:
+    """All pairs once, whatever their length, in batches of like length, the shortest first: for scoring.
 
     Args:
-        source_text, target_text, pairs, data: as for :func:`training_dataset`.
-        batch_size: pairs of a batch; None: data.batch_size.
-        by_length: sort all pairs by length first, which holds them in memory and saves padding.
+        source_text, target_text: Text of each side.
+        sentences: (list of source texts, list of target texts).
+        batch_size: pairs of a batch.
 
     Returns:
-        tf.data.Dataset as :func:`training_dataset` gives, the same in every iteration.
+        list of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, as :func:`training_dataset` gives them.
     """
-    pairs.check()
-    encoded = EncodedPairs(source_text, target_text, pairs, data, limited=False)
-
-    def batches():
-        ordered = sorted(encoded, key=batching.length) if by_length else encoded
-        return batching.unsorted_batches(ordered, batch_size or data.batch_size)
-
-    return batching.single_threaded(tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE).prefetch(2))
+    ids = [text.encode(tf.constant(side, tf.string)).to_list() for text, side in zip((source_text, target_text), sentences)]
+    return list(batching.unsorted_batches(sorted(zip(*ids), key=batching.length), batch_size))
 
 
 class EncodedPairs:
@@ -92,33 +86,39 @@ class EncodedPairs:
     and its pieces are drawn by :meth:`drawn`; the length limits are of the likeliest pieces.
     """
 
-    def __init__(self, source_text, target_text, pairs, data, limited=True):
-        self.samplers = [text.sampler() if limited else None for text in (source_text, target_text)]
+    def __init__(self, source_text, target_text, pairs, data):
+        self.samplers = [text.sampler() for text in (source_text, target_text)]
         self.source_text, self.target_text, self.pairs = source_text, target_text, pairs
         self.may_keep = data.shuffle_buffer
-        limits = (data.maximum_source_length, data.maximum_target_length)
-        self.limits = tf.constant(limits if limited else (2**31 - 2,) * 2, tf.int32)
+        self.limits = tf.constant((data.maximum_source_length, data.maximum_target_length), tf.int32)
         self.kept = None
+        self.begun = None  # the first pass, from which one pair was asked for already
         lines = tf.TensorSpec([None], tf.string)
         self.dataset = batching.single_threaded(
             tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines)).map(self._encode).prefetch(1)
         )
 
     def __iter__(self):
-        return iter(self.kept) if self.kept is not None else self._stream()
+        if self.kept is not None:
+            return iter(self.kept)
+        begun, self.begun = self.begun, None
+        return begun or self._stream()
 
     def drawn(self, generator):
         """The pairs as an iterable that draws the pieces of sampled sides anew each time it is gone through."""
         return _Drawn(self, generator) if any(self.samplers) else self
 
     def require_one(self):
-        """Raise UserError unless some pair is within the length limits."""
-        if next(iter(self), None) is None:
+        """Raise UserError unless some pair is within the length limits; the next pass goes on with what was read for it."""
+        stream = iter(self)
+        first = next(stream, None)
+        if first is None:
             source, target = self.limits.numpy()
             raise UserError(
                 f"{self.pairs.name('source')}, {self.pairs.name('target')}: expected pairs of at most {source} source and {target} target "
                 "tokens, got none; raise data.maximum_source_length or data.maximum_target_length"
             )
+        self.begun = itertools.chain([first], stream)
 
     def _stream(self):
         kept, too_long = [], 0
@@ -135,9 +135,9 @@ class EncodedPairs:
             self.pairs.report.too_long = too_long
 
     def _lines(self):
-        pairs = iter(self.pairs)
+        pairs = self.pairs.lines()
         while group := list(itertools.islice(pairs, _LINES)):
-            yield tuple(np.array([text.encode("utf-8") for text in side], dtype=object) for side in zip(*group))
+            yield tuple(np.array(side, dtype=object) for side in zip(*group))
 
     def _encode(self, source_lines, target_lines):
         """string [L], string [L] -> (flat ids, row lengths, texts to draw from) of each side, and how many pairs were too long."""

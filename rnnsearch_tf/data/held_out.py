@@ -48,14 +48,15 @@ class SplitPairs(Pairs):
 
     def _find(self):
         """(places below this are held out, hashes of the sources held out, hashes of the targets)."""
-        count = sum(scanned.kind is None for scanned in self.pairs.scan())
-        limit = 2**32 * min(1.0, self.size / max(1, count))
-        sources, targets = set(), set()
+        count, limit, candidates = 0, 2.0**32, []
         for scanned in self.pairs.scan():
-            if scanned.kind is None and _place(scanned) < limit:
-                sources.add(hash(scanned.source.strip()))
-                targets.add(hash(scanned.target.strip()))
-        return limit, sources, targets
+            if scanned.kind is None:
+                count += 1
+                limit = 2**32 * min(1.0, self.size / count)  # it only falls: who is not below it now will not be at the end
+                if (place := _place(scanned)) < limit:
+                    candidates.append((place, hash(scanned.source.strip()), hash(scanned.target.strip())))
+        held_out = [hashes for place, *hashes in candidates if place < limit]
+        return limit, {source for source, _ in held_out}, {target for _, target in held_out}
 
 
 def _place(scanned):

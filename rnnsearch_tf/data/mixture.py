@@ -7,7 +7,7 @@
 
 import itertools
 
-from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.pairs import Pairs, Report
 
 
 class MixedPairs(Pairs):
@@ -18,7 +18,6 @@ class MixedPairs(Pairs):
 
     Args:
         corpora: list of (Pairs, weight).
-        on_bad_line: as for the Pairs.
 
     Example:
         >>> own, other = Pairs(["a house"], ["une maison"]), Pairs(["a door"], ["une porte"])
@@ -26,8 +25,8 @@ class MixedPairs(Pairs):
         ['a house', 'a door']
     """
 
-    def __init__(self, corpora, on_bad_line="error"):
-        super().__init__(None, None, on_bad_line)
+    def __init__(self, corpora):
+        super().__init__(None, None)
         self.corpora = list(corpora)
 
     def name(self, side):
@@ -37,11 +36,11 @@ class MixedPairs(Pairs):
         """Yield every line of every corpus as Scanned; numbers count from 1 in each."""
         return itertools.chain.from_iterable(pairs.scan() for pairs, _ in self.corpora)
 
-    def check(self):
-        """As :meth:`Pairs.check`, and each corpus by itself: one without a good pair is an error."""
+    def good(self):
+        """As :meth:`Pairs.good`, of one corpus after the other; one without a good pair is an error."""
         for pairs, _ in self.corpora:
-            pairs.check()
-        return super().check()
+            yield from pairs.good()
+        self.report = sum((pairs.report for pairs, _ in self.corpora), Report())
 
 
 def mixed(corpora, generator):

@@ -31,6 +31,11 @@ class Report:
     too_long: int = 0
     examples: list[str] = dataclasses.field(default_factory=list)
 
+    def __add__(self, other):
+        """The report of both passes together."""
+        counts = {name: getattr(self, name) + getattr(other, name) for name in ("kept", "invalid", "empty", "unpaired", "too_long")}
+        return Report(**counts, examples=[*self.examples, *other.examples][:_REMEMBERED])
+
     @property
     def skipped(self):
         """Pairs and lines left out because they are bad."""
@@ -53,7 +58,7 @@ class Scanned:
     At the end of the shorter side, one of these stands for all remaining `lines`.
 
     `kind` is None for a good pair, else "invalid", "empty" or "unpaired";
-    `problem` says where and what, for a person.
+    `problem` says where and what, for a person; `texts` are both sides of a good pair, decoded.
     """
 
     number: int
@@ -62,15 +67,16 @@ class Scanned:
     kind: str | None = None
     problem: str | None = None
     lines: int = 1
+    texts: tuple[str, str] | None = None
 
 
 class Pairs:
     """Sentence pairs in two files or two lists, read as a stream, as often as asked.
 
-    Iterating yields (source, target) texts, str, of the good pairs in order.
-    A bad pair (invalid UTF-8, an empty line, a line without partner) raises
+    Iterating yields (source, target) texts, str, of the good pairs in order; :meth:`lines` yields
+    the same as bytes. A bad pair (invalid UTF-8, an empty line, a line without partner) raises
     UserError naming file and line, or, under ``on_bad_line="skip"``, is left out and
-    counted in :attr:`report`.
+    counted in :attr:`report`. A pass without one good pair ends with a UserError.
 
     Args:
         source, target: path of a plain or .gz file, or a list of str.
@@ -87,11 +93,23 @@ class Pairs:
         self.report = None
 
     def __iter__(self):
+        return (scanned.texts for scanned in self.good())
+
+    def lines(self):
+        """Yield (source, target) of the good pairs as bytes of UTF-8, which TensorFlow takes as they are."""
+        return ((scanned.source, scanned.target) for scanned in self.good())
+
+    def good(self):
+        """Yield the good pairs as :class:`Scanned`; at the end the pass is in :attr:`report`.
+
+        Raises:
+            UserError: a bad line under ``on_bad_line="error"``, a file that cannot be read, or no good pair at all.
+        """
         report = Report()
         for scanned in self.scan():
             if scanned.kind is None:
                 report.kept += 1
-                yield scanned.source.decode("utf-8"), scanned.target.decode("utf-8")
+                yield scanned
                 continue
             if self.on_bad_line == "error":
                 raise UserError(f"{scanned.problem}; correct it, or set data.on_bad_line=skip")
@@ -100,25 +118,16 @@ class Pairs:
                 report.examples.append(scanned.problem)
         if self.report is not None:
             report.too_long = self.report.too_long
+        if not report.kept:
+            raise UserError(self._nothing(report))
         self.report = report
 
     def check(self) -> Report:
-        """Read everything once and report; later calls give the same report without reading.
-
-        Raises:
-            UserError: a bad line under ``on_bad_line="error"``, a file that cannot
-                be read, or no good pair at all.
-        """
+        """The report of the last pass; reads everything once where there was none. Errors as of :meth:`good`."""
         if self.report is None:
-            for _ in self:
+            for _ in self.good():
                 pass
-            if not self.report.kept:
-                raise UserError(self._nothing())
         return self.report
-
-    def texts(self, side):
-        """Yield the good texts of one side, "source" or "target": what vocabularies are built from."""
-        return (pair[side == "target"] for pair in self)
 
     def name(self, side) -> str:
         """What messages call one side: its path, or for a list "source" or "target"."""
@@ -133,8 +142,7 @@ class Pairs:
                 lines = 1 + sum(1 for _ in sides)
                 yield Scanned(number, source, target, "unpaired", self._unpaired(number, lines, source is None), lines)
                 return
-            kind, problem = self._problem(number, source, target)
-            yield Scanned(number, source, target, kind, problem)
+            yield self._checked(number, source, target)
 
     def _bytes(self, side):
         value = getattr(self, side)
@@ -142,10 +150,9 @@ class Pairs:
             return read_bytes(value)
         return (text.encode("utf-8", "surrogatepass") for text in value)
 
-    def _nothing(self):
+    def _nothing(self, bad):
         """The message for a corpus without one good pair."""
         where = f"{self.name('source')}, {self.name('target')}"
-        bad, self.report = self.report, None
         found = f"got {bad.skipped:,} bad lines; the first: {bad.examples[0]}" if bad.skipped else "both files are empty"
         return f"{where}: expected at least one sentence pair, {found}; check the paths and the files"
 
@@ -157,15 +164,17 @@ class Pairs:
             f"{longer} has {number - 1 + lines:,}, this is the first without a partner"
         )
 
-    def _problem(self, number, source, target):
-        """(kind, problem) of a pair of lines, or (None, None)."""
+    def _checked(self, number, source, target) -> Scanned:
+        """A pair of lines, decoded, or with what is wrong with it."""
+        texts = []
         for side, line in (("source", source), ("target", target)):
             try:
-                empty = not line.decode("utf-8").strip()
+                text = line.decode("utf-8")
             except UnicodeDecodeError as error:
                 byte = f"byte 0x{line[error.start]:02x} at position {error.start + 1}"
                 hint = "; the file looks like UTF-16" if number == 1 and line[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else ""
-                return "invalid", f"{self.name(side)}:{number}: expected UTF-8, got {byte}{hint}"
-            if empty:
-                return "empty", f"{self.name(side)}:{number}: expected a sentence, got an empty line"
-        return None, None
+                return Scanned(number, source, target, "invalid", f"{self.name(side)}:{number}: expected UTF-8, got {byte}{hint}")
+            if not text.strip():
+                return Scanned(number, source, target, "empty", f"{self.name(side)}:{number}: expected a sentence, got an empty line")
+            texts.append(text)
+        return Scanned(number, source, target, texts=tuple(texts))

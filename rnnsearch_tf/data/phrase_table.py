@@ -7,8 +7,8 @@ import math
 
 from rnnsearch_tf.data.pairs import Pairs, Scanned
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.text.escapes import unescape_bytes
 from rnnsearch_tf.io.reading import read_raw
+from rnnsearch_tf.text.escapes import unescape_bytes
 
 SEPARATOR = b" ||| "
 SOURCE, TARGET, SCORES = 0, 1, 2
@@ -93,7 +93,7 @@ class PhrasePairs(Pairs):
                 continue
             seen.add(hash(phrases))
             source, target = map(unescape_bytes, phrases)
-            yield Scanned(number, source, target, *self._problem(number, source, target))
+            yield self._checked(number, source, target)
 
 
 def is_number(text) -> bool:

@@ -109,7 +109,7 @@ def read_batches(name, size):
     replaced = 0
     for lines in raw_batches(name, size):
         texts = [line.removesuffix(b"\r").decode("utf-8", "replace") for line in lines]
-        replaced += sum("\ufffd" in text and not _is_utf8(line) for text, line in zip(texts, lines))
+        replaced += sum("\ufffd" in text and not is_utf8(line) for text, line in zip(texts, lines))
         yield texts
     if replaced:
         log.warning("warning: %s: bytes that are not UTF-8 were replaced by U+FFFD in %d line(s)", _shown(name), replaced)
@@ -171,7 +171,8 @@ def _more_waits(stream) -> bool:
         return True
 
 
-def _is_utf8(line) -> bool:
+def is_utf8(line) -> bool:
+    """Whether bytes are text."""
     try:
         line.decode("utf-8")
         return True

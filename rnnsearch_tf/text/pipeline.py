@@ -9,15 +9,14 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, TextConfig
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.io.reading import read_lines
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text import subwords
-from rnnsearch_tf.text.detokenize import detokenize, unescape
 from rnnsearch_tf.text.languages import warn_once
-from rnnsearch_tf.io.reading import read_lines
+from rnnsearch_tf.text.moses import detokenize, tokenize, unescape
 from rnnsearch_tf.text.normalize import clean, lowercase, normalize
 from rnnsearch_tf.text.sampling import SubwordSampler
-from rnnsearch_tf.text.tokenize import tokenize
-from rnnsearch_tf.text.vocabulary import Vocabulary, batches
+from rnnsearch_tf.text.vocabulary import TokenCounts, Vocabulary, batches
 
 
 class Text(tf.Module):
@@ -144,6 +143,34 @@ class Text(tf.Module):
             model.write_bytes(self._subwords.model)
 
 
+class TracedText:
+    """A Text whose operations are traced: one sentence meets many small ones, which take longer one by one."""
+
+    def __init__(self, text):
+        lines, ids = tf.TensorSpec([None], tf.string), tf.TensorSpec([None, None], tf.int32)
+        tokens = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
+        traced = lambda function, signature: tf.function(function, input_signature=[signature])  # noqa: E731
+        with_ids = lambda tokens: (tokens, text.ids(tokens))  # noqa: E731
+        self._tokenize = traced(lambda lines: with_ids(text.tokenize(lines)), lines)
+        self._split = traced(lambda lines: with_ids(text.split(lines)), lines)
+        self.tokens = traced(text.tokens, ids)
+        self._detokenize = traced(text.detokenize, tokens)
+
+    def tokens_and_ids(self, lines, tokenized=False):
+        """(tokens, ids) of every line, as lists; the ids end with the end symbol, the tokens have none."""
+        tokens, ids = (self._split if tokenized else self._tokenize)(tf.constant(lines, tf.string))
+        return strings(tokens), ids.to_list()
+
+    def texts_and_tokens(self, tokens):
+        """(texts, tokens) of tokens in a RaggedTensor [B, None]: list of str, list of lists of str."""
+        return [text.decode("utf-8") for text in self._detokenize(tokens).numpy()], strings(tokens)
+
+
+def strings(tokens) -> list:
+    """Tokens of a ragged tensor, as lists of str."""
+    return [[token.decode("utf-8") for token in row] for row in tokens.to_list()]
+
+
 def build_text(config: TextConfig, training) -> Text:
     """Make the text handling of one side from its training text.
 
@@ -157,16 +184,31 @@ def build_text(config: TextConfig, training) -> Text:
     Raises:
         UserError: a file is missing, malformed or empty, or the sentencepiece package is.
     """
-    if config.vocabulary is not None and config.tokenization == "sentencepiece":
-        return _with_model(config, _read_model(config.vocabulary), config.vocabulary)
-    if config.vocabulary is not None:
-        return Text(config, Vocabulary.load(config.vocabulary))
     is_file = isinstance(training, (str, os.PathLike))
-    lines, where = (read_lines(training), str(training)) if is_file else (training, "training text")
-    if config.tokenization == "sentencepiece":
-        return _with_model(config, subwords.train(_prepared(lines, config), config.vocabulary_size, where), where)
-    split = lambda texts: _tokenize(texts, config, None)  # noqa: E731
-    return Text(config, Vocabulary.build(lines, split, config.vocabulary_size, config.minimum_count, where))
+    counts = _counts(config)
+    for batch in batches(read_lines(training) if is_file else training) if counts else ():
+        counts.add(batch)
+    return _text(config, counts, str(training) if is_file else "training text")
+
+
+def build_texts(config, pairs, sides=("source", "target")) -> list:
+    """As :func:`build_text`, of both sides in one pass over their training text.
+
+    Args:
+        config: Config.
+        pairs: iterable of (source, target) lines, str or bytes; read to its end, unless vocabularies are given.
+        sides: those to make.
+
+    Returns:
+        list of Text, one a side.
+    """
+    configs = {side: getattr(config, side) for side in sides}
+    counts = {side: _counts(configs[side]) for side in sides}
+    for batch in batches(pairs) if any(counts.values()) else ():
+        for side, lines in zip(("source", "target"), zip(*batch)):
+            if counts.get(side):
+                counts[side].add(lines)
+    return [_text(configs[side], counts[side], f"{side} training text") for side in sides]
 
 
 def load_text(folder, side, config: TextConfig) -> Text:
@@ -232,15 +274,24 @@ def _prepare(texts, config):
     return lowercase(texts) if config.lowercase else texts
 
 
-def _prepared(lines, config):
-    """Lines of text, one after the other, as SentencePiece will meet them."""
-    prepare = tf.function(lambda texts: _prepare(texts, config), input_signature=[tf.TensorSpec([None], tf.string)])
-    for batch in batches(lines):
-        for line in prepare(tf.constant(batch, tf.string)).numpy():
-            yield line.decode("utf-8")
+def _counts(config):
+    """TokenCounts of the words that a vocabulary is made of, or subwords are learned from; None where a vocabulary is given."""
+    if config.vocabulary is not None:
+        return None
+    most_lines = subwords.MOST_LINES if config.tokenization == "sentencepiece" else None
+    return TokenCounts(lambda texts: _tokenize(texts, config, None), most_lines)
 
 
-def _with_model(config, model, where):
+def _text(config, counts, where):
+    """The Text of the vocabulary that the configuration names, or of the words that were counted."""
+    if config.tokenization != "sentencepiece":
+        if counts is None:
+            return Text(config, Vocabulary.load(config.vocabulary))
+        return Text(config, Vocabulary.build(counts.total(), config.vocabulary_size, config.minimum_count, where))
+    if counts is None:
+        model, where = _read_model(config.vocabulary), config.vocabulary
+    else:
+        model = subwords.train(counts.total(), config.vocabulary_size, where)
     return Text(config, Vocabulary(subwords.Subwords(model, where).pieces), model)
 
 

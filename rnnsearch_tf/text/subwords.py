@@ -9,8 +9,10 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
 
+MOST_LINES = 5_000_000
+"""Lines that a model is learned from; more teach it nothing, and their words are held in memory."""
+
 _SPACE = "▁"  # U+2581, how SentencePiece writes the space before a word
-_MOST_LINES = 5_000_000  # the trainer holds its text in memory; more than this teaches it nothing
 
 
 class Subwords(tf.Module):
@@ -57,21 +59,22 @@ def join(pieces):
     return tf.strings.strip(tf.strings.regex_replace(texts, _SPACE, " "))
 
 
-def train(lines, size, where="training text"):
+def train(counts, size, where="training text"):
     """Train a unigram model (Kudo 2018).
 
+    Pieces do not cross spaces, so that the words and how often they occur say all that the text does.
     Every character of the text is kept (coverage 1: Latin alphabets are small) and
     there is no byte fallback, so that a piece is always text. Where the text cannot
     support so many pieces, there are fewer. One thread: with more, the sums, and so
     the model, would depend on their number.
 
     Args:
-        lines: iterable of str, normalized.
+        counts: Counter of the words of the normalized text.
         size: pieces, the special tokens included.
         where: name of the text in errors.
 
     Returns:
-        bytes, the same for the same lines.
+        bytes, the same for the same counts.
 
     Raises:
         UserError: the package is missing, the text is empty, or `size` is smaller
@@ -85,12 +88,15 @@ def train(lines, size, where="training text"):
             "tokenization: sentencepiece: expected the package sentencepiece for training subwords, found none; "
             'pip install "rnnsearch-tf[subwords]"'
         ) from None
-    lines = _Watched(lines)
+    if not counts:
+        raise UserError(f"{where}: expected text, got no words at all; check the file")
+    lines = (f"{word}\t{counts[word]}" for word in sorted(counts, key=lambda word: (-counts[word], word)))
     model = io.BytesIO()
     try:
         with tempfile.TemporaryDirectory() as folder:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(lines),
+                sentence_iterator=lines,
+                input_format="tsv",
                 model_writer=model,
                 model_type="unigram",
                 vocab_size=size,
@@ -107,41 +113,17 @@ def train(lines, size, where="training text"):
                 add_dummy_prefix=True,
                 normalization_rule_tsv=_rules(folder),
                 num_threads=1,
-                input_sentence_size=_MOST_LINES,
+                input_sentence_size=MOST_LINES,
                 shuffle_input_sentence=False,
                 max_sentence_length=1 << 20,
                 minloglevel=2,
             )
-    except Exception as error:  # the package wraps what the iterator raises, and raises RuntimeError itself
-        if lines.error is not None:
-            raise lines.error from None
-        if not lines.texts:
-            raise UserError(f"{where}: expected text, got no words at all; check the file") from None
-        if isinstance(error, (RuntimeError, OSError)):
-            problem = " ".join(str(error).split())
-            raise UserError(
-                f"{where}: expected text for {size} subwords, SentencePiece says: {problem}; change vocabulary_size"
-            ) from None
-        raise
+    except (RuntimeError, OSError) as error:
+        problem = " ".join(str(error).split())
+        raise UserError(f"{where}: expected text for {size} subwords, SentencePiece says: {problem}; change vocabulary_size") from None
     model = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
     model.normalizer_spec.ClearField("normalization_rule_tsv")  # a temporary path; the rules themselves are in the model
     return model.SerializeToString(deterministic=True)
-
-
-class _Watched:
-    """An iterable that remembers whether it gave text, and what it raised."""
-
-    def __init__(self, lines):
-        self._lines, self.texts, self.error = lines, 0, None
-
-    def __iter__(self):
-        try:
-            for line in self._lines:
-                self.texts += bool(line.strip())
-                yield line
-        except Exception as error:
-            self.error = error
-            raise
 
 
 def _rules(folder):

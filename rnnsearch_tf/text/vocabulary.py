@@ -77,14 +77,13 @@ class Vocabulary(tf.Module):
         return cls(tokens)
 
     @classmethod
-    def build(cls, lines, tokenize, size, minimum_count=1, where="training text"):
-        """Count the tokens of a text and keep the most frequent.
+    def build(cls, counts, size, minimum_count=1, where="training text"):
+        """Keep the most frequent tokens of a text.
 
         Order: the special tokens, then falling frequency, then code points.
 
         Args:
-            lines: iterable of str, read once, in batches.
-            tokenize: function string [B] -> RaggedTensor string [B, None].
+            counts: Counter of str, as :class:`TokenCounts` has it.
             size: most entries, the special tokens included.
             minimum_count: rarer tokens stay out.
             where: name of the text in errors.
@@ -92,7 +91,7 @@ class Vocabulary(tf.Module):
         Raises:
             UserError: no token is frequent enough.
         """
-        counts = _count(lines, tokenize)
+        counts = {word: count for word, count in counts.items() if word not in SPECIAL_TOKENS}
         words = sorted((word for word in counts if counts[word] >= minimum_count), key=lambda word: (-counts[word], word))
         if not words:
             raise UserError(
@@ -111,22 +110,41 @@ def batches(lines, size=_LINES_AT_ONCE):
         yield batch
 
 
-def _count(lines, tokenize):
-    """How often each token occurs, special tokens left out; Counter of str."""
+class TokenCounts:
+    """How often each token of a text occurs, counted as the text goes by.
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
-    def distinct(texts):
-        words, _, counts = tf.unique_with_counts(tokenize(texts).flat_values, tf.int64)
-        return words, counts
+    Args:
+        tokenize: function string [B] -> RaggedTensor string [B, None].
+        most_lines: lines counted; None: all.
 
-    total = collections.Counter()
-    for batch in batches(lines):
-        words, counts = distinct(tf.constant(batch, tf.string))
-        total.update(dict(zip(words.numpy().tolist(), counts.numpy().tolist())))
-    total = collections.Counter({word.decode("utf-8"): count for word, count in total.items()})
-    for special in SPECIAL_TOKENS:
-        total.pop(special, None)
-    return total
+    Example:
+        >>> counts = TokenCounts(tf.strings.split)
+        >>> counts.add(["a b", "b"])
+        >>> sorted(counts.total().items())
+        [('a', 1), ('b', 2)]
+    """
+
+    def __init__(self, tokenize, most_lines=None):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+        def distinct(texts):
+            words, _, counts = tf.unique_with_counts(tokenize(texts).flat_values, tf.int64)
+            return words, counts
+
+        self._distinct, self._counts = distinct, collections.Counter()
+        self._lines_left = most_lines
+
+    def add(self, lines):
+        """Count the tokens of a list of lines, str or bytes."""
+        if self._lines_left is not None:
+            lines = lines[: self._lines_left]
+            self._lines_left -= len(lines)
+        words, counts = self._distinct(tf.constant(lines, tf.string))
+        for word, count in zip(words.numpy().tolist(), counts.numpy().tolist()):
+            self._counts[word] += count
+
+    def total(self) -> collections.Counter:
+        """The counts, by str."""
+        return collections.Counter({word.decode("utf-8"): count for word, count in self._counts.items()})
 
 
 def _table(keys, values, default):

@@ -5,8 +5,7 @@ import sys
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.data.dataset import development_dataset
-from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.evaluation.bleu import bleu
 from rnnsearch_tf.training.averaging import assign_mean
 from rnnsearch_tf.training.callbacks import updates_done
@@ -137,8 +136,7 @@ class Development(keras.callbacks.Callback):
     def _development_loss(self):
         """Mean negative log-likelihood of a target word, in nats, end symbols included; no smoothing, no dropout."""
         if self._loss is None:
-            pairs = Pairs(*map(list, self.sentences), self.config.data.on_bad_line)
-            batches = development_dataset(*self.texts, pairs, self.config.data, by_length=True)
+            batches = scoring_batches(*self.texts, self.sentences, self.config.data.batch_size)
             self._loss = batches, tf.function(lambda inputs: self.model.token_losses(inputs)[1], reduce_retracing=True)
         batches, nll = self._loss
         values = [nll(inputs).numpy() for inputs in batches]

@@ -6,19 +6,18 @@ Everything it does can be done by hand in a notebook with the same pieces.
 """
 
 import dataclasses
-import itertools
 import sys
 import time
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import load_config, save_config
-from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import TranslationLoss, build_model
 from rnnsearch_tf.parallel import training_shards
 from rnnsearch_tf.run import Run
-from rnnsearch_tf.text.pipeline import build_text, load_text, shortfall
+from rnnsearch_tf.text.pipeline import build_texts, load_text, shortfall
 from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, progress, updates_done
 from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.interruption import Interruption
@@ -54,8 +53,8 @@ def train(config, output, resume=False):
     _prepare(run, config, resume)
     keras.utils.set_random_seed(config.training.seed)
     pairs = open_corpus(config, "train")
-    report_pairs(pairs.check())
     texts = _texts(run, config, pairs)
+    report_pairs(pairs.check())
     if resume:
         model, state = load_state(run)
         print(_standing(state, config.training), file=sys.stderr)
@@ -141,11 +140,11 @@ def _fit(model, config, texts, pairs, state, callbacks):
 
 def _callbacks(run, config, state, texts):
     clock, log = Clock(state), MetricsLog(run.metrics, state)
-    pairs = open_corpus(config, "development")
-    limit = config.training.evaluate_sentences
+    pairs, sentences = open_corpus(config, "development"), None
     if pairs is not None:
-        report_pairs(pairs.check(), "development")
-    sentences = pairs and tuple(zip(*itertools.islice(pairs, limit)))  # (sources, references)
+        first = [pair for number, pair in enumerate(pairs) if number < config.training.evaluate_sentences]
+        sentences = tuple(zip(*first))  # (sources, references)
+        report_pairs(pairs.report, "development")
     evaluation = Development(run, state, clock, config, texts, sentences, log)
     saving = SaveState(run, state, config.training.checkpoint_every_minutes)
     callbacks = [clock, Schedule(state, config.training), Limits(state, config.training), log, ProgressLine(state)]
@@ -198,18 +197,14 @@ def _check_unchanged(before, config, written):
 
 def _texts(run, config, pairs):
     """(source Text, target Text): those of RUN, or built from the training text and saved there."""
-    texts = []
     run.verify(run.recorded(run.text_files()))
-    for side in ("source", "target"):
-        settings = getattr(config, side)
-        if run.vocabulary(side).exists():
-            texts.append(load_text(run, side, settings))
-            continue
-        print(f"building the {side} vocabulary", file=sys.stderr)
-        text = build_text(settings, pairs.texts(side))
-        if message := shortfall(text, side, settings):
+    missing = [side for side in ("source", "target") if not run.vocabulary(side).exists()]
+    if missing:
+        print(f"building the {' and the '.join(missing)} vocabulary", file=sys.stderr)
+    texts = dict(zip(missing, build_texts(config, pairs.lines(), missing)))
+    for side, text in texts.items():
+        if message := shortfall(text, side, getattr(config, side)):
             print(message, file=sys.stderr)
         text.save(run, side)
-        texts.append(text)
     run.record(run.text_files())
-    return tuple(texts)
+    return tuple(texts.get(side) or load_text(run, side, getattr(config, side)) for side in ("source", "target"))

@@ -18,8 +18,7 @@ from rnnsearch_tf.search.retry import search_until_finished
 from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
-from rnnsearch_tf.text.pipeline import padded
-from rnnsearch_tf.text.traced import TracedText, strings
+from rnnsearch_tf.text.pipeline import TracedText, padded
 from rnnsearch_tf.translation.loading import load_runs
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
 
@@ -68,9 +67,7 @@ class Translator:
         self.config = config
         self.maximum_lengths = {side: OVERLONG * getattr(config.data, f"maximum_{side}_length") for side in ("source", "target")}
         self._sources, self._target = [TracedText(text) for text in self.source_texts], TracedText(target_text)
-        self._lexicons = {}  # by path
-        self._shortlists = {}  # by path and sizes
-        self._graphs = {}  # one traced function for each kind of work and search configuration
+        self._made = {}  # lexicons, shortlists and traced functions, by what they are made from
 
     @classmethod
     def load(cls, runs, precision=None, combine="probabilities") -> Translator:
@@ -103,7 +100,7 @@ class Translator:
             UserError: the model gives no probabilities (NaN), or every word of a sentence is forbidden.
         """
         texts, config = sentences(texts, "texts"), self.search_config(**search)
-        lexicon = self._lexicon(config.lexicon) if config.replace_unknown and config.lexicon else None
+        lexicon = self._once(Lexicon.load, config.lexicon) if config.replace_unknown and config.lexicon else None
         self.shortlist(config)  # so that a bad file is an error before anything is done
         results = [_NOTHING for _ in texts]
         for batch in self._batches(texts, config.batch_size):
@@ -167,10 +164,9 @@ class Translator:
                 raise UsageError(f"unknown search option {name!r}; expected one of {', '.join(sorted(known))}")
             changes[name] = check_value(f"search.{name}", value)
         config = dataclasses.replace(self.config.search, **changes)
-        if config.replace_unknown:
-            self.require_attention("replace_unknown")
-        if config.coverage_penalty:
-            self.require_attention("coverage_penalty")
+        for name in ("replace_unknown", "coverage_penalty"):
+            if getattr(config, name):
+                self.require_attention(name)
         return config
 
     def require_attention(self, purpose):
@@ -212,36 +208,29 @@ class Translator:
             seeds = np.arange(first, first + count, dtype=np.int64) + (seed << 32)
             draw = lambda rows: graph(_source_ids([source] * len(rows)), seeds[rows], tf.constant(temperature, tf.float64))  # noqa: B023, E731
             result = map_shards(draw, count)
-            tokens = self._target.tokens(result.ids)
-            rows = zip(self._texts(tokens), result.log_probabilities, strings(tokens))
-            samples += [Sample(text, float(p), words) for text, p, words in rows]
+            texts, tokens = self._target.texts_and_tokens(self._target.tokens(result.ids))
+            samples += [Sample(text, float(p), words) for text, p, words in zip(texts, result.log_probabilities, tokens)]
         return samples
-
-    def _texts(self, tokens) -> list:
-        return [text.decode("utf-8") for text in self._target.detokenize(tokens).numpy()]
-
-    def _lexicon(self, path):
-        if path not in self._lexicons:
-            self._lexicons[path] = Lexicon.load(path)
-        return self._lexicons[path]
 
     def shortlist(self, config):
         """The Shortlist that a search section names, or None; read once."""
         if config.shortlist is None:
             return None
-        key = config.shortlist, config.shortlist_frequent, config.shortlist_translations
-        if key not in self._shortlists:
-            self._shortlists[key] = Shortlist.load(*key, self.source_text.vocabulary, self.target_text.vocabulary)
-        return self._shortlists[key]
+        file = config.shortlist, config.shortlist_frequent, config.shortlist_translations
+        return self._once(Shortlist.load, *file, self.source_text.vocabulary, self.target_text.vocabulary)
 
     def _graph(self, build, config=None, *more):
         """The traced function for one kind of work under one search configuration; made once."""
         if config is not None:  # what the graph does not depend on must not make a new one
             config = dataclasses.replace(config, batch_size=1, lexicon=None, replace_unknown=False)
-        key = (build, config)
-        if key not in self._graphs:
-            self._graphs[key] = build(self.model, config, len(self.source_texts), *more)
-        return self._graphs[key]
+        return self._once(build, self.model, config, len(self.source_texts), *more)
+
+    def _once(self, make, *arguments):
+        """What the function makes of the arguments; made when it is first asked for."""
+        key = make, *arguments
+        if key not in self._made:
+            self._made[key] = make(*arguments)
+        return self._made[key]
 
     def _encode(self, texts, tokenized=False) -> list:
         """The source sentences as tokens and ids, overlong ones cut."""
@@ -279,9 +268,8 @@ class Translator:
         if config.replace_unknown:
             sources = _ragged([batch[row].tokens for row in rows])
             tokens = replace_unknown(tokens, result.alignments[rows, columns], sources, lexicon)
-        texts = self._texts(tokens)
         lists = [[] for _ in batch]
-        for (row, n), text, words in zip(hypotheses, texts, strings(tokens)):
+        for (row, n), text, words in zip(hypotheses, *self._target.texts_and_tokens(tokens)):
             alignment = _rows(result.alignments[row, n], len(words) + 1)[:, : len(batch[row].ids)]
             numbers = float(result.scores[row, n]), float(result.log_probabilities[row, n])
             lists[row].append(Hypothesis(text, *numbers, words, alignment))

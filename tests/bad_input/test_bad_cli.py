@@ -71,7 +71,7 @@ def test_evaluate_before_the_model_is_loaded(capsys, hollow_run, tmp_path):
     words = ["evaluate", "--model", hollow_run, "--source", tmp_path / "s", "--reference"]
     line = fails(capsys, words + [tmp_path / "r"])
     assert "got 2 in " in line and "and 1 in " in line
-    assert "No such file" in fails(capsys, words + [tmp_path / "missing"])
+    assert "missing: expected a text file, found none" in fails(capsys, words + [tmp_path / "missing"])
     line = fails(capsys, ["evaluate", "--model", hollow_run, "--source", tmp_path / "e", "--reference", tmp_path / "e"])
     assert "got an empty file" in line
 

@@ -1,5 +1,6 @@
 """Line files: what a line is, streaming, and the checked pairs."""
 
+import dataclasses
 import gzip
 import itertools
 import pathlib
@@ -7,12 +8,13 @@ import tracemalloc
 
 import pytest
 
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import TextConfig, load_config
 from rnnsearch_tf.data.corpus import HELD_OUT_SIZE, open_corpus
 from rnnsearch_tf.data.pairs import Pairs
-from rnnsearch_tf.io.reading import read_bytes
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.io.reading import read_bytes
+from rnnsearch_tf.text.pipeline import build_text, build_texts
 
 
 @pytest.mark.parametrize("name", ["text", "text.gz"])
@@ -64,7 +66,7 @@ def test_skipped_lines_are_counted_and_both_sides_stay_together(write):
     assert (report.kept, report.invalid, report.empty, report.unpaired, report.skipped) == (3, 1, 2, 2, 5)
     assert report.examples[0].startswith(f"{target}:2: ")
     assert str(report).startswith("3 pairs kept; left out: 1 with invalid UTF-8, 2 with an empty line, 2 lines without a partner (first: ")
-    assert list(pairs.texts("target")) == ["un", "quatre", "six"]
+    assert [target for _, target in pairs] == ["un", "quatre", "six"]
 
 
 def test_check_reads_once(monkeypatch):
@@ -72,6 +74,19 @@ def test_check_reads_once(monkeypatch):
     report = pairs.check()
     monkeypatch.setattr(pairs, "scan", None)
     assert pairs.check() is report and str(report) == "1 pairs kept"
+
+
+def test_both_sides_are_counted_in_one_pass(write):
+    sides = {"source": TextConfig(language="en"), "target": TextConfig(language="fr", minimum_count=2)}
+    config = dataclasses.replace(load_config(), **sides)
+    pairs = Pairs(write("s", ["a b", "", "b"]), write("t", ["x y", "z", "y"]), on_bad_line="skip")
+    together = build_texts(config, pairs.lines())
+    assert pairs.report.kept == 2
+    alone = [build_text(sides[side], lines) for side, lines in zip(sides, zip(*pairs))]
+    assert [text.vocabulary.tokens for text in together] == [text.vocabulary.tokens for text in alone]
+    assert [text.vocabulary.tokens[3:] for text in together] == [["b", "a"], ["y"]]
+    [target] = build_texts(config, pairs, ["target"])
+    assert target.vocabulary.tokens == alone[1].vocabulary.tokens
 
 
 def test_lists_are_checked_like_files():

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.data.dataset import EncodedPairs, development_dataset, training_dataset
+from rnnsearch_tf.data.dataset import EncodedPairs, scoring_batches, training_dataset
 from rnnsearch_tf.data.pairs import Pairs
 
 SCHEMES = ["paper", "bucketed", "unsorted"]
@@ -22,11 +22,12 @@ def lines():
 
 def rows(dataset):
     """One epoch: the batches, each a list of (source ids, target ids) without padding."""
-    epoch = []
-    for batch in dataset.as_numpy_iterator():
-        sides = [[[id_ for id_ in row if id_ != PAD_ID] for row in batch[name].tolist()] for name in ("source_ids", "target_ids")]
-        epoch.append(list(zip(*sides, strict=True)))
-    return epoch
+    return [without_padding(batch) for batch in dataset.as_numpy_iterator()]
+
+
+def without_padding(batch):
+    sides = [[[id_ for id_ in row if id_ != PAD_ID] for row in batch[name].tolist()] for name in ("source_ids", "target_ids")]
+    return list(zip(*sides, strict=True))
 
 
 def expected(lines):
@@ -166,13 +167,9 @@ def test_bad_lines_are_left_out_of_every_epoch(numbers, data_config, write):
     assert (pairs.report.kept, pairs.report.empty, pairs.report.invalid) == (3, 1, 1)
 
 
-@pytest.mark.parametrize("by_length", [False, True])
-def test_development_keeps_everything_in_order(numbers, data_config, lines, by_length):
-    data = data_config(maximum_source_length=2, maximum_target_length=2)
-    dataset = development_dataset(numbers, numbers, Pairs(*lines), data, batch_size=100, by_length=by_length)
-    epoch = rows(dataset)
-    assert epoch == rows(dataset) and [len(batch) for batch in epoch] == [100] * 6
-    order = range(10, 610)
-    if by_length:
-        order = sorted(order, key=lambda p: max(len(text[p - 10].split()) for text in lines))
+def test_scoring_keeps_everything_whatever_its_length_the_shortest_first(numbers, lines):
+    epoch = [without_padding(batch) for batch in scoring_batches(numbers, numbers, lines, batch_size=100)]
+    assert [len(batch) for batch in epoch] == [100] * 6
+    assert sorted(pair for batch in epoch for pair in batch) == expected(lines)
+    order = sorted(range(10, 610), key=lambda p: max(len(text[p - 10].split()) for text in lines))
     assert numbers_of(epoch) == list(order)

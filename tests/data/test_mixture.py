@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.corpus import open_corpus
-from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.mixture import MixedPairs, mixed
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UserError
 
 
@@ -74,7 +74,7 @@ def test_from_a_configuration(write, tmp_path):
     corpora = [{"source": "a.en", "target": "a.fr"}, {"source": "b.en.gz", "target": "b.fr.gz", "weight": 0.5}]
     pairs = open_corpus(load_config(values={"data": {"folder": str(tmp_path), "corpora": corpora}}))
     assert list(pairs) == [("one", "un"), ("two", "deux"), ("three", "trois")] and pairs.check().kept == 3
-    assert list(pairs.texts("target")) == ["un", "deux", "trois"]
+    assert [target for _, target in pairs] == ["un", "deux", "trois"]
     assert [weight for _, weight in pairs.corpora] == [1.0, 0.5]
 
 

@@ -7,7 +7,7 @@ import pytest
 import sentencepiece
 
 from rnnsearch_tf.config import END_ID, load_config
-from rnnsearch_tf.data.dataset import development_dataset, training_dataset
+from rnnsearch_tf.data.dataset import scoring_batches, training_dataset
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.text.pipeline import build_text
@@ -86,5 +86,5 @@ def test_one_side_alone_and_never_the_development_text(lines):
     assert {tuple(int(i) for i in row if i) for batch in batches for row in batch["source_ids"]} == plain
     best = {tuple(row) for row in target.encode(lines[1]).to_list()}
     assert len({tuple(int(i) for i in row if i) for batch in batches for row in batch["target_ids"]} - best) > 100
-    batches = development_dataset(source, target, Pairs(*lines), data).as_numpy_iterator()
+    batches = scoring_batches(source, target, lines, data.batch_size)
     assert {tuple(int(i) for i in row if i) for batch in batches for row in batch["target_ids"]} == best

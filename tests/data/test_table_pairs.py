@@ -2,8 +2,8 @@
 
 import pytest
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.phrase_table import PhrasePairs
 from rnnsearch_tf.errors import UsageError, UserError
 
@@ -23,7 +23,7 @@ def test_each_distinct_pair_once_and_unescaped(write, name):
     pairs = PhrasePairs(write(name, TABLE))
     assert list(pairs) == list(pairs) == DISTINCT
     assert pairs.check().kept == 4
-    assert list(pairs.texts("target")) == [target for _, target in DISTINCT]
+    assert [target for _, target in pairs] == [target for _, target in DISTINCT]
 
 
 def test_the_option(write, numbers):

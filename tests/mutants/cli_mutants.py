@@ -62,7 +62,7 @@ TRANSLATOR = [
     Mutant("translation/translator.py", "an overlong sentence is not cut", "if len(tokens) <= limit:", "if True:",
            (f"{TRANSLATE}::test_an_overlong_sentence_is_cut_with_a_warning",)),
     Mutant("translation/translator.py", "every sentence draws the same samples whatever the seed", "+ (seed << 32)", "", (f"{PAIRS}::test_samples_are_counted_scored_and_sorted",)),
-    Mutant("translation/translator.py", "the lexicon is not used", "lexicon = self._lexicon(config.lexicon) if config.replace_unknown and config.lexicon else None",
+    Mutant("translation/translator.py", "the lexicon is not used", "lexicon = self._once(Lexicon.load, config.lexicon) if config.replace_unknown and config.lexicon else None",
            "lexicon = None", (f"{TRANSLATE}::test_unknown_words_are_replaced",)),
     Mutant("translation/translator.py", "options of the call are dropped", "config = dataclasses.replace(self.config.search, **changes)", "config = self.config.search",
            (f"{TRANSLATE}::test_options_reach_the_search", f"{TRANSLATE}::test_moses_nbest_lists")),

@@ -8,11 +8,11 @@ JOINED = f"{LANGUAGES}::test_any_tokens_are_joined_as_in_sacremoses"
 SACREMOSES = (f"{LANGUAGES}::test_tokens_and_text_are_those_of_sacremoses",)
 
 NEWCOMER = [
-    Mutant("text/detokenize.py", "Irish apostrophes stand alone", '("fr", "it", "ga")', '("fr", "it")', (JOINED,)),
-    Mutant("text/detokenize.py", "Czech quotes alternate", '(czech == "„") | (czech == "“")', 'czech == "x"', (JOINED,)),
-    Mutant("text/detokenize.py", "Korean words are joined", 'if language == "ko":', 'if language == "xx":', SACREMOSES),
-    Mutant("text/tokenize.py", "Italian has the apostrophes of German", '_APOSTROPHE["it"] = _APOSTROPHE["fr"]', "pass", SACREMOSES),
-    Mutant("text/tokenize.py", "Chinese characters stand alone", 'OTHERS_IDEOGRAPHS.get(language, IDEOGRAPH)', "IDEOGRAPH", SACREMOSES),
+    Mutant("text/moses.py", "Irish apostrophes stand alone", '("fr", "it", "ga")', '("fr", "it")', (JOINED,)),
+    Mutant("text/moses.py", "Czech quotes alternate", '(czech == "„") | (czech == "“")', 'czech == "x"', (JOINED,)),
+    Mutant("text/moses.py", "Korean words are joined", 'if language == "ko":', 'if language == "xx":', SACREMOSES),
+    Mutant("text/moses.py", "Italian has the apostrophes of German", '_APOSTROPHE["it"] = _APOSTROPHE["fr"]', "pass", SACREMOSES),
+    Mutant("text/moses.py", "Chinese characters stand alone", 'OTHERS_IDEOGRAPHS.get(language, IDEOGRAPH)', "IDEOGRAPH", SACREMOSES),
     Mutant("text/languages.py", "a warning every time", "@functools.cache\ndef warn_once", "def _nobody():\n    pass\n\n\n_nobody.cache_clear = lambda: None\n\n\ndef warn_once",
            (f"{LANGUAGES}::test_a_language_without_rules_falls_back_with_one_warning",)),
     Mutant("evaluation/alignment.py", "pieces of a source word are not summed", "alignment = alignment @ _with_end(source)",

@@ -36,7 +36,7 @@ def test_a_list_goes_in_and_out_byte_for_byte(tmp_path, name):
 
 
 def test_only_the_features_change_without_a_weight():
-    entries = [parse(line) for line in LINES[:2]]
+    entries = [parse(line.removesuffix(b"\n")) for line in LINES[:2]]
     assert [entry.line for entry in rescore(entries, [-1.5, -20], "RNN")] == [
         b"0 ||| le  chat\xff ||| d= -1 0 lm= -2.5 tm_a=3 RNN= -1.500000 ||| -2.5 ||| 0-0 1-1 ||| |||\r\n",
         b"0 |||  ||| RNN= -20.000000 ||| 1e-3\n",

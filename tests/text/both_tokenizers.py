@@ -4,8 +4,7 @@ import functools
 
 import sacremoses
 import tensorflow as tf
-from rnnsearch_tf.text.detokenize import detokenize
-from rnnsearch_tf.text.tokenize import tokenize
+from rnnsearch_tf.text.moses import detokenize, tokenize
 
 
 @functools.cache

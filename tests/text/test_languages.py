@@ -14,8 +14,8 @@ from tricky_sentences import EVERYTHING
 from rnnsearch_tf.config import TextConfig, load_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.text import languages
+from rnnsearch_tf.text.moses import prefixes
 from rnnsearch_tf.text.pipeline import build_text
-from rnnsearch_tf.text.tokenize import prefixes
 
 MOSES = sorted(set(sacremoses.corpus.NonbreakingPrefixes().available_langs.values()))
 OTHERS = ["ja", "ko", "tr", "eo", "th"]  # of which Moses has no abbreviations

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tricky_sentences import BY_LANGUAGE, EVERYTHING
 
-from rnnsearch_tf.text.tokenize import prefixes, tokenize
+from rnnsearch_tf.text.moses import prefixes, tokenize
 
 LANGUAGES = ("en", "fr", "de")
 SHARED = pathlib.Path(os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared"))

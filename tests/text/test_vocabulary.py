@@ -8,13 +8,16 @@ import tensorflow as tf
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.pipeline import build_text
-from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.text.vocabulary import TokenCounts, Vocabulary, batches
 
 SPECIALS = ["<pad>", "</s>", "<unk>"]
 
 
 def build(lines, size=100, minimum_count=1):
-    return Vocabulary.build(lines, tf.strings.split, size, minimum_count).tokens
+    counts = TokenCounts(tf.strings.split)
+    for batch in batches(lines):
+        counts.add(batch)
+    return Vocabulary.build(counts.total(), size, minimum_count).tokens
 
 
 def test_order_is_specials_then_frequency_then_code_point():
@@ -35,7 +38,7 @@ def test_counts_add_up_over_batches():
 
 
 def test_words_spelled_like_a_special_token_are_unknown():
-    vocabulary = Vocabulary.build(["<pad> </s> <unk> a"], tf.strings.split, 100)
+    vocabulary = Vocabulary(build(["<pad> </s> <unk> a"]))
     assert vocabulary.tokens == [*SPECIALS, "a"]
     assert vocabulary.ids(tf.constant(["<pad>", "</s>", "<unk>", "a", ""])).numpy().tolist() == [2, 2, 2, 3, 2]
 

@@ -10,9 +10,8 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.dataset import development_dataset
 from rnnsearch_tf.data.corpus import open_corpus
-from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -177,8 +176,8 @@ def test_best_by_loss_is_the_models_own_loss(tmp_path, system):
     Run(tmp_path).read_weights(model)
     compile_model(model, settings)
     pairs = list(open_corpus(settings, "development"))[:3]
-    batches = development_dataset(*texts, Pairs(*map(list, zip(*pairs))), settings.data)
-    assert model.evaluate(batches, verbose=0, return_dict=True)["loss"] == pytest.approx(summary["best_loss"], rel=1e-5)
+    [batch] = scoring_batches(*texts, list(zip(*pairs)), settings.data.batch_size)
+    assert model.evaluate(tf.data.Dataset.from_tensors(batch), verbose=0, return_dict=True)["loss"] == pytest.approx(summary["best_loss"], rel=1e-5)
 
 
 def _arrays(path):
