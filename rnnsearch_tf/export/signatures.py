@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
 from rnnsearch_tf.export.weights import StoredWeights
-from rnnsearch_tf.layers.base import stand_ins
+from rnnsearch_tf.layers.base import substitute_weights
 from rnnsearch_tf.layers.kept import weights_kept
 from rnnsearch_tf.search.graphs import search_model
 from rnnsearch_tf.search.sampling import sample
@@ -76,7 +76,7 @@ def _traced(answer, inputs, weights):
     @tf.function(input_signature=[tf.TensorSpec(None, dtype, name=name) for name, dtype in inputs.items()])
     def function(*values):
         values = _rows(dict(zip(inputs, values)))
-        with stand_ins(weights.tensors()), weights_kept():
+        with substitute_weights(weights.tensors()), weights_kept():
             return answer(*values)
 
     return function.get_concrete_function()

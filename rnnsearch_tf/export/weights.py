@@ -28,7 +28,7 @@ class StoredWeights(tf.Module):
         self._ids = [id(variable) for variable in variables]
 
     def tensors(self):
-        """{id(Keras variable): float32 tensor}, for :func:`~rnnsearch_tf.layers.base.stand_ins`."""
+        """{id(Keras variable): float32 tensor}, for :func:`~rnnsearch_tf.layers.base.substitute_weights`."""
         return {key: _widen(*stored) for key, stored in zip(self._ids, self.stored)}
 
     @property

@@ -102,6 +102,10 @@ class PaperLayer(keras.layers.Layer):
         bias = None if b is None else padded(tensor(b), W.shape[0 if transpose else 1])
         return product(x, tensor(W), self.product_dtype, transpose_right=transpose, bias=bias)
 
+    def batched_dot(self, left, right):
+        """A product for each sentence: float [B, a, b], [B, b, c] → [B, a, c]; operands in the policy's compute dtype."""
+        return batched_product(left, right, self.product_dtype)
+
     def matrix(self, name, shape, initializer, letters=None):
         """Add a weight.
 
@@ -144,37 +148,37 @@ def _signature(layer_class):
     return inspect.Signature([*parameters.values(), inspect.Parameter("keywords", inspect.Parameter.VAR_KEYWORD)])
 
 
-_STAND_INS = contextvars.ContextVar("stand_ins", default={})
+_SUBSTITUTES = contextvars.ContextVar("substitutes", default={})
 
 
 @contextlib.contextmanager
-def stand_ins(tensors):
+def substitute_weights(tensors):
     """Inside, :func:`tensor` gives these in place of the values of the variables they stand for.
 
-    So that one traced graph can read its weights once, before the loops, from wherever
-    they are kept: an exported model stores them in another place and maybe in fewer bits.
+    So one traced graph can read its weights once, before the loops, from where an exported model stores them,
+    maybe in fewer bits.
 
     Args:
         tensors: dictionary of id(variable) to a tensor of the variable's shape and dtype.
     """
-    token = _STAND_INS.set(tensors)
+    token = _SUBSTITUTES.set(tensors)
     try:
         yield
     finally:
-        _STAND_INS.reset(token)
+        _SUBSTITUTES.reset(token)
 
 
 def tensor(variable):
     """The value of a Keras variable, or what stands in for it; None for None."""
     if variable is None:
         return None
-    stand_in = _STAND_INS.get().get(id(variable))
-    return read(variable) if stand_in is None else stand_in
+    substitute = _SUBSTITUTES.get().get(id(variable))
+    return read(variable) if substitute is None else substitute
 
 
 def gather_rows(variable, indices):
     """Rows of a variable, or of what stands in for it; alone they are read where it lies, without the rest of it."""
-    alone = id(variable) not in _STAND_INS.get() and not keeping()
+    alone = id(variable) not in _SUBSTITUTES.get() and not keeping()
     return tf.gather(variable.value if alone else tensor(variable), indices)
 
 

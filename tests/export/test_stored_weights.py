@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.export.weights import StoredWeights
-from rnnsearch_tf.layers.base import stand_ins, tensor
+from rnnsearch_tf.layers.base import substitute_weights, tensor
 
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "int8": 1}
 ROWS, COLUMNS = 80, 60
@@ -38,9 +38,9 @@ def test_near_the_originals_and_small(variables, storage):
     assert sum(variable.numpy().nbytes for variable in stored.variables) == expected
 
 
-def test_stand_ins_end_with_their_block(variables):
+def test_substitutes_end_with_their_block(variables):
     matrix = variables[0]
-    with stand_ins({id(matrix): tf.zeros([1])}):
+    with substitute_weights({id(matrix): tf.zeros([1])}):
         assert tensor(matrix).shape == (1,)
     assert tensor(matrix).shape == (ROWS, COLUMNS)
 

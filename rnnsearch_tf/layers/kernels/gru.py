@@ -122,11 +122,11 @@ def _backward(states_gradient, before, gates, real, U, U_gates, dtype):
     forward = (states_gradient, before, *gates, real)
 
     def step(t, carried, deltas):
-        outer, state, z, r, candidate, kept = (values[t] for values in forward)
+        outer, state, z, r, candidate, is_real = (values[t] for values in forward)
         total = carried + outer
-        delta, state_gradient = gated_unit_gradient(total * kept, state, (z, r, candidate), U, dtype)
+        delta, state_gradient = gated_unit_gradient(total * is_real, state, (z, r, candidate), U, dtype)
         state_gradient += product(delta[..., U.shape[-1] :], U_gates, dtype, transpose_right=True)
-        return t - 1, state_gradient + total * (1 - kept), deltas.write(t, delta)
+        return t - 1, state_gradient + total * (1 - is_real), deltas.write(t, delta)
 
     last = (steps - 1, tf.zeros_like(before[0]), tf.TensorArray(before.dtype, steps))
     _, first_gradient, deltas = tf.while_loop(lambda t, *_: t >= 0, step, last, parallel_iterations=1)
