@@ -159,12 +159,12 @@ def attending_gru(inputs, state, weights, memory, dtype=None):
 
         def gradient(states_gradient, alignments_gradient):
             n, before = U.shape[-1], tf.concat([first[tf.newaxis], states[:-1]], axis=0)  # s_{i−1}, time first
-            deltas, query_deltas, *others, v_a_gradient = _attending_backward(
-                (states_gradient, alignments_gradient), (before, alignments, queries, *gates), own_memory, state_weights, v_a, U, dtype
+            outer, forward = (states_gradient, alignments_gradient), (before, alignments, queries, *gates)
+            deltas, query_deltas, first_gradient, projected_gradient, v_a_gradient = _attending_backward(
+                outer, forward, own_memory, state_weights, v_a, U, dtype
             )
             sentence_first = [tf.transpose(values, [1, 0, 2]) for values in (alignments, deltas)]
             context_gradient = batched_product(*sentence_first, dtype, transpose_left=True)  # through Σ_j α_ij C h_j
-            first_gradient, projected_gradient = others
             W_a_gradient = weight_gradient(before, query_deltas, dtype)
             U_gradient = weight_gradient(gates[1] * before, deltas[..., :n], dtype)
             U_gates_gradient = weight_gradient(before, deltas[..., n:], dtype)
