@@ -4,7 +4,7 @@
 
 One forward and one backward pass of a batch of 80 sentences, either way in turns. The first ratio is the median of the rounds'
 ratios of wall time, the second that of processor time, which a busy machine disturbs less. A kernel is kept where
-it is at least 1.15 times as fast (``layers/kernels/__init__.py`` chooses).
+it is at least 1.15 times as fast in one of the precisions (``layers/kernels/__init__.py`` chooses).
 """
 
 import time

@@ -100,6 +100,10 @@ class PaperLayer(keras.layers.Layer):
         bias = None if b is None else padded(tensor(b), W.shape[0 if transpose else 1])
         return product(x, tensor(W), self.product_dtype, transpose_right=transpose, bias=bias)
 
+    def batched_dot(self, left, right):
+        """A product for each sentence: float [B, a, b], [B, b, c] → [B, a, c]; operands in the policy's compute dtype."""
+        return batched_product(left, right, self.product_dtype)
+
     def matrix(self, name, shape, initializer, letters=None):
         """Add a weight.
 
@@ -171,7 +175,7 @@ def product(left, right, dtype=None, transpose_right=False, bias=None):
         float [..., b].
     """
     rows = left if left.shape.rank == 2 else tf.reshape(left, [-1, left.shape[-1]])
-    result = _matmul(rows, right, dtype, transpose_right=transpose_right)
+    result = batched_product(rows, right, dtype, transpose_right=transpose_right)
     result = result if bias is None else tf.nn.bias_add(result, bias)
     if left.shape.rank == 2:
         return result
@@ -200,7 +204,11 @@ def batched_product(left, right, dtype=None, transpose_left=False, transpose_rig
     Returns:
         float [..., a, c], in the dtype of ``left``.
     """
-    return _matmul(left, right, dtype, transpose_left, transpose_right)
+    result_dtype = left.dtype
+    if dtype is not None and tf.as_dtype(dtype) != result_dtype:
+        left, right = tf.cast(left, dtype), cast(right, dtype)
+    result = tf.matmul(left, right, transpose_a=transpose_left, transpose_b=transpose_right)
+    return tf.cast(result, result_dtype)
 
 
 def weight_gradient(inputs, deltas, dtype=None):
@@ -216,17 +224,9 @@ def weight_gradient(inputs, deltas, dtype=None):
     """
     inputs = tf.reshape(inputs, [-1, inputs.shape[-1]])
     deltas = tf.reshape(deltas, [-1, deltas.shape[-1]])
-    return _matmul(inputs, deltas, dtype, transpose_left=True)
+    return batched_product(inputs, deltas, dtype, transpose_left=True)
 
 
 def ready(weights, dtype=None):
     """Weights cast for products once, before a loop that would otherwise cast them at every step."""
     return weights if dtype is None else tf.nest.map_structure(lambda weight: tf.cast(weight, dtype), weights)
-
-
-def _matmul(left, right, dtype, transpose_left=False, transpose_right=False):
-    result_dtype = left.dtype
-    if dtype is not None and tf.as_dtype(dtype) != result_dtype:
-        left, right = tf.cast(left, dtype), cast(right, dtype)
-    result = tf.matmul(left, right, transpose_a=transpose_left, transpose_b=transpose_right)
-    return tf.cast(result, result_dtype)

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import BahdanauAttention, masked_softmax
-from rnnsearch_tf.layers.base import batched_product, product, tensor
+from rnnsearch_tf.layers.base import product, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 
 
@@ -34,5 +34,5 @@ class CoverageAttention(BahdanauAttention):
         hidden = tf.tanh(query + keys + coverage[..., tf.newaxis] * tensor(self.w_c)[0])  # [B, K, J, n']
         energies = tf.squeeze(product(hidden, tensor(self.v_a)), axis=-1)  # [B, K, J]
         alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
-        context = batched_product(alignment, memory.annotations, self.product_dtype)
+        context = self.batched_dot(alignment, memory.annotations)
         return context, alignment, {"coverage": coverage + alignment}

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import BahdanauAttention
-from rnnsearch_tf.layers.base import PaperLayer, batched_product, real_positions
+from rnnsearch_tf.layers.base import PaperLayer, real_positions
 from rnnsearch_tf.layers.coverage import CoverageAttention
 from rnnsearch_tf.layers.fixed_context import FixedContext
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
@@ -139,7 +139,7 @@ class Decoder(PaperLayer):
         else:
             weights = self.recurrent_unit.state_weights() | self.alignment_model.state_weights()
             states, alignments = kernel(inputs, state, weights, projected, self.product_dtype)
-        return states, batched_product(alignments, memory.annotations, self.product_dtype), alignments
+        return states, self.batched_dot(alignments, memory.annotations), alignments
 
     def _scan(self, inputs, state, memory):
         """:meth:`attend` and :meth:`update` at every position, differentiated by TensorFlow: (states, alignments)."""

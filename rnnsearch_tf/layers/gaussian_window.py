@@ -16,7 +16,6 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import Attention
-from rnnsearch_tf.layers.base import batched_product
 from rnnsearch_tf.layers.initializers import initializer
 
 PARTS = ("alpha", "beta", "kappa")
@@ -39,7 +38,7 @@ class WindowMemory(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class GaussianWindow(Attention):
-    """Attention by position alone: the annotations have no say in where it looks.
+    """Attention by position alone: the annotations do not change the weights.
 
     Args:
         windows: k.
@@ -80,4 +79,4 @@ class GaussianWindow(Attention):
         distance = location[..., tf.newaxis] - memory.positions[:, tf.newaxis, tf.newaxis]  # [B, K, k, J]
         window = tf.reduce_sum(alpha[..., tf.newaxis] * tf.exp(-beta[..., tf.newaxis] * distance**2), axis=2)
         window *= tf.cast(memory.mask, window.dtype)[:, tf.newaxis]  # [B, K, J]
-        return batched_product(window, memory.annotations, self.product_dtype), window, {"location": location}
+        return self.batched_dot(window, memory.annotations), window, {"location": location}

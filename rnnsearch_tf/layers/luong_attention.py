@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import AttentionMemory, additive_attention, masked_softmax
-from rnnsearch_tf.layers.base import PaperLayer, batched_product, product, real_positions, tensor
+from rnnsearch_tf.layers.base import PaperLayer, product, real_positions, tensor
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 
 
@@ -71,6 +71,6 @@ class LuongAttention(PaperLayer):
         else:
             energies = tf.matmul(state, memory.projected_annotations, transpose_b=True)  # [B, K, J]
             alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
-            context = batched_product(alignment, memory.annotations, self.product_dtype)
+            context = self.batched_dot(alignment, memory.annotations)
         both = tf.concat([context, state], axis=-1)  # [B, K, 2n]
         return tf.tanh(self.dot(both, self.W_c)), alignment

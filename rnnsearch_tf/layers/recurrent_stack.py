@@ -73,29 +73,29 @@ class RecurrentStack(PaperLayer):
         """
         states, below = [], None
         for unit, initial_state in zip(self.units, state):
-            inputs = unit.inputs(self._enter(values, below))
+            inputs = unit.inputs(self._layer_input(values, below))
             states.append(unit.all_steps(inputs, initial_state, mask))
             below = self.drop(states[-1]["state"], training=training)
         return tuple(states)
 
-    def advance(self, values, state, kept=None):
+    def advance(self, values, state, factors=None):
         """One position.
 
         Args:
             values: float [..., d].
             state: a tuple of dictionaries of float [..., n].
-            kept: factors [..., layers, n] on what goes from a layer to the next, from :meth:`draw`; None: 1.
+            factors: dropout factors [..., layers, n] on what goes from a layer to the next, from :meth:`dropout_factors`; None: 1.
 
         Returns:
             The next state.
         """
         states, below = [], None
         for k, (unit, before) in enumerate(zip(self.units, state)):
-            states.append(unit.advance(unit.inputs(self._enter(values, below)), before))
-            below = states[-1]["state"] if kept is None else states[-1]["state"] * kept[..., k, :]
+            states.append(unit.advance(unit.inputs(self._layer_input(values, below)), before))
+            below = states[-1]["state"] if factors is None else states[-1]["state"] * factors[..., k, :]
         return tuple(states)
 
-    def draw(self, values, training):
+    def dropout_factors(self, values, training):
         """Dropout factors of all positions of values [B, T, d] beforehand, for a scan of :meth:`advance`: [B, T, layers, n]."""
         ones = tf.ones_like(values[..., :1, tf.newaxis]) * tf.ones([self.layers, self.hidden_size], self.variable_dtype)
         return self.drop(ones, training=training)
@@ -109,7 +109,7 @@ class RecurrentStack(PaperLayer):
         """The size of each layer that :meth:`output` shows."""
         return (self.hidden_size,) * (self.layers if self.skips else 1)
 
-    def _enter(self, values, below):
+    def _layer_input(self, values, below):
         """What a layer reads: the input, or the layer below, or both."""
         if below is None:
             return values

@@ -111,8 +111,8 @@ class RecurrentUnit(PaperLayer):
             times_U = lambda values: self._product(values, self.U, self.U_gain)  # noqa: E731
             return {"state": gated_unit(inputs, state_gates, state["state"], times_U)[0]}
         total = inputs + self._product(state["state"], self.U, self.U_gain)
-        shown = lambda cell: normalized(cell, tensor(self.cell_gain), self.hidden_size)  # noqa: E731
-        new_state, cell, _ = lstm_unit(total, state["cell"], tensor(self.p), shown)
+        normalize = lambda cell: normalized(cell, tensor(self.cell_gain), self.hidden_size)  # noqa: E731
+        new_state, cell, _ = lstm_unit(total, state["cell"], tensor(self.p), normalize)
         return {"state": new_state, "cell": cell}
 
     def _product(self, values, weight, gain):

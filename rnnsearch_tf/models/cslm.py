@@ -20,7 +20,7 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 class CSLM(TranslationModel):
     """n-gram language model of target sentences; arguments and results as in :class:`TranslationModel`.
 
-    Source ids are taken, as everywhere, and not looked at. The end symbol is predicted like a word.
+    Source ids are taken, as everywhere, and not used. The end symbol is predicted like a word.
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig
@@ -31,6 +31,7 @@ class CSLM(TranslationModel):
         TensorShape([2, 3, 12])
     """
 
+    system = "cslm"
     reads_source = False
     embedding_bias = False
     paper_initialization = "small uniform"

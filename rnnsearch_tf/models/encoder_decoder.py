@@ -50,6 +50,8 @@ class EncoderDecoder(TranslationModel):
         TensorShape([2, 3, 12])
     """
 
+    system = "encoder_decoder"
+
     def _add_layers(self, seeds, common):
         config, m, n = self.config, self.config.embedding_size, self.config.hidden_size
         self.encoder = ChoUnit(n, seed=seeds.next(), name="encoder", **common)

@@ -2,7 +2,7 @@
 
     encoder    the states of all layers after the whole source
     decoder    starts from them; each layer reads the word before (the first time none) and goes on
-    output     p(y_t) = softmax(W of what the decoder's layers show)
+    output     p(y_t) = softmax(W of the decoder's top layer, or of all)
 
 The source may be read in reverse, its end symbol still last (Sutskever et al. 2014, §2).
 """
@@ -94,6 +94,8 @@ class DeepLSTM(LayeredModel):
         TensorShape([2, 3, 12])
     """
 
+    system = "deep_lstm"
+
     def _unit(self):
         return "lstm"
 
@@ -105,6 +107,7 @@ class StackedNetwork(LayeredModel):
     The matrices W_{h^k y} stand one below the other in ``W_hy``.
     """
 
+    system = "stacked"
     skips = True
     symbol = "W_hy"
 

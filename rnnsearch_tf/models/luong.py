@@ -3,8 +3,8 @@
     s_t = RNN([y_{t−1}], s_{t−1});  with input feeding RNN([y_{t−1} ; ŝ_{t−1}], s_{t−1})
     ŝ_t = tanh(W_c [c_t ; s_t]),    p(y_t) = softmax(W_s ŝ_t)
 
-Unlike RNNsearch, attention looks with the state of its own position. Without input feeding
-no state depends on an earlier look, and training attends at all positions at once.
+Unlike RNNsearch, the query of attention is the state of its own position. Without input feeding
+no state depends on an earlier alignment, and training attends at all positions at once.
 """
 
 import tensorflow as tf
@@ -30,6 +30,7 @@ class LuongModel(LayeredModel):
         TensorShape([2, 3, 12])
     """
 
+    system = "luong"
     has_attention = True
     symbol = "W_s"
 
@@ -58,9 +59,9 @@ class LuongModel(LayeredModel):
 
     def _feed(self, words, state, memory, training):
         """ŝ_t [B, I, n] one position after the other, :meth:`advance` with K = 1; dropout is drawn beforehand."""
-        kept = self.decoder.draw(words, training)  # [B, I, layers, n]
-        look = self.drop_hidden(tf.ones_like(kept[:, :, 0]), training=training)  # [B, I, n]
-        inputs = tuple(values[:, :, tf.newaxis] for values in (words, kept, look))
+        layer_factors = self.decoder.dropout_factors(words, training)  # [B, I, layers, n]
+        state_factors = self.drop_hidden(tf.ones_like(layer_factors[:, :, 0]), training=training)  # [B, I, n]
+        inputs = tuple(values[:, :, tf.newaxis] for values in (words, layer_factors, state_factors))
         state = tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], state)
         states = scan(lambda now, state: self.advance(now[0], state, memory, *now[1:])[0], inputs, state)
         return states["attentional"][:, :, 0]
@@ -75,22 +76,22 @@ class LuongModel(LayeredModel):
         after = state if self.config.input_feeding else {"layers": state["layers"]}
         return state["attentional"], alignment, after
 
-    def advance(self, words, state, memory, kept=None, look=1.0):
+    def advance(self, words, state, memory, layer_factors=None, state_factors=1.0):
         """One position of K hypotheses a sentence.
 
         Args:
             words: float [B, K, m]: embeddings of y_{t−1}.
             state: ``layers`` and, with input feeding, ``attentional``: ŝ_{t−1} [B, K, n].
             memory: AttentionMemory.
-            kept, look: dropout factors between the layers [B, K, layers, n] and below attention [B, K, n].
+            layer_factors, state_factors: dropout factors between the layers [B, K, layers, n] and below attention [B, K, n].
 
         Returns:
             (state with ŝ_t as ``attentional``, alignment [B, K, J]).
         """
         if self.config.input_feeding:
             words = tf.concat([words, state["attentional"]], axis=-1)
-        layers = self.decoder.advance(words, state["layers"], kept)
-        attentional, alignment = self.attention.attend(self.decoder.output(layers) * look, memory)
+        layers = self.decoder.advance(words, state["layers"], layer_factors)
+        attentional, alignment = self.attention.attend(self.decoder.output(layers) * state_factors, memory)
         return {"layers": layers, "attentional": attentional}, alignment
 
     def _encode(self, source_ids, training=False):

@@ -25,4 +25,5 @@ class RNNEncDec(RNNSearch):
         (False, False)
     """
 
+    system = "rnnencdec"
     has_attention = False

@@ -26,14 +26,14 @@ class RNNSearch(TranslationModel):
     """Encoder, attention, decoder and deep output; arguments and results as in :class:`TranslationModel`.
 
     Example:
-        >>> from rnnsearch_tf.config import ModelConfig
         >>> sizes = dict(embedding_size=4, hidden_size=5, alignment_size=5, maxout_size=3, output_rank=None)
-        >>> model = RNNSearch(ModelConfig(**sizes), 10, 12)
+        >>> model = RNNSearch(source_vocabulary_size=10, target_vocabulary_size=12, **sizes)
         >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
         >>> model({"source_ids": ids, "target_ids": ids}).shape
         TensorShape([2, 3, 12])
     """
 
+    system = "rnnsearch"
     has_attention = True
 
     def _add_layers(self, seeds, common):
@@ -75,7 +75,7 @@ class RNNSearch(TranslationModel):
     # Search: one target position at a time.
 
     def start(self, source_ids):
-        """Read the source: state before the first word, and what attention will look at.
+        """Read the source: state before the first word, and what attention reads at every word.
 
         Each hypothesis of a beam would multiply its context with C and C_o at every word;
         instead the annotations are multiplied once, and attention sums up the results.
@@ -107,8 +107,8 @@ class RNNSearch(TranslationModel):
             projected_context, context_term, alignment, after = self._attend(read, memory)
             after["projected_context"] = projected_context
         else:
-            projected_context, context_term, alignment, looked = self._attend(state, memory)
-            after = self.decoder.update(looked, inputs, projected_context)
+            projected_context, context_term, alignment, attended = self._attend(state, memory)
+            after = self.decoder.update(attended, inputs, projected_context)
             read = after if self.config.decoder_order == "look_update_generate" else state
         return self.output_layer.pre_logits(read["state"], previous, context_term), alignment, after
 

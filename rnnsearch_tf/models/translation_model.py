@@ -79,11 +79,13 @@ class TranslationModel(keras.Model):
     From a batch to its loss: :meth:`train_step`, :meth:`token_losses`, the system's ``pre_logits``, its layers.
 
     Args:
-        config: ModelConfig, or a dictionary of its options.
+        config: ModelConfig, or a dictionary of its options. None: the options are keywords.
         source_vocabulary_size: K_x, special tokens included.
         target_vocabulary_size: K_y.
         seed: int; the same seed gives the same initial weights.
+        name, trainable: as of every Keras model.
         dtype: ``float32``, ``float64`` or ``mixed_bfloat16``.
+        options: fields of ModelConfig, such as ``hidden_size=256``; see ``options.py``.
 
     Call arguments:
         inputs: dictionary of ``source_ids`` int32 [B, J] and ``target_ids`` int32 [B, I],
@@ -99,19 +101,23 @@ class TranslationModel(keras.Model):
         start(source_ids)    see search/interface.py
         step_pre_logits(previous_ids, state, memory)    as :meth:`step`, but what meets the output matrix for log-probabilities
         _layer_weights()    its weights by the paper's symbols, embeddings left out
-        has_attention, reads_source, embedding_bias, paper_initialization    class attributes
+        system, has_attention, reads_source, embedding_bias, paper_initialization    class attributes
 
     Attributes:
         shards: int, 1; set before ``fit``: shards of a batch that are computed at the same time. See parallel.py.
     """
 
+    system = None  # the value of the option model.system
     has_attention = False  # whether the alignments that `step` returns mean anything
     reads_source = True  # whether there is a source embedding; only a language model has none
     paper_initialization = "paper"  # what ``initialization: paper`` is in this system's paper
     embedding_bias = True  # whether an embedding has a bias, where the option biases has any
 
-    def __init__(self, config, source_vocabulary_size, target_vocabulary_size, seed=0, **keywords):
-        super().__init__(**keywords)
+    def __init__(
+        self, config=None, source_vocabulary_size=None, target_vocabulary_size=None, seed=0, name=None, dtype=None, trainable=True,
+        **options,
+    ):
+        super().__init__(name=name, dtype=dtype, trainable=trainable)
         self.autocast = False  # see layers/base.py
         self.supports_jit = False  # XLA would compile every batch shape anew
         self.shards = 1
@@ -119,9 +125,17 @@ class TranslationModel(keras.Model):
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
         self.norm_metric = keras.metrics.Mean(name="gradient_norm", dtype="float64")
-        if isinstance(config, dict):
-            config = load_config(values={"model": config}).model
-        self.config: ModelConfig = config
+        if config is None:
+            config = {"system": self.system, **options}
+        elif options:
+            raise UsageError(f"{type(self).__name__}: expected a configuration or options, got both: {', '.join(options)}")
+        if source_vocabulary_size is None or target_vocabulary_size is None:
+            raise UsageError(
+                f"{type(self).__name__}: expected source_vocabulary_size and target_vocabulary_size, got {source_vocabulary_size} "
+                f"and {target_vocabulary_size}"
+            )
+        self.config: ModelConfig = load_config(values={"model": config}).model if isinstance(config, dict) else config
+        config = self.config
         self.source_vocabulary_size = source_vocabulary_size
         self.target_vocabulary_size = target_vocabulary_size
         self.seed = seed

@@ -13,7 +13,9 @@ from rnnsearch_tf.layers.luong_attention import LuongAttention
 from rnnsearch_tf.layers.output_matrix import OutputMatrix
 from rnnsearch_tf.layers.recurrent_stack import RecurrentStack
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import RNNSearch, TranslationLoss
+from rnnsearch_tf.models.build import SYSTEMS
 from rnnsearch_tf.options import OWNERS
 from rnnsearch_tf.training import optimizers
 from tiny_rnnsearch import SIZES, VARIANTS, batch, tiny_model, variant_name
@@ -100,6 +102,29 @@ def test_model_config_is_complete():
     assert again.dtype_policy.name == "float64"
     for one, other in zip(model.weights, again.weights):  # the same seed gives the same weights
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
+def test_options_as_keywords_are_a_configuration(system, tmp_path):
+    """Built with plain keywords: the configuration's model, and so it comes back from a Keras file."""
+    sizes = dict(embedding_size=3, hidden_size=4)
+    model = system(source_vocabulary_size=8, target_vocabulary_size=7, seed=3, **sizes)
+    again = system(dict(system=system.system, **sizes), 8, 7, seed=3)
+    assert model.config == again.config and (model.config.system, model.config.hidden_size) == (system.system, 4)
+    model.save(tmp_path / "model.keras")
+    for other in (again, keras.models.load_model(tmp_path / "model.keras")):
+        for one, two in zip(model.weights, other.weights, strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+def test_keywords_that_are_no_options():
+    sizes = dict(source_vocabulary_size=8, target_vocabulary_size=7)
+    with pytest.raises(UsageError, match="hiden_size.*hidden_size"):
+        RNNSearch(**sizes, hiden_size=4)
+    with pytest.raises(UsageError, match="RNNSearch: expected a configuration or options, got both: hidden_size"):
+        RNNSearch(ModelConfig(), **sizes, hidden_size=4)
+    with pytest.raises(UsageError, match="expected source_vocabulary_size and target_vocabulary_size, got None and 7"):
+        RNNSearch(target_vocabulary_size=7, hidden_size=4)
 
 
 def arguments(layer_class):

@@ -89,11 +89,11 @@ HAND_WRITTEN_GRADIENTS = [
            (f"{HAND}::test_gru", f"{HAND}::test_attending_gru", f"{GRADIENTS}::test_against_automatic_differentiation")),
     Mutant("layers/kernels/gru.py", "no gradient straight to the previous state", "state_gradient = new_state_gradient - moved + reset_state_gradient * r",
            "state_gradient = reset_state_gradient * r", (f"{HAND}::test_gru", f"{HAND}::test_attending_gru")),
-    Mutant("layers/kernels/gru.py", "the gradient enters padded steps", "gated_unit_gradient(total * kept, state",
+    Mutant("layers/kernels/gru.py", "the gradient enters padded steps", "gated_unit_gradient(total * is_real, state",
            "gated_unit_gradient(total, state",
            (f"{HAND}::test_gru", f"{HAND}::test_nothing_flows_into_masked_places",
             f"{GRADIENTS}::test_gradient_of_a_batch_is_the_sum_over_its_sentences")),
-    Mutant("layers/kernels/gru.py", "the gradient stops at padded steps", "state_gradient + total * (1 - kept)", "state_gradient",
+    Mutant("layers/kernels/gru.py", "the gradient stops at padded steps", "state_gradient + total * (1 - is_real)", "state_gradient",
            (f"{HAND}::test_gru",)),  # the model uses no state at a padded place, so it cannot see this one
     Mutant("layers/kernels/gru.py", "U's gradient without the reset gate", "reset_state = gates[1] * before", "reset_state = before",
            (f"{HAND}::test_gru", f"{GRADIENTS}::test_every_weight_by_central_differences")),

@@ -1,7 +1,7 @@
 """Recurrences over all positions whose gradients are written by hand.
 
-Each is at least 1.15 times as fast as ``scan`` with TensorFlow's gradient (``benchmarks/kernels.py``); everything that is
-not in the table is scanned.
+Each is at least 1.15 times as fast as ``scan`` with TensorFlow's gradient, in float32 or with products in bfloat16
+(``benchmarks/kernels.py``). Everything that is not in the table is scanned.
 """
 
 from rnnsearch_tf.layers.kernels.gru import attending_gru, gru

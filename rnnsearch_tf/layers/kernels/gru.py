@@ -122,11 +122,11 @@ def _backward(states_gradient, before, gates, real, U, U_gates, dtype):
     forward = (states_gradient, before, *gates, real)
 
     def step(t, carried, deltas):
-        outer, state, z, r, candidate, kept = (values[t] for values in forward)
+        outer, state, z, r, candidate, is_real = (values[t] for values in forward)
         total = carried + outer
-        delta, state_gradient = gated_unit_gradient(total * kept, state, (z, r, candidate), U, dtype)
+        delta, state_gradient = gated_unit_gradient(total * is_real, state, (z, r, candidate), U, dtype)
         state_gradient += product(delta[..., U.shape[-1] :], U_gates, dtype, transpose_right=True)
-        return t - 1, state_gradient + total * (1 - kept), deltas.write(t, delta)
+        return t - 1, state_gradient + total * (1 - is_real), deltas.write(t, delta)
 
     last = (steps - 1, tf.zeros_like(before[0]), tf.TensorArray(before.dtype, steps))
     _, first_gradient, deltas = tf.while_loop(lambda t, *_: t >= 0, step, last, parallel_iterations=1)
@@ -159,12 +159,12 @@ def attending_gru(inputs, state, weights, memory, dtype=None):
 
         def gradient(states_gradient, alignments_gradient):
             n, before = U.shape[-1], tf.concat([first[tf.newaxis], states[:-1]], axis=0)  # s_{i−1}, time first
-            deltas, query_deltas, *others, v_a_gradient = _attending_backward(
-                (states_gradient, alignments_gradient), (before, alignments, queries, *gates), own_memory, state_weights, v_a, U, dtype
+            outer, forward = (states_gradient, alignments_gradient), (before, alignments, queries, *gates)
+            deltas, query_deltas, first_gradient, projected_gradient, v_a_gradient = _attending_backward(
+                outer, forward, own_memory, state_weights, v_a, U, dtype
             )
             sentence_first = [tf.transpose(values, [1, 0, 2]) for values in (alignments, deltas)]
             context_gradient = batched_product(*sentence_first, dtype, transpose_left=True)  # through Σ_j α_ij C h_j
-            first_gradient, projected_gradient = others
             W_a_gradient = weight_gradient(before, query_deltas, dtype)
             U_gradient = weight_gradient(gates[1] * before, deltas[..., :n], dtype)
             U_gates_gradient = weight_gradient(before, deltas[..., n:], dtype)

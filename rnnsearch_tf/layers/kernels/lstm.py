@@ -17,14 +17,14 @@ import tensorflow as tf
 from rnnsearch_tf.layers.base import product, ready, weight_gradient
 
 
-def lstm_unit(total, cell, p=None, shown=tf.identity):
+def lstm_unit(total, cell, p=None, normalize=tf.identity):
     """One step of the unit.
 
     Args:
         total: float [..., 4n]: the sums inside g, i, f and o, side by side, peepholes left out.
         cell: float [..., n]: cell'.
         p: float [3n]: [p_input | p_forget | p_output]; None: no peepholes.
-        shown: what is done to the new cell inside tanh(cell): layer normalization.
+        normalize: layer normalization of the new cell inside tanh(cell), or nothing.
 
     Returns:
         (new_state [..., n], new_cell [..., n], gates): gates = (g, i, f, o), which :func:`lstm_unit_gradient` takes.
@@ -35,7 +35,7 @@ def lstm_unit(total, cell, p=None, shown=tf.identity):
     i, f = tf.sigmoid(input_gate + p_input * cell), tf.sigmoid(forget_gate + p_forget * cell)
     new_cell = f * cell + i * g
     o = tf.sigmoid(output_gate + p_output * new_cell)
-    return o * tf.tanh(shown(new_cell)), new_cell, (g, i, f, o)
+    return o * tf.tanh(normalize(new_cell)), new_cell, (g, i, f, o)
 
 
 def lstm(inputs, state, weights, mask=None, dtype=None):
@@ -99,10 +99,10 @@ def _backward(outer, forward, real, U, p, dtype):
     def step(t, carried_state, carried_cell, deltas):
         outer_state, outer_cell, before, cell, g, i, f, o, is_real = (values[t] for values in (*outer, *forward, real))
         total_state, total_cell = carried_state + outer_state, carried_cell + outer_cell
-        shown = tf.tanh(cell)
+        cell_tanh = tf.tanh(cell)
         state_delta = is_real * total_state
-        o_delta = state_delta * shown * o * (1 - o)
-        cell_delta = is_real * total_cell + state_delta * o * (1 - shown * shown) + o_delta * p_output
+        o_delta = state_delta * cell_tanh * o * (1 - o)
+        cell_delta = is_real * total_cell + state_delta * o * (1 - cell_tanh * cell_tanh) + o_delta * p_output
         i_delta, f_delta = cell_delta * g * i * (1 - i), cell_delta * before * f * (1 - f)
         delta = tf.concat([cell_delta * i * (1 - g * g), i_delta, f_delta, o_delta], axis=-1)
         state_gradient = product(delta, U, dtype, transpose_right=True) + (1 - is_real) * total_state
