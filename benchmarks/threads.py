@@ -19,15 +19,16 @@ WAYS = ("operations", "shards")
 
 def measure(size, beams, batches, repeats):
     """Rows: work, milliseconds with either way, ratio (median of the rounds' ratios)."""
-    worker = lambda way: measuring.Worker([sys.executable, str(measuring.HERE / "ours.py"), json.dumps(dict(size=size, spread=way))])  # noqa: E731
-    with worker(WAYS[0]) as all_cores, worker(WAYS[1]) as a_core_each:
+    commands = ([sys.executable, str(measuring.HERE / "ours.py"), json.dumps(dict(size=size, spread=way))] for way in WAYS)
+    with measuring.Worker(next(commands)) as all_cores, measuring.Worker(next(commands)) as a_core_each:
         workers = all_cores, a_core_each
         update = lambda worker: median(row["seconds"] for row in worker("updates", updates=4))  # noqa: E731
         yield "an update", *in_turns([lambda w=w: update(w) for w in workers], repeats)
         for beam in beams:
             search = lambda w, **options: median(w("search", beam_size=beam, repeats=3, **options))  # noqa: B023, E731
             for batch in batches:
-                yield f"search, beam {beam}, batch {batch}", *in_turns([lambda w=w: search(w, batch_size=batch) for w in workers], repeats)
+                both = [lambda w=w: search(w, batch_size=batch) for w in workers]  # noqa: B023
+                yield f"search, beam {beam}, batch {batch}", *in_turns(both, repeats)
             split = [lambda n=n: search(a_core_each, batch_size=1, products=n) for n in (1, None)]
             yield f"search, beam {beam}, batch 1: output product whole, split", *in_turns(split, repeats)
 

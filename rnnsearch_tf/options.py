@@ -23,9 +23,9 @@ LANGUAGE_CODE = r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*"
 
 
 def option(default, meaning, *, unit=None, choices=None, minimum=None, maximum=None, above=None, pattern=None, renamed=()):
-    """One option: a dataclass field that carries its documentation and its limits; ``renamed``: former names of choices and what they are now."""
-    limits = dict(meaning=meaning, unit=unit, choices=choices, minimum=minimum, maximum=maximum, above=above, pattern=pattern, renamed=renamed)
-    return dataclasses.field(default=default, metadata=limits)
+    """One option: a dataclass field that carries its documentation and its limits; ``renamed``: {former name of a choice: its name}."""
+    limits = dict(meaning=meaning, unit=unit, choices=choices, minimum=minimum, maximum=maximum, above=above, pattern=pattern)
+    return dataclasses.field(default=default, metadata=limits | dict(renamed=renamed))
 
 
 @dataclasses.dataclass(frozen=True)
