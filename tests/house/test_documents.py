@@ -24,13 +24,17 @@ def test_readme_shows_the_two_commands_and_make_has_them():
 
 
 def test_files_named_in_the_readme_exist():
-    block = README.split("## Follow one sentence")[1].split("## Train on your own text")[0]
-    for name in re.findall(r"`([a-z_]+/[a-z_]+\.py|[a-z_]+\.py)`", block):
+    block = README.split("## Follow one sentence")[1].split("\n## ")[0]
+    for name in re.findall(r"`([a-z_/]+\.py)`", block):
         assert (ROOT / "rnnsearch_tf" / name).exists(), name
     for name in re.findall(r"`((?:configs|benchmarks|notebooks|docs)/[\w.\-]+)`", README):
         assert (ROOT / name).exists(), name
     for name in re.findall(r"\]\((docs/[\w.\-]+)\)", README):
         assert (ROOT / name).exists(), name
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 120
 
 
 def test_verbs_named_in_the_readme_exist():
