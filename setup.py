@@ -18,6 +18,7 @@ CORE = [
     "pyyaml>=6",
     "tqdm>=4.60",
     "argcomplete>=3.2",  # tab completion
+    "typing-extensions>=4.5",
     "tensorflow-serving-api>=2.21,<2.22",
     "grpcio-health-checking>=1.71",
     "waitress>=3,<4",  # the embedded server's HTTP

@@ -18,10 +18,12 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import os
 import pathlib
 import re
 import types
 import typing
+from collections.abc import Sequence
 
 import yaml
 
@@ -41,7 +43,7 @@ from rnnsearch_tf.options import (  # noqa: F401  what the package calls its con
 )
 
 
-def load_config(path=None, overrides=(), values=None) -> Config:
+def load_config(path: str | os.PathLike | None = None, overrides: Sequence[str] = (), values: dict | None = None) -> Config:
     """Read a configuration, check it, and return it.
 
     Args:

@@ -315,7 +315,7 @@ class SearchConfig:
 
     def __post_init__(self):
         if self.nbest > self.beam_size:
-            raise UsageError(f"search.nbest: expected at most search.beam_size = {self.beam_size}, got {self.nbest}")
+            raise UsageError(f"search.nbest: expected at most search.beam_size = {self.beam_size}, got {self.nbest}; raise the beam size")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,8 +1,11 @@
 """The sentence pairs that a configuration names, opened."""
 
+from __future__ import annotations
+
 import dataclasses
 import os
 
+from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.held_out import SplitPairs
 from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.pairs import Pairs
@@ -14,7 +17,7 @@ HELD_OUT_SIZE = 500
 """Pairs in the development and in the test part of the built-in corpus."""
 
 
-def open_corpus(config, part="train") -> Pairs | None:
+def open_corpus(config: Config, part: str = "train") -> Pairs | None:
     """The pairs a configuration names.
 
     Args:

@@ -6,20 +6,28 @@ from its files in every epoch. Either way the order of epoch k depends on the
 seed and on k alone; so do the pieces that subword regularization draws.
 """
 
+from __future__ import annotations
+
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import tensorflow as tf
 
+from rnnsearch_tf.config import DataConfig
 from rnnsearch_tf.data import batching
 from rnnsearch_tf.data.mixture import MixedPairs, mixed
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.text.pipeline import Text
 
 _LINES = 512  # lines tokenized at once
 _SIGNATURE = {name: tf.TensorSpec([None, None], tf.int32) for name in ("source_ids", "target_ids")}
 
 
-def training_dataset(source_text, target_text, pairs, data, seed, epoch=0) -> tf.data.Dataset:
+def training_dataset(
+    source_text: Text, target_text: Text, pairs: Pairs, data: DataConfig, seed: int, epoch: int | Callable[[], int] = 0
+) -> tf.data.Dataset:
     """One epoch of training batches per iteration, in a new order each time.
 
     Pairs beyond data.maximum_source_length or data.maximum_target_length are

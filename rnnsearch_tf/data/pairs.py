@@ -1,10 +1,13 @@
 """Parallel text, line by line: plain or .gz files, or lists, checked while they stream.
 """
 
+from __future__ import annotations
+
 import codecs
 import dataclasses
 import itertools
 import os
+from collections.abc import Iterator
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.io.reading import read_bytes
@@ -88,18 +91,18 @@ class Pairs:
         ([('a house', 'une maison')], 1)
     """
 
-    def __init__(self, source, target, on_bad_line="error"):
+    def __init__(self, source: str | os.PathLike | list, target: str | os.PathLike | list, on_bad_line: str = "error"):
         self.source, self.target, self.on_bad_line = source, target, on_bad_line
         self.report = None
 
     def __iter__(self):
         return (scanned.texts for scanned in self.good())
 
-    def lines(self):
+    def lines(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield (source, target) of the good pairs as bytes of UTF-8, which TensorFlow takes as they are."""
         return ((scanned.source, scanned.target) for scanned in self.good())
 
-    def good(self):
+    def good(self) -> Iterator[Scanned]:
         """Yield the good pairs as :class:`Scanned`; at the end the pass is in :attr:`report`.
 
         Raises:
@@ -129,12 +132,12 @@ class Pairs:
                 pass
         return self.report
 
-    def name(self, side) -> str:
+    def name(self, side: str) -> str:
         """What messages call one side: its path, or for a list "source" or "target"."""
         value = getattr(self, side)
         return os.fspath(value) if isinstance(value, (str, os.PathLike)) else side
 
-    def scan(self):
+    def scan(self) -> Iterator[Scanned]:
         """Yield every line of both sides as :class:`Scanned`, good or bad; raise only for files that cannot be read."""
         sides = itertools.zip_longest(self._bytes("source"), self._bytes("target"))
         for number, (source, target) in enumerate(sides, start=1):

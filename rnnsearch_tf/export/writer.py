@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
+from collections.abc import Sequence
 
 import tensorflow as tf
 
@@ -38,7 +39,10 @@ class Exported:
     cost: str | None
 
 
-def export_model(runs, output, version=None, profile=None, overrides=(), combine="probabilities") -> Exported:
+def export_model(
+    runs, output: str | os.PathLike, version: int | None = None, profile: str | os.PathLike | None = None, overrides: Sequence[str] = (),
+    combine: str = "probabilities",
+) -> Exported:
     """Write a RUN, or an ensemble of several, as the next version of a served model.
 
     Args:

@@ -1,11 +1,15 @@
 """From a configuration to a model."""
 
+from __future__ import annotations
+
+from rnnsearch_tf.config import Config
 from rnnsearch_tf.models.cslm import CSLM
 from rnnsearch_tf.models.encoder_decoder import EncoderDecoder
 from rnnsearch_tf.models.layered import DeepLSTM, StackedNetwork
 from rnnsearch_tf.models.luong import LuongModel
 from rnnsearch_tf.models.rnnencdec import RNNEncDec
 from rnnsearch_tf.models.rnnsearch import RNNSearch
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 SYSTEMS = {
     "rnnsearch": RNNSearch,
@@ -19,7 +23,7 @@ SYSTEMS = {
 """The class of each value of the option model.system."""
 
 
-def build_model(config, source_vocabulary_size, target_vocabulary_size):
+def build_model(config: Config, source_vocabulary_size: int, target_vocabulary_size: int) -> TranslationModel:
     """The model a configuration names, with fresh weights.
 
     Args:

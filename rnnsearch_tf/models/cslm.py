@@ -6,6 +6,8 @@
 It knows the target side alone: whatever the source is, a sentence has the same probability.
 """
 
+from __future__ import annotations
+
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
@@ -45,7 +47,7 @@ class CSLM(TranslationModel):
         self.rectified.build((config.ngram_order - 1) * config.embedding_size)
         self.output_layer.build(config.second_hidden_size)
 
-    def pre_logits(self, source_ids, target_ids, training=False):
+    def pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
         """What meets the output matrix, at every target position: float [B, I, l]."""
         words = self.drop_words(self.target_embedding(target_ids), training=training)  # [B, I, m]
         before = self.config.ngram_order - 1
@@ -54,12 +56,12 @@ class CSLM(TranslationModel):
         history = tf.concat([padded[:, k : k + length] for k in range(before)], axis=-1)  # [B, I, before · m], y_{i−1} last
         return self.drop_hidden(self.rectified(history), training=training)
 
-    def start(self, source_ids):
+    def start(self, source_ids: tf.Tensor) -> tuple:
         """No words yet; the mask [B, J] only tells the source's length."""
         none = tf.fill([tf.shape(source_ids)[0], self.config.ngram_order - 1], PAD_ID)
         return {"words": none}, source_ids != PAD_ID
 
-    def step_pre_logits(self, previous_ids, state, memory):
+    def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`; there is no alignment: zeros."""
         words = tf.concat([state["words"][..., 1:], previous_ids[..., tf.newaxis]], axis=-1)  # [B, K, n − 1]
         vectors = self.target_embedding(words)  # [B, K, n − 1, m]

@@ -9,6 +9,8 @@ matrix through an embedding, and so does this. Like every system here, it reads 
 of the source as its last word.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -66,7 +68,7 @@ class EncoderDecoder(TranslationModel):
         self.decoder.build(m, n)
         self.output_layer.build((None, None, n), (None, None, m), (None, None, n + m))
 
-    def pre_logits(self, source_ids, target_ids, training=False):
+    def pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
         """What meets G_l, at every target position: float [B, I, rank], or [B, I, l]."""
         state, summary = self._encode(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
@@ -74,11 +76,11 @@ class EncoderDecoder(TranslationModel):
         states = self.drop_hidden(scan(advance, self.decoder.inputs(words), state), training=training)
         return self.output_layer.pre_logits(states, words, summary.output_term[:, tf.newaxis], training)
 
-    def start(self, source_ids):
+    def start(self, source_ids: tf.Tensor) -> tuple:
         """(h'_0 [B, n], Summary)."""
         return self._encode(source_ids)
 
-    def step_pre_logits(self, previous_ids, state, memory):
+    def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`; there is no alignment: zeros."""
         words = self.target_embedding(previous_ids)  # [B, K, m]
         state = self.decoder.advance(self.decoder.inputs(words), state, memory.context_term[:, tf.newaxis])
@@ -100,7 +102,7 @@ class EncoderDecoder(TranslationModel):
         decoder = self.decoder.paper_weights("decoder.") | self.summary_matrices.paper_weights()
         return self.encoder.paper_weights("encoder.") | decoder | self.output_layer.paper_weights()
 
-    def paper_weights(self):
+    def paper_weights(self) -> dict:
         """As in :class:`TranslationModel`; the output layer's by the letters of Cho et al.: O_h, O_y, O_c, O_w, G_l, G_r."""
         weights = super().paper_weights()
         weights["O_c"], weights["O_w"] = weights["C_o"][: self.config.hidden_size], weights["C_o"][self.config.hidden_size :]

@@ -1,5 +1,7 @@
 """Several models that choose the next word together (Sutskever et al. 2014, Table 1)."""
 
+from __future__ import annotations
+
 import math
 
 import tensorflow as tf
@@ -32,7 +34,7 @@ class Ensemble:
         Ensemble([model, other_model]).start(source_ids)
     """
 
-    def __init__(self, models, combine="probabilities", readings=None):
+    def __init__(self, models: list, combine: str = "probabilities", readings: list | None = None):
         if combine not in COMBINATIONS:
             raise UsageError(f"combine: expected one of {', '.join(COMBINATIONS)}, got {combine!r}")
         self.models = list(models)
@@ -47,7 +49,7 @@ class Ensemble:
         """The variables of all members."""
         return [variable for model in self.models for variable in model.trainable_variables]
 
-    def start(self, source_ids):
+    def start(self, source_ids) -> tuple:
         """Read the source with every member.
 
         Args:
@@ -60,11 +62,11 @@ class Ensemble:
         states, memories = zip(*(model.start(sources[reading]) for model, reading in zip(self.models, self.readings)))
         return states, memories
 
-    def output_weights(self, words=None, products=1):
+    def output_weights(self, words: tf.Tensor | None = None, products: int = 1) -> list:
         """The members' output weights, for :meth:`step`."""
         return [model.output_weights(words, products) for model in self.models]
 
-    def step(self, previous_ids, state, memory, output=None, word_biases=None):
+    def step(self, previous_ids: tf.Tensor, state, memory, output=None, word_biases: tf.Tensor | None = None) -> tuple:
         """The members' next words, combined; see search/interface.py and :class:`SequenceModel`.
 
         Returns:

@@ -7,6 +7,8 @@
 The source may be read in reverse, its end symbol still last (Sutskever et al. 2014, §2).
 """
 
+from __future__ import annotations
+
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
@@ -49,19 +51,19 @@ class LayeredModel(TranslationModel):
     def _decoder_input_size(self):
         return self.config.embedding_size
 
-    def pre_logits(self, source_ids, target_ids, training=False):
+    def pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
         """What meets the output matrix, at every target position: float [B, I, l]."""
         states, _ = self.read(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
         states = self.decoder(words, last(states), training=training)
         return self.drop_hidden(self.decoder.output(states), training=training)
 
-    def start(self, source_ids):
+    def start(self, source_ids: tf.Tensor) -> tuple:
         """Read the source: (the encoder's last states, mask [B, J], which only tells the source's length)."""
         states, mask = self.read(source_ids)
         return last(states), mask
 
-    def step_pre_logits(self, previous_ids, state, memory):
+    def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`; there is no alignment: zeros."""
         state = self.decoder.advance(self.target_embedding(previous_ids), state)
         return self.decoder.output(state), no_alignment(previous_ids, memory), state

@@ -7,6 +7,8 @@ Unlike RNNsearch, the query of attention is the state of its own position. Witho
 no state depends on an earlier alignment, and training attends at all positions at once.
 """
 
+from __future__ import annotations
+
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
@@ -46,7 +48,7 @@ class LuongModel(LayeredModel):
     def _decoder_input_size(self):
         return self.config.embedding_size + (self.config.hidden_size if self.config.input_feeding else 0)
 
-    def pre_logits(self, source_ids, target_ids, training=False):
+    def pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
         """ŝ_t at every target position: float [B, I, n]."""
         state, memory = self._encode(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
@@ -63,20 +65,20 @@ class LuongModel(LayeredModel):
         state_factors = self.drop_hidden(tf.ones_like(layer_factors[:, :, 0]), training=training)  # [B, I, n]
         inputs = tuple(values[:, :, tf.newaxis] for values in (words, layer_factors, state_factors))
         state = tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], state)
-        states = scan(lambda now, state: self.advance(now[0], state, memory, *now[1:])[0], inputs, state)
+        states = scan(lambda now, state: self._advance(now[0], state, memory, *now[1:])[0], inputs, state)
         return states["attentional"][:, :, 0]
 
-    def start(self, source_ids):
+    def start(self, source_ids: tf.Tensor) -> tuple:
         """(the encoder's last states and, to feed, ŝ_0; AttentionMemory)."""
         return self._encode(source_ids)
 
-    def step_pre_logits(self, previous_ids, state, memory):
+    def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`."""
-        state, alignment = self.advance(self.target_embedding(previous_ids), state, memory)
+        state, alignment = self._advance(self.target_embedding(previous_ids), state, memory)
         after = state if self.config.input_feeding else {"layers": state["layers"]}
         return state["attentional"], alignment, after
 
-    def advance(self, words, state, memory, layer_factors=None, state_factors=1.0):
+    def _advance(self, words, state, memory, layer_factors=None, state_factors=1.0):
         """One position of K hypotheses a sentence.
 
         Args:

@@ -12,6 +12,8 @@
     look_update_generate    s_i = f(s_{i−1}, y_{i−1}, c_i)   s_i,     y_{i−1}, c_i   eq. (4)
 """
 
+from __future__ import annotations
+
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
@@ -56,7 +58,7 @@ class RNNSearch(TranslationModel):
 
     # Training: all target positions at once.
 
-    def pre_logits(self, source_ids, target_ids, training=False):
+    def pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
         """What meets the output matrix, at every target position: float [B, I, l or rank]."""
         state, memory = self._encode(source_ids, training)
         previous = self.previous_words(target_ids, training)  # y_{i−1}: [B, I, m]
@@ -74,7 +76,7 @@ class RNNSearch(TranslationModel):
 
     # Search: one target position at a time.
 
-    def start(self, source_ids):
+    def start(self, source_ids: tf.Tensor) -> tuple:
         """Read the source: state before the first word, and what attention reads at every word.
 
         Each hypothesis of a beam would multiply its context with C and C_o at every word;
@@ -94,7 +96,7 @@ class RNNSearch(TranslationModel):
         both = tf.concat([projected, self.output_layer.context_term(memory.annotations)], axis=-1)
         return state, memory._replace(annotations=ready(both, self.decoder.product_dtype if self.has_attention else None))
 
-    def step_pre_logits(self, previous_ids, state, memory):
+    def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`."""
         previous = self.target_embedding(previous_ids)  # [B, K, m]
         inputs = self.decoder.inputs(previous)

@@ -4,6 +4,8 @@ A system adds its layers and says how it begins and how it goes on. ``compile`` 
 :class:`TranslationLoss`; ``fit`` takes batches {"source_ids", "target_ids"}.
 """
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import warnings
@@ -46,14 +48,14 @@ class TranslationLoss(keras.losses.Loss):
         float scalar, in nats.
     """
 
-    def __init__(self, reduction="sum", label_smoothing=0.0, name="translation_loss"):
+    def __init__(self, reduction: str = "sum", label_smoothing: float = 0.0, name: str = "translation_loss"):
         super().__init__(name=name, reduction="sum")
         if reduction not in REDUCTIONS:
             raise UsageError(f"TranslationLoss: expected reduction to be one of {', '.join(REDUCTIONS)}, got {reduction!r}")
         self.reduction = reduction
         self.label_smoothing = label_smoothing
 
-    def reduce(self, losses, sentences):
+    def reduce(self, losses: tf.Tensor, sentences) -> tf.Tensor:
         """Scalar from the losses [N] of all words of a batch of ``sentences`` sentences."""
         total = tf.reduce_sum(losses)
         if self.reduction == "sum":

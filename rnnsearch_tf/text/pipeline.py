@@ -1,13 +1,16 @@
 """One side of the model, both ways: text -> tokens -> ids, and ids -> tokens -> text."""
 
+from __future__ import annotations
+
 import dataclasses
 import os
 import pathlib
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import END_ID, PAD_ID, TextConfig
+from rnnsearch_tf.config import END_ID, PAD_ID, Config, TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.io.reading import read_lines
 from rnnsearch_tf.run import Run
@@ -171,7 +174,7 @@ def strings(tokens) -> list:
     return [[token.decode("utf-8") for token in row] for row in tokens.to_list()]
 
 
-def build_text(config: TextConfig, training) -> Text:
+def build_text(config: TextConfig, training: str | os.PathLike | Iterable) -> Text:
     """Make the text handling of one side from its training text.
 
     With ``config.vocabulary`` the training text is not read: the option names a
@@ -191,7 +194,7 @@ def build_text(config: TextConfig, training) -> Text:
     return _text(config, counts, str(training) if is_file else "training text")
 
 
-def build_texts(config, pairs, sides=("source", "target")) -> list:
+def build_texts(config: Config, pairs: Iterable, sides: Sequence[str] = ("source", "target")) -> list[Text]:
     """As :func:`build_text`, of both sides in one pass over their training text.
 
     Args:

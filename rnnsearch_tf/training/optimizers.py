@@ -5,9 +5,12 @@ memory. Two things are added: the norm of the gradient, for the log, and what ha
 finite (``training.non_finite_gradient``).
 """
 
+from __future__ import annotations
+
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.errors import UsageError
 
 POLICIES = ("error", "skip", "decay_weights")
@@ -125,7 +128,7 @@ def _handle(variable):
     return (variable if isinstance(variable, tf.Variable) else variable.value).handle
 
 
-def build_optimizer(config):
+def build_optimizer(config: TrainingConfig) -> keras.optimizers.Optimizer:
     """The optimizer of a TrainingConfig, every number of it explicit.
 
     Args:

@@ -5,12 +5,15 @@
 Everything it does can be done by hand in a notebook with the same pieces.
 """
 
+from __future__ import annotations
+
 import dataclasses
+import os
 import sys
 import time
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.config import load_config, save_config
+from rnnsearch_tf.config import Config, load_config, save_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.errors import UsageError
@@ -32,7 +35,7 @@ SAVED_SETTINGS = (
 """Options of the training section that are part of a saved model; the others may change when it is resumed."""
 
 
-def train(config, output, resume=False):
+def train(config: Config, output: str | os.PathLike, resume: bool = False) -> dict:
     """Train a model, or go on training it.
 
     Args:

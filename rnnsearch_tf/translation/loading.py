@@ -10,6 +10,7 @@ from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.ensemble import Ensemble
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import distinct, load_text
 
@@ -45,7 +46,7 @@ def load_run(run, precision=None):
     return model, *texts, config
 
 
-def load_model(path):
+def load_model(path: str | os.PathLike) -> TranslationModel:
     """A trained model, from ids to logits; for text in and text out see ``Translator.load``.
 
     Args:

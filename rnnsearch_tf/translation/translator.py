@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import collections.abc
 import dataclasses
 import logging
 import math
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, check_value
+from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig, check_value
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.parallel import map_shards
 from rnnsearch_tf.search.graphs import sample_graph, score_targets_graph, search_graph
@@ -18,7 +18,7 @@ from rnnsearch_tf.search.retry import search_until_finished
 from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
-from rnnsearch_tf.text.pipeline import TracedText, padded
+from rnnsearch_tf.text.pipeline import Text, TracedText, padded
 from rnnsearch_tf.translation.loading import load_runs
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
 
@@ -59,7 +59,7 @@ class Translator:
         translator.translate(["the red car"])[0].text
     """
 
-    def __init__(self, model, source_text, target_text, config: Config, more_source_texts=()):
+    def __init__(self, model, source_text: Text, target_text: Text, config: Config, more_source_texts: Sequence[Text] = ()):
         self.model = model
         self.source_text = source_text
         self.source_texts = [source_text, *more_source_texts]
@@ -70,7 +70,7 @@ class Translator:
         self._made = {}  # lexicons, shortlists and traced functions, by what they are made from
 
     @classmethod
-    def load(cls, runs, precision=None, combine="probabilities") -> Translator:
+    def load(cls, runs, precision: str | None = None, combine: str = "probabilities") -> Translator:
         """A Translator from the folder that training wrote, or an ensemble from several.
 
         Args:
@@ -85,7 +85,7 @@ class Translator:
         model, source_texts, target_text, config = load_runs(runs, precision, combine)
         return cls(model, source_texts[0], target_text, config, source_texts[1:])
 
-    def translate(self, texts, **search) -> list:
+    def translate(self, texts: Iterable, **search) -> list[Translation]:
         """Translate sentences by beam search.
 
         Args:
@@ -108,7 +108,7 @@ class Translator:
                 results[source.index] = translation
         return results
 
-    def score_targets(self, sources, targets, batch_size=None, tokenized=False) -> list:
+    def score_targets(self, sources: Iterable, targets: Iterable, batch_size: int | None = None, tokenized: bool = False) -> list[ScoredPair]:
         """Score and align given pairs.
 
         Args:
@@ -152,11 +152,11 @@ class Translator:
         score = lambda rows: graph(_source_ids(chosen(sources, rows)), padded([ids for _, ids in chosen(targets, rows)]))  # noqa: E731
         return map_shards(score, len(batch))
 
-    def score(self, sources, targets, batch_size=None, tokenized=False) -> list:
+    def score(self, sources: Iterable, targets: Iterable, batch_size: int | None = None, tokenized: bool = False) -> list[float]:
         """list[float]: natural-log probability of each pair, the end symbol included; arguments as of `score_targets`."""
         return [scored.log_probability for scored in self.score_targets(sources, targets, batch_size, tokenized)]
 
-    def search_config(self, **changes):
+    def search_config(self, **changes) -> SearchConfig:
         """The run's search section with some options changed, checked as in a file."""
         known = {field.name for field in dataclasses.fields(self.config.search)}
         for name, value in changes.items():
@@ -169,7 +169,7 @@ class Translator:
                 self.require_attention(name)
         return config
 
-    def require_attention(self, purpose):
+    def require_attention(self, purpose: str) -> None:
         """Refuse what needs alignments where the model has none.
 
         Raises:
@@ -178,7 +178,7 @@ class Translator:
         if not self.model.has_attention:
             raise UsageError(f"{purpose}: expected a model with attention, got {type(self.model).__name__}, which aligns nothing")
 
-    def sample(self, texts, number, temperature=1.0, seed=1) -> list:
+    def sample(self, texts: Iterable, number: int, temperature: float = 1.0, seed: int = 1) -> list[list[Sample]]:
         """Draw translations at random.
 
         Args:
@@ -212,7 +212,7 @@ class Translator:
             samples += [Sample(text, float(p), words) for text, p, words in zip(texts, result.log_probabilities, tokens)]
         return samples
 
-    def shortlist(self, config):
+    def shortlist(self, config: SearchConfig) -> Shortlist | None:
         """The Shortlist that a search section names, or None; read once."""
         if config.shortlist is None:
             return None
@@ -296,7 +296,7 @@ def sentences(texts, name) -> list:
     Raises:
         UsageError: it is something else, or holds something else.
     """
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, collections.abc.Iterable):
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
         raise UsageError(f"{name}: expected a list of sentences, got {type(texts).__name__} {texts!r}; one sentence goes in a list too")
     texts = list(texts)
     for number, text in enumerate(texts):

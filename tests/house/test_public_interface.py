@@ -1,7 +1,9 @@
 """What ``import rnnsearch_tf`` offers: everything named, nothing loaded before it is used."""
 
+import inspect
 import subprocess
 import sys
+import typing
 
 import pytest
 import rnnsearch_tf
@@ -16,6 +18,7 @@ def run(code):
 def test_importing_loads_the_standard_library_only_and_hooks_nothing():
     code = """
 import sys
+import typing
 hooks, before = list(sys.meta_path), set(sys.modules)
 import rnnsearch_tf
 dir(rnnsearch_tf)
@@ -47,3 +50,28 @@ def test_star_imports_what_is_public():
 def test_an_unknown_name_says_what_there_is():
     with pytest.raises(AttributeError, match="'translater'.*Translator"):
         rnnsearch_tf.translater
+
+
+KERAS_OWN = {"build", "call", "compile", "compile_from_config", "evaluate", "export", "fit", "from_config", "get_config", "test_step", "train_step"}
+
+
+def public_functions():
+    for name in rnnsearch_tf.__all__:
+        value = getattr(rnnsearch_tf, name)
+        if inspect.isfunction(value):
+            yield name, value
+            continue
+        for key, member in vars(value).items():
+            function = getattr(member, "__func__", member)
+            if inspect.isfunction(function) and (key == "__init__" or not key.startswith("_")) and key not in KERAS_OWN:
+                yield f"{name}.{key}", function
+
+
+@pytest.mark.parametrize("name, function", [pytest.param(*pair, id=pair[0]) for pair in public_functions()])
+def test_what_is_public_has_type_hints(name, function):
+    """Every argument but those that may be nests of tensors, and the result."""
+    hints = typing.get_type_hints(function)
+    nests = {"self", "cls", "state", "memory", "output", "model", "runs", "source_ids", "sentences", "system"}
+    arguments = [p.name for p in inspect.signature(function).parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+    missing = [argument for argument in arguments if argument not in hints and argument not in nests]
+    assert not missing and ("return" in hints or name.endswith("__init__")), missing
