@@ -57,12 +57,9 @@ LOUDNESS = {
 
 START = """rnnsearch trains and serves translation models. To begin:
 
-  rnnsearch demo                           the whole way on a built-in corpus, in a few minutes
-  rnnsearch configs your-own-text > mine.yaml
-                                           a configuration for your own text; name your two files in it, then
-  rnnsearch doctor --config mine.yaml      what is wrong with them
-  rnnsearch train --config mine.yaml --output runs/mine
-  rnnsearch translate --model runs/mine < text
+  rnnsearch demo                              the whole way on a built-in corpus, in a few minutes
+  rnnsearch init mine --source F --target F   a configuration for your own two files; it says how to go on
+  rnnsearch runs                              the models that you have trained
 
 rnnsearch --help lists all verbs, rnnsearch help VERB explains one."""
 
