@@ -33,9 +33,8 @@ def cost_in_bleu(translator, weights, profile) -> str | None:
     except (UserError, OSError):
         pairs = []
     before = _bleu(translator, pairs, shortlist=None) if pairs else None
-    widened = weights.tensors()
-    for variable in translator.model.trainable_variables:
-        variable.assign(widened[id(variable)])
+    for variable, value in zip(translator.model.trainable_variables, weights.tensors()):
+        variable.assign(value)
     what = " and ".join(shortcuts)
     if before is None:
         return f"{what}; the cost in BLEU was not measured: the run's development text is not here"

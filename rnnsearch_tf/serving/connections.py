@@ -28,6 +28,7 @@ SPARE_CONNECTIONS = 1000  # beside those that may have a prediction on its way
 ACCEPTED_AT_ONCE = 64  # connections between two looks at those there are
 DISCARDED_AT_ONCE = 64 << 10  # bytes
 WITHOUT_LIMIT = 10**9  # Waitress stops to listen at its own
+NEW = 1.0  # seconds in which a connection that has sent nothing yet is not called idle
 PAUSE = 0.01  # seconds, when the system has no more file descriptors
 
 
@@ -172,8 +173,10 @@ class Connection(waitress.channel.HTTPChannel):
         return time.time() - self.last_activity > limits.idle_timeout
 
     def patience(self) -> tuple:
-        """The smallest of these makes way first: idle ones before those that are sending, the oldest first."""
-        return (self._request_began is not None, self._request_began or self.last_activity)
+        """The smallest of these makes way first: idle ones, then those that are sending, then new ones; the oldest first."""
+        if self._request_began is not None:
+            return (1, self._request_began)
+        return (2 if time.time() - self.last_activity < NEW else 0, self.last_activity)
 
 
 class Listener(waitress.server.TcpWSGIServer):

@@ -47,7 +47,7 @@ def test_a_failed_export_leaves_nothing(run_folder, tmp_path, monkeypatch, stop)
 
     monkeypatch.setattr(writer, "check_export", fails)
     with pytest.raises(type(stop)):
-        writer.export(run_folder, tmp_path / "served", overrides=LITTLE)
+        writer.export_model(run_folder, tmp_path / "served", overrides=LITTLE)
     assert len(seen) == 1 and not seen[0].isdigit()  # what a server would have seen meanwhile
     assert entries(tmp_path / "served") == []
 
@@ -60,7 +60,7 @@ def test_a_version_that_appears_meanwhile_is_kept(run_folder, tmp_path, monkeypa
 
     monkeypatch.setattr(writer, "check_export", another)
     with pytest.raises(UserError, match="never overwritten"):
-        writer.export(run_folder, tmp_path / "served", overrides=LITTLE)
+        writer.export_model(run_folder, tmp_path / "served", overrides=LITTLE)
     assert entries(tmp_path / "served") == ["1"] and entries(tmp_path / "served" / "1") == ["theirs"]
 
 
@@ -135,7 +135,7 @@ def test_versions_that_no_server_would_take(run_folder, tmp_path, capsys, versio
     assert rnnsearch(["export", "--model", str(run_folder), "--output", str(tmp_path / "served"), f"--version={version}"]) == 2
     assert f"--version: expected a whole number from 1 to {publishing.LARGEST_VERSION}, got '{version}'" in capsys.readouterr().err
     with pytest.raises(UserError, match=f"version: expected a whole number from 1 to {publishing.LARGEST_VERSION}"):
-        writer.export(run_folder, tmp_path / "served", version=int(version), overrides=LITTLE)
+        writer.export_model(run_folder, tmp_path / "served", version=int(version), overrides=LITTLE)
     assert not (tmp_path / "served").exists()
 
 
@@ -171,7 +171,7 @@ def test_a_model_that_answers_otherwise_is_not_published(run_folder, tmp_path, m
 
     monkeypatch.setattr(writer, "cost_in_bleu", spoil)
     with pytest.raises(UserError, match="expected the Python model's answer"):
-        writer.export(run_folder, tmp_path / "served", overrides=LITTLE)
+        writer.export_model(run_folder, tmp_path / "served", overrides=LITTLE)
     assert versions(tmp_path / "served") == []
 
 

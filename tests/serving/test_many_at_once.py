@@ -183,6 +183,11 @@ def test_connections_do_not_shut_others_off(rest, sent):
             assert core.arrived.wait(LONG)
             for _ in range(1300):
                 stack.enter_context(socket.create_connection(address, timeout=LONG)).sendall(sent)
+            time.sleep(0.5)  # what they sent has been read
+            late = stack.enter_context(socket.create_connection(address, timeout=LONG))
+            time.sleep(0.2)  # it is accepted before it sends anything
+            late.sendall(b"GET /v1/models/toy HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b" 200 " in late.recv(1000)
             status, seconds = get("%s:%d" % address, "/v1/models/toy")
             assert status == 200 and seconds < SOON
             core.gate.set()
@@ -193,6 +198,7 @@ def test_connections_do_not_shut_others_off(rest, sent):
 
 def test_idle_connections_make_way_before_those_that_are_sending(rest, monkeypatch):
     monkeypatch.setattr(connections, "SPARE_CONNECTIONS", 0)
+    monkeypatch.setattr(connections, "NEW", 0.1)
     address, _ = rest(threads=2, waiting=2)
     with contextlib.ExitStack() as stack:
         sending, idle, late = (stack.enter_context(socket.create_connection(address, timeout=LONG)) for _ in range(3))
