@@ -42,7 +42,7 @@ def test_the_commands_lead_to_a_model_that_fits_a_small_corpus(tmp_path):
     assert "rnnsearch doctor --config mine/config.yaml" in said and "rnnsearch train --config mine/config.yaml" in said
     run(tmp_path, readme("doctor", "--quick"))
     config = load_config(tmp_path / "mine" / "config.yaml")
-    assert str(config.training.maximum_minutes) in README
+    assert f"--minutes {config.training.maximum_minutes:g} " in README
     assert build_model(config, 4000, 4000).count_params() < 6e6
     assert (config.training.optimizer, config.training.loss_reduction) == ("adam", "token_mean")
 

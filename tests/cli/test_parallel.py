@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from rnnsearch_tf import parallel
+from rnnsearch_tf.translation import Translator
 from tiny_run import write_run
 
 FREE = {name: value for name, value in os.environ.items() if not name.startswith("TF_NUM_")}
@@ -102,10 +103,10 @@ print(json.dumps(parallel.shard_count()))
 """
 
 
-def test_the_command_line_gives_each_operation_one_core(tmp_path, translator):
+def test_the_command_line_gives_each_operation_one_core(tmp_path):
     """A process as users start it, nothing said of threads; on more cores than the batches are for, nothing is done."""
     run_folder, source, output = write_run(tmp_path / "run", ["search.batch_size=64"]), tmp_path / "source", tmp_path / "output"
     source.write_text("\n".join(TEXTS) + "\n")
     shards = answers_of(COMMAND, "translate", "--model", str(run_folder), "--output", str(output), str(source))
-    assert output.read_text().splitlines() == [found.text for found in translator.translate(TEXTS)]
+    assert output.read_text().splitlines() == [found.text for found in Translator.load(run_folder).translate(TEXTS)]
     assert shards == (CORES if CORES <= 4 else 1)
