@@ -35,7 +35,7 @@ def search_model(model, source_ids, source_lengths, config: SearchConfig, shortl
     """Beam search of a batch, among all words or those that a :class:`~rnnsearch_tf.search.shortlist.Shortlist` allows.
 
     With a shortlist, or more than one product, the model also has ``output_weights``, whose result its steps take as an
-    argument (see models/sequence_model.py).
+    argument (see models/translation_model.py).
 
     Args:
         products: int, what the largest product of a step is split into where there are few rows; see layers/output_matrix.py.

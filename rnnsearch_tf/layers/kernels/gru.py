@@ -51,7 +51,7 @@ def gated_unit_gradient(new_state_gradient, state, gates, U, dtype=None):
         state: float [B, n]: h' of the forward step.
         gates: (z, r, h̃) of the forward step.
         U: float [n, n].
-        dtype: operand dtype of the products, see ``product.py``.
+        dtype: operand dtype of the products, see ``layers/base.py``.
 
     Returns:
         (deltas, state_gradient): deltas float [B, 3n] = ∂L/∂inputs, blocks as in ``inputs``; state_gradient [B, n] = ∂L/∂h'
