@@ -17,10 +17,10 @@ class TeacherForcing(keras.layers.Layer):
     """A system over keras-nlp's inputs: decoder_token_ids begin with a start symbol, position i of the result predicts word i + 1.
 
     Args:
-        system: SequenceModel.
+        system: TranslationModel.
     """
 
-    supports_jit = False  # XLA has no ragged loops
+    supports_jit = False  # XLA would compile every batch shape anew
 
     def __init__(self, system, **keywords):
         super().__init__(**keywords)
@@ -55,7 +55,7 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
         {"logits": float [B, I, V]}.
 
     Attributes:
-        system: the SequenceModel, with ``start`` and ``step`` for search.
+        system: the TranslationModel, with ``start`` and ``step`` for search.
     """
 
     def __init__(self, source_vocabulary_size, target_vocabulary_size, model=None, seed=0, dtype=None, **keywords):

@@ -53,7 +53,7 @@ def load_model(path: str | os.PathLike) -> TranslationModel:
         path: a RUN folder, whose best weights are taken, or a ``.keras`` file that ``model.save`` wrote.
 
     Returns:
-        SequenceModel; of a ``.keras`` file compiled as it was saved.
+        TranslationModel; of a ``.keras`` file compiled as it was saved.
 
     Raises:
         UserError: there is neither at this path, or it is damaged.
