@@ -67,7 +67,7 @@ class Ensemble:
         return [model.output_weights(words, products) for model in self.models]
 
     def step(self, previous_ids: tf.Tensor, state, memory, output=None, word_biases: tf.Tensor | None = None) -> tuple:
-        """The members' next words, combined; see search/interface.py and :class:`SequenceModel`.
+        """The members' next words, combined; see search/interface.py and :class:`TranslationModel`.
 
         Returns:
             (log_probabilities float32 [B, K, V], alignment float32 [B, K, J], state). The alignment is the mean
