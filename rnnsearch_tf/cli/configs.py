@@ -3,9 +3,9 @@
 import re
 import textwrap
 
-from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.cli.shared import terminal_width
 from rnnsearch_tf.config import shipped_config, shipped_configs
+from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):

@@ -5,11 +5,12 @@ such as train.en and train.fr.gz. Everything in the file may be changed before t
 """
 
 import pathlib
+import shlex
 
-from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import check_value
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):
@@ -26,6 +27,8 @@ def run(arguments):
     codes = [code and check_value("source.language", code, flag) for code, flag in (
         (arguments.source_language, "--source-language"), (arguments.target_language, "--target-language"))]
     folder = pathlib.Path(arguments.folder)
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder}: expected a folder, or nothing there yet, found a file; choose another DIR")
     path = pathlib.Path(f"{folder}/config.yaml")
     if path.exists():
         raise UserError(f"{path}: expected no configuration there yet, found one; choose another DIR, or delete it")
@@ -35,6 +38,7 @@ def run(arguments):
     text = configuration(found, arguments.source, arguments.target, minutes)
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+    config, trained = shlex.quote(str(path)), shlex.quote(str(folder / "run"))
     with Output() as output:
         output.write([str(found.report)])
         for side, code in zip(("source", "target"), found.languages):
@@ -42,6 +46,6 @@ def run(arguments):
                 output.write([f"the {side} file's name does not tell its language: set {side}.language, if the text should know it"])
         output.write([
             f"written: {path}; change in it what you like",
-            f"next, what is wrong with the text:  rnnsearch doctor --config {path}",
-            f"then, for {minutes} minutes:  rnnsearch train --config {path} --output {folder / 'run'}",
+            f"next, what is wrong with the text:  rnnsearch doctor --config {config}",
+            f"then, for {minutes} minutes:  rnnsearch train --config {config} --output {trained}",
         ])

@@ -7,10 +7,10 @@ import textwrap
 
 import yaml
 
-from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.cli.shared import terminal_width
 from rnnsearch_tf.config import options
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):

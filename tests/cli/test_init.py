@@ -1,5 +1,6 @@
 """From two files, as dirty as real ones, to a configuration that fits them."""
 
+import shlex
 import unicodedata
 
 import pytest
@@ -47,6 +48,15 @@ def test_nothing_is_written_over(files, tmp_path, capsys):
     assert init(tmp_path / "mine", files) == 1
     assert "found one" in capsys.readouterr().err
     assert (tmp_path / "mine" / "config.yaml").read_text() == "seed: mine"
+
+
+def test_a_folder_with_a_space_is_quoted_and_a_file_is_no_folder(files, tmp_path, capsys):
+    assert init(tmp_path / "my model", files) == 0
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "rnnsearch train" in line]
+    words = shlex.split(line[line.index("rnnsearch") :])
+    assert words == ["rnnsearch", "train", "--config", f"{tmp_path}/my model/config.yaml", "--output", f"{tmp_path}/my model/run"]
+    assert init(files[0], files) == 1
+    assert "found a file; choose another DIR" in capsys.readouterr().err
 
 
 def test_the_time_and_the_languages_may_be_said(files, tmp_path, capsys):
