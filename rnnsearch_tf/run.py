@@ -9,6 +9,7 @@
     RUN/best/                    the weights that did best on the development set; of a model that comes with the package, in eight bits
     RUN/evaluated/               the weights of the last evaluations, for averaging
     RUN/checkpoints/             for --resume
+    RUN/confidence.json          how sure its probabilities make it, after `evaluate --calibrate`
     RUN/metrics.jsonl            one object every 100 batches, epoch or evaluation
     RUN/model_card.md            what it is, and how well it did
     RUN/SHA256SUMS               checksums of the files that a model needs, as sha256sum writes and checks them
@@ -23,7 +24,6 @@ import pathlib
 import re
 import shlex
 
-from rnnsearch_tf import eight_bit
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.pretrained import pretrained_models
 
@@ -41,7 +41,7 @@ class Run:
 
     Attributes:
         path: pathlib.Path of the folder.
-        config, best_weights, eight_bit_weights, evaluated, checkpoints, state, metrics, tensorboard, model_card, checksums:
+        config, best_weights, eight_bit_weights, confidence, evaluated, checkpoints, state, metrics, tensorboard, model_card, checksums:
             pathlib.Path of each file or folder in it, there or not.
 
     Example:
@@ -57,6 +57,7 @@ class Run:
         self.evaluated = self.path / "evaluated"
         self.checkpoints = self.path / "checkpoints"
         self.state = self.checkpoints / "state.json"
+        self.confidence = self.path / "confidence.json"
         self.metrics = self.path / "metrics.jsonl"
         self.tensorboard = self.path / "tensorboard"
         self.model_card = self.path / "model_card.md"
@@ -135,7 +136,12 @@ class Run:
         if not path.exists():
             raise UserError(f"{path}: expected the weights of a training run, found none; train first, or check --model")
         try:
-            eight_bit.load_weights(path, model.trainable_variables) if packed else model.load_weights(path)
+            if packed:
+                from rnnsearch_tf.eight_bit import load_weights  # NumPy takes its time
+
+                load_weights(path, model.trainable_variables)
+            else:
+                model.load_weights(path)
         except (ValueError, OSError, KeyError) as error:
             reason = " ".join(str(error).split())[:200]
             raise UserError(

@@ -136,8 +136,10 @@ class Translator:
             batch = pairs[start : start + size]
             result = self._score_batch(batch)
             for row, (source, (tokens, ids)) in enumerate(batch):
+                log_probabilities = result.log_probabilities[row, : len(ids)].astype(np.float64)
                 results[source.index] = ScoredPair(
-                    float(result.log_probabilities[row, : len(ids)].sum(dtype=np.float64)),
+                    float(log_probabilities.sum()),
+                    log_probabilities,
                     source.tokens,
                     tokens,
                     result.alignments[row, : len(ids), : len(source.ids)],
