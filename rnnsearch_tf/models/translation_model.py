@@ -18,10 +18,9 @@ from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import tensor
-from rnnsearch_tf.layers.deep_output import log_sum_exp, softmax_loss
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds
-from rnnsearch_tf.layers.output_matrix import output_weights, word_logits
+from rnnsearch_tf.layers.output import log_sum_exp, output_weights, softmax_loss, word_logits
 from rnnsearch_tf.models.metrics import LossPerToken, Perplexity, TokensPerSecond
 from rnnsearch_tf.parallel import split_batch
 
@@ -32,7 +31,7 @@ REDUCTIONS = ("sum", "batch_mean", "token_mean")
 class TranslationLoss(keras.losses.Loss):
     """What the gradient is taken of: cross-entropy of the target words, padding left out.
 
-    The models compute it fused with the softmax (``layers/deep_output.py``); called by
+    The models compute it fused with the softmax (``layers/output.py``); called by
     itself, on logits, it is the plain definition.
 
     Args:
@@ -232,7 +231,7 @@ class TranslationModel(keras.Model):
         return self.drop_words(self.target_embedding(previous_ids), training=training)
 
     def output_weights(self, words=None, products=1):
-        """The output layer's weights for all words or some, to be handed to :meth:`step`; see layers/output_matrix.py."""
+        """The output layer's weights for all words or some, to be handed to :meth:`step`; see layers/output.py."""
         return output_weights(self.output_layer, self._output_matrix(), words, products)
 
     def step(self, previous_ids, state, memory, output=None, word_biases=None):
