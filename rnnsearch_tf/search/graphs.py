@@ -43,19 +43,19 @@ def search_model(model, source_ids, source_lengths, config: SearchConfig, shortl
     state, memory = model.start(source_ids)
     if shortlist is None:
         output = model.output_weights(products=products) if products > 1 else None
-        return beam_search(state, memory, _beam_step(model, output), source_lengths, config)
+        return beam_search(state, memory, beam_step(model, output), source_lengths, config)
     words, biases = shortlist(tf.nest.flatten(source_ids)[0])
     output = model.output_weights(words)
 
     def step(previous_ids, state, memory):
         memory, biases = memory
-        return _beam_step(model, output, biases)(tf.gather(words, previous_ids), state, memory)
+        return beam_step(model, output, biases)(tf.gather(words, previous_ids), state, memory)
 
     result = beam_search(state, (memory, biases), step, source_lengths, config)
     return result._replace(ids=tf.gather(words, result.ids))
 
 
-def _beam_step(model, output=None, word_biases=None) -> Step:
+def beam_step(model, output=None, word_biases=None) -> Step:
     """The model's step for beam search; with Logits for log-probabilities where it has an ``unnormalized_step``.
 
     Args:

@@ -109,11 +109,7 @@ class Text(tf.Module):
     def ids(self, tokens):
         """Ids with the end symbol after each row: RaggedTensor string [B, None] -> RaggedTensor int32 [B, None]."""
         ids = self.vocabulary.ids(tokens)
-        rows = ids.value_rowids()  # [T]; a token moves back by the ends of the rows before its own
-        places = tf.range(tf.size(rows, tf.int64)) + rows
-        ended = tf.fill([tf.size(rows, tf.int64) + ids.nrows()], END_ID)
-        ended = tf.tensor_scatter_nd_update(ended, places[:, None], ids.values)
-        return tf.RaggedTensor.from_row_splits(ended, ids.row_splits + tf.range(ids.nrows() + 1), validate=False)
+        return tf.concat([ids, tf.fill([ids.nrows(), 1], END_ID)], axis=1)
 
     def tokens(self, ids):
         """Tokens of ids, up to the end symbol and without padding.

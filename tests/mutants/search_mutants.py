@@ -73,7 +73,7 @@ SEARCH = [
            (f"{SHORTLIST}::test_it_is_a_search_with_the_other_words_forbidden",)),
     Mutant("layers/output.py", "a shortlist without the softmax's bias", "bias = None if bias is None else tf.gather(bias, words)", "bias = None",
            (f"{SHORTLIST}::test_it_is_a_search_with_the_other_words_forbidden",)),
-    Mutant("search/graphs.py", "columns gathered at every word", "return _beam_step(model, output, biases)", "return _beam_step(model, model.output_weights(words), biases)",
+    Mutant("search/graphs.py", "columns gathered at every word", "return beam_step(model, output, biases)", "return beam_step(model, model.output_weights(words), biases)",
            (f"{SHORTLIST}::test_columns_are_gathered_once",)),
     Mutant("search/graphs.py", "weights read at every word", 'hoist_weights(getattr(model, "trainable_variables", ()))',
            "hoist_weights(())", (f"{HOISTING}::test_a_loop_reads_no_weights",)),
