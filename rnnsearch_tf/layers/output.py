@@ -89,6 +89,9 @@ class DeepOutput(PaperLayer):
         self.b_softmax = self.vector("b_softmax", self.vocabulary_size) if self.biased else None
         self.built = True
 
+    def compute_output_shape(self, state_shape, embeddings_shape, context_shape):
+        return *state_shape[:-1], self.vocabulary_size
+
     def context_term(self, context):
         """C_o c_i [..., 2l] of a context [..., 2n]; or C_o h_j of an annotation, since C_o c_i = Σ_j α_ij C_o h_j."""
         return self.dot(context, self.C_o)
@@ -118,9 +121,11 @@ class DeepOutput(PaperLayer):
             pre_logits: float [..., l or rank].
             output_matrix: for a tied layer, the target embedding E [V, m].
         """
-        return word_logits(pre_logits, output_weights(self, output_matrix), self.product_dtype)
+        return word_logits(pre_logits, output_weights(self, output_matrix))
 
-    def call(self, state, embeddings, context, output_matrix=None, training=False):
+    def call(
+        self, state: tf.Tensor, embeddings: tf.Tensor, context: tf.Tensor, output_matrix: tf.Tensor | None = None, training: bool = False
+    ) -> tf.Tensor:
         return self.logits(self.pre_logits(state, embeddings, self.context_term(context), training), output_matrix)
 
 
@@ -159,7 +164,7 @@ class OutputMatrix(PaperLayer):
             features: float [..., l].
             output_matrix: for a tied layer, the target embedding E [V, l].
         """
-        return word_logits(features, output_weights(self, output_matrix), self.product_dtype)
+        return word_logits(features, output_weights(self, output_matrix))
 
 
 class OutputWeights(NamedTuple):
@@ -169,6 +174,7 @@ class OutputWeights(NamedTuple):
     bias: tf.Tensor | None  # [V]
     tied: bool
     products: int  # products that :func:`split_k_matmul` should make of one; 1: the product is not split
+    dtype: str | None  # operand dtype of the products, see ``base.py``
 
 
 def output_weights(layer, output_matrix=None, words=None, products=1):
@@ -185,12 +191,12 @@ def output_weights(layer, output_matrix=None, words=None, products=1):
     if words is not None:
         matrix = ready(tf.gather(matrix, words, axis=0 if tied else 1), layer.product_dtype)
         bias = None if bias is None else tf.gather(bias, words)
-    return OutputWeights(matrix, bias, tied, products)
+    return OutputWeights(matrix, bias, tied, products, layer.product_dtype)
 
 
-def word_logits(features, weights, dtype=None):
+def word_logits(features, weights):
     """Logits [..., V] of features [..., l], of all words or of those that the OutputWeights hold."""
-    matrix, bias, tied, products = weights
+    matrix, bias, tied, products, dtype = weights
     if tied or products == 1:
         return product(features, matrix, dtype, transpose_right=tied, bias=bias)
     return split_k_matmul(features, matrix, dtype, bias, products)

@@ -210,15 +210,10 @@ class TranslationModel(keras.Model):
         """
         pre_logits = self.pre_logits(inputs["source_ids"], inputs["target_ids"], training)
         real = tf.where(inputs["target_ids"] != PAD_ID)
-        matrix = self._output_matrix()
+        target_ids = tf.gather_nd(inputs["target_ids"], real)
+        output = self.output_weights()
         return softmax_loss(
-            tf.gather_nd(pre_logits, real),
-            tensor(self.output_layer.W_o) if matrix is None else matrix,
-            tensor(self.output_layer.b_softmax),
-            tf.gather_nd(inputs["target_ids"], real),
-            label_smoothing,
-            transpose=matrix is not None,
-            dtype=self.output_layer.product_dtype,
+            tf.gather_nd(pre_logits, real), output.matrix, output.bias, target_ids, label_smoothing, output.tied, output.dtype
         )
 
     def call(self, inputs, training=False):
@@ -253,7 +248,7 @@ class TranslationModel(keras.Model):
     def unnormalized_step(self, previous_ids, state, memory, output=None, word_biases=None):
         """As :meth:`step`, with logits for log-probabilities: beam search normalizes few of them."""
         pre_logits, alignment, state = self.step_pre_logits(previous_ids, state, memory)
-        logits = tf.cast(word_logits(pre_logits, output or self.output_weights(), self.output_layer.product_dtype), tf.float32)
+        logits = tf.cast(word_logits(pre_logits, output or self.output_weights()), tf.float32)
         logits = logits if word_biases is None else logits + word_biases[:, tf.newaxis]
         return logits, tf.cast(alignment, tf.float32), state
 

@@ -60,7 +60,7 @@ EQUATIONS = [
            "hidden += context_term + (0.0 if self.b_o is None else tf.convert_to_tensor(self.b_o))",
            (f"{LAYERS}::test_deep_output", f"{WHOLE}::test_sentence_losses")),
     Mutant("layers/embedding.py", "the first word's term keeps the bias", "return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]",
-           "return vectors - tf.gather(tensor(self.E), ids) * tf.cast(ids == PAD_ID, vectors.dtype)[..., tf.newaxis]",
+           "return vectors - tf.gather(self.E.value, ids) * tf.cast(ids == PAD_ID, vectors.dtype)[..., tf.newaxis]",
            (f"{LAYERS}::test_word_embedding", f"{WHOLE}::test_logits", f"{WHOLE}::test_steps_of_a_search")),
     Mutant("layers/output.py", "smoothing weighs the right word by 1 - e only", "losses += label_smoothing * (own - tf.reduce_mean(logits, axis=-1))",
            "losses -= label_smoothing * tf.reduce_mean(logits, axis=-1)",
