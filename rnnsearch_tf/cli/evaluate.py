@@ -22,8 +22,13 @@ from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_tran
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.io.reading import read_all
 from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.progress import progress
 
 log = logging.getLogger("rnnsearch_tf")
+
+
+BATCHES_AT_ONCE = 8
+"""Batches sorted by length together."""
 
 
 def arguments(parser):
@@ -53,16 +58,27 @@ def run(arguments):
     translator = load_translator(arguments)
     if translator.config.target.lowercase and not arguments.lowercase:
         log.warning("warning: the model writes lower case and the scores count case; --lowercase compares without it")
-    translations = translator.translate(sources, **changes)
+    translations = _translated(translator, sources, changes)
     if arguments.translations:
         with Output(arguments.translations) as output:
             output.write(translation.text for translation in translations)
     report = evaluation_report(translator, sources, translations, references, arguments)
     if translator.search_config(**changes).shortlist:
-        among_all = translator.translate(sources, **changes | {"shortlist": None})
+        among_all = _translated(translator, sources, changes | {"shortlist": None})
         report["without_shortlist"] = _scores(translator, among_all, references, range(len(references)), arguments)
     with Output(arguments.output) as output:
         output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else table(report))
+
+
+def _translated(translator, sources, changes):
+    """The translations of all sources; many batches at once, so that there is progress to show and sentences of like length go together."""
+    at_once = BATCHES_AT_ONCE * translator.search_config(**changes).batch_size
+    translations = []
+    with progress(doing="translating", total=len(sources)) as bar:
+        for start in range(0, len(sources), at_once):
+            translations += translator.translate(sources[start : start + at_once], **changes)
+            bar.update(len(translations) - bar.n)
+    return translations
 
 
 def evaluation_report(translator, sources, translations, references, arguments) -> dict:

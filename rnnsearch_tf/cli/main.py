@@ -19,7 +19,9 @@ import sys
 import warnings
 
 from rnnsearch_tf import __version__
+from rnnsearch_tf.cli.log_file import LogFile
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.progress import coloured
 
 VERBS = {
     "init": "a configuration that fits your own two text files",
@@ -53,7 +55,7 @@ LOUDNESS = {
     "--quiet": "errors only: neither progress nor warnings",
     "--verbose": "details too",
 }
-"""Options that every verb has, and what they mean."""
+"""Switches that every verb has, and what they mean; --log-file is the third option of all."""
 
 START = """rnnsearch trains and serves translation models. To begin:
 
@@ -128,7 +130,13 @@ def _dispatch(argv) -> int:
     verb = _module(name)
     arguments = _parser(name).parse(rest)
     logging.getLogger("rnnsearch_tf").setLevel(_log_level(verb, arguments))
-    with _progress_hidden() if arguments.quiet else contextlib.nullcontext():
+    if not arguments.quiet:
+        logging.getLogger("rnnsearch_tf.progress").setLevel(logging.INFO)
+    with contextlib.ExitStack() as stack:
+        if arguments.quiet:
+            stack.enter_context(_progress_hidden())
+        if arguments.log_file:
+            stack.enter_context(_logged(arguments.log_file))
         return verb.run(arguments) or EXIT_DONE
 
 
@@ -145,6 +153,7 @@ def _parser(verb):
     _module(verb).arguments(parser)
     for option, meaning in LOUDNESS.items():
         parser.add_argument(option, action="store_true", help=meaning)
+    parser.add_argument("--log-file", metavar="F", help="write what is said to this file too, each line with its time; it is added to")
     return parser
 
 
@@ -162,6 +171,29 @@ def _progress_hidden():
     """Inside, what is written to standard error is dropped; errors are shown by :func:`run`, outside."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stderr(nowhere):
         yield
+
+
+@contextlib.contextmanager
+def _logged(name):
+    """Inside, what is written to standard error stands in the file too, the error that ends the work included."""
+    try:
+        file = open(name, "a", encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UserError(f"--log-file {name}: expected a file that can be written, got: {error.strerror}") from None
+    messages = logging.StreamHandler(file)
+    messages.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+    logging.root.addHandler(messages)
+    stream = LogFile(sys.stderr, file)
+    try:
+        with contextlib.redirect_stderr(stream):
+            yield
+    except Exception as error:
+        stream.put(f"error: {error}")
+        raise
+    finally:
+        stream.close()
+        logging.root.removeHandler(messages)
+        file.close()
 
 
 def _unknown_word(name):
@@ -208,7 +240,7 @@ def _overview() -> str:
         f"verbs:\n{verbs}\n\n"
         "rnnsearch help VERB explains a verb; rnnsearch --version prints the version.\n"
         "Results go to standard output, logs and progress to standard error;\n"
-        "--quiet shows errors only, --verbose details too.\n"
+        "--quiet shows errors only, --verbose details too, --log-file F keeps what is said.\n"
         "Exit code: 0 done, 1 failed, 2 wrong usage. RNNSEARCH_DEBUG=1 shows tracebacks."
     )
 
@@ -231,7 +263,7 @@ def _explain(error: Exception) -> int:
         _say("interrupted")
         return EXIT_INTERRUPTED
     if isinstance(error, UserError):
-        _say(f"error: {error}")
+        _say(f"{coloured('error:', 'red')} {error}")
         return error.exit_code
     if DISK_FULL in str(error):  # Python's own error or one of TensorFlow's, with or without a path
         paths = [word.strip("';:") for word in str(error).split() if word.startswith(("/", "'/"))]

@@ -13,10 +13,10 @@ TranslationModel0 in its section [weight] become two more.
 """
 
 import os
-import sys
 
 from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator, whole_number
 from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.progress import progress
 
 
 def arguments(parser):
@@ -32,17 +32,13 @@ def run(arguments):
 
     table = PhraseTable(arguments.table)
     translator = load_translator(arguments)
-    from tqdm import tqdm
-
     from rnnsearch_tf.io.writing import whole_file
 
     def score(sources, targets):
         return translator.score_targets(sources, targets, batch_size, tokenized=True)
 
-    interval = 0.5 if sys.stderr.isatty() else 60  # a log needs no bar twice a second
-    with whole_file(arguments.output) as output, tqdm(total=table.lines, unit="line", mininterval=interval) as bar:
-        for line in table.scored(score):
+    with whole_file(arguments.output) as output:
+        for line in progress(table.scored(score), doing="scoring the table", total=table.lines, unit="lines"):
             output.write(line)
-            bar.update()
     with Output() as output:
         output.write([moses_ini_line(os.path.abspath(arguments.output), table.scores + NEW_SCORES)])

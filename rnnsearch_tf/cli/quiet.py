@@ -6,6 +6,8 @@ import os
 import sys
 import tempfile
 
+from rnnsearch_tf.progress import announced
+
 
 def import_tensorflow():
     """Import TensorFlow; what it writes meanwhile is shown only if the import fails, or under RNNSEARCH_DEBUG.
@@ -18,7 +20,7 @@ def import_tensorflow():
         return
     if "tensorflow" not in sys.modules:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-        with _standard_error_aside():
+        with _standard_error_aside() as shown, announced("loading TensorFlow", shown):
             import tensorflow  # noqa: F401
     logging.getLogger("tensorflow").setLevel(logging.ERROR)  # its warnings (deprecations) are for developers
 
@@ -26,14 +28,14 @@ def import_tensorflow():
 @contextlib.contextmanager
 def _standard_error_aside():
     sys.stderr.flush()
-    with tempfile.TemporaryFile() as aside, os.fdopen(os.dup(2), "wb", closefd=True) as real:
+    with tempfile.TemporaryFile() as aside, os.fdopen(os.dup(2), "w", encoding="utf-8") as real:
         os.dup2(aside.fileno(), 2)
         try:
-            yield
+            yield real
         except BaseException:
             os.dup2(real.fileno(), 2)
             aside.seek(0)
-            real.write(aside.read())
+            real.buffer.write(aside.read())
             raise
         finally:
             os.dup2(real.fileno(), 2)

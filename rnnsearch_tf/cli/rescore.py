@@ -17,6 +17,7 @@ import os
 from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator, whole_number
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.io.reading import read_all
+from rnnsearch_tf.progress import progress
 
 
 def arguments(parser):
@@ -43,7 +44,7 @@ def run(arguments):
         for _ in read_nbest(arguments.nbest, len(sources)):
             pass
     translator = load_translator(arguments)
-    with whole_file(arguments.output) as output:
+    with whole_file(arguments.output) as output, progress(doing="rescoring", total=len(sources)) as bar:
         for block in blocks(read_nbest(arguments.nbest, len(sources))):
             pairs = list(dict.fromkeys((entry.sentence, entry.text) for entries in block for entry in entries))
             texts = [sources[sentence] for sentence, _ in pairs], [text for _, text in pairs]
@@ -53,6 +54,7 @@ def run(arguments):
                 mine = [values[entry.sentence, entry.text] for entry in entries]
                 output.writelines(entry.line for entry in rescore(entries, mine, name, weight))
             output.flush()
+            bar.update(len(block))
 
 
 def _weight(text):

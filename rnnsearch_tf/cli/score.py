@@ -5,8 +5,8 @@ better; not length-normalized, unless --normalize divides it by the number of
 target tokens, the end symbol counted.
 """
 
-from rnnsearch_tf.cli.shared import add_model, add_output, load_translator
-from rnnsearch_tf.io.reading import read_pairs
+from rnnsearch_tf.cli.shared import add_model, add_output, lines_done, load_translator
+from rnnsearch_tf.io.reading import count_lines, read_pairs
 from rnnsearch_tf.io.writing import Output
 
 
@@ -20,8 +20,10 @@ def arguments(parser):
 
 def run(arguments):
     translator = load_translator(arguments)
-    with Output(arguments.output) as output:
+    total = count_lines([arguments.source])
+    with Output(arguments.output) as output, lines_done("scoring", total, arguments.output) as bar:
         for sources, targets in read_pairs(arguments.source, arguments.target, translator.config.search.batch_size):
             for scored in translator.score_targets(sources, targets):
                 length = len(scored.target_tokens) + 1 if arguments.normalize else 1
                 output.write([f"{scored.log_probability / length:.6f}"])
+            bar.update(len(sources))

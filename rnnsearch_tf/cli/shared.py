@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
+import sys
 
 import yaml
 
@@ -12,6 +13,7 @@ from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.config import SearchConfig, check_value, load_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.io.reading import read_batches
+from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
 
 MEANINGS = {field.name: field.metadata["meaning"] for field in dataclasses.fields(SearchConfig)}
@@ -58,6 +60,12 @@ def input_batches(names, size, hint="check the path"):
         if name != "-" and not os.path.exists(name):
             raise UserError(f"{name}: expected a readable text file, got none of that name; {hint}")
     return (lines for name in names or ["-"] for lines in read_batches(name, size))
+
+
+def lines_done(doing, total, output):
+    """A progress bar of lines; hidden if how many there are is not known, or if the results come on the same terminal."""
+    on_screen = output in (None, "-") and sys.stdout.isatty()
+    return progress(doing=doing, total=total, unit="lines", hidden=total is None or on_screen)
 
 
 def add_pairs_at_once(parser):
@@ -127,4 +135,5 @@ def load_translator(arguments):
 
     configs = [load_config(Run(run).config) for run in arguments.model]
     use_one_thread_per_op([config.model for config in configs], configs[0].search.batch_size)
-    return Translator.load(arguments.model, combine=arguments.combine)
+    with announced("loading the model"):
+        return Translator.load(arguments.model, combine=arguments.combine)

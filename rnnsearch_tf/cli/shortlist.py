@@ -13,8 +13,9 @@ import logging
 
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import add_output, whole_number
-from rnnsearch_tf.io.reading import read_pairs
+from rnnsearch_tf.io.reading import count_lines, read_pairs
 from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
 
 log = logging.getLogger("rnnsearch_tf")
@@ -57,10 +58,17 @@ def run(arguments):
     config = load_config(run.config)
     texts = [load_text(run, side, getattr(config, side)) for side in ("source", "target")]
     limits = (longest or config.data.maximum_source_length, longest or config.data.maximum_target_length)
-    text = _bounded(_ids(itertools.islice(_pairs(arguments), pairs), texts), limits)
-    found = zip(*translation_probabilities(text, texts[1].vocabulary.size, iterations))
+    read = progress(itertools.islice(_pairs(arguments), pairs), doing="reading the pairs", total=_number(arguments, pairs), unit="pairs")
+    text = _bounded(_ids(read, texts), limits)
+    with announced("learning which word translates which"):
+        found = zip(*translation_probabilities(text, texts[1].vocabulary.size, iterations))
     with Output(arguments.output) as output:
         output.write(_lines(found, *(text.vocabulary.tokens for text in texts), translations))
+
+
+def _number(arguments, most):
+    lines = count_lines([arguments.source])
+    return lines and min(lines, most)
 
 
 def _pairs(arguments):

@@ -32,10 +32,11 @@ import json
 from rnnsearch_tf.cli.links import Links, add_pieces
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import (
-    add_files, add_model, add_output, add_search, input_batches, load_translator, option_value, search_changes,
+    add_files, add_model, add_output, add_search, input_batches, lines_done, load_translator, option_value, search_changes,
 )
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.publishing import exported_version
+from rnnsearch_tf.io.reading import count_lines
 from rnnsearch_tf.io.writing import Output
 
 
@@ -72,12 +73,15 @@ def run(arguments):
     translator.translate([], **changes)  # so that a bad lexicon is an error before input is awaited
     alignment = {"hard": _hard(Links(translator, arguments.pieces)), "soft": _soft, None: None}[arguments.alignment]
     number = 0
-    with Output(arguments.output) as output:
-        for texts in input_batches(arguments.files, config.batch_size):
+    inputs = input_batches(arguments.files, config.batch_size)
+    total = count_lines(arguments.files or ["-"])
+    with Output(arguments.output) as output, lines_done("translating", total, arguments.output) as bar:
+        for texts in inputs:
             for translation in translator.translate(texts, **changes):
                 output.write(formatted(translation, number, form, alignment, config.nbest), flush=False)
                 number += 1
             output.flush()
+            bar.update(len(texts))
 
 
 def _load_exported(folder, form, alignment, nbest):

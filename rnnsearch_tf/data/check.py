@@ -14,6 +14,7 @@ from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.swapped import swapped
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.io.reading import is_utf8
+from rnnsearch_tf.progress import progress
 from rnnsearch_tf.text.encodings import guess
 from rnnsearch_tf.text.pipeline import shortfall
 
@@ -109,7 +110,7 @@ class _Seen:
 
     def _good(self, pairs):
         """(line number, source, target) of the good pairs, as the bad ones are counted."""
-        for scanned in pairs.scan():
+        for scanned in progress(pairs.scan(), doing="looking at the pairs", unit="lines"):
             if scanned.kind is None:
                 self.lines += 1
                 yield scanned.number, *scanned.texts

@@ -8,6 +8,7 @@ import re
 
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.progress import progress
 from rnnsearch_tf.text import languages
 
 UNKNOWN_LANGUAGE = "und"
@@ -113,7 +114,7 @@ def inspect(source, target, source_language=None, target_language=None) -> Inspe
     unsegmented = [languages.base(code) in languages.UNSEGMENTED for code in codes]
     lengths = (collections.Counter(), collections.Counter())
     pairs = Pairs(str(source), str(target), on_bad_line="skip")
-    for texts in pairs:
+    for texts in progress(pairs, doing="reading the two files", unit="pairs"):
         for side, text in enumerate(texts):
             lengths[side][len(text) if unsegmented[side] else len(text.split())] += 1
     if pairs.report.kept < FEWEST_PAIRS:

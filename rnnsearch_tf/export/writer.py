@@ -18,6 +18,7 @@ from rnnsearch_tf.export.publishing import beside, publish, version_folder
 from rnnsearch_tf.export.quality import cost_in_bleu
 from rnnsearch_tf.export.signatures import INPUTS, Served
 from rnnsearch_tf.export.warmup import sentences_of, write_warmup
+from rnnsearch_tf.progress import announced
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.translation import Translator
 
@@ -68,12 +69,14 @@ def export_model(
     cost = cost_in_bleu(translator, served.weights, profile)
     sentences = sentences_of(translator.source_text)
     with beside(target) as folder:
-        tf.saved_model.save(served, str(folder), signatures=served.signatures(profile.signatures))
+        with announced("building the graphs of the signatures"):
+            tf.saved_model.save(served, str(folder), signatures=served.signatures(profile.signatures))
         declare_inputs(folder)
         check_operations(folder)
         asked = {name: INPUTS[name] for name in profile.signatures} | {"serving_default": INPUTS["translate"]}
         write_warmup(folder, asked, sentences, profile.warmup_requests)
-        compared = check_export(folder, translator, profile, sentences)
+        with announced("comparing its answers in a fresh process"):
+            compared = check_export(folder, translator, profile, sentences)
         save_profile(profile, folder)
         write_card(folder, runs, profile, served.weights.size, compared, cost)
         publish(folder, target)

@@ -120,6 +120,13 @@ def read_all(name) -> list:
     return [line for lines in read_batches(name, _LINES) for line in lines]
 
 
+def count_lines(names) -> int | None:
+    """Lines of several files together; None if one of them cannot be read twice (standard input, a pipe)."""
+    if all(name != "-" and os.path.isfile(name) for name in names):
+        return sum(len(lines) for name in names for lines in raw_batches(name, _LINES))
+    return None
+
+
 def read_pairs(source, target, size):
     """Yield (source lines, target lines) of two parallel files, 1 to `size` pairs at a time.
 

@@ -13,6 +13,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, Config, TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.io.reading import read_lines
+from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.characters import CONTROL, SPACE
@@ -203,6 +204,7 @@ def build_texts(config: Config, pairs: Iterable, sides: Sequence[str] = ("source
     """
     configs = {side: getattr(config, side) for side in sides}
     counts = {side: _counts(configs[side]) for side in sides}
+    pairs = progress(pairs, doing="reading the training text", unit="pairs")
     for batch in batches(pairs) if any(counts.values()) else ():
         for side, lines in zip(("source", "target"), zip(*batch)):
             if counts.get(side):
@@ -330,7 +332,8 @@ def _text(config, counts, where):
     if counts is None:
         model, where = _read_model(config.vocabulary), config.vocabulary
     else:
-        model = subwords.train(counts.total(), config.vocabulary_size, where)
+        with announced(f"learning {config.vocabulary_size:,} subwords"):
+            model = subwords.train(counts.total(), config.vocabulary_size, where)
     return Text(config, Vocabulary(subwords.Subwords(model, where).pieces), model)
 
 

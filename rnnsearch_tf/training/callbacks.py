@@ -6,11 +6,13 @@ They share one :class:`~rnnsearch_tf.training.state.TrainingState`; the first of
 
 import json
 import math
+import shutil
 import sys
 import time
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.progress import duration
 
 
 class Clock(keras.callbacks.Callback):
@@ -121,17 +123,26 @@ class MetricsLog(keras.callbacks.Callback):
 
 
 class ProgressLine(keras.callbacks.Callback):
-    """One line on standard error: where training stands, loss, perplexity, speed, gradient norm.
+    """One line on standard error: how much is done, what is left, where training stands, loss, speed, development BLEU.
 
     On a terminal the line is drawn again every half second; in a log it is written every minute.
+
+    Args:
+        state: TrainingState.
+        config: TrainingConfig, for the share done and the learning rate.
+        stream: None takes standard error.
     """
 
-    def __init__(self, state, stream=None):
+    def __init__(self, state, config, stream=None):
         super().__init__()
-        self.state = state
+        self.state, self.config = state, config
         self.stream = stream or sys.stderr
         self.terminal = self.stream.isatty()
         self._next = time.monotonic()
+
+    def on_train_begin(self, logs=None):
+        self.stream.write("building the graph of an update; the first one takes longer\n")
+        self.stream.flush()
 
     def on_train_batch_end(self, batch, logs=None):
         if time.monotonic() >= self._next:
@@ -142,11 +153,21 @@ class ProgressLine(keras.callbacks.Callback):
         self._write(epoch, logs, end="\n")
 
     def _write(self, epoch, logs, end):
-        state = self.state
-        text = (
-            f"epoch {epoch + 1:>3}  batch {state.batches:>7}  {state.seconds / 60:6.1f} min  "
-            f"loss {logs['loss']:.3f}  perplexity {logs['perplexity']:.2f}  "
-            f"{logs['target_tokens_per_second']:.0f} tokens/s  gradient {logs['gradient_norm']:.2f}"
-        )
-        self.stream.write(f"\r\x1b[K{text}{end}" if self.terminal else f"{text}\n")
+        text = self._standing(epoch, logs)
+        if self.terminal:
+            columns = shutil.get_terminal_size().columns
+            text = f"\r\x1b[K{text[: columns - 1]}"  # a wrapped line could not be drawn again
+        self.stream.write(text + end if self.terminal else f"{text}\n")
         self.stream.flush()
+
+    def _standing(self, epoch, logs):
+        state = self.state
+        share = progress(state, self.config)
+        done = f"{share:4.0%}  {duration(state.seconds * (1 - share) / share)} left  " if share else ""
+        best = f"  BLEU {state.best_bleu:.2f}" if state.best_bleu is not None else ""
+        return (
+            f"{done}epoch {epoch + 1:>3}  batch {state.batches:>7,}  {state.seconds / 60:6.1f} min  "
+            f"loss {logs['loss']:.3f}  perplexity {logs['perplexity']:.2f}{best}  "
+            f"{logs['target_tokens_per_second']:.0f} tokens/s  learning rate {learning_rate(state, self.config):.2e}  "
+            f"gradient {logs['gradient_norm']:.2f}"
+        )

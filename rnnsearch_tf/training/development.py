@@ -7,6 +7,7 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.evaluation.bleu import bleu
+from rnnsearch_tf.progress import announced, coloured
 from rnnsearch_tf.training.averaging import assign_mean
 from rnnsearch_tf.training.callbacks import updates_done
 from rnnsearch_tf.translation import Translator
@@ -83,7 +84,8 @@ class Development(keras.callbacks.Callback):
         best = {"best_bleu": state.best_bleu, "best_loss": state.best_loss}
         self.metrics_log.write("development", values | {name: value for name, value in best.items() if value is not None})
         best = f"best {state.best_loss:.4f}" if by_loss else f"best {state.best_bleu:.2f}"
-        print(f"\ndevelopment {', '.join(words)} {which} ({'best so far' if better else best})", file=sys.stderr)
+        best = coloured("best so far", "green") if better else best
+        print(f"\ndevelopment {', '.join(words)} {which} ({best})", file=sys.stderr)
         return better
 
     def finish(self):
@@ -129,7 +131,8 @@ class Development(keras.callbacks.Callback):
             self._translator = Translator(self.model, *self.texts, self.config)
         sources, references = self.sentences
         options = dict(beam_size=self.config.training.evaluate_beam_size, nbest=1)
-        translations = self._translator.translate(list(sources), **options)
+        with announced("translating the development text"):
+            translations = self._translator.translate(list(sources), **options)
         lowercase = self.config.target.lowercase  # a model that cannot write capitals is not scored on them
         return bleu([t.text for t in translations], list(references), lowercase=lowercase).score
 

@@ -150,7 +150,7 @@ def _callbacks(run, config, state, texts):
         report_pairs(pairs.report, "development")
     evaluation = Development(run, state, clock, config, texts, sentences, log)
     saving = SaveState(run, state, config.training.checkpoint_every_minutes)
-    callbacks = [clock, Schedule(state, config.training), Limits(state, config.training), log, ProgressLine(state)]
+    callbacks = [clock, Schedule(state, config.training), Limits(state, config.training), log, ProgressLine(state, config.training)]
     if config.training.tensorboard:
         from rnnsearch_tf.training.tensorboard import TensorBoard  # an extra
 

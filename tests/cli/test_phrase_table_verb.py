@@ -23,7 +23,7 @@ def test_the_probability_and_the_unknown_words(rnnsearch, run_folder, table, tra
     path = table.with_name("out.gz")
     out, err = rnnsearch("phrase-table", "--model", run_folder, table, path)
     assert out == [f"PhraseDictionaryMemory name=TranslationModel0 num-features=4 path={path} input-factor=0 output-factor=0"]
-    assert "3/3" in err
+    assert err == ""  # what is done at once needs no bar
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     known = [text.vocabulary.tokens for text in (translator.source_text, translator.target_text)]
     for line, before in zip(lines, TABLE, strict=True):

@@ -1,0 +1,46 @@
+"""The line a training shows: what is done and left, learning rate, development BLEU, against numbers worked out by hand."""
+
+import io
+
+import pytest
+
+from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.training.callbacks import ProgressLine
+from rnnsearch_tf.training.state import TrainingState
+
+LOGS = {"loss": 2.0, "perplexity": 7.389, "target_tokens_per_second": 1234.4, "gradient_norm": 0.5}
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def line(stream, **training):
+    state = TrainingState(batches=300, epoch=2, seconds=600.0, best_bleu=41.257)
+    ProgressLine(state, TrainingConfig(**training), stream).on_train_batch_end(0, LOGS)
+    return stream.getvalue()
+
+
+def test_a_log_has_all_of_it():
+    """A quarter of 1,200 updates in 10 minutes: 30 minutes are left; halfway up the warm-up the rate is half."""
+    text = line(io.StringIO(), maximum_updates=1200, learning_rate=2e-3, warmup_updates=602)
+    assert text == (
+        " 25%  30 min left  epoch   3  batch     300    10.0 min  loss 2.000  perplexity 7.39  BLEU 41.26  "
+        "1234 tokens/s  learning rate 1.00e-03  gradient 0.50\n"
+    )
+
+
+@pytest.mark.parametrize("training, begins", [
+    (dict(maximum_minutes=40.0), " 25%  30 min left  epoch"),
+    (dict(maximum_updates=600, accumulate=2), " 25%  30 min left  epoch"),
+    (dict(epochs=8), "epoch   3"),  # how many batches an epoch has is not known
+])
+def test_the_limit_that_is_set_counts(training, begins):
+    assert line(io.StringIO(), **training).startswith(begins)
+
+
+def test_a_terminal_has_one_row_of_it(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    text = line(Terminal(), maximum_updates=1200)
+    assert text.startswith("\r\x1b[K 25%") and len(text) == len("\r\x1b[K") + 59 and "\n" not in text
