@@ -31,7 +31,8 @@ class AttentionMemory(NamedTuple):
 class Attention(PaperLayer):
     """Base of the attentions: what reads a source sentence for a decoder.
 
-    A subclass provides::
+    Called as Keras's attention layers are, with query and value as arguments or as a list: ``layer(state, annotations)`` or
+    ``layer([state, annotations])``. A subclass provides::
 
         build(state_shape, annotations_shape)
         memory(annotations, mask) -> what it reads of a sentence, computed once
@@ -43,15 +44,34 @@ class Attention(PaperLayer):
         annotations: float [B, J, 2n]: h_j, shared by the K.
         annotations_mask: bool [B, J], True at real positions; None: the mask that Keras carries along with the
             annotations, or all are real.
+        mask: of a list of both, the list of their masks; that of the states is handed on.
 
     Returns:
         (context [B, K, 2n], alignment [B, K, J]). Padded positions have weight 0.
     """
 
-    def call(self, state, annotations, annotations_mask=None):
+    def call(
+        self, state: tf.Tensor | list[tf.Tensor], annotations: tf.Tensor | None = None, annotations_mask: tf.Tensor | None = None,
+        mask: list | None = None,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        state, annotations = query_and_value(state, annotations)
+        if annotations_mask is None and mask is not None:
+            _, annotations_mask = mask
         memory = self.memory(annotations, real_positions(annotations, annotations_mask))
         remembered = tf.nest.map_structure(lambda values: values[:, tf.newaxis], self.initial_state(memory))  # K = 1
         return self.attend(state, memory, **remembered)[:2]
+
+    def compute_output_shape(self, state_shape, annotations_shape=None):
+        state_shape, annotations_shape = query_and_value(state_shape, annotations_shape)
+        return (*state_shape[:-1], annotations_shape[-1]), (*state_shape[:-1], annotations_shape[1])
+
+    def compute_mask(self, state, mask=None):
+        """The context has the mask of the states, the alignment none."""
+        return (mask[0] if isinstance(mask, (list, tuple)) else mask), None
+
+    def initial_state(self, memory):
+        """What attention itself remembers from word to word: nothing, unless a subclass has more."""
+        return {}
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -70,8 +90,8 @@ class BahdanauAttention(Attention):
 
     alignment_size: int
 
-    def build(self, state_shape, annotations_shape):
-        state_size, annotation_size = state_shape[-1], annotations_shape[-1]
+    def build(self, state_shape, annotations_shape=None):
+        state_size, annotation_size = (shape[-1] for shape in query_and_value(state_shape, annotations_shape))
         seeds, self.output_size = Seeds(self.seed), annotation_size
         alignment = lambda: initializer(self.initialization, "alignment", seeds.next(), terms=2)  # noqa: E731  W_a s + U_a h
         self.W_a = self.matrix("W_a", (state_size, self.alignment_size), alignment())
@@ -89,14 +109,14 @@ class BahdanauAttention(Attention):
         """The weights of :meth:`attend`, as tensors by name."""
         return {"W_a": tensor(self.W_a), "v_a": tensor(self.v_a)}
 
-    def initial_state(self, memory):
-        """What attention itself remembers from word to word: nothing."""
-        return {}
-
     def attend(self, query, memory):
         """(c_i [B, K, 2n], α_i [B, K, J], what it remembers) for s_{i−1} [B, K, n] and the AttentionMemory of :meth:`memory`."""
-        query = self.dot(query, self.W_a)
-        return (*additive_attention(query, memory, tensor(self.v_a), self.product_dtype), {})
+        return *additive_attention(self.dot(query, self.W_a), memory, self.v_a, self.product_dtype), {}
+
+
+def query_and_value(query, value):
+    """(query, value) of a call, which were given as two arguments or as a list of both; so too of their shapes."""
+    return query if value is None else (query, value)
 
 
 def additive_attention(query, memory, v_a, dtype=None):
@@ -112,7 +132,11 @@ def additive_attention(query, memory, v_a, dtype=None):
         (context [B, K, 2n], or as wide as the memory's annotations are; alignment [B, K, J]).
     """
     hidden = alignment_hidden(query, memory.projected_annotations)  # [B, K, J, n']
-    energies = tf.squeeze(product(hidden, v_a), axis=-1)  # [B, K, J]
+    return weighted_sum(tf.squeeze(product(hidden, v_a), axis=-1), memory, dtype)
+
+
+def weighted_sum(energies, memory, dtype=None):
+    """(c_i [B, K, 2n], α_i [B, K, J]) of the energies e_ij [B, K, J]; memory and dtype as in :func:`additive_attention`."""
     alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
     return batched_product(alignment, memory.annotations, dtype), alignment
 

@@ -78,6 +78,10 @@ class PaperLayer(keras.layers.Layer):
         """What ``summary`` shows: any number of sentences and positions, then the width."""
         return (None, None, self.output_size)
 
+    def compute_output_spec(self, *arguments, **keywords):
+        """By tracing ``call``: of a layer with ``compute_output_shape`` Keras would take the compute dtype for the result's."""
+        return keras.Operation.compute_output_spec(self, *arguments, **keywords)
+
     @property
     def biased(self):
         """Whether the layer has biases at all."""

@@ -9,8 +9,8 @@ The extra loss of See et al. is left out.
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.attention import BahdanauAttention, masked_softmax
-from rnnsearch_tf.layers.base import product, tensor
+from rnnsearch_tf.layers.attention import BahdanauAttention, weighted_sum
+from rnnsearch_tf.layers.base import product
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 
 
@@ -18,7 +18,7 @@ from rnnsearch_tf.layers.initializers import Seeds, initializer
 class CoverageAttention(BahdanauAttention):
     """:class:`BahdanauAttention` with the weight w_c [n'] of the coverage; arguments as there."""
 
-    def build(self, state_shape, annotations_shape):
+    def build(self, state_shape, annotations_shape=None):
         super().build(state_shape, annotations_shape)
         seed = Seeds(self.seed + 1).next()
         self.w_c = self.matrix("w_c", (1, self.alignment_size), initializer(self.initialization, "alignment", seed, terms=2))
@@ -31,8 +31,7 @@ class CoverageAttention(BahdanauAttention):
         """(c_i [B, K, 2n], α_i [B, K, J], {"coverage": [B, K, J]}) for s_{i−1} [B, K, n]."""
         query = self.dot(query, self.W_a)[:, :, tf.newaxis]  # [B, K, 1, n']
         keys = memory.projected_annotations[:, tf.newaxis]  # [B, 1, J, n']
-        hidden = tf.tanh(query + keys + coverage[..., tf.newaxis] * tensor(self.w_c)[0])  # [B, K, J, n']
-        energies = tf.squeeze(product(hidden, tensor(self.v_a)), axis=-1)  # [B, K, J]
-        alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
-        context = self.batched_dot(alignment, memory.annotations)
+        hidden = tf.tanh(query + keys + coverage[..., tf.newaxis] * self.w_c[0])  # [B, K, J, n']
+        energies = tf.squeeze(product(hidden, self.v_a), axis=-1)  # [B, K, J]
+        context, alignment = weighted_sum(energies, memory, self.product_dtype)
         return context, alignment, {"coverage": coverage + alignment}

@@ -62,7 +62,7 @@ class Decoder(PaperLayer):
             self.hidden_size, self.unit, self.layer_normalization, forget_bias=self.forget_bias, seed=seeds.next(), name="unit", **shared
         )
         if self.attention is None:
-            self.alignment_model = FixedContext(name="attention", **shared)
+            self.alignment_model = FixedContext(name="attention", dtype=self.dtype_policy)
         else:
             attention = ATTENTIONS[self.attention]
             self.alignment_model = attention(self.alignment_size, seed=seeds.next(), name="attention", **shared)
@@ -75,6 +75,9 @@ class Decoder(PaperLayer):
         self.recurrent_unit.build(embeddings_shape[-1], annotation_size)
         self.alignment_model.build((None, None, n), annotations_shape)
         self.output_size, self.built = n, True
+
+    def compute_output_shape(self, embeddings_shape, annotations_shape):
+        return tuple((*embeddings_shape[:-1], size) for size in (self.hidden_size, annotations_shape[-1], annotations_shape[1]))
 
     def initial_state(self, annotations, memory):
         """The state before the first word: s_0 = tanh(W_s ←h_1), of RNNencdec tanh(W_s →h_{T_x}).
@@ -103,17 +106,18 @@ class Decoder(PaperLayer):
 
     def attend(self, state, memory):
         """(Σ_j α_ij · annotation j of the memory [B, K, …], alignment [B, K, J], state) for the state of K hypotheses a sentence."""
-        own, remembered = self._split(state)
+        remembered = {name: values for name, values in state.items() if name not in ("state", "cell")}
         context, alignment, remembered = self.alignment_model.attend(state["state"], memory, **remembered)
-        return context, alignment, own | remembered
+        return context, alignment, state | remembered
 
     def update(self, state, inputs, projected_context):
         """The state after a word: of :meth:`attend`'s state, inputs [B, K, 3n or 4n] and :meth:`project_context` of c_i."""
-        own, remembered = self._split(state)
         inputs += self.recurrent_unit.context_term(projected_context) if self.layer_normalization else projected_context
-        return self.recurrent_unit.advance(inputs, own) | remembered
+        return state | self.recurrent_unit.advance(inputs, state)
 
-    def call(self, embeddings, annotations, annotations_mask=None):
+    def call(
+        self, embeddings: tf.Tensor, annotations: tf.Tensor, annotations_mask: tf.Tensor | None = None
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         memory = self.alignment_model.memory(annotations, real_positions(annotations, annotations_mask))
         return self.all_steps(self.inputs(embeddings), self.initial_state(annotations, memory), memory)
 
@@ -152,8 +156,3 @@ class Decoder(PaperLayer):
 
         states, alignments = scan(step, inputs, (state, tf.zeros_like(memory.mask, inputs.dtype)))
         return states["state"], alignments
-
-    def _split(self, state):
-        """A state's parts: the unit's own, and what attention remembers."""
-        own = {name: value for name, value in state.items() if name in ("state", "cell")}
-        return own, {name: value for name, value in state.items() if name not in own}

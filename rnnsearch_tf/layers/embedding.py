@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers.base import PaperLayer, tensor
+from rnnsearch_tf.layers.base import PaperLayer
 from rnnsearch_tf.layers.initializers import initializer
 
 
@@ -51,8 +51,11 @@ class WordEmbedding(PaperLayer):
         self.b_E = self.vector("b_E", self.embedding_size) if self.biased else None
         self.built = True
 
-    def call(self, ids):
+    def compute_output_shape(self, ids_shape):
+        return *ids_shape, self.embedding_size
+
+    def call(self, ids: tf.Tensor) -> tf.Tensor:
         vectors = tf.gather(self.E.value, ids)
         vectors = vectors * self.factor if self.scaled else vectors
-        vectors = vectors if self.b_E is None else vectors + tensor(self.b_E)
+        vectors = vectors if self.b_E is None else vectors + self.b_E
         return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]

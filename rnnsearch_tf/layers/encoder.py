@@ -55,7 +55,10 @@ class Encoder(PaperLayer):
             unit.build(embeddings_shape[-1])
         self.output_size, self.built = len(self.units) * self.hidden_size, True
 
-    def call(self, embeddings, mask=None):
+    def compute_output_shape(self, embeddings_shape):
+        return *embeddings_shape[:-1], len(self.units) * self.hidden_size
+
+    def call(self, embeddings: tf.Tensor, mask: tf.Tensor | None = None) -> tf.Tensor:
         annotations, mask = [], real_positions(embeddings, mask)
         for unit in self.units:
             turn = (lambda x: tf.reverse(x, [1])) if unit.name == "backward" else tf.identity

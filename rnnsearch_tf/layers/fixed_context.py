@@ -5,7 +5,6 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer
 
 
 class ContextMemory(NamedTuple):
@@ -21,8 +20,8 @@ class ContextMemory(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class FixedContext(PaperLayer):
-    """c_i = →h_{T_x} for every i; stands where an attention would, with alignments of zero."""
+class FixedContext(keras.layers.Layer):
+    """c_i = →h_{T_x} for every i; stands where an attention would, with alignments of zero. It has no weights."""
 
     def build(self, state_shape, annotations_shape):
         self.built = True

@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.attention import Attention
+from rnnsearch_tf.layers.attention import Attention, query_and_value
 from rnnsearch_tf.layers.initializers import initializer
 
 PARTS = ("alpha", "beta", "kappa")
@@ -50,7 +50,8 @@ class GaussianWindow(Attention):
 
     windows: int
 
-    def build(self, state_shape, annotations_shape):
+    def build(self, state_shape, annotations_shape=None):
+        state_shape, annotations_shape = query_and_value(state_shape, annotations_shape)
         self.output_size = annotations_shape[-1]
         size = 3 * self.windows
         draw = initializer(self.initialization, "alignment", self.seed, columns=self.windows)

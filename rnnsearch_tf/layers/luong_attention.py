@@ -8,37 +8,29 @@
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.attention import AttentionMemory, additive_attention, masked_softmax
-from rnnsearch_tf.layers.base import PaperLayer, product, real_positions, tensor
+from rnnsearch_tf.layers.attention import Attention, AttentionMemory, additive_attention, weighted_sum
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class LuongAttention(PaperLayer):
-    """From decoder states to attentional states.
+class LuongAttention(Attention):
+    """From decoder states to attentional states ŝ_t, which it gives in place of contexts.
 
     Args:
         hidden_size: n, of states, annotations and attentional states.
         score: ``dot``, ``general`` or ``concat``.
         alignment_size: n', hidden units of ``concat``; the others have none.
-        biases: changes nothing, there are none.
+        biases: with ``all``, a bias b_a inside the tanh of ``concat``; else none.
 
-    Call arguments:
-        state: float [B, K, n]: s_t of K hypotheses a sentence, or of K target positions.
-        annotations: float [B, J, n]: h_j, shared by the K.
-        annotations_mask: bool [B, J], True at real positions; None: the mask that Keras carries along with the
-            annotations, or all are real.
-
-    Returns:
-        (attentional state [B, K, n], alignment [B, K, J]). Padded positions have weight 0; a
-        sentence of padding only has the context 0.
+    Call arguments and results: as of :class:`Attention`, for s_t of K hypotheses a sentence or of K target positions. A
+    sentence of padding only has the context 0.
     """
 
     hidden_size: int
     score: str = "general"
     alignment_size: int | None = None
 
-    def build(self, state_shape=None, annotations_shape=None):
+    def build(self, state_shape, annotations_shape=None):
         n, seeds = self.hidden_size, Seeds(self.seed)
         self.output_size = n
         draw = lambda role: initializer(self.initialization, role, seeds.next())  # noqa: E731
@@ -48,6 +40,7 @@ class LuongAttention(PaperLayer):
         rows, columns = (2 * n, self.alignment_size) if concat else (n, n)
         self.W_a = None if self.score == "dot" else self.matrix("W_a", (rows, columns), draw("alignment"))
         self.v_a = self.matrix("v_a", (self.alignment_size, 1), draw("energy")) if concat else None
+        self.b_a = self.vector("b_a", self.alignment_size) if concat and self.biases == "all" else None
         self.built = True
 
     def memory(self, annotations, mask):
@@ -57,20 +50,16 @@ class LuongAttention(PaperLayer):
         elif self.score == "general":
             projected = self.dot(annotations, self.W_a, transpose=True)  # W_a h_j
         else:
-            projected = product(annotations, tensor(self.W_a)[self.hidden_size :], self.product_dtype)  # [B, J, n']
+            projected = self.dot(annotations, self.W_a[self.hidden_size :], self.b_a)  # [B, J, n']
         return AttentionMemory(annotations, projected, mask)
 
-    def call(self, state, annotations, annotations_mask=None):
-        return self.attend(state, self.memory(annotations, real_positions(annotations, annotations_mask)))
-
     def attend(self, state, memory):
-        """(ŝ_t [B, K, n], alignment [B, K, J]) for s_t [B, K, n] and the AttentionMemory of :meth:`memory`."""
+        """(ŝ_t [B, K, n], alignment [B, K, J], what it remembers) for s_t [B, K, n] and the AttentionMemory of :meth:`memory`."""
         if self.score == "concat":
-            query = product(state, tensor(self.W_a)[: self.hidden_size], self.product_dtype)
-            context, alignment = additive_attention(query, memory, tensor(self.v_a), self.product_dtype)
+            query = self.dot(state, self.W_a[: self.hidden_size])
+            context, alignment = additive_attention(query, memory, self.v_a, self.product_dtype)
         else:
             energies = tf.matmul(state, memory.projected_annotations, transpose_b=True)  # [B, K, J]
-            alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
-            context = self.batched_dot(alignment, memory.annotations)
+            context, alignment = weighted_sum(energies, memory, self.product_dtype)
         both = tf.concat([context, state], axis=-1)  # [B, K, 2n]
-        return tf.tanh(self.dot(both, self.W_c)), alignment
+        return tf.tanh(self.dot(both, self.W_c)), alignment, {}

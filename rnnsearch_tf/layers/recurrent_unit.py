@@ -86,7 +86,7 @@ class RecurrentUnit(PaperLayer):
         if self.W_gain is None:
             return self.dot(values, self.W, self.b)
         normal = self._product(values, self.W, self.W_gain)
-        return normal if self.b is None else normal + padded(tensor(self.b), self.W.shape[1])
+        return normal if self.b is None else normal + padded(self.b, self.W.shape[1])
 
     def context_term(self, context):
         """What a context adds to the inputs: c [..., 2n] → [C c | C_z c | C_r c], [..., 3n or 4n]."""
@@ -111,13 +111,13 @@ class RecurrentUnit(PaperLayer):
             times_U = lambda values: self._product(values, self.U, self.U_gain)  # noqa: E731
             return {"state": gated_unit(inputs, state_gates, state["state"], times_U)[0]}
         total = inputs + self._product(state["state"], self.U, self.U_gain)
-        normalize = lambda cell: normalized(cell, tensor(self.cell_gain), self.hidden_size)  # noqa: E731
-        new_state, cell, _ = lstm_unit(total, state["cell"], tensor(self.p), normalize)
+        normalize = lambda cell: normalized(cell, self.cell_gain, self.hidden_size)  # noqa: E731
+        new_state, cell, _ = lstm_unit(total, state["cell"], self.p, normalize)
         return {"state": new_state, "cell": cell}
 
     def _product(self, values, weight, gain):
         product = self.dot(values, weight)
-        return product if gain is None else normalized(product, tensor(gain), self.hidden_size)
+        return product if gain is None else normalized(product, gain, self.hidden_size)
 
     def all_steps(self, inputs, state, mask=None):
         """:meth:`advance` at every position.

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers.output_matrix import OutputMatrix
+from rnnsearch_tf.layers.output import OutputMatrix
 from rnnsearch_tf.layers.recurrent_stack import RecurrentStack
 from rnnsearch_tf.models.translation_model import TranslationModel
 

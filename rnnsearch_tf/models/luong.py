@@ -56,7 +56,7 @@ class LuongModel(LayeredModel):
             attentional = self._feed(words, state, memory, training)
         else:
             states = self.decoder(words, state["layers"], training=training)
-            attentional, _ = self.attention.attend(self.drop_hidden(self.decoder.output(states), training=training), memory)
+            attentional, *_ = self.attention.attend(self.drop_hidden(self.decoder.output(states), training=training), memory)
         return self.drop_readout(attentional, training=training)
 
     def _feed(self, words, state, memory, training):
@@ -93,7 +93,7 @@ class LuongModel(LayeredModel):
         if self.config.input_feeding:
             words = tf.concat([words, state["attentional"]], axis=-1)
         layers = self.decoder.advance(words, state["layers"], layer_factors)
-        attentional, alignment = self.attention.attend(self.decoder.output(layers) * state_factors, memory)
+        attentional, alignment, _ = self.attention.attend(self.decoder.output(layers) * state_factors, memory)
         return {"layers": layers, "attentional": attentional}, alignment
 
     def _encode(self, source_ids, training=False):

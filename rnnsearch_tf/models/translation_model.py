@@ -18,10 +18,9 @@ from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import tensor
-from rnnsearch_tf.layers.deep_output import log_sum_exp, softmax_loss
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.layers.initializers import Seeds
-from rnnsearch_tf.layers.output_matrix import output_weights, word_logits
+from rnnsearch_tf.layers.output import log_sum_exp, output_weights, softmax_loss, word_logits
 from rnnsearch_tf.models.metrics import LossPerToken, Perplexity, TokensPerSecond
 from rnnsearch_tf.parallel import split_batch
 
@@ -32,7 +31,7 @@ REDUCTIONS = ("sum", "batch_mean", "token_mean")
 class TranslationLoss(keras.losses.Loss):
     """What the gradient is taken of: cross-entropy of the target words, padding left out.
 
-    The models compute it fused with the softmax (``layers/deep_output.py``); called by
+    The models compute it fused with the softmax (``layers/output.py``); called by
     itself, on logits, it is the plain definition.
 
     Args:
@@ -211,15 +210,10 @@ class TranslationModel(keras.Model):
         """
         pre_logits = self.pre_logits(inputs["source_ids"], inputs["target_ids"], training)
         real = tf.where(inputs["target_ids"] != PAD_ID)
-        matrix = self._output_matrix()
+        target_ids = tf.gather_nd(inputs["target_ids"], real)
+        output = self.output_weights()
         return softmax_loss(
-            tf.gather_nd(pre_logits, real),
-            tensor(self.output_layer.W_o) if matrix is None else matrix,
-            tensor(self.output_layer.b_softmax),
-            tf.gather_nd(inputs["target_ids"], real),
-            label_smoothing,
-            transpose=matrix is not None,
-            dtype=self.output_layer.product_dtype,
+            tf.gather_nd(pre_logits, real), output.matrix, output.bias, target_ids, label_smoothing, output.tied, output.dtype
         )
 
     def call(self, inputs, training=False):
@@ -232,7 +226,7 @@ class TranslationModel(keras.Model):
         return self.drop_words(self.target_embedding(previous_ids), training=training)
 
     def output_weights(self, words=None, products=1):
-        """The output layer's weights for all words or some, to be handed to :meth:`step`; see layers/output_matrix.py."""
+        """The output layer's weights for all words or some, to be handed to :meth:`step`; see layers/output.py."""
         return output_weights(self.output_layer, self._output_matrix(), words, products)
 
     def step(self, previous_ids, state, memory, output=None, word_biases=None):
@@ -254,7 +248,7 @@ class TranslationModel(keras.Model):
     def unnormalized_step(self, previous_ids, state, memory, output=None, word_biases=None):
         """As :meth:`step`, with logits for log-probabilities: beam search normalizes few of them."""
         pre_logits, alignment, state = self.step_pre_logits(previous_ids, state, memory)
-        logits = tf.cast(word_logits(pre_logits, output or self.output_weights(), self.output_layer.product_dtype), tf.float32)
+        logits = tf.cast(word_logits(pre_logits, output or self.output_weights()), tf.float32)
         logits = logits if word_biases is None else logits + word_biases[:, tf.newaxis]
         return logits, tf.cast(alignment, tf.float32), state
 

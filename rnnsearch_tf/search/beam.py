@@ -25,9 +25,10 @@ import typing
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
-from rnnsearch_tf.search.backtracking import GreedyHistory, History, empty_history
-from rnnsearch_tf.search.interface import Step, add_hypotheses, memory_shapes, of_shapes, state_shapes
-from rnnsearch_tf.search.limits import maximum_lengths, minimum_lengths
+from rnnsearch_tf.search.hypotheses import (
+    GreedyHistory, History, add_hypotheses, empty_history, loop_shapes, maximum_lengths, minimum_lengths, of_shapes,
+)  # fmt: skip
+from rnnsearch_tf.search.interface import Step
 from rnnsearch_tf.search.topk import NO_HYPOTHESIS, best_continuations, continuations_by, exists, next_words
 
 
@@ -150,7 +151,7 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
         lambda sentences, beam, outcome: _drop_finished(sentences, _advance_all(sentences, beam, advance, step, rules), outcome),
         (sentences, beam, outcome),
         shape_invariants=(
-            Sentences(some, memory_shapes(sentences.memory), some, some),
+            Sentences(some, loop_shapes(sentences.memory), some, some),
             _shapes(beam),
             tf.nest.map_structure(lambda values: values.shape, outcome),
         ),
@@ -175,7 +176,7 @@ def _sentences(memory, minimum, maximum) -> Sentences:
     memory, some = tf.nest.map_structure(tf.convert_to_tensor, memory), tf.TensorShape([None])
     return Sentences(
         rows=_of_any_size(tf.range(tf.size(maximum)), some),
-        memory=tf.nest.map_structure(_of_any_size, memory, memory_shapes(memory)),
+        memory=tf.nest.map_structure(_of_any_size, memory, loop_shapes(memory)),
         minimum=_of_any_size(minimum, some),
         maximum=_of_any_size(maximum, some),
     )
@@ -203,7 +204,7 @@ def _shapes(beam: Beam) -> Beam:
     some, table = tf.TensorShape([None]), tf.TensorShape([None, beam.live.shape[1]])
     finished = Finished._make(table for _ in beam.finished)
     history = beam.history._make(tf.TensorShape(None) for _ in beam.history)
-    return Beam(beam.time.shape, tf.TensorShape([None, beam.previous_ids.shape[1]]), state_shapes(beam.state), table, finished, some, history)
+    return Beam(beam.time.shape, tf.TensorShape([None, beam.previous_ids.shape[1]]), loop_shapes(beam.state), table, finished, some, history)
 
 
 def _advance_all(sentences: Sentences, beam: Beam, advance, step, rules: Rules):
@@ -260,7 +261,7 @@ def _advance_greedy(sentences: Sentences, beam: Beam, step, rules: Rules) -> Bea
     finished = Finished._make(tf.where(ends_now, *pair) for pair in zip(new, beam.finished))
     live = tf.where(done, beam.live, tf.where(ends, NO_HYPOTHESIS, continuing))
     done = beam.done | _is_done(live, finished, length, sentences.maximum, rules)
-    return Beam(length, chosen, of_shapes(state, state_shapes(beam.state)), live, finished, done, history)
+    return Beam(length, chosen, of_shapes(state, loop_shapes(beam.state)), live, finished, done, history)
 
 
 def _ending(words, live, beam: Beam, sentences: Sentences):

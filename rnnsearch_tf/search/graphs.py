@@ -12,7 +12,7 @@ from rnnsearch_tf.config import PAD_ID, SearchConfig
 from rnnsearch_tf.hoisting import hoist_weights
 from rnnsearch_tf.parallel import shard_count
 from rnnsearch_tf.search.beam import beam_search
-from rnnsearch_tf.search.interface import beam_step
+from rnnsearch_tf.search.interface import Logits, Step
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import score_targets
 
@@ -38,7 +38,7 @@ def search_model(model, source_ids, source_lengths, config: SearchConfig, shortl
     argument (see models/translation_model.py).
 
     Args:
-        products: int, what the largest product of a step is split into where there are few rows; see layers/output_matrix.py.
+        products: int, what the largest product of a step is split into where there are few rows; see layers/output.py.
     """
     state, memory = model.start(source_ids)
     if shortlist is None:
@@ -53,6 +53,23 @@ def search_model(model, source_ids, source_lengths, config: SearchConfig, shortl
 
     result = beam_search(state, (memory, biases), step, source_lengths, config)
     return result._replace(ids=tf.gather(words, result.ids))
+
+
+def beam_step(model, output=None, word_biases=None) -> Step:
+    """The model's step for beam search; with Logits for log-probabilities where it has an ``unnormalized_step``.
+
+    Args:
+        output: None, or the result of the model's ``output_weights``, handed to its step with ``word_biases``.
+    """
+    more = () if output is None else (output, word_biases)
+
+    def step(previous_ids, state, memory):
+        if not hasattr(model, "unnormalized_step"):
+            return model.step(previous_ids, state, memory, *more)
+        logits, *rest = model.unnormalized_step(previous_ids, state, memory, *more)
+        return Logits(logits), *rest
+
+    return step
 
 
 def score_targets_graph(model, _, sources=1):

@@ -8,8 +8,9 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.search import limits
-from rnnsearch_tf.search.interface import Step, add_hypotheses, of_shapes, state_shapes
+from rnnsearch_tf.search import hypotheses
+from rnnsearch_tf.search.hypotheses import add_hypotheses, loop_shapes, of_shapes
+from rnnsearch_tf.search.interface import Step
 
 
 class Samples(typing.NamedTuple):
@@ -52,14 +53,14 @@ def sample(
     if not tf.is_tensor(temperature):
         check_temperature(temperature)
     source_lengths = tf.cast(source_lengths, tf.int32)
-    minimum = limits.minimum_lengths(source_lengths, config)
-    maximum = limits.maximum_lengths(source_lengths, config) if maximum_lengths is None else maximum_lengths
+    minimum = hypotheses.minimum_lengths(source_lengths, config)
+    maximum = hypotheses.maximum_lengths(source_lengths, config) if maximum_lengths is None else maximum_lengths
     maximum = tf.cast(maximum, tf.int32)
     steps = tf.maximum(tf.reduce_max(maximum), 1)
     noise = _noise(seeds, steps)  # [B, steps]
     batch_size = tf.shape(source_lengths)[0]
     state, memory = add_hypotheses(state), tf.nest.map_structure(tf.convert_to_tensor, memory)
-    shapes = state_shapes(state)
+    shapes = loop_shapes(state)
 
     def advance(time, previous_ids, state, totals, lengths, done, words):
         log_probabilities, _, state = step(previous_ids[:, tf.newaxis], state, memory)

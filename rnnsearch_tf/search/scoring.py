@@ -7,7 +7,8 @@ import typing
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.search.interface import Step, add_hypotheses, of_shapes, state_shapes
+from rnnsearch_tf.search.hypotheses import add_hypotheses, loop_shapes, of_shapes
+from rnnsearch_tf.search.interface import Step
 
 
 class TargetScores(typing.NamedTuple):
@@ -44,7 +45,7 @@ def score_targets(state, memory, step: Step, target_ids) -> TargetScores:
     length = tf.shape(target_ids)[1]
     previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)
     by_position, previous_by_position = tf.transpose(target_ids), tf.transpose(previous_ids)  # [I, B]
-    batch_size, shapes = target_ids.shape[0], state_shapes(state)
+    batch_size, shapes = target_ids.shape[0], loop_shapes(state)
 
     def advance(i, state, log_probabilities, alignments):
         step_log_probabilities, alignment, state = step(previous_by_position[i][:, tf.newaxis], state, memory)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-
 import tensorflow as tf
 
 from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.io.reading import read_lines
 
 UNKNOWN_TOKEN = SPECIAL_TOKENS[UNKNOWN_ID]
 
@@ -35,7 +34,7 @@ class Lexicon(tf.Module):
                 source word comes again with another translation; names file:line.
         """
         translations, first_seen = {}, {}
-        for number, line in enumerate(_lines(path), start=1):
+        for number, line in enumerate(read_lines(path), start=1):
             words = line.split()
             if not words:
                 continue
@@ -93,16 +92,3 @@ def replace_unknown(tokens, alignments, source_tokens, lexicon: Lexicon | None =
     if lexicon is not None:
         words = lexicon.lookup(words)
     return tokens.with_values(tf.tensor_scatter_nd_update(tokens.values, where[:, tf.newaxis], words))
-
-
-def _lines(path):
-    """Lines of a UTF-8 text file, plain or .gz."""
-    number = 0
-    try:
-        with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
-            for number, line in enumerate(file, start=1):
-                yield line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}:{number}: expected UTF-8 text, got {error}; convert the file to UTF-8") from None
-    except (OSError, EOFError) as error:
-        raise UserError(f"{path}: expected a readable lexicon file, got {error}; check search.lexicon") from None

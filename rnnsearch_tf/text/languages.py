@@ -11,6 +11,7 @@ UNSEGMENTED = ("zh", "yue", "wuu", "cmn", "ja", "th", "lo", "km", "my", "bo", "d
 """Written without spaces between words."""
 
 
+@functools.cache
 def base(code) -> str:
     """The language of a code, without script and region.
 

@@ -19,7 +19,6 @@ from rnnsearch_tf.text.characters import (
 )  # fmt: skip
 from rnnsearch_tf.text.escapes import ESCAPES
 from rnnsearch_tf.text.languages import abbreviations, base
-from rnnsearch_tf.text.normalize import clean
 
 _COMMAS = [
     (r"(\.\.+)", r" \1 "),  # a run of periods is one token
@@ -56,7 +55,7 @@ def tokenize(texts, language):
     letters newer than those tables and of the supplementary planes stay together.
 
     Args:
-        texts: string [B], valid UTF-8.
+        texts: string [B], valid UTF-8, cleaned (:func:`~rnnsearch_tf.text.pipeline.clean`).
         language: a code such as ``"en"`` or ``"pt-BR"``; see :mod:`rnnsearch_tf.text.languages`.
 
     Returns:
@@ -66,7 +65,6 @@ def tokenize(texts, language):
         >>> tokenize(tf.constant(["Mr. O'Neill's 5,300 dogs."]), "en").to_list()[0]
         [b'Mr.', b'O', b"'Neill", b"'s", b'5,300', b'dogs', b'.']
     """
-    texts = clean(texts)
     language = base(language)
     for pattern, rewrite in [_special(language), *_COMMAS, *_APOSTROPHE.get(language, _APOSTROPHE_ALONE), *_CLOSING]:
         texts = tf.strings.regex_replace(texts, pattern, rewrite)

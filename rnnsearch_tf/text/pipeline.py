@@ -16,9 +16,9 @@ from rnnsearch_tf.io.reading import read_lines
 from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text import subwords
+from rnnsearch_tf.text.characters import CONTROL, SPACE
 from rnnsearch_tf.text.languages import warn_once
 from rnnsearch_tf.text.moses import detokenize, tokenize, unescape
-from rnnsearch_tf.text.normalize import clean, lowercase, normalize
 from rnnsearch_tf.text.sampling import SubwordSampler
 from rnnsearch_tf.text.vocabulary import TokenCounts, Vocabulary, batches
 
@@ -110,11 +110,7 @@ class Text(tf.Module):
     def ids(self, tokens):
         """Ids with the end symbol after each row: RaggedTensor string [B, None] -> RaggedTensor int32 [B, None]."""
         ids = self.vocabulary.ids(tokens)
-        rows = ids.value_rowids()  # [T]; a token moves back by the ends of the rows before its own
-        places = tf.range(tf.size(rows, tf.int64)) + rows
-        ended = tf.fill([tf.size(rows, tf.int64) + ids.nrows()], END_ID)
-        ended = tf.tensor_scatter_nd_update(ended, places[:, None], ids.values)
-        return tf.RaggedTensor.from_row_splits(ended, ids.row_splits + tf.range(ids.nrows() + 1), validate=False)
+        return tf.concat([ids, tf.fill([ids.nrows(), 1], END_ID)], axis=1)
 
     def tokens(self, ids):
         """Tokens of ids, up to the end symbol and without padding.
@@ -260,11 +256,51 @@ def distinct(texts):
     return different, places
 
 
+def normalize(texts, form="NFC"):
+    """Replace invalid UTF-8 by U+FFFD and take a Unicode normal form.
+
+    Args:
+        texts: string [B] (or any shape).
+        form: ``"NFC"``, ``"NFKC"`` or ``"none"``.
+
+    Returns:
+        string, same shape, always valid UTF-8.
+
+    Example:
+        >>> normalize(tf.constant([b"e\\xcc\\x81"])).numpy()[0].decode()
+        'é'
+    """
+    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
+    if form == "none":
+        return texts
+    import tensorflow_text  # its op library takes a second to load, and form "none" does without
+
+    return tensorflow_text.normalize_utf8(texts, form)
+
+
+def clean(texts):
+    """Turn every run of white space (Unicode's too) into one space, delete control characters, strip.
+
+    Example:
+        >>> clean(tf.constant([" a\\t\\u00a0b\\x07 "])).numpy()[0]
+        b'a b'
+    """
+    texts = tf.strings.regex_replace(texts, f"[{SPACE}]+", " ")
+    texts = tf.strings.regex_replace(texts, f"[{CONTROL}]", "")
+    texts = tf.strings.regex_replace(texts, "  +", " ")  # "a \x07 b" has left two
+    return tf.strings.strip(texts)
+
+
+def lowercase(texts):
+    """Lower-case by Unicode's rules; string of any shape, or ragged."""
+    return tf.strings.lower(texts, encoding="utf-8")
+
+
 def _tokenize(texts, config, pieces):
     texts = tf.convert_to_tensor(texts, tf.string)
     texts.shape.assert_has_rank(1)
     if config.tokenization == "moses":
-        tokens = tokenize(normalize(texts, config.unicode_form), config.language)  # case decides about periods, so it goes after
+        tokens = tokenize(clean(normalize(texts, config.unicode_form)), config.language)  # case decides about periods, so it goes after
         return lowercase(tokens) if config.lowercase else tokens
     texts = _prepare(texts, config)
     return pieces.tokenize(texts) if pieces else tf.strings.split(texts)

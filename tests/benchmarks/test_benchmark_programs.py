@@ -93,7 +93,7 @@ def test_a_written_run_gives_outputs_of_the_fixed_length(tmp_path):
 def test_fixed_length_is_exact_at_every_size(name):
     import sizes
 
-    from rnnsearch_tf.search.limits import maximum_lengths, minimum_lengths
+    from rnnsearch_tf.search.hypotheses import maximum_lengths, minimum_lengths
 
     size = sizes.SIZES[name]
     search = sizes.configuration(size, **sizes.fixed_length(size.source_length, size.target_length)).search

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from reference import rnnsearch
 from rnnsearch_tf.layers import BahdanauAttention, BiGRUEncoder, Decoder, DeepOutput, WordEmbedding
-from rnnsearch_tf.layers.deep_output import maxout, softmax_loss
+from rnnsearch_tf.layers.output import maxout, softmax_loss
 from rnnsearch_tf.layers.kernels.gru import gated_unit
 from tiny_rnnsearch import randomize
 

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 from gradients.differences import check_gradients
 from rnnsearch_tf.layers.attention import AttentionMemory
-from rnnsearch_tf.layers.deep_output import softmax_loss
+from rnnsearch_tf.layers.output import softmax_loss
 from rnnsearch_tf.layers.kernels.gru import attending_gru, gru
 from rnnsearch_tf.layers.kernels.lstm import lstm
 

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.hoisting import hoist_weights
-from rnnsearch_tf.layers.output_matrix import output_weights, word_logits
+from rnnsearch_tf.layers.output import output_weights, word_logits
 from rnnsearch_tf.search.graphs import score_targets_graph, search_graph
 from rnnsearch_tf.search.scoring import score_targets
 from tiny_rnnsearch import batch, padded

@@ -10,7 +10,7 @@ from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import ModelConfig, TrainingConfig
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
 from rnnsearch_tf.layers.luong_attention import LuongAttention
-from rnnsearch_tf.layers.output_matrix import OutputMatrix
+from rnnsearch_tf.layers.output import OutputMatrix
 from rnnsearch_tf.layers.recurrent_stack import RecurrentStack
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.errors import UsageError

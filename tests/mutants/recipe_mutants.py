@@ -29,7 +29,7 @@ INITIALIZATION = [
 ]
 
 DROPOUT = [
-    Mutant("layers/deep_output.py", "readout dropout before maxout", "self.drop(maxout(hidden), training=training)", "maxout(self.drop(hidden, training=training))", (PLACES,)),
+    Mutant("layers/output.py", "readout dropout before maxout", "self.drop(maxout(hidden), training=training)", "maxout(self.drop(hidden, training=training))", (PLACES,)),
     Mutant("models/rnnsearch.py", "decoder states never dropped", "states = self.drop_hidden(states, training=training)\n        return", "return", (PLACES,)),
     Mutant("models/rnnsearch.py", "s_0 from dropped annotations", "        annotations = self.encoder(words, mask)\n",
            "        annotations = self.drop_hidden(self.encoder(words, mask), training=training)\n", (PLACES,)),

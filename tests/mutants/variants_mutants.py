@@ -26,4 +26,10 @@ VARIANTS = [
     Mutant("layers/fixed_context.py", "the context is the first state", "ContextMemory(annotations[:, -1], mask)",
            "ContextMemory(annotations[:, 0], mask)", (LOGITS, STEPS)),
     Mutant("layers/encoder.py", "padding moves the state", "unit.initial_state(zero), turn(mask))", "unit.initial_state(zero))", (LOGITS,)),
+    Mutant("layers/luong_attention.py", "no bias in the tanh of concat", "self.W_a[self.hidden_size :], self.b_a)", "self.W_a[self.hidden_size :])",
+           ("equations/test_systems.py::test_logits_and_losses",)),
+    Mutant("layers/attention.py", "the masks of a list are not heeded", "_, annotations_mask = mask", "pass",
+           ("model/test_public_layers.py::test_query_and_value_may_be_a_list",)),
+    Mutant("layers/encoder.py", "the shape of one direction", "len(self.units) * self.hidden_size\n\n    def call", "self.hidden_size\n\n    def call",
+           ("model/test_public_layers.py::test_shapes_are_those_of_the_results",)),
 ]

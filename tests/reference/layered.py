@@ -65,7 +65,7 @@ def score(w, s, h, options):
         return s @ h
     if options["attention_score"] == "general":
         return s @ w["W_a"] @ h
-    return np.tanh(np.concatenate([s, h]) @ w["W_a"]) @ w["v_a"]
+    return np.tanh(np.concatenate([s, h]) @ w["W_a"] + bias(w, "b_a")) @ w["v_a"]
 
 
 def look(w, s, annotations, options):

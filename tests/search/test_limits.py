@@ -5,7 +5,7 @@ import pytest
 import search_reference as reference
 
 from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.search.limits import maximum_lengths, minimum_lengths
+from rnnsearch_tf.search.hypotheses import maximum_lengths, minimum_lengths
 
 
 @pytest.mark.parametrize("ratio, extra", [(0.29, 0), (0.5, 3), (0.7, 0), (1.1, 1), (3.0, 0), (0.01, 0)])

@@ -59,7 +59,7 @@ def test_lexicon_file(tmp_path, name):
         (b"a b\nc\n", ":2: expected `source-word target-word`, got 1 words: 'c'"),
         (b"a b\nc d e\n", ":2: expected `source-word target-word`, got 3 words: 'c d e'"),
         (b"a b\nc d\na e\n", ":3: expected one translation of 'a', got 'e' after 'b' in line 1"),
-        (b"a b\n\xff c\n", ":2: expected UTF-8 text"),
+        (b"a b\n\xff c\n", ":2: expected UTF-8, got byte 0xff at column 1"),
     ],
 )
 def test_a_bad_lexicon_line_is_named(tmp_path, data, message):
@@ -71,10 +71,10 @@ def test_a_bad_lexicon_line_is_named(tmp_path, data, message):
 
 
 def test_a_missing_or_broken_lexicon_is_named(tmp_path):
-    with pytest.raises(UserError, match="missing.txt: expected a readable lexicon file"):
+    with pytest.raises(UserError, match="missing.txt: expected a text file, found none"):
         Lexicon.load(tmp_path / "missing.txt")
     (tmp_path / "broken.gz").write_bytes(b"not compressed")
-    with pytest.raises(UserError, match="broken.gz: expected a readable lexicon file"):
+    with pytest.raises(UserError, match="broken.gz:1: expected gzip data"):
         Lexicon.load(tmp_path / "broken.gz")
 
 

@@ -5,6 +5,7 @@ import functools
 import sacremoses
 import tensorflow as tf
 from rnnsearch_tf.text.moses import detokenize, tokenize
+from rnnsearch_tf.text.pipeline import clean
 
 
 @functools.cache
@@ -12,7 +13,7 @@ def compiled(language):
     """tokenize and detokenize in graph mode, any batch size."""
     strings, ragged = tf.TensorSpec([None], tf.string), tf.RaggedTensorSpec([None, None], tf.string)
     return (
-        tf.function(lambda texts: tokenize(texts, language), input_signature=[strings]),
+        tf.function(lambda texts: tokenize(clean(texts), language), input_signature=[strings]),
         tf.function(lambda tokens: detokenize(tokens, language), input_signature=[ragged]),
     )
 

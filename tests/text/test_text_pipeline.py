@@ -125,7 +125,7 @@ def test_space_leaves_tokens_alone():
     assert strings(text.decode(text.encode(tf.constant([line])))) == [line]
 
 
-@pytest.mark.parametrize("name", ["normalize", "moses", "vocabulary", "pipeline"])
+@pytest.mark.parametrize("name", ["moses", "vocabulary", "pipeline"])
 def test_examples_in_docstrings(name):
     module = importlib.import_module(f"rnnsearch_tf.text.{name}")
     result = doctest.testmod(module)

@@ -1,4 +1,8 @@
-"""Backtracking: from the words and parents of each step to whole hypotheses, in core operations (the stock server has no GatherTree)."""
+"""The hypotheses of a search: how long they may become, their state in a loop, and their words.
+
+Backtracking, from the words and parents of each step to whole hypotheses, takes core operations: the stock server has no
+GatherTree.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,53 @@ import typing
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import END_ID, PAD_ID
+from rnnsearch_tf.config import END_ID, PAD_ID, SearchConfig
+
+
+def minimum_lengths(source_lengths, config: SearchConfig):
+    """Steps at which the end symbol is forbidden: ⌊minimum_length_ratio · J⌋, as in the authors' program (0.5).
+
+    Args:
+        source_lengths: int32 [B], end symbol counted.
+
+    Returns:
+        int32 [B]; the shortest output has one token more, the end symbol.
+    """
+    return _floor_of_product(config.minimum_length_ratio, source_lengths)
+
+
+def maximum_lengths(source_lengths, config: SearchConfig):
+    """Steps allowed: ⌊maximum_length_ratio · J⌋ + extra_length, at least 1.
+
+    Args:
+        source_lengths: int32 [B], end symbol counted.
+
+    Returns:
+        int32 [B], the end symbol counted.
+    """
+    return tf.maximum(_floor_of_product(config.maximum_length_ratio, source_lengths) + config.extra_length, 1)
+
+
+def _floor_of_product(ratio, lengths):
+    # In binary 0.29 · 100 is 28.999999999999996: the small term gives the 29 that was written.
+    product = tf.constant(ratio, tf.float64) * tf.cast(lengths, tf.float64)
+    return tf.cast(tf.floor(product + 1e-9), tf.int32)
+
+
+def add_hypotheses(state):
+    """The initial state with an axis of hypotheses, of size one: [B, ...] → [B, 1, ...]."""
+    return tf.nest.map_structure(lambda leaf: tf.expand_dims(tf.convert_to_tensor(leaf), 1), state)
+
+
+def loop_shapes(values):
+    """Shapes of a state [B, K, ...] or a memory [B, ...] in a loop in which B varies: [None, K, ...] or [None, ...]."""
+    return tf.nest.map_structure(lambda leaf: tf.TensorShape([None]).concatenate(leaf.shape[1:]), values)
+
+
+def of_shapes(state, shapes):
+    """The state with these static shapes, which a step may have lost."""
+    tf.nest.map_structure(lambda leaf, shape: leaf.set_shape(shape), state, shapes)
+    return state
 
 
 def empty_history(beam_size):
