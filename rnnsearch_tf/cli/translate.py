@@ -18,6 +18,13 @@ whole translation, the end symbol included, not length-normalized. score is what
 hypotheses are ranked by: log_probability / length^A, A being --length-penalty:
 length-normalized unless A is 0; --coverage-penalty adds its term.
 
+Words that must appear: --constraints F names phrases for each source line, or
+--term-marks takes them from the source itself:
+    the <term translation="chambre">room</term> is free
+The mark is taken away, its words stay. Without --term-marks a line is plain text,
+whatever it looks like; with it, write &lt; for a < and &amp; for an & that would be
+read otherwise. An empty source line has an empty translation, with phrases too.
+
 Alignments:
   hard   Pharaoh links source-target from 0, the end symbols left out, every target
          word linked to its most attended source word; words are tokens, or, under
@@ -36,6 +43,7 @@ from rnnsearch_tf.cli.shared import (
 )
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.publishing import exported_version
+from rnnsearch_tf.io.constraints import with_constraints, without_marks
 from rnnsearch_tf.io.writing import Output
 
 
@@ -46,6 +54,11 @@ def arguments(parser):
     parser.add_argument(
         "--output-type", choices=("text", "json", "nbest"), help="default: text, or nbest if --n-best is above 1"
     )
+    parser.add_argument(
+        "--constraints", metavar="F",
+        help="phrases that the translations must have: line k those of source line k, tabs between them; an empty line: none",
+    )
+    parser.add_argument("--term-marks", action="store_true", help='take such phrases from marks <term translation="PHRASE">WORDS</term> in the source')
     parser.add_argument("--alignment", choices=("hard", "soft"), help="give alignments too")
     add_pieces(parser)
     add_output(parser)
@@ -73,11 +86,26 @@ def run(arguments):
     alignment = {"hard": _hard(Links(translator, arguments.pieces)), "soft": _soft, None: None}[arguments.alignment]
     number = 0
     with Output(arguments.output) as output:
-        for texts in input_batches(arguments.files, config.batch_size):
-            for translation in translator.translate(texts, **changes):
+        for texts, constraints in _constrained(input_batches(arguments.files, config.batch_size), arguments):
+            for translation in translator.translate(texts, constraints, **changes):
                 output.write(formatted(translation, number, form, alignment, config.nbest), flush=False)
                 number += 1
             output.flush()
+
+
+def _constrained(batches, arguments):
+    """Yield (texts, constraints of each or None): phrases of --constraints, and those of marks under --term-marks."""
+    if arguments.constraints:
+        batches = with_constraints(batches, arguments.constraints)
+    else:
+        batches = ((texts, [[] for _ in texts] if arguments.term_marks else None) for texts in batches)
+    number = 0
+    for texts, constraints in batches:
+        if arguments.term_marks:
+            read = [without_marks(text, f"source line {number + k}") for k, text in enumerate(texts, start=1)]
+            texts, constraints = [text for text, _ in read], [more + marked for more, (_, marked) in zip(constraints, read)]
+        number += len(texts)
+        yield texts, constraints
 
 
 def _load_exported(folder, form, alignment, nbest):
