@@ -76,9 +76,11 @@ def run(arguments):
         raise UsageError("--alignment soft: expected --output-type text or json with it, got nbest")
     if arguments.pieces and arguments.alignment != "hard":
         raise UsageError("--pieces: expected --alignment hard beside it, whose links it is about; add it")
+    phrase_lines = _phrase_lines(arguments)
     exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
     nbest = changes.get("nbest", 1)
-    translator = _load_exported(exported, form, arguments.alignment, nbest) if exported else load_translator(arguments)
+    constrained = bool(arguments.constraints or arguments.term_marks)
+    translator = _load_exported(exported, form, arguments.alignment, nbest, constrained) if exported else load_translator(arguments)
     if arguments.alignment and not exported:
         translator.require_attention("--alignment")
     config = translator.search_config(**changes)
@@ -86,17 +88,26 @@ def run(arguments):
     alignment = {"hard": _hard(Links(translator, arguments.pieces)), "soft": _soft, None: None}[arguments.alignment]
     number = 0
     with Output(arguments.output) as output:
-        for texts, constraints in _constrained(input_batches(arguments.files, config.batch_size), arguments):
+        for texts, constraints in _constrained(input_batches(arguments.files, config.batch_size), phrase_lines, arguments):
             for translation in translator.translate(texts, constraints, **changes):
                 output.write(formatted(translation, number, form, alignment, config.nbest), flush=False)
                 number += 1
             output.flush()
 
 
-def _constrained(batches, arguments):
+def _phrase_lines(arguments):
+    """Batches of lines of --constraints, a file that is there; None without it."""
+    if arguments.constraints is None:
+        return None
+    if arguments.constraints == "-" and (not arguments.files or "-" in arguments.files):
+        raise UsageError("--constraints -: expected a file, as the text comes from standard input; name a file for one of them")
+    return input_batches([arguments.constraints], 1024)
+
+
+def _constrained(batches, phrase_lines, arguments):
     """Yield (texts, constraints of each or None): phrases of --constraints, and those of marks under --term-marks."""
-    if arguments.constraints:
-        batches = with_constraints(batches, arguments.constraints)
+    if phrase_lines is not None:
+        batches = with_constraints(batches, phrase_lines, arguments.constraints)
     else:
         batches = ((texts, [[] for _ in texts] if arguments.term_marks else None) for texts in batches)
     number = 0
@@ -108,15 +119,19 @@ def _constrained(batches, arguments):
         yield texts, constraints
 
 
-def _load_exported(folder, form, alignment, nbest):
+def _load_exported(folder, form, alignment, nbest, constrained):
     """The exported model, which must have the signature that the output needs."""
     lists = form == "nbest" or nbest > 1
+    if constrained and (form != "text" or alignment):
+        raise UsageError("--constraints, --term-marks: expected --output-type text without --alignment with them for an exported model")
     if lists and alignment:
         raise UsageError("--alignment: expected no n-best list with it for an exported model, which aligns its best translation only")
     import_tensorflow()
     from rnnsearch_tf.export.translator import ExportedTranslator
 
     translator = ExportedTranslator(folder)
+    if constrained:
+        translator.require("translate_constrained")
     if form != "text" or alignment:
         translator.require("translate_nbest" if lists else "translate_aligned")
     return translator

@@ -7,7 +7,6 @@ import re
 from xml.sax import saxutils
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.io.reading import read_batches
 
 _MARK = re.compile(r'<term\s+translation\s*=\s*"([^"]*)"\s*>(.*?)</term\s*>')
 _PART_OF_MARK = re.compile(r"</?term\b.{0,40}")
@@ -23,13 +22,18 @@ def phrases_of(line: str) -> list[str]:
     return [phrase.strip() for phrase in line.split("\t") if phrase.strip()]
 
 
-def with_constraints(batches, name):
-    """Yield (texts, phrases of each) for batches of source lines, line k of the file `name` beside source line k.
+def with_constraints(batches, phrase_lines, name):
+    """Yield (texts, phrases of each) for batches of source lines.
+
+    Args:
+        batches: lists of source lines.
+        phrase_lines: lists of lines of phrases, of any length; line k belongs to source line k.
+        name: of the file that they come from.
 
     Raises:
-        UserError: the file has fewer or more lines than there are source lines, or cannot be read.
+        UserError: the file has fewer or more lines than there are source lines.
     """
-    lines, count = (line for batch in read_batches(name, 1024) for line in batch), 0
+    lines, count = itertools.chain.from_iterable(phrase_lines), 0
     for texts in batches:
         found = list(itertools.islice(lines, len(texts)))
         if len(found) < len(texts):

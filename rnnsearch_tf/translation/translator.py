@@ -20,7 +20,7 @@ from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
 from rnnsearch_tf.text.phrases import read_phrases
 from rnnsearch_tf.text.pipeline import Text, TracedText, padded
-from rnnsearch_tf.translation.constraints import check_fit, constraint_lines
+from rnnsearch_tf.translation.constraints import constraint_lines, too_many_tokens
 from rnnsearch_tf.translation.loading import load_runs
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
 
@@ -41,7 +41,7 @@ class _Source:
     tokens: list
     ids: list  # the end symbol included
     readings: list  # `ids`, and those of an ensemble's members that read the source in other ways
-    constraints: str = ""  # phrases that its translation must have, with tabs between
+    constraints: bytes = b""  # phrases that its translation must have, with tabs between
 
 
 class Translator:
@@ -261,7 +261,9 @@ class Translator:
         if not any(source.constraints for source in batch):
             return None
         phrases = self._once(_phrase_reader, self.target_text)([source.constraints for source in batch])
-        check_fit(phrases, [source.index for source in batch])
+        for source, fits in zip(batch, phrases.fits.numpy()):
+            if not fits:
+                raise too_many_tokens(source.index, source.constraints)
         return phrases
 
     def _search(self, batch, config, phrases):
