@@ -112,11 +112,12 @@ class Text(tf.Module):
         ids = self.vocabulary.ids(tokens)
         return tf.concat([ids, tf.fill([ids.nrows(), 1], END_ID)], axis=1)
 
-    def tokens(self, ids):
+    def tokens(self, ids, further=None):
         """Tokens of ids, up to the end symbol and without padding.
 
         Args:
             ids: int32 [B, I], or RaggedTensor int32 [B, None].
+            further: string [B, n], the tokens of the ids from the vocabulary's size on; None: those are unknown words.
 
         Returns:
             RaggedTensor string [B, None].
@@ -125,7 +126,11 @@ class Text(tf.Module):
             ids = ids.to_tensor(PAD_ID)
         ended = tf.cumsum(tf.cast(tf.equal(ids, END_ID), tf.int32), axis=1) > 0  # [B, I], from the end symbol on
         keep = ~ended & tf.not_equal(ids, PAD_ID)
-        return tf.ragged.boolean_mask(self.vocabulary.words(ids), keep)
+        words = self.vocabulary.words(ids)
+        if further is not None:
+            places = ids - self.vocabulary.size
+            words = tf.where(places < 0, words, tf.gather(further, tf.maximum(places, 0), batch_dims=1))
+        return tf.ragged.boolean_mask(words, keep)
 
     def encode(self, texts):
         """Ids of texts: string [B] -> RaggedTensor int32 [B, None], each row ended by the end symbol."""
@@ -154,6 +159,7 @@ class TracedText:
         self._tokenize = traced(lambda lines: with_ids(text.tokenize(lines)), lines)
         self._split = traced(lambda lines: with_ids(text.split(lines)), lines)
         self.tokens = traced(text.tokens, ids)
+        self.tokens_with = tf.function(text.tokens, input_signature=[ids, tf.TensorSpec([None, None], tf.string)])
         self._detokenize = traced(text.detokenize, tokens)
 
     def tokens_and_ids(self, lines, tokenized=False):
