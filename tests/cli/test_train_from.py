@@ -12,6 +12,7 @@ from tiny_run import write_run
 from rnnsearch_tf.cli.main import run
 
 SYSTEM = ["model.system=cslm", "model.alignment_size=1000", "model.maxout_size=500", "model.output_rank=620", "model.second_hidden_size=8"]
+SOURCE = "The zebra sees a green door ."
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def general(tmp_path_factory):
 @pytest.fixture
 def new_text(tmp_path):
     words = []
-    for side, line in (("source", "The zebra sees a green door ."), ("target", "Le zèbre voit une porte verte .")):
+    for side, line in (("source", SOURCE), ("target", "Le zèbre voit une porte verte .")):
         (tmp_path / side).write_text(f"{line}\n" * 50, encoding="utf-8")
         words += ["--set", f"data.train_{side}={tmp_path / side}"]
     return [*words, "--set", "data.held_out=0"]
@@ -43,7 +44,9 @@ def test_interrupted_and_resumed_without_the_run(general, new_text, tmp_path):
         out, errors = process.communicate(timeout=200)
     errors = errors.decode()
     assert (process.returncode, out) == (130, b"") and "Traceback" not in errors, errors
-    assert f"beginning from the best weights of {general}, with 1 new source and" in errors
+    known = (general / "vocabulary.source.txt").read_text(encoding="utf-8").split("\n")
+    new = [word for word in SOURCE.split() if word not in known]
+    assert 0 < len(new) < 5 and f"beginning from the best weights of {general}, with {len(new)} new source and" in errors
     assert f"Go on with: rnnsearch train --output {output} --resume" in errors
     state = output / "checkpoints" / "state.json"
     batches = yaml.safe_load(state.read_text())["batches"]
