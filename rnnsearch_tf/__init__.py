@@ -35,6 +35,7 @@ _MODULE_OF = {
     "build_optimizer": "training.optimizers",
     "build_text": "text.pipeline",
     "build_texts": "text.pipeline",
+    "continued_config": "data.continuing",
     "export_model": "export.writer",
     "load_config": "config",
     "load_model": "translation.loading",

@@ -3,7 +3,7 @@
 Loading checks every key and value; an unknown key is refused with the nearest
 name. Values are taken in this order, later ones winning::
 
-    defaults  <  preset  <  YAML file  <  --set section.key=value
+    defaults  <  below  <  preset  <  YAML file  <  --set section.key=value
 
 This module imports neither TensorFlow nor the rest of the package, so that
 ``--help`` and the checks answer at once.
@@ -43,13 +43,16 @@ from rnnsearch_tf.options import (  # noqa: F401  what the package calls its con
 )
 
 
-def load_config(path: str | os.PathLike | None = None, overrides: Sequence[str] = (), values: dict | None = None) -> Config:
+def load_config(
+    path: str | os.PathLike | None = None, overrides: Sequence[str] = (), values: dict | None = None, below: dict | None = None
+) -> Config:
     """Read a configuration, check it, and return it.
 
     Args:
         path: YAML file, or the name of a shipped configuration, or None for the defaults.
         overrides: strings ``section.key=value``; the value is read as YAML.
         values: nested dictionary to use in place of a file.
+        below: nested dictionary of what stands where neither the file nor its preset says otherwise; None: the defaults.
 
     Returns:
         Config: frozen; every value has its declared type and lies within its limits.
@@ -62,7 +65,12 @@ def load_config(path: str | os.PathLike | None = None, overrides: Sequence[str] 
     preset = tree.get("preset")
     if preset is not None and preset in PRESETS:
         tree = _merge(PRESETS[preset], tree)
-    return _build(Config(), tree, where, prefix="")
+    return _build(Config(), _merge(below or {}, tree), where, prefix="")
+
+
+def named_options(path: str | os.PathLike | None = None, overrides: Sequence[str] = ()) -> set:
+    """Dotted names of the options that a YAML file and overrides set, such as ``data.batch_size``; arguments as of :func:`load_config`."""
+    return set(_names(_read(Config(), path, overrides, None)[1]))
 
 
 def shipped_configs() -> dict:
@@ -192,6 +200,12 @@ def _check_names(default, tree, where, prefix=""):
     for key, value, section in _entries(default, tree, where, prefix):
         if section is not None:
             _check_names(section, value, where, f"{prefix}{key}.")
+
+
+def _names(tree, prefix=""):
+    """Dotted names of what a nested dictionary has."""
+    for key, value in tree.items():
+        yield from _names(value, f"{prefix}{key}.") if isinstance(value, dict) else [f"{prefix}{key}"]
 
 
 def _merge(below: dict, above: dict) -> dict:

@@ -65,6 +65,7 @@ class CorpusConfig:
     source: str | None = option(None, "source side, one sentence a line, plain or .gz")
     target: str | None = option(None, "target side")
     weight: float = option(1.0, "how often an epoch goes through it; 0.25: a quarter of the pairs, drawn anew each time", above=0.0)
+    held_out: int = option(0, "about so many pairs stay out: those that data.held_out took out of this text in another training", unit="pairs", minimum=0)
 
     def __post_init__(self):
         for side in ("source", "target"):
@@ -91,8 +92,8 @@ class DataConfig:
     development_source: str | None = option(None, "development text, source side")
     development_target: str | None = option(None, "development text, target side")
     held_out: int = option(
-        0, "where no development files are named: about so many pairs are taken out of the training text for development, "
-        "none of whose sentences training sees; 0: none", unit="pairs", minimum=0,
+        0, "where no development files are named: about so many pairs are taken out of the training text, or of the first of corpora, "
+        "for development, none of whose sentences training sees; 0: none", unit="pairs", minimum=0,
     )
     phrase_table: str | None = option(
         None, "table of corpus: phrase_table, plain or .gz; its phrases are tokens, for tokenization: space"
@@ -368,10 +369,10 @@ def _check_tied(model: ModelConfig) -> None:
 
 def _check_corpora(data: DataConfig) -> None:
     """A list of corpora stands in place of the two paths."""
-    if data.held_out and (data.corpus != "files" or data.corpora or data.development_source or data.development_target):
+    if data.held_out and (data.corpus != "files" or data.development_source or data.development_target):
         raise UsageError(
-            "data.held_out: takes a development text out of data.train_source and data.train_target, where no development files are "
-            f"named; got data.corpus={data.corpus}, data.development_source={data.development_source}; set data.held_out=0"
+            "data.held_out: takes a development text out of the training files, where no development files are named; "
+            f"got data.corpus={data.corpus}, data.development_source={data.development_source}; set data.held_out=0"
         )
     if data.corpora is None:
         return

@@ -6,9 +6,10 @@
     RUN/vocabulary.source.txt    one token a line, line number = id
     RUN/vocabulary.target.txt
     RUN/source.spm.model         the SentencePiece model of a side cut into subwords
-    RUN/best/                    the weights that did best on the development set
+    RUN/best/                    the weights that did best on the development set; of a model that comes with the package, in eight bits
     RUN/evaluated/               the weights of the last evaluations, for averaging
     RUN/checkpoints/             for --resume
+    RUN/confidence.json          how sure its probabilities make it, after `evaluate --calibrate`
     RUN/metrics.jsonl            one object every 100 batches, epoch or evaluation
     RUN/model_card.md            what it is, and how well it did
     RUN/SHA256SUMS               checksums of the files that a model needs, as sha256sum writes and checks them
@@ -24,6 +25,7 @@ import re
 import shlex
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.pretrained import pretrained_models
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -39,7 +41,7 @@ class Run:
 
     Attributes:
         path: pathlib.Path of the folder.
-        config, best_weights, evaluated, checkpoints, state, metrics, tensorboard, model_card, checksums:
+        config, best_weights, eight_bit_weights, confidence, evaluated, checkpoints, state, metrics, tensorboard, model_card, checksums:
             pathlib.Path of each file or folder in it, there or not.
 
     Example:
@@ -51,9 +53,11 @@ class Run:
         self.path = pathlib.Path(path)
         self.config = self.path / "config.yaml"
         self.best_weights = self.path / "best" / "model.weights.h5"
+        self.eight_bit_weights = self.path / "best" / "model.weights.int8.npz"
         self.evaluated = self.path / "evaluated"
         self.checkpoints = self.path / "checkpoints"
         self.state = self.checkpoints / "state.json"
+        self.confidence = self.path / "confidence.json"
         self.metrics = self.path / "metrics.jsonl"
         self.tensorboard = self.path / "tensorboard"
         self.model_card = self.path / "model_card.md"
@@ -61,15 +65,21 @@ class Run:
 
     @classmethod
     def open(cls, path) -> Run:
-        """The Run of a folder that holds everything that using its model needs.
+        """The Run of a folder, or of a model that comes with the package, that holds everything that using its model needs.
+
+        Args:
+            path: of the folder, or the name of such a model; or a Run.
 
         Raises:
             UserError: the folder or a part of it is missing; the message names what.
         """
         run = cls(path)
         if not run.path.is_dir():
+            if str(path) in (models := pretrained_models()):
+                return cls(models[str(path)])
             found = "a file" if run.path.exists() else "nothing there"
-            raise UserError(f"{run}: expected a RUN folder that `rnnsearch train` wrote, got {found}; check the path")
+            hint = f"check the path, or take {', '.join(models)}, which the package has" if models else "check the path"
+            raise UserError(f"{run}: expected a RUN folder that `rnnsearch train` wrote, got {found}; {hint}")
         if (run.path / "saved_model.pb").exists():
             raise UserError(f"{run}: expected a RUN folder, got an exported SavedModel; of the verbs only `rnnsearch translate` takes one")
         needed = [run.config, run.vocabulary("source"), run.vocabulary("target"), run.best_weights.parent]
@@ -121,11 +131,17 @@ class Run:
         Raises:
             UserError: the file is missing, damaged, or belongs to another architecture.
         """
-        path = path or self.best_weights
+        packed = path is None and not self.best_weights.exists() and self.eight_bit_weights.exists()
+        path = self.eight_bit_weights if packed else path or self.best_weights
         if not path.exists():
             raise UserError(f"{path}: expected the weights of a training run, found none; train first, or check --model")
         try:
-            model.load_weights(path)
+            if packed:
+                from rnnsearch_tf.eight_bit import load_weights  # NumPy takes its time
+
+                load_weights(path, model.trainable_variables)
+            else:
+                model.load_weights(path)
         except (ValueError, OSError, KeyError) as error:
             reason = " ".join(str(error).split())[:200]
             raise UserError(
@@ -140,7 +156,11 @@ class Run:
         path = path or self.best_weights
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name("partial.weights.h5")
-        model.save_weights(partial)
+        optimizer, model.optimizer = getattr(model, "optimizer", None), None  # or Keras writes its moments too
+        try:
+            model.save_weights(partial)
+        finally:
+            model.optimizer = optimizer
         self.replace(partial, path)
 
     # ---- checksums ----
@@ -202,7 +222,7 @@ class Run:
         path.unlink()
 
     def _needed_files(self):
-        return [path for path in (self.config, *self.text_files(), self.best_weights) if path.exists()]
+        return [path for path in (self.config, *self.text_files(), self.best_weights, self.eight_bit_weights) if path.exists()]
 
     def _name(self, path):
         return path.relative_to(self.path).as_posix()

@@ -12,6 +12,9 @@ model's tokens are lower-cased, and the signature then says case:lc.
 --lc-norm-tok adds BLEU as the literature on Multi30k has it: both sides lower-cased, punctuation normalized,
 Moses tokens with escapes. Detokenized references make the published lc.norm.tok files, to the character.
 
+--calibrate fits a confidence between 0 and 1 to how good the translations of these sentences are, for a sentence
+to its chrF, for a word to whether the reference has it. --confidence says how well that works on other text.
+
 With --shortlist all is translated a second time, among all words: what the shortlist costs in BLEU.
 """
 
@@ -19,10 +22,11 @@ import json
 import logging
 
 from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_translator, search_changes
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.io.reading import read_all
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.progress import progress
+from rnnsearch_tf.run import Run
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -40,6 +44,10 @@ def arguments(parser):
     parser.add_argument("--lc-norm-tok", action="store_true", help="BLEU as the Multi30k literature has it too (needs sacremoses)")
     parser.add_argument("--lowercase", action="store_true", help="compare without case; the signature says so")
     parser.add_argument("--json", action="store_true", help="one JSON object in place of the table")
+    parser.add_argument(
+        "--calibrate", action="store_true", help="write RUN/confidence.json, fitted to these sentences, which should be the development text"
+    )
+    parser.add_argument("--confidence", action="store_true", help="how well the model's confidence goes with the sentences' chrF")
     parser.add_argument("--translations", metavar="F", help="write the translations to this file too")
     add_output(parser)
     add_search(parser)
@@ -47,6 +55,8 @@ def arguments(parser):
 
 def run(arguments):
     changes = search_changes(arguments)
+    if len(arguments.model) > 1 and (arguments.calibrate or arguments.confidence):
+        raise UsageError(f"--calibrate, --confidence: expected one --model, which the calibration belongs to, got {len(arguments.model)}")
     sources, references = read_all(arguments.source), read_all(arguments.reference)
     if len(sources) != len(references):
         raise UserError(
@@ -63,6 +73,8 @@ def run(arguments):
         with Output(arguments.translations) as output:
             output.write(translation.text for translation in translations)
     report = evaluation_report(translator, sources, translations, references, arguments)
+    if arguments.calibrate or arguments.confidence:
+        report["confidence"] = _confidence(translator, sources, [t.text for t in translations], references, arguments)
     if translator.search_config(**changes).shortlist:
         among_all = _translated(translator, sources, changes | {"shortlist": None})
         report["without_shortlist"] = _scores(translator, among_all, references, range(len(references)), arguments)
@@ -98,6 +110,20 @@ def evaluation_report(translator, sources, translations, references, arguments) 
         lengths = [len(translation.source_tokens) for translation in translations]
         report["by_length"] = [vars(bucket) for bucket in by_length(texts, references, lengths, lowercase=lowercase)]
     return report
+
+
+def _confidence(translator, sources, translations, references, arguments) -> dict:
+    """How the confidence goes with how good the sentences are; fitted to them first where --calibrate asks for it."""
+    from rnnsearch_tf.evaluation.bleu import sentence_chrf
+    from rnnsearch_tf.evaluation.confidence import Calibration, agreement
+
+    run = Run.open(arguments.model[0])
+    if arguments.calibrate:
+        Calibration.fit(translator, sources, translations, references, arguments.source).save(run)
+    calibration = Calibration.load(run)
+    confidences = calibration(translator, sources, translations)
+    chrf = [sentence_chrf(*pair) / 100 for pair in zip(translations, references)]
+    return agreement([c.sentence for c in confidences], chrf) | {"calibrated on": f"{calibration.sentences} sentences of {calibration.source}"}
 
 
 def _scores(translator, translations, references, chosen, arguments) -> dict:
@@ -146,6 +172,12 @@ def table(report):
         for key, label in LABELS.items():
             if key in scores:
                 yield f"  {label:<18}{scores[key]['score']:6.2f}  {scores[key]['signature']}"
+    if "confidence" in report:
+        found = report["confidence"]
+        yield (
+            f"confidence: correlation with sentence chrF {found['correlation']:.3f} (by rank {found['rank_correlation']:.3f}); "
+            f"mean {found['mean_confidence']:.3f}, mean chrF {found['mean_chrf']:.3f}; calibrated on {found['calibrated on']}"
+        )
     if "without_shortlist" in report:
         with_it, without = (report[name]["bleu"]["score"] for name in ("all", "without_shortlist"))
         yield f"cost of the shortlist: {without - with_it:.2f} BLEU"

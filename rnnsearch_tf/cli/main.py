@@ -44,6 +44,7 @@ VERBS = {
     "average": "a model of the averaged weights of a training's last evaluations",
     "demo": "the whole way on the built-in corpus",
     "doctor": "what is wrong with the data, before an hour is lost",
+    "models": "trained models that come with the program",
     "runs": "trainings with their BLEU and the curve of their loss",
     "completion": "tab completion for bash, zsh and fish",
     "configs": "the configurations that come with the program",

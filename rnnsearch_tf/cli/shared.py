@@ -33,7 +33,7 @@ SEARCH_FLAGS = {
 
 def add_model(parser):
     parser.add_argument(
-        "--model", action="append", required=True, metavar="RUN", help="folder that `rnnsearch train` wrote; several form an ensemble"
+        "--model", action="append", required=True, metavar="RUN", help="folder that `rnnsearch train` wrote, or a name of `rnnsearch models`; several form an ensemble"
     )
     parser.add_argument(
         "--combine", choices=("probabilities", "log_probabilities"), default="probabilities",
@@ -127,13 +127,12 @@ def whole_number(text, flag, minimum=0, maximum=None) -> int:
 
 def load_translator(arguments):
     """The model that --model names, or the ensemble of several; imports TensorFlow."""
-    for run in arguments.model:
-        Run.open(run)  # before TensorFlow takes its seconds
+    runs = [Run.open(run) for run in arguments.model]  # before TensorFlow takes its seconds
     import_tensorflow()
     from rnnsearch_tf.parallel import use_one_thread_per_op
     from rnnsearch_tf.translation import Translator
 
-    configs = [load_config(Run(run).config) for run in arguments.model]
+    configs = [load_config(run.config) for run in runs]
     use_one_thread_per_op([config.model for config in configs], configs[0].search.batch_size)
     with announced("loading the model"):
-        return Translator.load(arguments.model, combine=arguments.combine)
+        return Translator.load(runs, combine=arguments.combine)

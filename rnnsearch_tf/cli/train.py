@@ -2,31 +2,49 @@
 keeps the best checkpoint on the development set in RUN/best.
 
 Ctrl-C saves and says how to go on; --resume goes on.
+
+--from RUN begins with a trained model, for text of another domain, or more text:
+
+  rnnsearch train --from runs/general --output runs/mine --set data.train_source=F --set data.train_target=F
+
+The weights are RUN's best; vocabularies, SentencePiece models and settings are RUN's too, and --config and --set change
+the settings. The optimizer, the counters, the schedule and the best score start anew. Where no development text is
+named, one is held out of the new text.
 """
 
 import contextlib
 import json
+import math
 import pathlib
 import sys
 
 from rnnsearch_tf.cli.quiet import import_tensorflow
+from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
 
 
 def arguments(parser):
-    parser.add_argument("--config", metavar="F.yaml", help="settings that differ from the defaults (with --resume: RUN's own)")
+    parser.add_argument("--config", metavar="F.yaml", help="settings that differ from the defaults (with --resume and --from: from RUN's own)")
     parser.add_argument("--output", required=True, metavar="RUN", help="folder to write")
     parser.add_argument(
         "--set", action="append", default=[], metavar="section.key=value", help="change one setting; may be repeated"
     )
     parser.add_argument("--resume", action="store_true", help="go on with the training that RUN holds")
+    parser.add_argument("--from", dest="start_from", metavar="RUN", help="begin with the model of another RUN")
+    parser.add_argument(
+        "--mix", metavar="W", help="with --from: train on that RUN's own text too, W of its pairs for one of the new text; 1: as many"
+    )
+    parser.add_argument(
+        "--new-words", metavar="N", help="with --from: add the N most frequent new words of the new text to each vocabulary; not for SentencePiece"
+    )
 
 
 def run(arguments):
-    config = load_config(_config_file(arguments), overrides=arguments.set)
+    config, new_words = _configuration(arguments), whole_number(arguments.new_words or "0", "--new-words")
     output_folder = pathlib.Path(arguments.output)
     if output_folder.exists() and not output_folder.is_dir():
         raise UserError(f"--output {output_folder}: expected a folder, got a file")
@@ -37,9 +55,36 @@ def run(arguments):
     use_one_thread_per_op([config.model], config.data.batch_size)
 
     with contextlib.redirect_stdout(sys.stderr):  # Keras writes its progress bar to standard output
-        summary = train(config, output_folder, arguments.resume)
+        summary = train(config, output_folder, arguments.resume, arguments.start_from, new_words)
     with Output() as output:
         output.write([json.dumps(summary or {}, ensure_ascii=False, default=float)])
+
+
+def _configuration(arguments):
+    if arguments.start_from is None:
+        for flag, value in (("--mix", arguments.mix), ("--new-words", arguments.new_words)):
+            if value is not None:
+                raise UsageError(f"{flag}: expected --from RUN beside it, got none; it is for a training that begins with a trained model")
+        return load_config(_config_file(arguments), overrides=arguments.set)
+    if arguments.resume:
+        raise UsageError(
+            "expected --resume or --from, got both; --resume goes on with the training in --output, which knows what it began from: "
+            "leave --from out"
+        )
+    return continued_config(arguments.start_from, arguments.config, arguments.set, _share(arguments.mix))
+
+
+def _share(text):
+    """The value of --mix as a number, or None."""
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise UsageError(f"--mix: expected a number above 0, such as 0.5, got {text!r}")
+    return value
 
 
 def _config_file(arguments):
@@ -47,7 +92,7 @@ def _config_file(arguments):
     if arguments.config:
         return arguments.config
     if not arguments.resume:
-        raise UsageError("expected --config F.yaml, got none (only --resume can do without); see rnnsearch train --help")
+        raise UsageError("expected --config F.yaml, got none (only --resume and --from can do without); see rnnsearch train --help")
     if not own.exists():
         raise UserError(f"--resume: expected a training to go on with, found no {own}; give --config, without --resume")
     return own

@@ -18,6 +18,13 @@ whole translation, the end symbol included, not length-normalized. score is what
 hypotheses are ranked by: log_probability / length^A, A being --length-penalty:
 length-normalized unless A is 0; --coverage-penalty adds its term.
 
+Words that must appear: --constraints F names phrases for each source line, or
+--term-marks takes them from the source itself:
+    the <term translation="chambre">room</term> is free
+The mark is taken away, its words stay. Without --term-marks a line is plain text,
+whatever it looks like; with it, write &lt; for a < and &amp; for an & that would be
+read otherwise. An empty source line has an empty translation, with phrases too.
+
 Alignments:
   hard   Pharaoh links source-target from 0, the end symbols left out, every target
          word linked to its most attended source word; words are tokens, or, under
@@ -36,6 +43,7 @@ from rnnsearch_tf.cli.shared import (
 )
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.publishing import exported_version
+from rnnsearch_tf.io.constraints import with_constraints, without_marks
 from rnnsearch_tf.io.reading import count_lines
 from rnnsearch_tf.io.writing import Output
 
@@ -47,6 +55,11 @@ def arguments(parser):
     parser.add_argument(
         "--output-type", choices=("text", "json", "nbest"), help="default: text, or nbest if --n-best is above 1"
     )
+    parser.add_argument(
+        "--constraints", metavar="F",
+        help="phrases that the translations must have: line k those of source line k, tabs between them; an empty line: none",
+    )
+    parser.add_argument("--term-marks", action="store_true", help='take such phrases from marks <term translation="PHRASE">WORDS</term> in the source')
     parser.add_argument("--alignment", choices=("hard", "soft"), help="give alignments too")
     add_pieces(parser)
     add_output(parser)
@@ -64,35 +77,65 @@ def run(arguments):
         raise UsageError("--alignment soft: expected --output-type text or json with it, got nbest")
     if arguments.pieces and arguments.alignment != "hard":
         raise UsageError("--pieces: expected --alignment hard beside it, whose links it is about; add it")
+    phrase_lines = _phrase_lines(arguments)
     exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
     nbest = changes.get("nbest", 1)
-    translator = _load_exported(exported, form, arguments.alignment, nbest) if exported else load_translator(arguments)
+    constrained = bool(arguments.constraints or arguments.term_marks)
+    translator = _load_exported(exported, form, arguments.alignment, nbest, constrained) if exported else load_translator(arguments)
     if arguments.alignment and not exported:
         translator.require_attention("--alignment")
     config = translator.search_config(**changes)
     translator.translate([], **changes)  # so that a bad lexicon is an error before input is awaited
     alignment = {"hard": _hard(Links(translator, arguments.pieces)), "soft": _soft, None: None}[arguments.alignment]
     number = 0
-    inputs = input_batches(arguments.files, config.batch_size)
+    inputs = _constrained(input_batches(arguments.files, config.batch_size), phrase_lines, arguments)
     total = count_lines(arguments.files or ["-"])
     with Output(arguments.output) as output, lines_done("translating", total, arguments.output) as bar:
-        for texts in inputs:
-            for translation in translator.translate(texts, **changes):
+        for texts, constraints in inputs:
+            for translation in translator.translate(texts, constraints, **changes):
                 output.write(formatted(translation, number, form, alignment, config.nbest), flush=False)
                 number += 1
             output.flush()
             bar.update(len(texts))
 
 
-def _load_exported(folder, form, alignment, nbest):
+def _phrase_lines(arguments):
+    """Batches of lines of --constraints, a file that is there; None without it."""
+    if arguments.constraints is None:
+        return None
+    if arguments.constraints == "-" and (not arguments.files or "-" in arguments.files):
+        raise UsageError("--constraints -: expected a file, as the text comes from standard input; name a file for one of them")
+    return input_batches([arguments.constraints], 1024)
+
+
+def _constrained(batches, phrase_lines, arguments):
+    """Yield (texts, constraints of each or None): phrases of --constraints, and those of marks under --term-marks."""
+    if phrase_lines is not None:
+        batches = with_constraints(batches, phrase_lines, arguments.constraints)
+    else:
+        batches = ((texts, [[] for _ in texts] if arguments.term_marks else None) for texts in batches)
+    number = 0
+    for texts, constraints in batches:
+        if arguments.term_marks:
+            read = [without_marks(text, f"source line {number + k}") for k, text in enumerate(texts, start=1)]
+            texts, constraints = [text for text, _ in read], [more + marked for more, (_, marked) in zip(constraints, read)]
+        number += len(texts)
+        yield texts, constraints
+
+
+def _load_exported(folder, form, alignment, nbest, constrained):
     """The exported model, which must have the signature that the output needs."""
     lists = form == "nbest" or nbest > 1
+    if constrained and (form != "text" or alignment):
+        raise UsageError("--constraints, --term-marks: expected --output-type text without --alignment with them for an exported model")
     if lists and alignment:
         raise UsageError("--alignment: expected no n-best list with it for an exported model, which aligns its best translation only")
     import_tensorflow()
     from rnnsearch_tf.export.translator import ExportedTranslator
 
     translator = ExportedTranslator(folder)
+    if constrained:
+        translator.require("translate_constrained")
     if form != "text" or alignment:
         translator.require("translate_nbest" if lists else "translate_aligned")
     return translator

@@ -6,7 +6,7 @@ import dataclasses
 import os
 
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.data.held_out import SplitPairs
+from rnnsearch_tf.data.held_out import OtherPairs, SplitPairs
 from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.phrase_table import PhrasePairs
@@ -40,12 +40,11 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
         if data.phrase_table is None:
             raise UsageError("data.phrase_table: expected a Moses phrase table, got none; set it")
         return PhrasePairs(_path(data, data.phrase_table), data.on_bad_line)
-    if data.corpora is not None and part == "train":
-        corpora = [(_files(data, corpus.source, corpus.target), corpus.weight) for corpus in data.corpora]
-        return MixedPairs(corpora)
     if data.held_out:
         whole = dataclasses.replace(config, data=dataclasses.replace(data, held_out=0))
-        return SplitPairs(open_corpus(whole, "train"), data.held_out, part)
+        return _split(open_corpus(whole, "train"), data.held_out, part)
+    if data.corpora is not None and part == "train":
+        return MixedPairs([(_corpus(data, corpus), corpus.weight) for corpus in data.corpora])
     names = [f"{part}_source", f"{part}_target"]
     paths = [getattr(data, name) for name in names]
     if part == "development" and paths == [None, None]:
@@ -55,6 +54,22 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
             others = ", data.corpora" if part == "train" else ""
             raise UsageError(f"data.{name}: expected a text file, got none; set it{others}, or data.corpus=phrasebook")
     return _files(data, *paths)
+
+
+def _split(pairs, size, part):
+    """A part of the training text; of several corpora the first gives the development text, and all keep its sentences out of training."""
+    if not isinstance(pairs, MixedPairs):
+        return SplitPairs(pairs, size, part)
+    (first, weight), *others = pairs.corpora
+    split = SplitPairs(first, size, part)
+    if part == "development":
+        return split
+    return MixedPairs([(split, weight), *((OtherPairs(other, split), weight) for other, weight in others)])
+
+
+def _corpus(data, corpus):
+    pairs = _files(data, corpus.source, corpus.target)
+    return SplitPairs(pairs, corpus.held_out, "train") if corpus.held_out else pairs
 
 
 def _files(data, source, target):

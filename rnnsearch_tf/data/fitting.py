@@ -145,11 +145,16 @@ def configuration(inspection, source, target, minutes) -> str:
         pairs=pairs, source=pathlib.PurePath(source).name, target=pathlib.PurePath(target).name,
         source_language=_quoted(inspection.languages[0]), target_language=_quoted(inspection.languages[1]),
         vocabulary=_by(pairs, VOCABULARIES), source_path=_quoted(pathlib.Path(source).absolute()),
-        target_path=_quoted(pathlib.Path(target).absolute()), held_out=min(1000, max(20, pairs // 20)), source_limit=limits[0],
+        target_path=_quoted(pathlib.Path(target).absolute()), held_out=held_out_size(pairs), source_limit=limits[0],
         target_limit=limits[1], on_bad_line="skip" if report.skipped else "error",
         bad=f"  # bad lines: {report.skipped:,}, such as {report.examples[0]}" if report.skipped else "", dropout=dropout,
         minutes=minutes, evaluate_every=min(every, 2000), evaluate_sentences=200 if minutes < 10 else 1000, **sizes,
     )
+
+
+def held_out_size(pairs) -> int:
+    """How many of so many pairs are held out for development where nobody says: a twentieth, from 20 to 1,000, but no more than half."""
+    return min(1000, max(20, pairs // 20), pairs // 2)
 
 
 def _by(pairs, table):

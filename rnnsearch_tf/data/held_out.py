@@ -35,16 +35,23 @@ class SplitPairs(Pairs):
 
     def scan(self):
         """Yield the lines of this part as Scanned."""
+        if self.part != "development":
+            return self.rest_of(self.pairs)
+        limit, _, _ = self._found()
+        return (scanned for scanned in self.pairs.scan() if scanned.kind is None and _place(scanned) < limit)
+
+    def rest_of(self, pairs):
+        """Yield the lines of some Pairs as Scanned, without those that have a sentence of the development part."""
+        _, sources, targets = self._found()
+        for scanned in pairs.scan():
+            good = scanned.kind is None
+            if not good or hash(scanned.source.strip()) not in sources and hash(scanned.target.strip()) not in targets:
+                yield scanned
+
+    def _found(self):
         if self._held_out is None:
             self._held_out = self._find()
-        limit, sources, targets = self._held_out
-        for scanned in self.pairs.scan():
-            good = scanned.kind is None
-            if self.part == "development":
-                if good and _place(scanned) < limit:
-                    yield scanned
-            elif not good or hash(scanned.source.strip()) not in sources and hash(scanned.target.strip()) not in targets:
-                yield scanned
+        return self._held_out
 
     def _find(self):
         """(places below this are held out, hashes of the sources held out, hashes of the targets)."""
@@ -57,6 +64,26 @@ class SplitPairs(Pairs):
                     candidates.append((place, hash(scanned.source.strip()), hash(scanned.target.strip())))
         held_out = [hashes for place, *hashes in candidates if place < limit]
         return limit, {source for source, _ in held_out}, {target for _, target in held_out}
+
+
+class OtherPairs(Pairs):
+    """Another corpus trained on beside a SplitPairs, without the pairs that have a sentence of its development part.
+
+    Args:
+        pairs: Pairs of the other corpus.
+        split: SplitPairs.
+    """
+
+    def __init__(self, pairs, split):
+        super().__init__(pairs.source, pairs.target, pairs.on_bad_line)
+        self.pairs, self.split = pairs, split
+
+    def name(self, side):
+        return self.pairs.name(side)
+
+    def scan(self):
+        """Yield the lines as Scanned."""
+        return self.split.rest_of(self.pairs)
 
 
 def _place(scanned):

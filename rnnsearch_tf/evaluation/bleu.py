@@ -58,6 +58,11 @@ def chrf(hypotheses, references, lowercase=False) -> Score:
     return _score(sacrebleu.CHRF(lowercase=lowercase), "chrF2", hypotheses, references)
 
 
+def sentence_chrf(hypothesis: str, reference: str) -> float:
+    """chrF2 of one sentence, in percent."""
+    return sacrebleu.sentence_chrf(hypothesis, [reference]).score
+
+
 @dataclasses.dataclass(frozen=True)
 class Bucket:
     """The scores of the sentences whose source has `shortest` to `longest` tokens."""

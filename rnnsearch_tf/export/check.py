@@ -78,6 +78,8 @@ def check_export(folder, translator, profile, sentences) -> int:
 def _inputs(name, lines):
     if name == "score":
         return {"source": lines, "target": lines[::-1]}
+    if name == "translate_constrained":
+        return {"text": lines, "constraints": [b"\t".join(line.split()[:2]) for line in lines[::-1]]}
     # Translator.sample numbers the samples of a sentence in the lower half of the seed.
     return {"text": lines, "seed": [k << 32 for k in range(len(lines))]} if name == "sample" else {"text": lines}
 
@@ -89,6 +91,7 @@ READ = {
         [score for score, length in zip(row["score"], row["length"]) if length],
     ),
     "translate_aligned": lambda row: ([row["translation"], row["source_tokens"], row["target_tokens"]], [row["score"]]),
+    "translate_constrained": lambda row: ([row["translation"], row["source_truncated"]], [row["score"]]),
     "score": lambda row: ([], [row["log_probability"]]),
     "sample": lambda row: ([row["translation"]], [row["log_probability"]]),
 }
@@ -109,7 +112,7 @@ class PythonAnswers:
         if name == "sample":
             [[drawn]] = self.translator.sample([line], 1, self.profile.temperature, seed=others[0] >> 32)
             return [drawn.text.encode()], [drawn.log_probability]
-        best, source_tokens = self._translate(line)
+        best, source_tokens = self._translate(line, *others)
         if name == "translate_nbest":
             return [each.text.encode() for each in best.nbest], [each.score for each in best.nbest]
         if name == "translate_aligned":
@@ -117,13 +120,14 @@ class PythonAnswers:
             return [best.text.encode(), source_tokens.encode(), " ".join(best.tokens).encode()], [best.score]
         return [best.text.encode(), len(source_tokens) > self.profile.maximum_source_length], [best.score]
 
-    def _translate(self, line):
+    def _translate(self, line, constraints=b""):
         """(Translation, all tokens of the source)."""
-        if line not in self._translations:
-            [best] = self.translator.translate([line], **dataclasses.asdict(self.profile.search))
+        asked = line, constraints
+        if asked not in self._translations:
+            [best] = self.translator.translate([line], [constraints.split(b"\t")], **dataclasses.asdict(self.profile.search))
             [tokens] = self.translator.source_text.tokenize([line]).to_list()
-            self._translations[line] = best, [token.decode() for token in tokens]
-        return self._translations[line]
+            self._translations[asked] = best, [token.decode() for token in tokens]
+        return self._translations[asked]
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from rnnsearch_tf.config import SearchConfig, load_section
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.options import option
 
-SIGNATURES = ("translate", "translate_nbest", "translate_aligned", "score", "sample", "tokenize")
+SIGNATURES = ("translate", "translate_nbest", "translate_aligned", "translate_constrained", "score", "sample", "tokenize")
 """What an export can answer; ``translate`` is ``serving_default`` too."""
 
 WEIGHTS = ("float32", "float16", "bfloat16", "int8")

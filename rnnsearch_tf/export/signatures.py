@@ -18,10 +18,12 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
 from rnnsearch_tf.export.weights import StoredWeights
 from rnnsearch_tf.hoisting import hoist_weights
+from rnnsearch_tf.search.constrained import Phrases
 from rnnsearch_tf.search.graphs import search_model
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import score_targets
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
+from rnnsearch_tf.text.phrases import read_phrases, word_joints
 from rnnsearch_tf.translation import Hypothesis, Translation
 
 DIGITS = 4
@@ -71,6 +73,7 @@ INPUTS = {
     "translate": {"text": tf.string},
     "translate_nbest": {"text": tf.string},
     "translate_aligned": {"text": tf.string},
+    "translate_constrained": {"text": tf.string, "constraints": tf.string},
     "score": {"source": tf.string, "target": tf.string},
     "sample": {"text": tf.string, "seed": tf.int64},
     "tokenize": {"text": tf.string},
@@ -149,6 +152,17 @@ class _Answers:
             "source_truncated": source.truncated,
         }
 
+    def translate_constrained(self, text, constraints):
+        phrases = read_phrases(self.target_text, constraints)
+        source, result, tokens = self._search(text, 1, phrases)
+        wanted = tf.reduce_any(phrases.tokens != "", axis=1)
+        return {
+            "translation": self._texts(tokens),
+            "score": _or_zero(result.scores[:, 0], source),
+            "constraints_met": phrases.fits & ~(wanted & _wordless(source)),
+            "source_truncated": source.truncated,
+        }
+
     def score(self, source, target):
         source = _read(self.source_texts, source, self.profile.maximum_source_length)
         target = _read([self.target_text], target, self.profile.maximum_target_length)
@@ -179,14 +193,16 @@ class _Answers:
             "unknown": tf.reduce_sum(unknown, axis=1),
         }
 
-    def _search(self, text, nbest):
-        """(Sentences, BeamResult, tokens of all B·N translations, ragged [B·N, None])."""
+    def _search(self, text, nbest, constraints=None):
+        """(Sentences, BeamResult, tokens of all B·N translations, ragged [B·N, None]); constraints: PhraseTokens."""
         search = self.profile.search
         source = _read(self.source_texts, text, self.profile.maximum_source_length)
-        result = search_model(self.model, source.ids, source.lengths, dataclasses.replace(search, nbest=nbest), self.shortlist)
+        phrases = constraints and Phrases(constraints.ids, *word_joints(self.target_text))
+        config = dataclasses.replace(search, nbest=nbest)
+        result = search_model(self.model, source.ids, source.lengths, config, self.shortlist, phrases=phrases)
         rows = tf.repeat(tf.range(tf.size(source.lengths)), nbest)  # each source stands beside all its translations: [B·N]
         ids = tf.where(_wordless(source)[:, tf.newaxis, tf.newaxis], PAD_ID, result.ids)
-        tokens = self.target_text.tokens(_flat(ids, rows))
+        tokens = self.target_text.tokens(_flat(ids, rows), constraints and tf.gather(constraints.tokens, rows))
         if search.replace_unknown:
             alignments = _flat(result.alignments, rows)  # [B·N, I, J]
             tokens = replace_unknown(tokens, alignments, tf.gather(source.tokens, rows), self.lexicon)

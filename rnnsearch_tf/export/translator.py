@@ -12,6 +12,7 @@ from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.profile import FILE as PROFILE, read_profile
 from rnnsearch_tf.export.session import SessionModel
 from rnnsearch_tf.translation import Hypothesis, Translation
+from rnnsearch_tf.translation.constraints import constraint_lines, too_many_tokens
 
 
 class ExportedTranslator:
@@ -57,14 +58,16 @@ class ExportedTranslator:
                 raise UsageError(f"search.{name}: expected {fixed}, which {self.folder} was exported with, got {value}; export it again")
         return search
 
-    def translate(self, texts, **search) -> list:
+    def translate(self, texts, constraints=None, **search) -> list:
         """list[Translation], in the order of `texts`.
 
-        With one translation a text: tokens and alignment are there if the model has ``translate_aligned``;
+        With constraints, a list of phrases for each text: text and score, by ``translate_constrained``. With one translation a text: tokens and alignment are there if the model has ``translate_aligned``;
         with more, by ``translate_nbest``, tokens but no alignments. What is not known is None.
         """
         config = self.search_config(**search)
         signatures = self.profile.signatures
+        if constraints is not None:
+            return self._constrained(texts, constraints, config)
         if config.nbest == 1 and "translate_aligned" in signatures:
             answer = self._aligned
         else:
@@ -73,9 +76,20 @@ class ExportedTranslator:
         return [each for start in batches for each in answer(texts[start : start + config.batch_size], config)]
 
     def _plain(self, texts, _):
-        answer = self._ask("translate", texts)
-        for text, score in zip(answer["translation"], answer["score"]):
-            yield Translation.of([Hypothesis(text.decode(), float(score))])
+        return _with_scores(self._ask("translate", texts))
+
+    def _constrained(self, texts, constraints, config):
+        if config.nbest > 1:
+            raise UsageError(f"search.nbest: expected 1 with constraints, of which {self.folder} gives the best translation only; got {config.nbest}")
+        lines, found = constraint_lines(constraints, texts), []
+        for start in range(0, len(texts), config.batch_size):
+            here = slice(start, start + config.batch_size)
+            answer = self._ask("translate_constrained", texts[here], constraints=np.array(lines[here], object))
+            for row, (met, text) in enumerate(zip(answer["constraints_met"], answer["translation"])):
+                if text and not met:  # an empty one is that of a text without words
+                    raise too_many_tokens(start + row, lines[start + row])
+            found += _with_scores(answer)
+        return found
 
     def _aligned(self, texts, config):
         answer = self._ask("translate_aligned", texts)
@@ -99,6 +113,11 @@ class ExportedTranslator:
             ][: config.nbest]
             yield Translation.of(hypotheses)
 
-    def _ask(self, signature, texts):
+    def _ask(self, signature, texts, **more):
         self.require(signature)
-        return self._model(signature, text=np.array([text.encode() for text in texts], object))
+        return self._model(signature, text=np.array([text.encode() for text in texts], object), **more)
+
+
+def _with_scores(answer):
+    """list[Translation] of an answer that has no more than texts and scores."""
+    return [Translation.of([Hypothesis(text.decode(), float(score))]) for text, score in zip(answer["translation"], answer["score"])]

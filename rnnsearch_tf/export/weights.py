@@ -1,15 +1,9 @@
-"""The weights of an exported model: each stored once, in full or in fewer bits, read once a request.
+"""The weights of an exported model: each stored once, in full or in fewer bits, read once a request."""
 
-int8: every column of a matrix has its own scale, w ≈ scale · q with q in −127 … 127.
-"""
-
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-
-SMALLEST = 4096
-"""Entries; smaller arrays (biases, v_a) are kept in float32: nothing is gained and digits are lost."""
+from rnnsearch_tf.eight_bit import SMALLEST, quantize
 
 
 class StoredWeights(tf.Module):
@@ -40,12 +34,10 @@ class StoredWeights(tf.Module):
 def _store(variable, storage):
     array = keras.ops.convert_to_numpy(variable)
     name = variable.path.replace("/", ".")
-    small = array.size < SMALLEST or array.ndim < 2
-    if storage == "float32" or small:
+    if storage == "float32" or array.size < SMALLEST or array.ndim < 2:
         return tf.Variable(array, trainable=False, name=name), None
     if storage == "int8":
-        scale = np.maximum(np.abs(array).max(axis=0, keepdims=True), np.finfo(np.float32).tiny * 127) / 127
-        values = np.rint(array / scale).astype(np.int8)
+        values, scale = quantize(array)
         return tf.Variable(values, trainable=False, name=name), tf.Variable(scale, trainable=False, name=f"{name}.scale")
     return tf.Variable(tf.cast(array, storage), trainable=False, name=name), None
 

@@ -93,7 +93,9 @@ class Rules(typing.NamedTuple):
     first_word: int
 
 
-def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig, *, stop_early=True) -> BeamResult:
+def beam_search(
+    state, memory, step: Step, source_lengths, config: SearchConfig, *, stop_early=True, advance=None, extra_steps=0
+) -> BeamResult:
     """The most probable outputs of every sentence, by beam search.
 
     Bahdanau et al. 2015, section 4.2 ("a beam search"); the rules by option are
@@ -111,6 +113,8 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
         config: the options; constants of the graph.
         stop_early: False runs each sentence to its maximum length, or until no live hypothesis is left.
             The result is the same; for tests and timing.
+        advance: function of (Sentences, Beam, step, Rules) that takes one step and returns the Beam after it; None: that of this file.
+        extra_steps: int32 [B], steps allowed beyond the maximum length.
 
     Returns:
         BeamResult: sorted by score; ties go to the hypothesis that finished
@@ -139,9 +143,9 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
         stop_early=stop_early,
         first_word=_first_word(config),
     )
-    maximum = maximum_lengths(source_lengths, config)
+    maximum = maximum_lengths(source_lengths, config) + extra_steps
     sentences = _sentences(memory, minimum_lengths(source_lengths, config), maximum)
-    advance = _advance_greedy if rules.beam_size == 1 else _advance
+    advance = advance or (_advance_greedy if rules.beam_size == 1 else _advance)
     beam = _start(state, tf.shape(source_lengths)[0], rules)
     outcome = Outcome(beam.live, beam.finished)
     beam = advance(sentences, beam, step, rules)  # the first word outside the loop: k is 1
@@ -234,13 +238,13 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
     places = beam.previous_ids.shape[1]  # k
     live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
     continuing, parents, chosen = best_continuations(words, live, rules.beam_size, rules.first_word)  # [b, K]
-    ending = _ending(words, live, beam, sentences)  # [b, k]
+    ending = ending_now(words, live, beam, sentences)  # [b, k]
     history = beam.history.write(beam.time, sentences.rows, parents, chosen, alignment)
 
     length = beam.time + 1
     continuing, finished = _fill_beam(beam.finished, ending, continuing, length, places, rules)
     live = tf.where(beam.done[:, tf.newaxis], beam.live, continuing)
-    done = beam.done | _is_done(live, finished, length, sentences.maximum, rules)
+    done = beam.done | is_done(live, finished, length, sentences.maximum, rules)
     state = tf.nest.map_structure(lambda leaf: tf.gather(leaf, parents, batch_dims=1), state)
     return Beam(length, chosen, state, live, finished, done, history)
 
@@ -250,21 +254,21 @@ def _advance_greedy(sentences: Sentences, beam: Beam, step, rules: Rules) -> Bea
     words, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
     words = next_words(words)
     continuing, _, chosen = best_continuations(words, beam.live, 1, rules.first_word)  # [b, 1]
-    ending, done = _ending(words, beam.live, beam, sentences), beam.done[:, tf.newaxis]
+    ending, done = ending_now(words, beam.live, beam, sentences), beam.done[:, tf.newaxis]
     history = beam.history.write(beam.time, sentences.rows, tf.zeros_like(chosen), chosen, alignment)
 
     length = beam.time + 1
-    key = _penalize(ending, length, rules.penalty)
-    ends = exists(ending) & (key >= _penalize(continuing, length, rules.penalty))
+    key = penalize(ending, length, rules.penalty)
+    ends = exists(ending) & (key >= penalize(continuing, length, rules.penalty))
     ends_now = ends & ~done
     new = Finished(key, ending, length, 0)
     finished = Finished._make(tf.where(ends_now, *pair) for pair in zip(new, beam.finished))
     live = tf.where(done, beam.live, tf.where(ends, NO_HYPOTHESIS, continuing))
-    done = beam.done | _is_done(live, finished, length, sentences.maximum, rules)
+    done = beam.done | is_done(live, finished, length, sentences.maximum, rules)
     return Beam(length, chosen, of_shapes(state, loop_shapes(beam.state)), live, finished, done, history)
 
 
-def _ending(words, live, beam: Beam, sentences: Sentences):
+def ending_now(words, live, beam: Beam, sentences: Sentences):
     """Log-probabilities [b, k] of the hypotheses that end at this step; NO_HYPOTHESIS where the minimum length forbids it."""
     early = (beam.time < sentences.minimum)[:, tf.newaxis]
     return tf.where(early, NO_HYPOTHESIS, continuations_by(words, live, END_ID))
@@ -274,23 +278,31 @@ def _fill_beam(finished: Finished, ending, continuing, length, places, rules: Ru
     """The beam after the step to `length` words: (log-probabilities of the live hypotheses, the finished ones)."""
     beam_size = rules.beam_size
     new = tf.concat([ending, continuing], axis=1)  # [b, k + K]
-    new_keys = _penalize(new, length, rules.penalty)
-    # In a shrinking beam a finished hypothesis outranks everything, so that its place is never given back.
-    finished_keys = tf.where(exists(finished.keys), -NO_HYPOTHESIS, NO_HYPOTHESIS) if rules.shrinking else finished.keys
-    keys = tf.concat([finished_keys, new_keys], axis=1)  # on a tie the earlier wins
+    new_keys = penalize(new, length, rules.penalty)
+    keys = tf.concat([finished_ranks(finished, rules), new_keys], axis=1)  # on a tie the earlier wins
     best = tf.math.top_k(keys, beam_size).indices  # [b, K]
     in_beam = tf.one_hot(best - beam_size, places + beam_size, True, False, dtype=tf.bool)
     in_beam = tf.reduce_any(in_beam, axis=1)  # [b, k + K]: of those that are new
     continuing = tf.where(in_beam, new, NO_HYPOTHESIS)[:, places:]
 
     ending_keys = tf.where(in_beam, new_keys, NO_HYPOTHESIS)[:, :places]
-    keys, order = tf.math.top_k(tf.concat([finished.keys, ending_keys], axis=1), beam_size)
-    lengths, from_places = tf.fill(tf.shape(ending), length), tf.zeros_like(ending, tf.int32) + tf.range(places)
-    joined = zip(finished[1:], (ending, lengths, from_places))
-    return continuing, Finished(keys, *(tf.gather(tf.concat(pair, axis=1), order, batch_dims=1) for pair in joined))
+    return continuing, add_finished(finished, ending, ending_keys, length)
 
 
-def _is_done(live, finished: Finished, time, maximum, rules: Rules):
+def finished_ranks(finished: Finished, rules: Rules):
+    """What finished hypotheses compete for places by. In a shrinking beam they outrank everything: their places are never given back."""
+    return tf.where(exists(finished.keys), -NO_HYPOTHESIS, NO_HYPOTHESIS) if rules.shrinking else finished.keys
+
+
+def add_finished(finished: Finished, ending, ending_keys, length) -> Finished:
+    """The best K of the finished hypotheses and those that finish at this step, with `length` words; all [b, k], keys NO_HYPOTHESIS: none."""
+    keys, order = tf.math.top_k(tf.concat([finished.keys, ending_keys], axis=1), finished.keys.shape[1])
+    lengths, places = tf.fill(tf.shape(ending), length), tf.zeros_like(ending, tf.int32) + tf.range(tf.shape(ending)[1])
+    joined = zip(finished[1:], (ending, lengths, places))
+    return Finished(keys, *(tf.gather(tf.concat(pair, axis=1), order, batch_dims=1) for pair in joined))
+
+
+def is_done(live, finished: Finished, time, maximum, rules: Rules):
     """True for a sentence whose n-best list cannot change any more, bool [b].
 
     The early stop is exact. L ≤ 0 is the log-probability of the best live hypothesis, M the
@@ -309,13 +321,13 @@ def _is_done(live, finished: Finished, time, maximum, rules: Rules):
     settled_by = rules.nbest if ranked_as_found else rules.beam_size
     done = ~exists(live[:, 0]) | (time >= maximum)
     if rules.stop_early:
-        bound = _penalize(live[:, 0], maximum, rules.penalty)
+        bound = penalize(live[:, 0], maximum, rules.penalty)
         worst = finished.keys[:, settled_by - 1]
         done |= exists(worst) & (worst >= bound)
     return done
 
 
-def _penalize(log_probabilities, lengths, exponent):
+def penalize(log_probabilities, lengths, exponent):
     """The length penalty: log-probability / length^exponent, the end symbol counted; NO_HYPOTHESIS stays."""
     if exponent == 0.0:
         return log_probabilities
@@ -328,7 +340,7 @@ def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Ru
     # The coverage penalty needs the alignments of all K hypotheses; without it the best N are known before backtracking.
     count = rules.beam_size if rules.coverage_penalty else rules.nbest
     finished = outcome.finished
-    scores = _penalize(finished.log_probabilities, tf.maximum(finished.lengths, 1), rules.final_penalty)
+    scores = penalize(finished.log_probabilities, tf.maximum(finished.lengths, 1), rules.final_penalty)
     scores = tf.where(exists(finished.keys), scores, NO_HYPOTHESIS)
     scores, order = tf.math.top_k(scores, count)  # [B, N]
     log_probabilities, lengths, places = (tf.gather(x, order, batch_dims=1) for x in finished[1:])
@@ -339,7 +351,7 @@ def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Ru
     log_probabilities = tf.where(any_finished, log_probabilities, unfinished)
     lengths = tf.where(any_finished, lengths, limit)
     places = tf.where(any_finished, places, tf.broadcast_to(tf.range(count), tf.shape(order)))
-    scores = tf.where(any_finished, scores, _penalize(unfinished, limit, rules.final_penalty))
+    scores = tf.where(any_finished, scores, penalize(unfinished, limit, rules.final_penalty))
 
     there = exists(scores)
     lengths = tf.where(there, lengths, 0)

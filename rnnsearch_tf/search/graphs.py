@@ -12,9 +12,11 @@ from rnnsearch_tf.config import PAD_ID, SearchConfig
 from rnnsearch_tf.hoisting import hoist_weights
 from rnnsearch_tf.parallel import shard_count
 from rnnsearch_tf.search.beam import beam_search
+from rnnsearch_tf.search.constrained import Phrases, constrained_search
 from rnnsearch_tf.search.interface import Logits, Step
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import score_targets
+from rnnsearch_tf.text.phrases import word_joints
 
 IDS = tf.TensorSpec([None, None], tf.int32)
 """Ids of any number of sentences of any length, so that a function is traced once."""
@@ -31,7 +33,20 @@ def search_graph(model, config: SearchConfig, sources=1, shortlist=None, product
     return search
 
 
-def search_model(model, source_ids, source_lengths, config: SearchConfig, shortlist=None, products=1):
+def constrained_search_graph(model, config: SearchConfig, sources, shortlist, target_text):
+    """(source_ids, ids of phrases int32 [B, P, L] as of text/phrases.py) → BeamResult; see :func:`search_model`."""
+    joints = word_joints(target_text)
+
+    @tf.function(input_signature=[_source_ids(sources), tf.TensorSpec([None, None, None], tf.int32)])
+    def search(source_ids, phrase_ids):
+        with _hoisted(model):
+            phrases = Phrases(phrase_ids, *joints)
+            return search_model(model, source_ids, _lengths(source_ids), config, shortlist, shard_count(), phrases)
+
+    return search
+
+
+def search_model(model, source_ids, source_lengths, config: SearchConfig, shortlist=None, products=1, phrases: Phrases | None = None):
     """Beam search of a batch, among all words or those that a :class:`~rnnsearch_tf.search.shortlist.Shortlist` allows.
 
     With a shortlist, or more than one product, the model also has ``output_weights``, whose result its steps take as an
@@ -39,20 +54,27 @@ def search_model(model, source_ids, source_lengths, config: SearchConfig, shortl
 
     Args:
         products: int, what the largest product of a step is split into where there are few rows; see layers/output.py.
+        phrases: Phrases that have to stand in the outputs; a shortlist allows their words too. None: there are none.
     """
     state, memory = model.start(source_ids)
     if shortlist is None:
         output = model.output_weights(products=products) if products > 1 else None
-        return beam_search(state, memory, beam_step(model, output), source_lengths, config)
-    words, biases = shortlist(tf.nest.flatten(source_ids)[0])
+        return _search(state, memory, beam_step(model, output), source_lengths, config, phrases)
+    words, biases = shortlist(tf.nest.flatten(source_ids)[0], phrases and phrases.flat_ids)
     output = model.output_weights(words)
 
     def step(previous_ids, state, memory):
         memory, biases = memory
         return beam_step(model, output, biases)(tf.gather(words, previous_ids), state, memory)
 
-    result = beam_search(state, (memory, biases), step, source_lengths, config)
-    return result._replace(ids=tf.gather(words, result.ids))
+    result = _search(state, (memory, biases), step, source_lengths, config, phrases and phrases.among(words))
+    return result._replace(ids=tf.gather(words, result.ids) if phrases is None else phrases.ids_of(result.ids, words))
+
+
+def _search(state, memory, step, source_lengths, config, phrases):
+    if phrases is None:
+        return beam_search(state, memory, step, source_lengths, config)
+    return constrained_search(state, memory, step, source_lengths, phrases, config)
 
 
 def beam_step(model, output=None, word_biases=None) -> Step:

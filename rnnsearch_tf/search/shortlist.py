@@ -57,11 +57,12 @@ class Shortlist(tf.Module):
             candidates[word, : len(best)] = best
         return cls(candidates, frequent, target_vocabulary.size)
 
-    def __call__(self, source_ids):
+    def __call__(self, source_ids, more_ids=None):
         """The target words that a batch may use.
 
         Args:
             source_ids: int32 [B, J], padded with 0.
+            more_ids: int32 [B, n], further words that each sentence may use; those that are no ids of the vocabulary are passed over.
 
         Returns:
             words: int32 [S], ascending, the special tokens first.
@@ -70,6 +71,8 @@ class Shortlist(tf.Module):
         candidates = tf.gather(self._candidates, source_ids)  # [B, J, n]
         shape = tf.shape(candidates)
         candidates = tf.reshape(candidates, [shape[0], shape[1] * shape[2]])
+        if more_ids is not None:
+            candidates = tf.concat([candidates, tf.where(more_ids < self._size, more_ids, PAD_ID)], axis=1)
         rows = tf.broadcast_to(tf.range(shape[0])[:, tf.newaxis], tf.shape(candidates))
         counts = tf.scatter_nd(tf.stack([rows, candidates], axis=2), tf.ones_like(candidates), [shape[0], self._size])
         allowed = (counts > 0) | self._always  # [B, V]

@@ -63,6 +63,26 @@ def continuations_by(words: NextWords, live, word):
     return _totals(words.blocks[:, :, 0, word], words.log_sum, live)
 
 
+def continuations_with(words: NextWords, live, ids):
+    """Log-probabilities [B, K, n] of the hypotheses continued by each of the words ids int32 [B, K, n]."""
+    values = tf.reshape(words.blocks, tf.concat([tf.shape(words.blocks)[:2], [-1]], axis=0))  # [B, K, V], or a little more
+    chosen = tf.gather(values, ids, batch_dims=2)
+    return _totals(chosen, words.log_sum[..., tf.newaxis], live[..., tf.newaxis])
+
+
+def best_of_each(words: NextWords, live, first_word):
+    """The best continuation of each hypothesis by itself; arguments as of :func:`best_continuations`.
+
+    Returns:
+        (log-probabilities float32 [B, K], words int32 [B, K]).
+    """
+    shape = tf.shape(live)
+    apart = NextWords(*(tf.reshape(x, tf.concat([[-1, 1], tf.shape(x)[2:]], axis=0)) for x in words))  # a sentence for each: [B·K, 1, …]
+    apart = NextWords(*(tf.ensure_shape(x, [None, 1, *old.shape[2:]]) for x, old in zip(apart, words)))
+    totals, _, chosen = best_continuations(apart, tf.reshape(live, [-1, 1]), 1, first_word)
+    return tf.reshape(totals, shape), tf.reshape(chosen, shape)
+
+
 def best_continuations(words: NextWords, live, count, first_word):
     """The `count` best (hypothesis, word) pairs of each sentence; ties go to the earlier hypothesis, then word.
 

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, Config, TextConfig
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.io.reading import read_lines
 from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
@@ -112,11 +112,12 @@ class Text(tf.Module):
         ids = self.vocabulary.ids(tokens)
         return tf.concat([ids, tf.fill([ids.nrows(), 1], END_ID)], axis=1)
 
-    def tokens(self, ids):
+    def tokens(self, ids, further=None):
         """Tokens of ids, up to the end symbol and without padding.
 
         Args:
             ids: int32 [B, I], or RaggedTensor int32 [B, None].
+            further: string [B, n], the tokens of the ids from the vocabulary's size on; None: those are unknown words.
 
         Returns:
             RaggedTensor string [B, None].
@@ -125,7 +126,11 @@ class Text(tf.Module):
             ids = ids.to_tensor(PAD_ID)
         ended = tf.cumsum(tf.cast(tf.equal(ids, END_ID), tf.int32), axis=1) > 0  # [B, I], from the end symbol on
         keep = ~ended & tf.not_equal(ids, PAD_ID)
-        return tf.ragged.boolean_mask(self.vocabulary.words(ids), keep)
+        words = self.vocabulary.words(ids)
+        if further is not None:
+            places = ids - self.vocabulary.size
+            words = tf.where(places < 0, words, tf.gather(further, tf.maximum(places, 0), batch_dims=1))
+        return tf.ragged.boolean_mask(words, keep)
 
     def encode(self, texts):
         """Ids of texts: string [B] -> RaggedTensor int32 [B, None], each row ended by the end symbol."""
@@ -154,6 +159,7 @@ class TracedText:
         self._tokenize = traced(lambda lines: with_ids(text.tokenize(lines)), lines)
         self._split = traced(lambda lines: with_ids(text.split(lines)), lines)
         self.tokens = traced(text.tokens, ids)
+        self.tokens_with = tf.function(text.tokens, input_signature=[ids, tf.TensorSpec([None, None], tf.string)])
         self._detokenize = traced(text.detokenize, tokens)
 
     def tokens_and_ids(self, lines, tokenized=False):
@@ -204,12 +210,38 @@ def build_texts(config: Config, pairs: Iterable, sides: Sequence[str] = ("source
     """
     configs = {side: getattr(config, side) for side in sides}
     counts = {side: _counts(configs[side]) for side in sides}
-    pairs = progress(pairs, doing="reading the training text", unit="pairs")
-    for batch in batches(pairs) if any(counts.values()) else ():
-        for side, lines in zip(("source", "target"), zip(*batch)):
-            if counts.get(side):
-                counts[side].add(lines)
+    _count(counts, pairs)
     return [_text(configs[side], counts[side], f"{side} training text") for side in sides]
+
+
+def extend_texts(texts: Sequence[Text], pairs: Iterable, number: int) -> list[Text]:
+    """Texts whose vocabularies have words of another text too, behind their own, whose ids stay.
+
+    Args:
+        texts: (source Text, target Text) of words.
+        pairs: iterable of (source, target) lines of the other text, str or bytes; read to its end.
+        number: words to add to each side at most: its most frequent ones, none rarer than the option ``minimum_count``.
+
+    Returns:
+        [source Text, target Text]; the option ``vocabulary_size`` of each has grown where it has more entries now.
+
+    Raises:
+        UsageError: a side is cut into subwords.
+    """
+    sides = dict(zip(("source", "target"), texts))
+    for side, text in sides.items():
+        if text.config.tokenization == "sentencepiece":
+            raise UsageError(
+                f"{side} vocabulary: expected words to add new ones to, got {side}.tokenization=sentencepiece; a SentencePiece model "
+                "stays as it is, and cuts a new word into pieces that it has: do without new words"
+            )
+    counts = {side: TokenCounts(text.tokenize) for side, text in sides.items()}
+    _count(counts, pairs)
+    vocabularies = {side: text.vocabulary.extended(counts[side].total(), number, text.config.minimum_count) for side, text in sides.items()}
+    return [
+        Text(dataclasses.replace(text.config, vocabulary_size=max(text.config.vocabulary_size, vocabularies[side].size)), vocabularies[side])
+        for side, text in sides.items()
+    ]
 
 
 def load_text(folder, side, config: TextConfig) -> Text:
@@ -321,6 +353,16 @@ def _counts(config):
         return None
     most_lines = subwords.MOST_LINES if config.tokenization == "sentencepiece" else None
     return TokenCounts(lambda texts: _tokenize(texts, config, None), most_lines)
+
+
+def _count(counts, pairs):
+    """Count the tokens of (source, target) lines; `counts` has a TokenCounts for each side that is counted."""
+    if not any(counts.values()):
+        return
+    for batch in batches(progress(pairs, doing="reading the training text", unit="pairs")):
+        for side, lines in zip(("source", "target"), zip(*batch)):
+            if counts.get(side):
+                counts[side].add(lines)
 
 
 def _text(config, counts, where):

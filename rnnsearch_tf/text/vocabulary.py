@@ -92,7 +92,7 @@ class Vocabulary(tf.Module):
             UserError: no token is frequent enough.
         """
         counts = {word: count for word, count in counts.items() if word not in SPECIAL_TOKENS}
-        words = sorted((word for word in counts if counts[word] >= minimum_count), key=lambda word: (-counts[word], word))
+        words = _by_frequency(counts, minimum_count)
         if not words:
             raise UserError(
                 f"{where}: expected at least one word seen {minimum_count} times or more, got {len(counts)} words, "
@@ -101,6 +101,22 @@ class Vocabulary(tf.Module):
                 else f"{where}: expected text, got no words at all; check the file"
             )
         return cls([*SPECIAL_TOKENS, *words[: size - len(SPECIAL_TOKENS)]])
+
+    def extended(self, counts, number, minimum_count=1):
+        """This vocabulary, ids as they are, with the most frequent words that it lacks behind it; in the order of :meth:`build`.
+
+        Args:
+            counts: Counter of str of another text.
+            number: most words to add.
+            minimum_count: rarer words stay out.
+
+        Example:
+            >>> Vocabulary([*SPECIAL_TOKENS, "chat"]).extended({"chat": 9, "chien": 2, "loup": 5}, 1).tokens[3:]
+            ['chat', 'loup']
+        """
+        own = set(self.tokens)
+        new = [word for word in _by_frequency(counts, minimum_count) if word not in own]
+        return Vocabulary([*self.tokens, *new[:number]])
 
 
 def batches(lines, size=_LINES_AT_ONCE):
@@ -145,6 +161,11 @@ class TokenCounts:
     def total(self) -> collections.Counter:
         """The counts, by str."""
         return collections.Counter({word.decode("utf-8"): count for word, count in self._counts.items()})
+
+
+def _by_frequency(counts, minimum_count):
+    """The words that are frequent enough, by falling frequency, then by code points."""
+    return sorted((word for word in counts if counts[word] >= minimum_count), key=lambda word: (-counts[word], word))
 
 
 def _table(keys, values, default):

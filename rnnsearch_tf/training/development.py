@@ -47,6 +47,11 @@ class Development(keras.callbacks.Callback):
         if not self.config.training.evaluate_every:
             self.evaluate()
 
+    def begin(self):
+        """Score the weights of another training before the first update, so that none worse than they are kept."""
+        if self.sentences is not None:
+            self.score_weights("of the model as it begins")
+
     def evaluate(self):
         """Score the present weights, keep them if they are the best so far."""
         state, settings = self.state, self.config.training

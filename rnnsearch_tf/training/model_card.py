@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.options import CorpusConfig
 
 
 def write_model_card(run, config, model, state) -> None:
@@ -16,10 +17,10 @@ def write_model_card(run, config, model, state) -> None:
         state: TrainingState at the end.
     """
     data, training = config.data, config.training
-    named = [(c.source, c.target) for c in data.corpora] if data.corpora else [(data.train_source, data.train_target)]
+    corpora = data.corpora or [CorpusConfig(data.train_source or "", data.train_target or "")]
     text = {
         "phrasebook": "the built-in phrasebook", "phrase_table": f"the distinct pairs of `{data.phrase_table}`",
-        "files": "; ".join(f"`{source}` and `{target}`" for source, target in named),
+        "files": "; ".join(f"`{c.source}` and `{c.target}`{'' if c.weight == 1 else f', weight {c.weight:g}'}" for c in corpora),
     }[data.corpus]
     bleu = "none" if state.best_bleu is None else (
         f"{state.best_bleu:.2f} (sacreBLEU 13a{', without case' if config.target.lowercase else ''}, "
@@ -30,6 +31,7 @@ def write_model_card(run, config, model, state) -> None:
         "languages": f"{config.source.language} to {config.target.language}",
         "text": f"{config.source.tokenization} to {config.target.tokenization}, "
         f"{model.source_vocabulary_size:,} and {model.target_vocabulary_size:,} symbols",
+        **({} if state.began_from is None else {"began from": state.began_from}),
         "trained on": text,
         "training": f"{state.batches:,} batches, {state.seconds / 60:.1f} minutes, {training.optimizer}, {training.precision}, seed {training.seed}",
         "best development BLEU": bleu,

@@ -21,6 +21,7 @@ from rnnsearch_tf.models import TranslationLoss, build_model
 from rnnsearch_tf.parallel import training_shards
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import build_texts, load_text, shortfall
+from rnnsearch_tf.training import starting
 from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, progress, updates_done
 from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.interruption import Interruption
@@ -35,41 +36,54 @@ SAVED_SETTINGS = (
 """Options of the training section that are part of a saved model; the others may change when it is resumed."""
 
 
-def train(config: Config, output: str | os.PathLike, resume: bool = False) -> dict:
+def train(
+    config: Config, output: str | os.PathLike, resume: bool = False, start_from: str | os.PathLike | None = None, new_words: int = 0
+) -> dict:
     """Train a model, or go on training it.
 
     Args:
         config: Config.
         output: path of the RUN folder, made if it is not there.
         resume: go on from RUN/checkpoints.
+        start_from: path of another RUN folder, whose best weights, vocabularies and SentencePiece models this training begins with;
+            optimizer, counters and best score are new. ``config`` has the model and the texts of that RUN.
+        new_words: words of the new text to add to each of its vocabularies at most.
 
     Returns:
         dict: ``best_bleu``, ``best_loss`` (float or None), ``batches``, ``minutes``, ``run`` (str).
 
     Raises:
         UsageError: the folder holds a training already and ``resume`` is not set, or
-            another model or text than the one to resume.
+            another model or text than the one to resume or to start from.
+        UserError: a file is missing or damaged, among them those of ``start_from``.
         KeyboardInterrupt: as any other exception once training has begun, after saving the
             state, so that ``resume`` loses nothing.
     """
     run = Run(output)
-    _prepare(run, config, resume)
+    _check_output(run, config, resume, start_from, new_words)
     keras.utils.set_random_seed(config.training.seed)
+    start = None if start_from is None else starting.start_from(start_from, config, new_words)
+    config = config if start is None else start.config
+    _write_config(run, config)
     pairs = open_corpus(config, "train")
-    texts = _texts(run, config, pairs)
+    texts = _texts(run, config, pairs) if start is None else _kept(run, start.texts)
     report_pairs(pairs.check())
     if resume:
         model, state = load_state(run)
         print(_standing(state, config.training), file=sys.stderr)
     else:
-        model, state = build_model(config, *(text.vocabulary.size for text in texts)), TrainingState()
+        model = build_model(config, *(text.vocabulary.size for text in texts)) if start is None else start.model
+        state = TrainingState(began_from=None if start is None else start.origin)
         compile_model(model, config)
     model.shards = training_shards(config.data.batch_size)
     report_parameters(model)
     callbacks, development = _callbacks(run, config, state, texts)
+    development.set_model(model)
     interruption = Interruption()
     try:
         with interruption:
+            if state.began_from and not state.batches:
+                development.begin()
             _fit(model, config, texts, pairs, state, [*callbacks, interruption])
     except BaseException as stop:  # Ctrl-C, a bad gradient, a file that broke: what was learned is not lost
         if state.batches or isinstance(stop, KeyboardInterrupt):
@@ -77,7 +91,6 @@ def train(config: Config, output: str | os.PathLike, resume: bool = False) -> di
             print(f"\nstopped; everything is saved. Go on with: {run.resume_command}{_unevaluated(run)}", file=sys.stderr)
         raise
     save_state(run, model, state)  # before the last evaluation, which can be interrupted too
-    development.set_model(model)  # a training that was over already has not met fit
     development.finish()
     save_state(run, model, state)
     write_model_card(run, config, model, state)
@@ -172,12 +185,22 @@ class SaveState(keras.callbacks.Callback):
             self._last = time.monotonic()
 
 
-def _prepare(run, config, resume):
-    """Make the folder and write the effective configuration, or refuse."""
+def _check_output(run, config, resume, start_from, new_words):
+    """Refuse a folder, or a combination of arguments, with which no training can begin or go on."""
+    if resume and start_from is not None:
+        raise UsageError(f"train: expected resume or start_from, got both; the training in {run} knows what it began from: leave start_from out")
+    if new_words and start_from is None:
+        raise UsageError(f"train: expected start_from beside new_words={new_words}, got none; name the RUN whose vocabularies they are added to")
     if run.state.exists() and not resume:
         raise UsageError(f"{run}: expected a folder without a training, found one; add --resume, or choose another --output")
+    if start_from is not None and run.path.resolve() == Run(start_from).path.resolve():
+        raise UsageError(f"{run}: expected another folder than the one to start from, got the same; choose another --output")
     if resume and run.config.exists():
         _check_unchanged(load_config(run.config), config, run.config)
+
+
+def _write_config(run, config):
+    """Make the folder and write the effective configuration."""
     try:
         run.path.mkdir(parents=True, exist_ok=True)
         save_config(config, run.config)
@@ -211,3 +234,11 @@ def _texts(run, config, pairs):
         text.save(run, side)
     run.record(run.text_files())
     return tuple(texts.get(side) or load_text(run, side, getattr(config, side)) for side in ("source", "target"))
+
+
+def _kept(run, texts):
+    """(source Text, target Text), written to RUN, over those of a training that saved nothing."""
+    for side, text in zip(("source", "target"), texts):
+        text.save(run, side)
+    run.record(run.text_files())
+    return texts

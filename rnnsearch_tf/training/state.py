@@ -33,6 +33,7 @@ class TrainingState:
         best_loss: least development loss so far, in nats a target word, or None.
         evaluations_since_best: evaluations since the best by training.best_by.
         evaluated, averaged: batches at the last evaluation, and at the last averaging; or None.
+        began_from: what the training began from, in words; None: from fresh weights.
     """
 
     batches: int = 0
@@ -44,6 +45,7 @@ class TrainingState:
     evaluations_since_best: int = 0
     evaluated: int | None = None
     averaged: int | None = None
+    began_from: str | None = None
 
 
 def save_state(run, model, state: TrainingState) -> None:

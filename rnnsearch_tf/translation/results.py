@@ -61,9 +61,17 @@ class Translation(Hypothesis):
 
 @dataclasses.dataclass(frozen=True)
 class ScoredPair:
-    """What the model says of a given sentence pair; unknown_words counts those of both sides, other fields as in `Hypothesis`."""
+    """What the model says of a given sentence pair.
+
+    Attributes:
+        log_probability: the sum of `token_log_probabilities`.
+        token_log_probabilities: float64 [target tokens + 1], natural logarithm of each token's probability, the end symbol last.
+        unknown_words: how many, on both sides together.
+        source_tokens, target_tokens, alignment: as in `Hypothesis`.
+    """
 
     log_probability: float
+    token_log_probabilities: np.ndarray
     source_tokens: list
     target_tokens: list
     alignment: np.ndarray

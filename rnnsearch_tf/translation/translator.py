@@ -13,12 +13,14 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig, check_value
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.parallel import map_shards
-from rnnsearch_tf.search.graphs import sample_graph, score_targets_graph, search_graph
+from rnnsearch_tf.search.graphs import constrained_search_graph, sample_graph, score_targets_graph, search_graph
 from rnnsearch_tf.search.retry import search_until_finished
 from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
+from rnnsearch_tf.text.phrases import read_phrases
 from rnnsearch_tf.text.pipeline import Text, TracedText, padded
+from rnnsearch_tf.translation.constraints import constraint_lines, too_many_tokens
 from rnnsearch_tf.translation.loading import load_runs
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
 
@@ -39,6 +41,7 @@ class _Source:
     tokens: list
     ids: list  # the end symbol included
     readings: list  # `ids`, and those of an ensemble's members that read the source in other ways
+    constraints: bytes = b""  # phrases that its translation must have, with tabs between
 
 
 class Translator:
@@ -85,25 +88,32 @@ class Translator:
         model, source_texts, target_text, config = load_runs(runs, precision, combine)
         return cls(model, source_texts[0], target_text, config, source_texts[1:])
 
-    def translate(self, texts: Iterable, **search) -> list[Translation]:
+    def translate(self, texts: Iterable, constraints: Iterable | None = None, **search) -> list[Translation]:
         """Translate sentences by beam search.
 
         Args:
             texts: sentences, str, in a list or any other iterable; an empty one gives an empty translation.
+            constraints: for each text a list of phrases, str, that its translations have to have, see search/constrained.py; a text
+                without phrases is translated as ever. Words that the vocabulary lacks are possible. Every model, every search and
+                every n-best list takes them; the beam should have more hypotheses than a text's phrases have tokens.
             **search: options of the search section that differ for this call, such as ``beam_size=5``.
 
         Returns:
             list[Translation], in the order of `texts`.
 
         Raises:
-            UsageError: an option is unknown or out of range, or `texts` are not sentences.
-            UserError: the model gives no probabilities (NaN), or every word of a sentence is forbidden.
+            UsageError: an option is unknown or out of range, `texts` are not sentences, or `constraints` are not as many lists of phrases.
+            UserError: the model gives no probabilities (NaN), every word of a sentence is forbidden, or phrases have too many tokens.
+
+        Example:
+            translator.translate(["the room is free"], constraints=[["chambre"]])[0].text
         """
         texts, config = sentences(texts, "texts"), self.search_config(**search)
+        constraints = constraint_lines(constraints, texts)
         lexicon = self._once(Lexicon.load, config.lexicon) if config.replace_unknown and config.lexicon else None
         self.shortlist(config)  # so that a bad file is an error before anything is done
         results = [_NOTHING for _ in texts]
-        for batch in self._batches(texts, config.batch_size):
+        for batch in self._batches(texts, constraints, config.batch_size):
             for source, translation in zip(batch, self._translate_batch(batch, config, lexicon)):
                 results[source.index] = translation
         return results
@@ -136,8 +146,10 @@ class Translator:
             batch = pairs[start : start + size]
             result = self._score_batch(batch)
             for row, (source, (tokens, ids)) in enumerate(batch):
+                log_probabilities = result.log_probabilities[row, : len(ids)].astype(np.float64)
                 results[source.index] = ScoredPair(
-                    float(result.log_probabilities[row, : len(ids)].sum(dtype=np.float64)),
+                    float(log_probabilities.sum()),
+                    log_probabilities,
                     source.tokens,
                     tokens,
                     result.alignments[row, : len(ids), : len(source.ids)],
@@ -239,13 +251,24 @@ class Translator:
         readings = [[_cut("source", *row, limit) for row in side] for side in sides]
         return [_Source(k, *rows[0], [ids for _, ids in rows]) for k, rows in enumerate(zip(*readings))]
 
-    def _batches(self, texts, size):
+    def _batches(self, texts, constraints, size):
         """Lists of at most `size` sentences of like length; those without a word are left out."""
-        sources = sorted((s for s in self._encode(texts) if s.tokens), key=lambda s: len(s.ids))
+        sources = (dataclasses.replace(source, constraints=constraints[source.index]) for source in self._encode(texts))
+        sources = sorted((source for source in sources if source.tokens), key=lambda source: len(source.ids))
         for start in range(0, len(sources), size):
             yield sources[start : start + size]
 
-    def _search(self, batch, config):
+    def _phrases(self, batch):
+        """PhraseTokens of the sentences; None where no sentence has any."""
+        if not any(source.constraints for source in batch):
+            return None
+        phrases = self._once(_phrase_reader, self.target_text)([source.constraints for source in batch])
+        for source, fits in zip(batch, phrases.fits.numpy()):
+            if not fits:
+                raise too_many_tokens(source.index, source.constraints)
+        return phrases
+
+    def _search(self, batch, config, phrases):
         """BeamResult of NumPy arrays.
 
         Under the authors' rules a sentence without a finished hypothesis is searched
@@ -253,18 +276,24 @@ class Translator:
         """
 
         def search(rows, config):
-            graph = self._graph(search_graph, config, self.shortlist(config))
-            return map_shards(lambda shard: graph(_source_ids([batch[k] for k in rows[shard]])), len(rows))
+            sources = lambda shard: _source_ids([batch[k] for k in rows[shard]])  # noqa: E731
+            if phrases is None:
+                graph = self._graph(search_graph, config, self.shortlist(config))
+                return map_shards(lambda shard: graph(sources(shard)), len(rows))
+            graph, ids = self._graph(constrained_search_graph, config, self.shortlist(config), self.target_text), phrases.ids.numpy()
+            return map_shards(lambda shard: graph(sources(shard), ids[rows[shard]]), len(rows))
 
         if config.shrinking_beam and config.search_again and config.beam_size > 1:
             return search_until_finished(search, config, len(batch))
         return search(np.arange(len(batch)), config)
 
     def _translate_batch(self, batch, config, lexicon) -> list:
-        result = self._search(batch, config)
+        phrases = self._phrases(batch)
+        result = self._search(batch, config, phrases)
         hypotheses = [(row, n) for row in range(len(batch)) for n in range(config.nbest) if result.lengths[row, n]]
         rows, columns = ([pair[k] for pair in hypotheses] for k in (0, 1))
-        tokens = self._target.tokens(result.ids[rows, columns])
+        ids = result.ids[rows, columns]
+        tokens = self._target.tokens(ids) if phrases is None else self._target.tokens_with(ids, phrases.tokens.numpy()[rows])
         if config.replace_unknown:
             sources = _ragged([batch[row].tokens for row in rows])
             tokens = replace_unknown(tokens, result.alignments[rows, columns], sources, lexicon)
@@ -280,6 +309,11 @@ class Translator:
                     "finite; its weights hold NaN or Inf, or search.shortlist and search.allow_unknown leave it no word"
                 )
         return [Translation.of(nbest, source.tokens) for source, nbest in zip(batch, lists)]
+
+
+def _phrase_reader(text):
+    """:func:`~rnnsearch_tf.text.phrases.read_phrases` of a text, traced."""
+    return tf.function(lambda lines: read_phrases(text, lines), input_signature=[tf.TensorSpec([None], tf.string)])
 
 
 _NOTHING = Translation.of([Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))], source_tokens=[])

@@ -34,6 +34,22 @@ def test_what_is_no_sentence(translator, method, texts, message):
         getattr(translator, method)(texts, *more)
 
 
+@pytest.mark.parametrize(
+    "constraints, message",
+    [
+        ("chat", "constraints: expected a list of phrases for each text, got str 'chat'"),
+        (3, "constraints: expected a list of phrases for each text, got int 3"),
+        ([["chat"]], "constraints: expected a list of phrases for each of 2 texts, got 1 lists"),
+        ([[], "chat"], r"constraints\[1\]: expected a list of phrases, got str 'chat'; one phrase goes in a list too"),
+        ([[], None], r"constraints\[1\]: expected a list of phrases, got NoneType None"),
+        ([[], [3]], r"constraints\[1\]: expected phrases as str, got int 3"),
+    ],
+)
+def test_what_are_no_constraints(translator, constraints, message):
+    with pytest.raises(UsageError, match=message):
+        translator.translate(["a", "b"], constraints)
+
+
 def test_a_generator_is_read_like_a_list(translator):
     lines = ["The door is white.", "", "She goes."]
     expected = [t.text for t in translator.translate(lines)]

@@ -52,3 +52,27 @@ def test_bad_lines_are_reported_once(write, lines):
 def test_without_the_option_there_is_no_development_text(write, lines):
     _, development = parts(write, lines, size=0)
     assert development is None
+
+
+def test_the_first_of_several_corpora_gives_it_and_all_keep_out_of_it(write):
+    """Every line of the first stands in the second too, with another one on the other side."""
+    first = [[f"{side} {number}" for number in range(1000)] for side in ("a", "b")]
+    second = [first[0] + [f"c {number}" for number in range(1000)], [f"d {number}" for number in range(1000)] + first[1]]
+    corpora = [
+        dict(zip(("source", "target"), (write(f"{name}.{side}", lines) for side, lines in zip("st", sides))), weight=weight)
+        for name, sides, weight in (("one", first, 1.0), ("two.gz", second, 0.5))
+    ]
+    config = load_config(values={"data": {"corpora": corpora, "held_out": 100}})
+    training, development = (open_corpus(config, part) for part in ("train", "development"))
+    held_out = list(development)
+    assert 60 < len(held_out) < 140 and set(held_out) <= set(zip(*first))
+    assert len(list(training)) == 3000 - 3 * len(held_out) and [weight for _, weight in training.corpora] == [1.0, 0.5]
+    for side in (0, 1):
+        assert not {pair[side] for pair in training} & {pair[side] for pair in held_out}
+
+
+def test_a_corpus_without_what_another_training_held_out(write, lines):
+    training, development = parts(write, lines)
+    entry = dict(source=training.source, target=training.target, held_out=200)
+    config = load_config(values={"data": {"corpora": [entry], "on_bad_line": "skip"}})
+    assert list(open_corpus(config)) == list(training) and open_corpus(config, "development") is None

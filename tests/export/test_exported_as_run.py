@@ -47,6 +47,14 @@ def test_the_same_output(capsys, run_folder, exported, source, words):
             assert found == expected
 
 
+def test_the_same_with_constraints(capsys, run_folder, exported, source, tmp_path):
+    phrases = tmp_path / "phrases"
+    phrases.write_text("vieux\tlivre\n\nporte\nZoé\n", encoding="utf-8")
+    expected, _ = translate(capsys, run_folder, *UNKNOWN, "--constraints", phrases, source)
+    found, _ = translate(capsys, exported, "--constraints", phrases, source)
+    assert found == expected and "vieux" in found[0] and "livre" in found[0] and "porte" in found[2] and "Zoé" in found[3]
+
+
 def test_the_same_nbest_lists(capsys, run_folder, exported, source):
     expected, _ = translate(capsys, run_folder, *UNKNOWN, "--n-best", 2, source)
     found, _ = translate(capsys, exported, "--n-best", 2, source)
@@ -64,6 +72,7 @@ def test_the_same_nbest_lists(capsys, run_folder, exported, source):
         (["--no-unknown"], "search.allow_unknown"),
         (["--n-best", 4], "search.nbest: expected 3, which"),
         (["--n-best", 2, "--alignment", "hard"], "expected no n-best list"),
+        (["--term-marks", "--n-best", 2], "expected --output-type text without --alignment"),
     ],
 )
 def test_a_fixed_search_says_so(capsys, exported, source, words, message):

@@ -15,8 +15,13 @@ LINES = ["My sister reads an old book.", "", "the blue door", "🙂 שלום e\u
 SEARCH = dict(replace_unknown=True, nbest=NBEST)
 
 
+PHRASES = [["vieux livre"], [], ["bleue", "Zoé 🙂"], ["a"], ["porte", "livre vieux"], []]
+
+
 def request(name, lines):
-    other = {"score": {"target": lines[::-1]}, "sample": {"seed": [k << 32 for k in range(len(lines))]}}.get(name, {})
+    phrases = ["\t".join(PHRASES[k % len(PHRASES)]) for k in range(len(lines))]
+    other = {"score": {"target": lines[::-1]}, "sample": {"seed": [k << 32 for k in range(len(lines))]}, "translate_constrained": {"constraints": phrases}}
+    other = other.get(name, {})
     return {"source" if name == "score" else "text": lines} | other
 
 
@@ -118,6 +123,23 @@ def test_no_text_gives_no_answer(session, name):
         assert answer[key].shape == tuple({"B": 0, "N": NBEST}[d] for d in promised["shape"])
 
 
+def test_constraints(session, translator):
+    answer = session("translate_constrained", **request("translate_constrained", LINES))
+    expected = translator.translate(LINES, PHRASES, **SEARCH)
+    assert [text.decode() for text in answer["translation"]] == [translation.text for translation in expected]
+    np.testing.assert_allclose(answer["score"], [translation.score for translation in expected], rtol=1e-5, atol=1e-5)
+    for translation, phrases in zip(expected, PHRASES):
+        assert all(f" {phrase} " in f" {' '.join(translation.tokens)} " for phrase in phrases)
+    assert answer["constraints_met"].all()
+
+
+def test_constraints_that_cannot_be_met_are_said(session):
+    answer = session("translate_constrained", text=["", "", "a book", "a book"], constraints=["", "livre", "livre\t" + "un " * 65, "un " * 64])
+    assert answer["constraints_met"].tolist() == [True, False, False, True]
+    texts = [text.decode() for text in answer["translation"]]
+    assert texts[:2] == ["", ""] and "livre" in texts[2] and ("un " * 64).strip() in texts[3]
+
+
 def test_long_texts_are_cut_and_the_answer_says_so(session):
     long = "book " * 250
     assert session("translate", text=[long, "book " * 200])["source_truncated"].tolist() == [True, False]
@@ -135,7 +157,7 @@ def test_a_wrong_rank_is_refused_by_name(session, name, wrong):
             session(name, **inputs)
 
 
-@pytest.mark.parametrize("name, key", [("score", "target"), ("sample", "seed")])
+@pytest.mark.parametrize("name, key", [("score", "target"), ("sample", "seed"), ("translate_constrained", "constraints")])
 def test_inputs_of_two_lengths_are_refused(session, name, key):
     inputs = {k: np.array(v) for k, v in request(name, ["a", "b", "c"]).items()}
     inputs[key] = inputs[key][:2]

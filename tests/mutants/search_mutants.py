@@ -10,8 +10,8 @@ SHARDS, PARALLEL = "search/test_shards.py", "cli/test_parallel.py"
 SEARCH = [
     Mutant("search/beam.py", "the end symbol allowed one step too early", "(beam.time < sentences.minimum)",
            "(beam.time + 1 < sentences.minimum)", (f"{BEAM}::test_beam_of_one_is_greedy",)),
-    Mutant("search/beam.py", "stops while a live hypothesis could still win", "bound = _penalize(live[:, 0], maximum, rules.penalty)",
-           "bound = _penalize(live[:, 0], time, rules.penalty)", (f"{BEAM}::test_early_stop_gives_the_answer_of_a_full_search",)),
+    Mutant("search/beam.py", "stops while a live hypothesis could still win", "bound = penalize(live[:, 0], maximum, rules.penalty)",
+           "bound = penalize(live[:, 0], time, rules.penalty)", (f"{BEAM}::test_early_stop_gives_the_answer_of_a_full_search",)),
     Mutant("search/beam.py", "stops on the first finished hypothesis", "worst = finished.keys[:, settled_by - 1]",
            "worst = finished.keys[:, 0]", (f"{BEAM}::test_early_stop_gives_the_answer_of_a_full_search",)),
     Mutant("search/beam.py", "normalize_after stops as if the search ranked by the penalty",
@@ -37,8 +37,8 @@ SEARCH = [
            "    continuing, finished = _fill_beam(beam.finished,",
            "    fading = beam.finished._replace(keys=beam.finished.keys - 0.5, log_probabilities=beam.finished.log_probabilities - 0.5)\n"
            "    continuing, finished = _fill_beam(fading,", (f"{BEAM}::test_a_finished_hypothesis_keeps_its_score",)),
-    Mutant("search/beam.py", "unfinished hypotheses never returned", "scores = tf.where(any_finished, scores, _penalize(unfinished",
-           "scores = tf.where(True, scores, _penalize(unfinished", (f"{BEAM}::test_exhaustive_beam_is_brute_force",)),
+    Mutant("search/beam.py", "unfinished hypotheses never returned", "scores = tf.where(any_finished, scores, penalize(unfinished",
+           "scores = tf.where(True, scores, penalize(unfinished", (f"{BEAM}::test_exhaustive_beam_is_brute_force",)),
     Mutant("search/beam.py", "the unknown word although forbidden", "return UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1",
            "return UNKNOWN_ID", (f"{BEAM}::test_beam_of_one_is_greedy", f"{BEAM}::test_exhaustive_beam_is_brute_force")),
     Mutant("search/beam.py", "padding is produced", "return UNKNOWN_ID if config.allow_unknown", "return 0 if config.allow_unknown",

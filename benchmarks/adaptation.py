@@ -1,0 +1,128 @@
+"""What going on with a trained model brings: BLEU in its own domain and in another one, as a table.
+
+    python benchmarks/adaptation.py --run runs/tatoeba --work runs/adaptation --minutes 10
+
+Four models are scored on both domains' test sets: the RUN as it is; adapted to the new text (`train --from`); adapted with
+old text mixed in (`--mix`); and one of the same size trained on the new text from nothing, with a vocabulary of its own. Each
+of the three is trained equally long, with the RUN's own settings but for the length limits and how often it is evaluated.
+
+A folder of data has train.en.gz, val.en.gz and the same of the other language; val is the test set, the development text is
+held out of train. Every step that is done stays in the folder --work: the same command goes on after an interruption.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import measuring
+
+SHARED = pathlib.Path(os.environ.get("RNNSEARCH_SHARED", measuring.HERE.parents[1] / "shared"))
+
+
+def rnnsearch(*words):
+    """Run a command of the program; what it says goes to standard error."""
+    measuring.say("rnnsearch " + " ".join(map(str, words)))
+    subprocess.run([sys.executable, "-m", "rnnsearch_tf", *map(str, words)], check=True, stdout=sys.stderr)
+
+
+def settings(values):
+    """Words of the command line for {option: value}."""
+    return [word for name, value in values.items() for word in ("--set", f"{name}={'null' if value is None else value}")]
+
+
+def files(folder, part, languages):
+    """Paths of the two sides of a part of a corpus."""
+    return [pathlib.Path(folder).absolute() / f"{part}.{language}.gz" for language in languages]
+
+
+def train(run, words):
+    """Train, go on training, or leave what is done."""
+    if (run / "model_card.md").exists():
+        return measuring.say(f"{run}: trained already")
+    if (run / "checkpoints" / "state.json").exists():
+        return rnnsearch("train", "--output", run, "--resume")
+    rnnsearch("train", "--output", run, *words)
+
+
+def score(run, sides, path, beam_size):
+    """(BLEU, its signature) on a test set, kept in a file."""
+    if not path.exists():
+        rnnsearch("evaluate", "--model", run, "--source", sides[0], "--reference", sides[1], "--json", "--output", path, "--beam-size", beam_size)
+    bleu = json.loads(path.read_text(encoding="utf-8"))["all"]["bleu"]
+    return bleu["score"], bleu["signature"]
+
+
+def test_files(arguments, folder, languages):
+    """The test set of a domain; with --sentences its first lines."""
+    sides = files(folder, "val", languages)
+    if not arguments.sentences:
+        return sides
+    from rnnsearch_tf.io.reading import read_all
+
+    shorter = [arguments.work / f"{pathlib.Path(folder).name}.{language}" for language in languages]
+    for whole, path in zip(sides, shorter):
+        path.write_text("".join(f"{line}\n" for line in read_all(str(whole))[: arguments.sentences]), encoding="utf-8")
+    return shorter
+
+
+def trainings(arguments, languages):
+    """{name: words of the training's command}."""
+    limits = {f"data.maximum_{side}_length": arguments.length for side in ("source", "target")}
+    length = {"training.maximum_minutes": arguments.minutes, "training.maximum_updates": arguments.updates, "training.epochs": 100_000}
+    often = {"training.evaluate_every": arguments.evaluate_every, "training.evaluate_sentences": 200}
+    text = dict(zip(("data.train_source", "data.train_target"), files(arguments.new_data, "train", languages)))
+    own = {f"data.{name}": None for name in ("folder", "corpora", "development_source", "development_target")} | {"data.corpus": "files"}
+    common = settings({**text, **limits, **length, **often, "data.held_out": arguments.held_out})
+    return {
+        "adapted": ["--from", arguments.run, *common],
+        f"adapted, {arguments.mix:g} old pairs for a new one": ["--from", arguments.run, "--mix", arguments.mix, *common],
+        "from nothing": ["--config", arguments.run / "config.yaml", *settings(own), *common],
+    }
+
+
+def updates_of(run):
+    state = run / "checkpoints" / "state.json"
+    return json.loads(state.read_text(encoding="utf-8"))["batches"] if state.exists() else None
+
+
+def main():
+    parser = measuring.parser(__doc__)
+    parser.add_argument("--run", type=pathlib.Path, required=True, help="the RUN to go on from")
+    parser.add_argument("--work", type=pathlib.Path, required=True, help="folder of what is trained and scored")
+    parser.add_argument("--old-data", default=SHARED / "data" / "tatoeba", help="its own domain (%(default)s)")
+    parser.add_argument("--new-data", default=SHARED / "data" / "python-docs", help="the other domain (%(default)s)")
+    parser.add_argument("--minutes", type=float, default=10.0, help="of each training (%(default)s)")
+    parser.add_argument("--updates", type=int, help="of each training, in place of minutes")
+    parser.add_argument("--mix", type=float, default=1.0, help="old pairs for each new one (%(default)s)")
+    parser.add_argument("--length", type=int, default=100, help="longest sentences trained on, in tokens (%(default)s)")
+    parser.add_argument("--held-out", type=int, default=500, help="development pairs of the new text (%(default)s)")
+    parser.add_argument("--evaluate-every", type=int, default=200, help="updates (%(default)s)")
+    parser.add_argument("--beam-size", type=int, default=12, help="of the test translations (%(default)s)")
+    parser.add_argument("--sentences", type=int, help="test sentences of each domain, the first ones; left out: all")
+    arguments = measuring.parse(parser)
+    if arguments.quick:
+        arguments.updates, arguments.sentences, arguments.beam_size, arguments.length = 2, 5, 1, 20
+    arguments.minutes = None if arguments.updates else arguments.minutes
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    from rnnsearch_tf.config import load_config
+
+    config = load_config(arguments.run / "config.yaml")
+    languages = (config.source.language, config.target.language)
+    tests = {pathlib.Path(folder).name: test_files(arguments, folder, languages) for folder in (arguments.old_data, arguments.new_data)}
+    signature = None
+    with measuring.printed(["model", *(f"BLEU, {domain}" for domain in tests), "updates"]) as rows:
+        for name, words in {"as it is": None, **trainings(arguments, languages)}.items():
+            folder = arguments.work / name.replace(",", "").replace(" ", "-")
+            run = arguments.run if words is None else folder
+            if words is not None:
+                train(run, words)
+            found = [score(run, sides, folder.with_name(f"{folder.name}.{domain}.json"), arguments.beam_size) for domain, sides in tests.items()]
+            signature = found[0][1]
+            rows.append([name, *(bleu for bleu, _ in found), updates_of(run)])
+    print(f"sacreBLEU: {signature}; beam {arguments.beam_size}.")
+
+
+if __name__ == "__main__":
+    main()

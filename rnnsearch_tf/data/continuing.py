@@ -1,0 +1,158 @@
+"""The configuration of a training that goes on from a trained model: its settings, with other text or with more."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Sequence
+
+from rnnsearch_tf.config import Config, as_dictionary, load_config, named_options
+from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.fitting import held_out_size
+from rnnsearch_tf.data.mixture import MixedPairs
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.options import CorpusConfig, DataConfig
+from rnnsearch_tf.run import Run
+
+TRAINING_TEXT = ("corpus", "train_source", "train_target", "corpora", "phrase_table")
+"""Options of the data section that name a training text."""
+
+DEVELOPMENT_TEXT = ("development_source", "development_target", "held_out")
+"""Those that name a development text."""
+
+LIMITS = ("maximum_updates", "maximum_minutes")
+"""Options of the training section that say how long it trains; whoever sets one means it without the RUN's other."""
+
+MAY_CHANGE = ("embedding_dropout", "hidden_dropout", "readout_dropout", "sampling")
+"""Options of the model and of its texts that have no part in its weights or its ids."""
+
+
+def continued_config(run: str | os.PathLike, path: str | os.PathLike | None = None, overrides: Sequence[str] = (), mix: float | None = None) -> Config:
+    """The configuration of a RUN, with the values of a file and of overrides laid over it.
+
+    A new training text takes the place of everything that names text in the RUN's configuration, its folder and its
+    development text too. Where no new development text is named, one is held out of the new training text.
+
+    Args:
+        run: path of the RUN folder.
+        path: YAML file, or the name of a shipped configuration; None: none.
+        overrides: strings ``section.key=value``.
+        mix: the RUN's own training text is trained on too: so many of its pairs for one of the new text, before the length limits.
+
+    Raises:
+        UserError: the RUN is not one, or its training text, which is to be mixed in, is gone.
+        UsageError: an option of the model or of its texts is not as the RUN has it; or there is nothing to mix.
+    """
+    run = Run.open(run)
+    before, named = load_config(run.config), named_options(path, overrides)
+    below, new_text = as_dictionary(before), named & {f"data.{name}" for name in TRAINING_TEXT}
+    if new_text:
+        below["data"] |= {name: getattr(DataConfig, name) for name in ("folder", *TRAINING_TEXT, *DEVELOPMENT_TEXT)}
+        below["data"]["corpus"] = "phrase_table" if "data.phrase_table" in named else "files"
+    if named & {f"training.{name}" for name in LIMITS}:
+        below["training"] |= dict.fromkeys(LIMITS)
+    config = load_config(path, overrides, below=below)
+    check_continues(config, before, run)
+    if new_text and config.data.corpus == "files" and not named & {f"data.{name}" for name in DEVELOPMENT_TEXT}:
+        config = _with_development_text(config)
+    if mix is None:
+        return config
+    if not new_text:
+        raise UsageError(
+            f"--mix: expected new text beside that of {run}, got none; name it, for example with --set data.train_source=F "
+            "--set data.train_target=F"
+        )
+    return _mixed(config, before, run, mix)
+
+
+def check_continues(config: Config, before: Config, run) -> None:
+    """Raise UsageError where a training that goes on from a RUN has another architecture or makes other ids of text.
+
+    Args:
+        config: Config of the new training.
+        before: Config of the RUN.
+        run: the RUN's name in messages.
+    """
+    for section in ("source", "target", "model"):
+        old, new = (dataclasses.asdict(getattr(c, section)) for c in (before, config))
+        for key in old:
+            if key not in MAY_CHANGE and old[key] != new[key]:
+                raise UsageError(
+                    f"{section}.{key}: expected {old[key]}, as {run} has it, got {new[key]}; a training that goes on from a model keeps "
+                    "its architecture and its vocabularies: leave the option out, or train anew without --from"
+                )
+
+
+def new_text(config: Config, before: Config):
+    """The training pairs of the files that a RUN was not trained on; all of them where there are no others.
+
+    Args:
+        config: Config of the new training.
+        before: Config of the RUN.
+
+    Returns:
+        list of Pairs.
+    """
+    pairs = open_corpus(config, "train")
+    if not isinstance(pairs, MixedPairs):
+        return [pairs]
+    known = {_paths(before.data, corpus) for corpus in _corpora(before.data)}
+    new = [other for (other, _), corpus in zip(pairs.corpora, config.data.corpora) if _paths(config.data, corpus) not in known]
+    return new or [other for other, _ in pairs.corpora]
+
+
+def _with_development_text(config):
+    """A part of the new text held out, and said."""
+    first = open_corpus(config, "train")
+    first = first.corpora[0][0] if isinstance(first, MixedPairs) else first
+    size = held_out_size(first.check().kept)
+    print(
+        f"development text: none is named; about {size:,} pairs of {first.name('source')} are held out for it (data.held_out)",
+        file=sys.stderr,
+    )
+    return _with_data(config, held_out=size)
+
+
+def _mixed(config, before, run, times):
+    """The RUN's own corpora behind the new ones, with weights that make `times` as many pairs of them an epoch."""
+    for name, data in (("the new training text", config.data), (f"that of {run}", before.data)):
+        if data.corpus != "files":
+            raise UsageError(f"--mix: expected {name} to be in text files, got data.corpus={data.corpus}; train without --mix")
+    for path in (path for corpus in _corpora(before.data) for path in _paths(before.data, corpus)):
+        if not os.path.exists(path):
+            raise UserError(
+                f"--mix: {path}: expected the text that {run} was trained on, got none of that name; go to the folder that it was trained "
+                "in, or name the text where it is now in data.corpora, without --mix"
+            )
+    old, new = (_pairs_an_epoch(open_corpus(c, "train")) for c in (before, config))
+    factor = times * new / old
+    print(
+        f"mixed: in an epoch {new:,.0f} pairs of the new text and {times * new:,.0f} of the {old:,.0f} that {run} was trained on",
+        file=sys.stderr,
+    )
+    kept = [dataclasses.replace(corpus, **dict(zip(("source", "target"), _paths(before.data, corpus))),
+                                weight=float(f"{factor * corpus.weight:.4g}")) for corpus in _corpora(before.data)]  # fmt: skip
+    if before.data.held_out:
+        kept[0] = dataclasses.replace(kept[0], held_out=before.data.held_out)
+    return _with_data(config, train_source=None, train_target=None, corpora=(*_corpora(config.data), *kept))
+
+
+def _pairs_an_epoch(pairs):
+    """How many pairs an epoch has, before the length limits."""
+    pairs.check()
+    return sum(other.report.kept * weight for other, weight in getattr(pairs, "corpora", [(pairs, 1.0)]))
+
+
+def _corpora(data):
+    """The training files of a data section as CorpusConfigs."""
+    return data.corpora or (CorpusConfig(data.train_source or "", data.train_target or ""),)
+
+
+def _paths(data, corpus):
+    """The absolute paths of a corpus's two files."""
+    return tuple(os.path.abspath(os.path.join(data.folder or "", name)) for name in (corpus.source, corpus.target))
+
+
+def _with_data(config, **changes):
+    return dataclasses.replace(config, data=dataclasses.replace(config.data, **changes))

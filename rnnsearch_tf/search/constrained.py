@@ -1,0 +1,239 @@
+"""Beam search for outputs in which given phrases stand: dynamic beam allocation, all sentences of a batch at once.
+
+Post and Vilar 2018, *Fast Lexically Constrained Decoding with Dynamic Beam Allocation for Neural Machine Translation*; in one piece
+for all hypotheses of a batch as in Hu et al. 2019, *Improved Lexically Constrained Decoding for Translation and Monolingual Rewriting*.
+
+The candidates of a step are the best continuations of all hypotheses together, the best continuation of each, and each hypothesis
+continued by the next word of each phrase that it lacks. The places of the beam are dealt out by how many words of phrases a hypothesis
+still needs: first the best candidate of each number, the fewest first, then the second best of each, and so on. The end symbol is a
+candidate only where no phrase is missing. Finished hypotheses compete with the candidates of every number: once they fill the beam,
+the search is over. For a sentence without phrases these are the rules of beam.py, and the result is the same.
+
+A phrase is met once its words have occurred one after the other, wherever that was; one occurrence may serve two phrases that overlap. A
+hypothesis stands in every phrase at once, so that where the beginning of a phrase repeats inside it (a a b), the longest beginning that the
+last words agree with counts. With subwords, a phrase whose last word goes on in the next piece is not met by it: "chat" not by "chaton".
+
+The maximum length grows by the words of the phrases. No hypothesis is kept that could not take in what it needs before it: so every
+output has all phrases, finished or not. Departure from the papers, which let a hypothesis run out of room.
+
+Dimension letters: as in beam.py; P phrases and L words of the longest phrase, N candidates of a step.
+"""
+
+from __future__ import annotations
+
+import functools
+import typing
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import UNKNOWN_ID, SearchConfig
+from rnnsearch_tf.search.beam import Beam, BeamResult, Rules, Sentences, add_finished, beam_search, ending_now, finished_ranks, is_done, penalize
+from rnnsearch_tf.search.interface import Step
+from rnnsearch_tf.search.topk import NO_HYPOTHESIS, best_continuations, best_of_each, continuations_with, exists, next_words
+
+
+class Phrases(typing.NamedTuple):
+    """What has to stand in the outputs.
+
+    An id of V or above is a word that the vocabulary lacks: the model takes it for the unknown word, the search tells it from others.
+    """
+
+    ids: tf.Tensor  # int32 [B, P, L], words of each phrase, PAD_ID after the last
+    begins_within: tf.Tensor  # bool [V], whether a piece goes on in the word that the piece before it left open
+    ends_within: tf.Tensor  # bool [V], whether a piece leaves its word open
+
+    @property
+    def flat_ids(self):
+        """int32 [B, P·L]."""
+        return tf.reshape(self.ids, [tf.shape(self.ids)[0], tf.reduce_prod(tf.shape(self.ids)[1:])])
+
+    def among(self, words) -> Phrases:
+        """The phrases for a search among some words only: int32 [S], ascending, theirs and PAD_ID among them; ids are then places in `words`."""
+        own, size = self.ids - tf.size(self.begins_within), tf.size(words)
+        places = tf.reshape(tf.searchsorted(words, tf.reshape(self.ids, [-1])), tf.shape(self.ids))
+        return Phrases(tf.where(own < 0, places, size + own), tf.gather(self.begins_within, words), tf.gather(self.ends_within, words))
+
+    def ids_of(self, places, words):
+        """The ids of such places, int32 of any shape."""
+        own = places - tf.size(words)
+        return tf.where(own < 0, tf.gather(words, tf.where(own < 0, places, 0)), tf.size(self.begins_within) + own)
+
+
+class Constraints(typing.NamedTuple):
+    """The phrases, as the search uses them. Does not change from word to word."""
+
+    ids: tf.Tensor  # int32 [b, P, L]
+    lengths: tf.Tensor  # int32 [b, P]
+    going_on: tf.Tensor  # bool [b, P, L], begins_within of each word
+    left_open: tf.Tensor  # bool [b, P], ends_within of the last word
+
+
+class Progress(typing.NamedTuple):
+    """How far a hypothesis is in each phrase."""
+
+    agreeing: tf.Tensor  # bool [b, k, P, L], at l: its last l + 1 words are the first l + 1 of the phrase (Baeza-Yates and Gonnet 1992)
+    met: tf.Tensor  # bool [b, k, P], whatever comes next; what its last word completes can still be part of a longer word
+
+
+class Candidates(typing.NamedTuple):
+    """Continuations of the hypotheses of a sentence."""
+
+    totals: tf.Tensor  # float32 [b, N], log-probabilities; NO_HYPOTHESIS: none
+    parents: tf.Tensor  # int32 [b, N]
+    words: tf.Tensor  # int32 [b, N]
+
+
+def constrained_search(state, memory, step: Step, source_lengths, phrases: Phrases, config: SearchConfig, *, stop_early=True) -> BeamResult:
+    """The most probable outputs that have every phrase, by beam search.
+
+    Arguments and result are those of :func:`~rnnsearch_tf.search.beam.beam_search`, and
+
+    Args:
+        phrases: Phrases; the outputs have their ids, those of V and above too. A beam should have more hypotheses than the phrases of
+            a sentence have words: a narrower one puts the phrases first.
+
+    Example:
+        >>> def step(previous_ids, state, memory):  # the same distribution for ever: <pad> </s> <unk> a b
+        ...     places = tf.shape(previous_ids)
+        ...     words = tf.math.log(tf.constant([0.0, 0.4, 0.0, 0.5, 0.1]))
+        ...     tile = lambda row: tf.tile(row[None, None], [places[0], places[1], 1])
+        ...     return tile(words), tile(tf.constant([0.7, 0.3])), state
+        >>> config, whole_words = SearchConfig(beam_size=4, length_penalty=0.0), tf.fill([5], False)
+        >>> phrases = Phrases(tf.constant([[[4]]]), whole_words, whole_words)
+        >>> constrained_search(tf.zeros([1, 1]), tf.zeros([1, 1]), step, tf.constant([2]), phrases, config).ids.numpy().tolist()
+        [[[4, 1]]]
+    """
+    constraints = _constraints(phrases)
+    nothing = Progress(tf.fill(tf.shape(constraints.ids), False), tf.fill(tf.shape(constraints.lengths), False))
+    advance = functools.partial(_advance, begins_within=phrases.begins_within)
+    return beam_search(
+        (state, nothing), (memory, constraints), step, source_lengths, config,
+        stop_early=stop_early, advance=advance, extra_steps=tf.reduce_sum(constraints.lengths, axis=1),
+    )
+
+
+def _constraints(phrases: Phrases) -> Constraints:
+    lengths = tf.math.count_nonzero(phrases.ids, axis=2, dtype=tf.int32)
+    last = tf.gather(phrases.ids, tf.maximum(lengths - 1, 0), batch_dims=2)
+    return Constraints(phrases.ids, lengths, _look_up(phrases.begins_within, phrases.ids), _look_up(phrases.ends_within, last))
+
+
+def _look_up(table, ids):
+    """The table [V] at the ids; False for a word that the vocabulary lacks."""
+    known = ids < tf.size(table)
+    return known & tf.gather(table, tf.where(known, ids, 0))
+
+
+def _advance(sentences: Sentences, beam: Beam, step, rules: Rules, begins_within) -> Beam:
+    """One step of these sentences; see ``_advance`` in beam.py."""
+    (memory, constraints), (state, progress) = sentences.memory, beam.state
+    as_known = lambda ids: tf.where(ids < tf.size(begins_within), ids, UNKNOWN_ID)  # noqa: E731
+    words, alignment, state = step(as_known(beam.previous_ids), state, memory)
+    words = next_words(words)
+    places, length = beam.previous_ids.shape[1], beam.time + 1  # k
+    live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
+    complete = _needed(progress, constraints) == 0  # [b, k]
+    ending = tf.where(complete, ending_now(words, live, beam, sentences), NO_HYPOTHESIS)
+
+    candidates = _candidates(words, live, progress, constraints, as_known, rules)
+    extended = _extended(progress, constraints, candidates, _look_up(begins_within, candidates.words))
+    needed = _needed(extended, constraints)  # [b, N]
+    totals = tf.where(length + needed <= sentences.maximum[:, tf.newaxis], candidates.totals, NO_HYPOTHESIS)
+
+    ending_keys, keys = (penalize(x, length, rules.penalty) for x in (ending, totals))
+    kept = _allocate(finished_ranks(beam.finished, rules), ending_keys, keys, needed, rules.beam_size)
+    ending_kept, kept = kept[:, :places], kept[:, places:]
+    finished = add_finished(beam.finished, ending, tf.where(ending_kept, ending_keys, NO_HYPOTHESIS), length)
+    continuing, order = tf.math.top_k(tf.where(kept, totals, NO_HYPOTHESIS), rules.beam_size)  # [b, K]
+    of_kept = lambda values: tf.gather(values, order, batch_dims=1)  # noqa: E731
+    parents, chosen = of_kept(candidates.parents), of_kept(candidates.words)
+    history = beam.history.write(beam.time, sentences.rows, parents, chosen, alignment)
+
+    live = tf.where(beam.done[:, tf.newaxis], beam.live, continuing)
+    done = beam.done | is_done(live, finished, length, sentences.maximum, rules)
+    state = tf.nest.map_structure(lambda leaf: tf.gather(leaf, parents, batch_dims=1), state)
+    return Beam(length, chosen, (state, Progress(*map(of_kept, extended))), live, finished, done, history)
+
+
+def _candidates(words, live, progress: Progress, constraints: Constraints, as_known, rules: Rules) -> Candidates:
+    """All continuations that may get a place, none of them twice: K + k + k·P."""
+    best = Candidates(*best_continuations(words, live, rules.beam_size, rules.first_word))
+    own_totals, own_words = best_of_each(words, live, rules.first_word)
+    hypotheses = tf.zeros_like(own_words) + tf.range(tf.shape(own_words)[1])  # [b, k]
+
+    _, lacking, matched = _standing(progress, constraints)  # [b, k, P]
+    place = tf.minimum(matched, constraints.lengths[:, tf.newaxis] - 1)
+    wanted = _at(constraints.ids, tf.maximum(place, 0))  # [b, k, P]
+    wanted_totals = tf.where(lacking, continuations_with(words, live, as_known(wanted)), NO_HYPOTHESIS)
+    wanted_parents = tf.zeros_like(wanted) + hypotheses[..., tf.newaxis]
+    flat = lambda values: tf.reshape(values, [tf.shape(values)[0], -1])  # noqa: E731
+    further = zip((own_totals, hypotheses, own_words), map(flat, (wanted_totals, wanted_parents, wanted)))
+    totals, parents, words = (tf.concat([first, *more], axis=1) for first, more in zip(best, further))
+
+    same = lambda values: values[:, tf.newaxis] == values[:, :, tf.newaxis]  # noqa: E731
+    again = tf.reduce_any(same(parents) & same(words) & _before(totals) & exists(totals)[:, tf.newaxis], axis=2)
+    return Candidates(tf.where(again, NO_HYPOTHESIS, totals), parents, words)
+
+
+def _standing(progress: Progress, constraints: Constraints):
+    """Of each phrase [b, k, P]: whether its last word was just said, whether it is lacking, and how many of its words were just said."""
+    numbers = tf.range(1, tf.shape(constraints.ids)[2] + 1)
+    matched = tf.reduce_max(tf.where(progress.agreeing, numbers, 0), axis=3)
+    just_complete = matched == constraints.lengths[:, tf.newaxis]  # an empty phrase always is
+    return just_complete, ~(progress.met | just_complete), matched
+
+
+def _needed(progress: Progress, constraints: Constraints):
+    """Words of phrases that a hypothesis needs before it may end: int32 [b, k].
+
+    Phrases are counted one after the other, but what is said already of one of them. If its next piece goes on in
+    the word before, the phrases that this word has just completed are lost.
+    """
+    just_complete, lacking, matched = _standing(progress, constraints)
+    lengths = tf.zeros_like(matched) + constraints.lengths[:, tf.newaxis]
+    total = lambda which: tf.reduce_sum(tf.where(which, lengths, 0), axis=2)  # noqa: E731
+    open_words = just_complete & ~progress.met & constraints.left_open[:, tf.newaxis]
+    lost = tf.where(_at(constraints.going_on, tf.minimum(matched, tf.maximum(lengths - 1, 0))), total(open_words)[..., tf.newaxis], 0)
+    return total(lacking) - tf.reduce_max(tf.where(lacking, tf.maximum(matched - lost, 0), 0), axis=2)
+
+
+def _extended(progress: Progress, constraints: Constraints, candidates: Candidates, goes_on) -> Progress:
+    """The progress [b, N] of the candidates, whose last words go on in the word before or not."""
+    progress = Progress(*(tf.gather(x, candidates.parents, batch_dims=1) for x in progress))
+    just_complete, _, _ = _standing(progress, constraints)
+    lost = constraints.left_open[:, tf.newaxis] & goes_on[..., tf.newaxis]
+    begun = tf.concat([tf.ones_like(progress.agreeing[..., :1]), progress.agreeing[..., :-1]], axis=3)
+    fits = constraints.ids[:, tf.newaxis] == candidates.words[..., tf.newaxis, tf.newaxis]
+    return Progress(begun & fits, progress.met | (just_complete & ~lost))
+
+
+def _allocate(finished_keys, ending_keys, keys, needed, beam_size):
+    """Which hypotheses that end and which candidates get a place: bool [b, k + N].
+
+    The rank of a candidate is how many are better among the finished hypotheses and the candidates that need as many
+    words; on a tie the earlier is better. Places go by rank, and within a rank to those that need fewer words.
+    """
+    ended = tf.concat([finished_keys, ending_keys], axis=1)
+    all_keys = tf.concat([ended, keys], axis=1)  # [b, M], M = K + k + N
+    needed = tf.pad(needed, [[0, 0], [tf.shape(ended)[1], 0]])
+    is_ended = tf.range(tf.shape(all_keys)[1]) < tf.shape(ended)[1]  # [M]
+    other, own = (lambda x: x[:, tf.newaxis]), (lambda x: x[:, :, tf.newaxis])
+    better = (other(all_keys) > own(all_keys)) | ((other(all_keys) == own(all_keys)) & _before(all_keys))
+    rivals = is_ended | (other(needed) == own(needed))  # [b, M, M]
+    ranks = tf.math.count_nonzero(better & rivals, axis=2, dtype=tf.int32)
+    turns = ranks * (1 + tf.reduce_max(needed, axis=1, keepdims=True)) + needed
+    turns = tf.where(exists(all_keys), turns, turns.dtype.max)
+    last = -tf.math.top_k(-turns, beam_size).values[:, -1:]
+    return (exists(all_keys) & (turns <= last))[:, tf.shape(finished_keys)[1] :]
+
+
+def _before(values):
+    """True at [m, n] where n < m, for values [b, M]: bool [M, M]."""
+    places = tf.range(tf.shape(values)[1])
+    return places < places[:, tf.newaxis]
+
+
+def _at(values, places):
+    """values [b, P, L] at places [b, k, P] of each phrase: [b, k, P]."""
+    by_phrase = tf.transpose(places, [0, 2, 1])  # [b, P, k]
+    return tf.transpose(tf.gather(values, by_phrase, batch_dims=2), [0, 2, 1])

@@ -1,0 +1,81 @@
+"""Phrases that have to stand in a translation: text → tokens → ids, as they stand in the middle of a sentence.
+
+A word that the vocabulary lacks has an id of its own beyond it, so that search tells it from others and the output is spelled right.
+
+Dimension letters: B sentences, P phrases of a sentence, L tokens of a phrase, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import typing
+import unicodedata
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import PAD_ID, UNKNOWN_ID
+from rnnsearch_tf.text.pipeline import Text
+
+MOST_TOKENS = 64
+"""Tokens that the phrases of a sentence may have together; its translation may become longer by as many."""
+
+
+class PhraseTokens(typing.NamedTuple):
+    """The phrases of a batch; P and L are at least 1."""
+
+    ids: tf.Tensor  # int32 [B, P, L], PAD_ID after the last; V + n is the n-th of `tokens`
+    tokens: tf.Tensor  # string [B, P·L], "" for padding
+    fits: tf.Tensor  # bool [B], False: phrases were left out, the sentence had more than MOST_TOKENS
+
+
+def read_phrases(text: Text, lines) -> PhraseTokens:
+    """Read the phrases of each sentence.
+
+    Args:
+        text: Text of the target side.
+        lines: string [B], the phrases of a sentence with tabs between; what has no token is passed over.
+    """
+    phrases = tf.strings.split(lines, "\t")  # [B, (P)]
+    tokens = text.tokenize(phrases.values)  # [n, (L)]
+    real = tokens.row_lengths() > 0
+    counts = tf.math.unsorted_segment_sum(tf.cast(real, tf.int64), phrases.value_rowids(), phrases.nrows())
+    tokens = tf.RaggedTensor.from_row_lengths(tf.ragged.boolean_mask(tokens, real), counts)  # [B, (P), (L)]
+    table = tokens[:, : MOST_TOKENS + 1, : MOST_TOKENS + 1].to_tensor("")  # one more than may be shows what does not fit
+    fit = tf.cumsum(tf.math.count_nonzero(table != "", axis=2), axis=1) <= MOST_TOKENS  # [B, P]
+    table = _without_padding(tf.where(fit[:, :, tf.newaxis], table, ""))
+    flat = tf.reshape(table, [tf.shape(table)[0], tf.reduce_prod(tf.shape(table)[1:])])
+    ids = text.vocabulary.ids(flat)
+    own = text.vocabulary.size + _first_places(flat)
+    ids = tf.where(flat == "", PAD_ID, tf.where(ids == UNKNOWN_ID, own, ids))
+    return PhraseTokens(tf.reshape(ids, tf.shape(table)), flat, tf.reduce_all(fit, axis=1))
+
+
+def word_joints(text: Text):
+    """Whether each token goes on in the word of the token before it, and whether it leaves its word open: bool [V] twice.
+
+    Only subwords do: a piece that begins with a letter or digit goes on, one that ends with such a character leaves its word open.
+    """
+    if text.config.tokenization != "sentencepiece":
+        none = tf.fill([text.vocabulary.size], False)
+        return none, none
+    tokens = text.vocabulary.tokens
+    return tf.constant([_of_word(token[0]) for token in tokens]), tf.constant([_of_word(token[-1]) for token in tokens])
+
+
+def _of_word(character):
+    return unicodedata.category(character)[0] in "LMN"
+
+
+def _without_padding(table):
+    """The table without phrases and places that are empty in all rows, but for the first."""
+    real = table != ""
+    width = lambda axes: tf.maximum(tf.math.count_nonzero(tf.reduce_any(real, axis=axes), dtype=tf.int32), 1)  # noqa: E731
+    phrases, length = width([0, 2]), width([0, 1])
+    missing = tf.maximum([0, phrases - tf.shape(table)[1], length - tf.shape(table)[2]], 0)
+    table = tf.pad(table, tf.stack([tf.zeros_like(missing), missing], axis=1), constant_values="")
+    return table[:, :phrases, :length]
+
+
+def _first_places(flat):
+    """Where each string [B, n] stands first in its row: int32 [B, n]."""
+    same = flat[:, :, tf.newaxis] == flat[:, tf.newaxis]
+    return tf.argmax(tf.cast(same, tf.int32), axis=2, output_type=tf.int32)

@@ -1,0 +1,78 @@
+"""``train --from``: a real process that is interrupted and resumed, and what is refused before anything is trained."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+from tiny_run import write_run
+
+from rnnsearch_tf.cli.main import run
+
+SYSTEM = ["model.system=cslm", "model.alignment_size=1000", "model.maxout_size=500", "model.output_rank=620", "model.second_hidden_size=8"]
+SOURCE = "The zebra sees a green door ."
+
+
+@pytest.fixture(scope="module")
+def general(tmp_path_factory):
+    """A RUN of the smallest system, whose training is traced in no time."""
+    return write_run(tmp_path_factory.mktemp("general") / "run", SYSTEM, unknown_words=None)
+
+
+@pytest.fixture
+def new_text(tmp_path):
+    words = []
+    for side, line in (("source", SOURCE), ("target", "Le zèbre voit une porte verte .")):
+        (tmp_path / side).write_text(f"{line}\n" * 50, encoding="utf-8")
+        words += ["--set", f"data.train_{side}={tmp_path / side}"]
+    return [*words, "--set", "data.held_out=0"]
+
+
+def test_interrupted_and_resumed_without_the_run(general, new_text, tmp_path):
+    output = tmp_path / "mine"
+    words = [sys.executable, "-m", "rnnsearch_tf", "train", "--from", general, "--output", output, "--new-words", "5", *new_text]
+    words += ["--set", "training.epochs=100000", "--set", "data.batch_size=10", "--set", "training.evaluate_every=5",
+              "--set", "data.maximum_source_length=50"]  # fmt: skip
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        started = time.monotonic()
+        while not (output / "best" / "model.weights.h5").exists():
+            assert process.poll() is None and time.monotonic() - started < 300
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=200)
+    errors = errors.decode()
+    assert (process.returncode, out) == (130, b"") and "Traceback" not in errors, errors
+    known = (general / "vocabulary.source.txt").read_text(encoding="utf-8").split("\n")
+    new = [word for word in SOURCE.split() if word not in known]
+    assert 0 < len(new) < 5 and f"beginning from the best weights of {general}, with {len(new)} new source and" in errors
+    assert f"Go on with: rnnsearch train --output {output} --resume" in errors
+    state = output / "checkpoints" / "state.json"
+    batches = yaml.safe_load(state.read_text())["batches"]
+    assert run(["train", "--output", str(output), "--resume", "--set", f"training.maximum_updates={batches + 3}"]) == 0
+    assert yaml.safe_load(state.read_text())["batches"] == batches + 3
+    assert f"began from: the best weights of `{general}`" in (output / "model_card.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "words, code, message",
+    [
+        (["--from", "RUN", "--resume"], 2, "expected --resume or --from, got both"),
+        (["--mix", "1", "--config", "cslm"], 2, "--mix: expected --from RUN beside it, got none"),
+        (["--new-words", "1", "--config", "cslm"], 2, "--new-words: expected --from RUN beside it, got none"),
+        (["--from", "RUN", "--mix", "0"], 2, "--mix: expected a number above 0, such as 0.5, got '0'"),
+        (["--from", "RUN", "--mix", "half"], 2, "--mix: expected a number above 0, such as 0.5, got 'half'"),
+        (["--from", "RUN", "--mix", "1"], 2, "--mix: expected new text beside that of"),
+        (["--from", "RUN", "--new-words", "-1"], 2, "--new-words: expected a whole number, at least 0, got '-1'"),
+        (["--from", "RUN", "--set", "model.hidden_size=9"], 2, "model.hidden_size: expected 8, as"),
+        (["--from", "RUN/best"], 1, "expected a RUN folder that `rnnsearch train` wrote, got one without config.yaml"),
+        (["--from", "nowhere"], 1, "nowhere: expected a RUN folder that `rnnsearch train` wrote, got nothing there"),
+    ],
+)
+def test_what_is_refused_is_one_line(general, tmp_path, capsys, words, code, message):
+    words = [word.replace("RUN", str(general)) for word in words]
+    assert run(["train", "--output", str(tmp_path / "mine"), *words]) == code
+    captured = capsys.readouterr()
+    assert message in captured.err and captured.err.count("\n") == 1 and captured.out == ""
+    assert not (tmp_path / "mine").exists()

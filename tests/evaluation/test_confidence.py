@@ -1,0 +1,109 @@
+"""Confidence: the regressions against known answers and a finite-difference optimum, and the way from evaluate to translate."""
+
+import json
+
+import numpy as np
+import pytest
+import sacrebleu
+from tiny_run import write_run
+
+from rnnsearch_tf.cli.main import run as rnnsearch
+from rnnsearch_tf.data.phrasebook import phrasebook
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.evaluation import confidence
+from rnnsearch_tf.evaluation.confidence import Calibration, agreement
+from rnnsearch_tf.run import Run
+from rnnsearch_tf.translation import Translator
+
+
+def objective(weights, features, target, ridge=1e-3):
+    p = 1 / (1 + np.exp(-features @ weights))
+    return (target * np.log(p) + (1 - target) * np.log(1 - p)).sum() - ridge * (weights @ weights) / 2
+
+
+def test_the_regression_is_at_its_maximum():
+    generator = np.random.default_rng(3)
+    features = np.concatenate([np.ones((300, 1)), generator.normal(size=(300, 2)) * [4.0, 0.5]], axis=1)
+    target = generator.uniform(size=300) ** 2
+    weights = confidence._logistic_regression(features, target)
+    for change in np.eye(3) * 1e-3:
+        assert objective(weights, features, target) > max(objective(weights + change, features, target), objective(weights - change, features, target))
+
+
+def test_it_finds_the_weights_that_made_the_data():
+    """Labels drawn with known weights; and shares as labels, which are not 0 or 1."""
+    generator = np.random.default_rng(4)
+    features = np.concatenate([np.ones((40_000, 1)), generator.normal(size=(40_000, 1))], axis=1)
+    p = 1 / (1 + np.exp(-features @ [0.5, -1.5]))
+    np.testing.assert_allclose(confidence._logistic_regression(features, p), [0.5, -1.5], atol=1e-4)
+    drawn = confidence._logistic_regression(features, (generator.uniform(size=len(p)) < p).astype(np.float64))
+    np.testing.assert_allclose(drawn, [0.5, -1.5], atol=0.06)
+
+
+def test_separable_labels_do_not_break_it():
+    features = np.array([[1.0, -1.0], [1.0, 1.0]] * 50)
+    weights = confidence._logistic_regression(features, np.array([0.0, 1.0] * 50))
+    assert np.isfinite(weights).all() and weights[1] > 5
+
+
+def test_a_reference_has_a_word_as_often_as_it_has_it():
+    assert confidence._found("the cat the dog the".split(), "the dog and the bird".split()) == [True, False, True, True, False]
+
+
+def test_the_features_of_pieces_are_those_of_words():
+    """'▁the ▁c at </s>': log-probabilities by hand."""
+    logs = np.log([0.5, 0.25, 0.5, 0.8])
+    reading = confidence._reading(logs, ["▁the", "▁c", "at"], "the cat")
+    np.testing.assert_allclose(reading.sentence, [1, logs.mean(), np.log(0.25), np.log(4)])
+    np.testing.assert_allclose(reading.words, [[1, np.log(0.5), logs.mean()], [1, np.log(0.125), logs.mean()]])
+    assert confidence._reading(np.log([0.3]), [], "").words.shape == (0, 3)
+
+
+def test_agreement_is_that_of_the_textbook():
+    found = agreement([0.1, 0.2, 0.2, 0.9], [0.0, 0.4, 0.2, 0.3])
+    assert found["correlation"] == pytest.approx(np.corrcoef([0.1, 0.2, 0.2, 0.9], [0.0, 0.4, 0.2, 0.3])[0, 1])
+    assert found["rank_correlation"] == pytest.approx(np.corrcoef([1, 2.5, 2.5, 4], [1, 4, 2, 3])[0, 1])
+    assert agreement([0.5, 0.5], [0.1, 0.2])["correlation"] == 0.0
+
+
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory):
+    """A RUN, and its files of 60 sentences, after `evaluate --calibrate`."""
+    folder = tmp_path_factory.mktemp("calibrated")
+    run = Run(write_run(folder / "run", seed=18))
+    for name, lines in zip(("source", "reference"), phrasebook(60, 1, "development")):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    words = ["--model", str(run), "--source", str(folder / "source"), "--reference", str(folder / "reference")]
+    assert rnnsearch(["evaluate", *words, "--calibrate", "--json", "--output", str(folder / "report")]) == 0
+    return run, folder, words
+
+
+def test_evaluate_says_what_sacrebleu_and_numpy_say(calibrated, capsys):
+    run, folder, words = calibrated
+    report = json.loads((folder / "report").read_text())["confidence"]
+    translator = Translator.load(run)
+    sources, references = ((folder / name).read_text().splitlines() for name in ("source", "reference"))
+    texts = [translation.text for translation in translator.translate(sources)]
+    answers = Calibration.load(run)(translator, sources, texts)
+    chrf = [sacrebleu.sentence_chrf(text, [reference]).score / 100 for text, reference in zip(texts, references)]
+    assert report["correlation"] == pytest.approx(np.corrcoef([a.sentence for a in answers], chrf)[0, 1], abs=1e-6)
+    assert report["mean_confidence"] == pytest.approx(np.mean(chrf), abs=2e-3)  # a regression with a constant is right on the mean
+    assert [[word for word, _ in answer.words] for answer in answers] == [text.split() for text in texts]
+    assert all(0 < p < 1 for answer in answers for _, p in answer.words)
+    assert rnnsearch(["evaluate", *words, "--confidence"]) == 0
+    assert f"confidence: correlation with sentence chrF {report['correlation']:.3f}" in capsys.readouterr().out
+
+
+def test_what_is_missing_or_damaged_is_said(calibrated, tmp_path, capsys):
+    run, folder, words = calibrated
+    bare = Run(write_run(tmp_path / "run"))
+    with pytest.raises(UserError, match="found none; make it on development text: rnnsearch evaluate --model .* --calibrate"):
+        Calibration.load(bare)
+    for text in ("[1]", "{", '{"sentence": "x"}', '{"sentence": ["x"], "word": [1], "sentences": 1, "source": ""}'):
+        bare.confidence.write_text(text)
+        with pytest.raises(UserError, match="expected what evaluate --calibrate writes"):
+            Calibration.load(bare)
+    with pytest.raises(UserError, match="expected at least 50 sentences to calibrate on, got 2"):
+        Calibration.fit(None, ["a", "b"], ["a", "b"], ["a", "b"], "dev.en")
+    assert rnnsearch(["evaluate", *words, "--model", str(run), "--confidence"]) == 2
+    assert "expected one --model" in capsys.readouterr().err

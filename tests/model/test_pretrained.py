@@ -1,0 +1,121 @@
+"""Models that come with the package: weights in eight bits, found by name by everything that takes a RUN."""
+
+import json
+
+import numpy as np
+import pytest
+from tiny_run import write_run
+
+from rnnsearch_tf import eight_bit
+from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.pretrained import pretrained_models
+from rnnsearch_tf.run import Run
+from rnnsearch_tf.translation import Translator
+from rnnsearch_tf.translation.loading import load_model, load_run
+
+LARGER = ["model.hidden_size=40", "model.embedding_size=40"]  # so that some matrices are quantized
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    return Run(write_run(tmp_path_factory.mktemp("trained") / "run", LARGER))
+
+
+@pytest.fixture
+def packed(trained, tmp_path, monkeypatch):
+    """A model named toy-model, made of the trained one."""
+    run = Run(tmp_path / "toy-model")
+    run.eight_bit_weights.parent.mkdir(parents=True)
+    for path in (trained.config, *trained.text_files()):
+        (run.path / path.name).write_bytes(path.read_bytes())
+    eight_bit.save_weights(run.eight_bit_weights, load_model(trained).trainable_variables)
+    run.model_card.write_text("# toy-model\n\nPhrases,\nto try.\n\n- BLEU: none\n")
+    run.record()
+    monkeypatch.setattr("rnnsearch_tf.run.pretrained_models", lambda: {"toy-model": run.path})
+    monkeypatch.setattr("rnnsearch_tf.cli.models.pretrained_models", lambda: {"toy-model": run.path})
+    return run
+
+
+def test_no_weight_is_off_by_more_than_half_a_step(trained, packed):
+    quantized = 0
+    for exact, packed_weight in zip(load_model(trained).trainable_variables, load_model("toy-model").trainable_variables):
+        exact, found = np.asarray(exact), np.asarray(packed_weight)
+        if exact.ndim < 2 or exact.size < 4096:
+            np.testing.assert_array_equal(found, exact)
+            continue
+        quantized += 1
+        step = np.abs(exact).max(axis=0) / 127
+        assert (np.abs(found - exact) <= 0.5001 * step).all() and (found != exact).any()
+    assert quantized > 1
+
+
+def test_every_verb_finds_it_by_name(packed, trained, tmp_path, capsys):
+    assert run(["models"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "toy-model  Phrases, to try."
+    assert run(["models", "toy-model"]) == 0
+    assert "- BLEU: none" in capsys.readouterr().out
+    source = tmp_path / "source"
+    source.write_text("The door is white.\n")
+    assert run(["translate", "--model", "toy-model", str(source)]) == 0
+    assert capsys.readouterr().out.rstrip("\n") == Translator.load(packed.path).translate(["The door is white."])[0].text
+    reference = ["--source", str(source), "--reference", str(source), "--json"]
+    assert run(["evaluate", "--model", "toy-model", *reference]) == 0
+    assert json.loads(capsys.readouterr().out)["all"]["sentences"] == 1
+
+
+def test_a_folder_of_that_name_comes_first(packed, trained, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    own = tmp_path / "own"
+    own.mkdir()
+    monkeypatch.chdir(own)
+    (own / "toy-model").symlink_to(trained.path)
+    assert Run.open("toy-model").best_weights.exists()
+
+
+def test_an_unknown_name_hears_of_those_there_are(packed):
+    with pytest.raises(UserError, match="got nothing there; check the path, or take toy-model, which the package has"):
+        Run.open("toy-modle")
+
+
+@pytest.mark.parametrize("damage, message", [
+    (lambda path: path.write_bytes(path.read_bytes()[:-200]), "damaged or changed"),
+    (lambda path: path.unlink(), "expected the weights of a training run, found none"),
+])
+def test_damage_is_an_error_in_words(packed, damage, message):
+    damage(packed.eight_bit_weights)
+    with pytest.raises(UserError, match=message):
+        load_run(packed)
+
+
+def test_weights_of_another_model_are_refused(packed):
+    with open(packed.config, "a", encoding="utf-8") as file:
+        file.write("\n")
+    text = packed.config.read_text().replace("maxout_size: 8", "maxout_size: 9")
+    packed.config.write_text(text)
+    packed.record()
+    with pytest.raises(UserError, match="expected the weights of the model that the RUN's config.yaml describes.*expected the shape"):
+        load_run(packed)
+
+
+def test_a_run_holds_weights_alone(trained, tmp_path):
+    """The optimizer's moments belong to the checkpoints."""
+    model, *_, config = load_run(trained)
+    from rnnsearch_tf.training.run import compile_model
+
+    compile_model(model, config)
+    model.optimizer.build(model.trainable_variables)
+    run = Run(tmp_path / "run")
+    run.write_weights(model)
+    assert run.best_weights.stat().st_size < 1.1 * trained.best_weights.stat().st_size
+    assert model.optimizer is not None and len(model.optimizer.variables) > len(model.trainable_variables)
+
+
+@pytest.mark.parametrize("name", pretrained_models())
+def test_those_of_the_package(name):
+    folder = pretrained_models()[name]
+    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) <= 8e6
+    card = Run(folder).model_card.read_text(encoding="utf-8")
+    assert "licence:" in card and "BLEU" in card
+    translation = Translator.load(name).translate(["Thank you."])[0]
+    assert translation.text

@@ -1,0 +1,58 @@
+"""Phrases as ids, against plain lists; the joints of subwords."""
+
+import itertools
+
+import pytest
+import tensorflow as tf
+from test_subwords import LINES, config
+
+from rnnsearch_tf.config import TextConfig
+from rnnsearch_tf.text.phrases import MOST_TOKENS, read_phrases, word_joints
+from rnnsearch_tf.text.pipeline import build_text
+
+ROWS = [["le chat", "L'homme dort."], [], ["  ", "chat ☃ Zoé", "Zoé"], ["dort"], ["très vieille femme chez son ami"]]
+
+
+@pytest.mark.parametrize("tokenization", ["moses", "sentencepiece"])
+def test_ids_are_those_of_the_tokens_in_their_order(tokenization):
+    text = build_text(config() if tokenization == "sentencepiece" else TextConfig(language="fr"), LINES)
+    phrases = read_phrases(text, tf.constant(["\t".join(row) for row in ROWS]))
+    table, known = phrases.ids.numpy(), {token: k for k, token in enumerate(text.vocabulary.tokens)}
+    assert phrases.fits.numpy().all() and table.shape[0] == len(ROWS)
+    for row, ids, words in zip(ROWS, table, phrases.tokens.numpy()):
+        expected = [[t.decode() for t in text.tokenize([phrase]).to_list()[0]] for phrase in row if phrase.strip()]
+        found = [[k for k in phrase if k] for phrase in ids.tolist() if any(phrase)]
+        spelled = [[words[k - text.vocabulary.size].decode() if k >= text.vocabulary.size else text.vocabulary.tokens[k] for k in phrase] for phrase in found]
+        assert spelled == expected
+        for tokens, phrase in zip(expected, found):
+            assert all((k < text.vocabulary.size) == (token in known) for token, k in zip(tokens, phrase))
+        ids_of = {}
+        for token, k in zip(itertools.chain(*expected), itertools.chain(*found)):
+            assert ids_of.setdefault(token, k) == k, "one word, one id"
+    assert table.any(axis=(0, 2)).all() and table.any(axis=(0, 1)).all(), "no padding that no row needs"
+
+
+def test_no_phrases_have_one_empty_place():
+    text = build_text(TextConfig(language="fr"), LINES)
+    for lines in ([], [""], ["", " \t "]):
+        phrases = read_phrases(text, tf.constant(lines, tf.string))
+        assert phrases.ids.shape == (len(lines), 1, 1) and not phrases.ids.numpy().any()
+
+
+def test_phrases_beyond_the_most_are_left_out():
+    text = build_text(TextConfig(language="fr"), LINES)
+    long = " ".join(["chat"] * (MOST_TOKENS - 1))
+    lines = [f"{long}\tdort", f"{long}\tla rue\tdort", f"{long} chat chat", "chat " * 10_000]
+    phrases = read_phrases(text, tf.constant(lines))
+    assert phrases.fits.numpy().tolist() == [True, False, False, False]
+    assert (phrases.ids.numpy() > 0).sum(axis=(1, 2)).tolist() == [MOST_TOKENS, MOST_TOKENS - 1, 0, 0]
+
+
+def test_joints_are_those_of_letters():
+    text = build_text(config(), LINES)
+    begins, ends = (dict(zip(text.vocabulary.tokens, table.numpy())) for table in word_joints(text))
+    assert not any(begins[special] or ends[special] for special in ("<pad>", "</s>", "<unk>"))
+    assert begins["a"] and ends["a"] and not begins["."] and not ends["'"]
+    assert all(not begins[token] for token in begins if token.startswith("▁"))
+    words = build_text(TextConfig(language="fr"), LINES)
+    assert not any(table.numpy().any() for table in word_joints(words))

@@ -1,0 +1,231 @@
+"""A training that begins from a trained model: its weights, new words, what is new, what is kept, what is refused."""
+
+import collections
+import itertools
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from test_driver import TINY, config, records
+from tiny_run import write_run
+
+from rnnsearch_tf.config import load_config, save_config
+from rnnsearch_tf.data.continuing import continued_config
+from rnnsearch_tf.data.phrasebook import phrasebook
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.models import build_model
+from rnnsearch_tf.run import Run
+from rnnsearch_tf.training.run import train
+from rnnsearch_tf.training.starting import start_from
+from rnnsearch_tf.training.state import load_state
+from rnnsearch_tf.translation.loading import load_run
+
+NEW = [(f"The {name} is white .", f"{word} est blanc .") for name, word in (("zebra", "Zorro"), ("yak", "Yakari"), ("zebra", "Zorro"))]
+SPACES = ["source.tokenization=space", "target.tokenization=space"]
+LANGUAGE_MODEL = ["model.system=cslm", "model.alignment_size=1000", "model.maxout_size=500", "model.output_rank=620",
+                  "model.readout_dropout=0", "model.second_hidden_size=8"]  # fmt: skip
+
+VARIANTS = {
+    "rnnsearch": [],
+    "tied": ["model.tie_target_embeddings=true", "model.scale_embeddings=true"],
+    "output_rank": ["model.output_rank=6"],
+    "tied output_rank": ["model.output_rank=8", "model.maxout_size=5", "model.tie_target_embeddings=true"],
+    "without biases": ["model.biases=none"],
+    "luong": ["model.system=luong", "model.maxout_size=500", "model.output_rank=620"],
+    "encoder_decoder": ["model.system=encoder_decoder", "model.alignment_size=1000"],
+    "cslm": LANGUAGE_MODEL,
+}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A RUN of the phrasebook with random weights."""
+    return write_run(tmp_path_factory.mktemp("trained") / "run", TINY)
+
+
+@pytest.fixture(scope="module")
+def language_model(tmp_path_factory):
+    """The same of the smallest system, whose training is traced in no time."""
+    return write_run(tmp_path_factory.mktemp("trained") / "cslm", [*TINY, *LANGUAGE_MODEL], unknown_words=None)
+
+
+@pytest.fixture
+def new_text(tmp_path):
+    """Settings that name a new text with two words on each side that the phrasebook lacks."""
+    return [*name_files(tmp_path, NEW * 10), "data.held_out=0"]
+
+
+def name_files(folder, pairs):
+    for name, lines in zip(("new.en", "new.fr"), zip(*pairs)):
+        (folder / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return [f"data.train_source={folder / 'new.en'}", f"data.train_target={folder / 'new.fr'}"]
+
+
+def vectors(run):
+    return [weight.numpy() for weight in load_run(run)[0].trainable_variables]
+
+
+def same(some, others):
+    return all(np.array_equal(one, other) for one, other in zip(some, others, strict=True))
+
+
+def test_the_best_weights_and_the_texts_are_those_of_the_run(trained):
+    settings = load_config(trained / "config.yaml", overrides=["training.seed=99", "model.hidden_dropout=0.5"])
+    start = start_from(trained, settings)
+    model, *texts, _ = load_run(trained)
+    assert same([w.numpy() for w in start.model.trainable_variables], [w.numpy() for w in model.trainable_variables])
+    assert all(one.same_as(other) for one, other in zip(start.texts, texts))
+    assert start.model.config.hidden_dropout == 0.5 and start.config == settings
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_new_words_come_behind_the_old_and_change_nothing_for_them(tmp_path, new_text, variant):
+    run = write_run(tmp_path / "run", [*SPACES, *VARIANTS[variant], "training.precision=float64"], unknown_words=None)
+    settings = continued_config(run, overrides=new_text)
+    old, *old_texts, _ = load_run(run)
+    start = start_from(run, settings, new_words=3)
+    for side, text, before in zip((0, 1), start.texts, old_texts):
+        counts = collections.Counter(itertools.chain.from_iterable(pair[side].split() for pair in NEW))  # spaces are the tokenization
+        expected = sorted(set(counts) - set(before.vocabulary.tokens), key=lambda word: (-counts[word], word))[:3]
+        assert text.vocabulary.tokens == [*before.vocabulary.tokens, *expected]
+    sizes = [text.vocabulary.size for text in start.texts]
+    ids = [text.encode(tf.constant(lines)).to_tensor() for text, lines in zip(old_texts, zip(*itertools.islice(zip(*phrasebook(9, 2, "train")), 9)))]
+    inputs = dict(zip(("source_ids", "target_ids"), ids))
+    before, after = old(inputs).numpy(), start.model(inputs).numpy()
+    np.testing.assert_allclose(after[..., : before.shape[-1]], before, rtol=1e-12, atol=1e-12)
+
+    fresh = build_model(start.config, *sizes)
+    kinds = set()
+    for known, drawn, weight in zip(old.trainable_variables, fresh.trainable_variables, start.model.trainable_variables, strict=True):
+        known, drawn, weight, name = known.numpy(), drawn.numpy(), weight.numpy(), weight.name
+        axis = [k for k in range(known.ndim) if known.shape[k] != weight.shape[k]]
+        if not axis:
+            assert np.array_equal(known, weight)
+            continue
+        first, new = np.split(weight, [known.shape[axis[0]]], axis=axis[0])
+        assert np.array_equal(first, known)
+        kinds.add(name)
+        if name == "b_softmax":
+            np.testing.assert_allclose(new, known[-(len(known) // 10) :].mean(), rtol=1e-12)
+        else:
+            assert np.array_equal(new, np.split(drawn, [known.shape[axis[0]]], axis=axis[0])[1]) and new.std() > 0
+    tied, biased = "tied" in variant, variant != "without biases"
+    assert kinds == {"E", *(["b_softmax"] if biased else [])} | (set() if tied else {"W_o2" if variant == "output_rank" else start.model.output_layer.symbol})
+
+
+def test_new_words_of_the_new_text_alone(tmp_path, trained, new_text):
+    """What is mixed in has words that the vocabulary lacks too."""
+    old = tmp_path / "old"
+    old.mkdir()
+    files = name_files(old, [("The unseen door .", "La porte inconnue .")] * 40)
+    run = shutil.copytree(trained, tmp_path / "run")
+    path = run / "config.yaml"
+    save_config(load_config(path, overrides=["data.corpus=files", *files]), path)
+    start = start_from(run, continued_config(run, overrides=new_text, mix=2.0), new_words=10)
+    added = [text.vocabulary.tokens[load_run(run)[1 + side].vocabulary.size :] for side, text in enumerate(start.texts)]
+    assert "zebra" in added[0] and "Zorro" in added[1] and "unseen" not in added[0] and "inconnue" not in added[1]
+
+
+def test_a_new_word_is_learned(tmp_path, trained):
+    pairs = [("The zebra.", "Le zèbre."), ("The yak.", "Le yack."), ("The door.", "La porte."), ("The house.", "La maison.")]
+    options = [*name_files(tmp_path, pairs * 10), "data.held_out=0", "training.epochs=40", "training.learning_rate=0.03"]
+    no_dropout = [f"model.{name}_dropout=0" for name in ("embedding", "hidden", "readout")]
+    train(continued_config(trained, overrides=[*options, *no_dropout]), tmp_path / "run", start_from=trained, new_words=10)
+    model, *texts, _ = load_run(tmp_path / "run")
+    ids = [text.encode(tf.constant(lines)).to_tensor() for text, lines in zip(texts, zip(*pairs))]
+    words = texts[1].vocabulary.words(tf.argmax(model(dict(zip(("source_ids", "target_ids"), ids))), axis=-1)).numpy()
+    assert [word.decode() for word in words[:2, 1]] == ["zèbre", "yack"]  # the source decides: all four have the same two beginnings
+
+
+def test_everything_but_the_weights_begins_anew_and_stands_by_itself(tmp_path, language_model, new_text):
+    """Stopped and resumed it is the uninterrupted one, without the RUN it began from; and others begin from it."""
+    run = shutil.copytree(language_model, tmp_path / "general")
+    limit = lambda number: continued_config(run, overrides=[*new_text, f"training.maximum_updates={number}"])  # noqa: E731
+    for name, number in (("whole", 5), ("parts", 2)):
+        assert train(limit(number), tmp_path / name, start_from=run, new_words=4)["batches"] == number
+    shutil.rmtree(run)
+    assert str(run) not in (tmp_path / "parts" / "config.yaml").read_text(encoding="utf-8")
+    assert train(load_config(tmp_path / "parts" / "config.yaml", overrides=["training.maximum_updates=5"]), tmp_path / "parts", resume=True)
+    (whole, _), (parts, state) = (load_state(tmp_path / name) for name in ("whole", "parts"))
+    assert int(parts.optimizer.iterations.numpy()) == state.batches == 5
+    for one, other in zip(whole.trainable_variables, parts.trainable_variables):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-6, atol=1e-7)
+    card = (tmp_path / "parts" / "model_card.md").read_text(encoding="utf-8")
+    assert f"- began from: the best weights of `{run}`, with 2 new source and 3 new target words\n" in card and str(tmp_path / "new.en") in card
+
+    train(continued_config(tmp_path / "parts", overrides=["training.maximum_updates=1"]), tmp_path / "second", start_from=tmp_path / "parts")
+    assert load_state(tmp_path / "second")[1].began_from == f"the best weights of `{tmp_path / 'parts'}`"
+    assert "zebra" in load_run(tmp_path / "second")[1].vocabulary.tokens
+
+
+def test_weights_that_only_got_worse_are_not_kept(tmp_path, language_model):
+    train(config(*LANGUAGE_MODEL, "training.maximum_updates=40"), tmp_path / "good")
+    settings = continued_config(tmp_path / "good", overrides=["training.maximum_updates=2", "training.learning_rate=9"])
+    train(settings, tmp_path / "run", start_from=tmp_path / "good")
+    losses = [record["loss"] for record in records(tmp_path / "run", "development")]
+    assert len(losses) >= 2 and losses[0] == min(losses)
+    assert same(vectors(tmp_path / "run"), vectors(tmp_path / "good"))
+
+
+def test_what_is_refused(tmp_path, trained):
+    own = load_config(trained / "config.yaml")
+    for change, message in (
+        ("model.hidden_size=9", "model.hidden_size: expected 7, as .*, got 9; .*leave the option out"),
+        ("source.lowercase=true", "source.lowercase: expected False, as"),
+        ("target.language=de", "target.language: expected fr, as"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            train(load_config(trained / "config.yaml", overrides=[change]), tmp_path / "run", start_from=trained)
+    for options, message in (
+        (dict(start_from=trained, resume=True), "expected resume or start_from, got both"),
+        (dict(new_words=3), "expected start_from beside new_words=3, got none"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            train(own, tmp_path / "run", **options)
+    assert not (tmp_path / "run").exists()
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "run" / "checkpoints" / "state.json").write_text("{}")
+    with pytest.raises(UsageError, match="expected a folder without a training, found one"):
+        train(own, tmp_path / "run", start_from=trained)
+
+
+def test_a_folder_cannot_begin_from_itself(tmp_path):
+    run = write_run(tmp_path / "run")
+    with pytest.raises(UsageError, match="expected another folder than the one to start from"):
+        train(load_config(run / "config.yaml"), run, start_from=run)
+
+
+def test_subwords_get_no_new_words(tmp_path, new_text):
+    run = write_run(tmp_path / "run", [*TINY, *LANGUAGE_MODEL, "target.tokenization=sentencepiece", "target.vocabulary_size=90"], unknown_words=None)
+    settings = continued_config(run, overrides=[*new_text, "training.maximum_updates=1"])
+    with pytest.raises(UsageError, match="target vocabulary: expected words to add new ones to, got target.tokenization=sentencepiece"):
+        train(settings, tmp_path / "new", start_from=run, new_words=2)
+    train(settings, tmp_path / "new", start_from=run)
+    for name in ("vocabulary.target.txt", "target.spm.model"):
+        assert (tmp_path / "new" / name).read_bytes() == (run / name).read_bytes()
+    Run(tmp_path / "new").verify()
+
+
+def damaged(run):
+    data = bytearray((run / "best" / "model.weights.h5").read_bytes())
+    data[len(data) // 2] ^= 1
+    (run / "best" / "model.weights.h5").write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    "harm, message",
+    [
+        (lambda run: shutil.rmtree(run), "expected a RUN folder that `rnnsearch train` wrote, got nothing there"),
+        (lambda run: shutil.rmtree(run / "best"), "got one without best; training has not evaluated the model yet"),
+        (lambda run: (run / "best" / "model.weights.h5").unlink(), "expected the weights of a training run, found none"),
+        (lambda run: (run / "vocabulary.source.txt").unlink(), "got one without vocabulary.source.txt"),
+        (damaged, "expected the file that training wrote"),
+    ],
+)
+def test_a_wrong_run_is_named_and_nothing_is_written(tmp_path, trained, harm, message):
+    run = shutil.copytree(trained, tmp_path / "run")
+    harm(run)
+    with pytest.raises(UserError, match=message):
+        train(load_config(trained / "config.yaml"), tmp_path / "new", start_from=run)
+    assert not (tmp_path / "new").exists()
