@@ -224,12 +224,7 @@ def _encodings(seen, pairs, config):
 
 def _changed_places(pairs, seen):
     """(severity, message) of pairs whose languages are the wrong way round."""
-
-    def good():
-        for scanned in pairs.scan():
-            if scanned.kind is None:
-                yield scanned.number, *scanned.texts
-
+    good = lambda: ((scanned.number, *scanned.texts) for scanned in pairs.scan() if scanned.kind is None)  # noqa: E731
     numbers = swapped(good, REMEMBERED_PAIRS)
     if numbers:
         places = "; ".join(f"{pairs.name('source')}:{number}" for number in numbers[:3])

@@ -8,9 +8,8 @@ runs requests in a fresh process, which is the check that counts: what loads wit
 
 from __future__ import annotations
 
-import base64
-import json
 import pathlib
+import pickle
 import sys
 
 import numpy as np
@@ -60,50 +59,30 @@ def run_requests(folder, requests) -> list:
     import tempfile
 
     with tempfile.TemporaryDirectory() as place:
-        asked, answered = pathlib.Path(place) / "requests.json", pathlib.Path(place) / "answers.json"
-        asked.write_text(json.dumps([[name, _pack(inputs)] for name, inputs in requests]))
+        asked, answered = pathlib.Path(place) / "requests", pathlib.Path(place) / "answers"
+        asked.write_bytes(pickle.dumps(requests))
         command = [sys.executable, "-m", "rnnsearch_tf.export.session", str(folder), str(asked), str(answered)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"exit code {done.returncode}: {done.stderr[-2000:]}")
-        return [answer if isinstance(answer, str) else _unpack(answer) for answer in json.loads(answered.read_text())]
-
-
-def _pack(values):
-    """Strings, which need not be UTF-8, as base64 under a key of their own."""
-    strings = lambda nested: [strings(x) if isinstance(x, list) else base64.b64encode(x).decode() for x in nested]  # noqa: E731
-    return {
-        name: {"strings": strings(value)} if _has_strings(value) else {"numbers": value} for name, value in values.items()
-    }
-
-
-def _unpack(values):
-    strings = lambda nested: [strings(x) if isinstance(x, list) else base64.b64decode(x) for x in nested]  # noqa: E731
-    return {name: strings(v["strings"]) if "strings" in v else v["numbers"] for name, v in values.items()}
-
-
-def _has_strings(nested) -> bool:
-    """Whether there are strings inside; an empty list is taken for one of strings, as most inputs are."""
-    while isinstance(nested, list) and nested:
-        nested = nested[0]
-    return isinstance(nested, (bytes, list))
+        return pickle.loads(answered.read_bytes())
 
 
 def _answer(model, signature, inputs):
     import tensorflow as tf
 
+    dtypes = {name: tf.as_dtype(tensor.dtype).as_numpy_dtype for name, tensor in model.signatures[signature].inputs.items()}
     try:
-        outputs = model(signature, **{name: np.array(v, object if _has_strings(v) else None) for name, v in inputs.items()})
+        outputs = model(signature, **{name: np.array(values, dtypes[name]) for name, values in inputs.items()})
     except tf.errors.InvalidArgumentError as error:
         return error.message
-    return _pack({name: value.tolist() for name, value in outputs.items()})
+    return {name: values.tolist() for name, values in outputs.items()}
 
 
 def main(folder, asked, answered):
     model = SessionModel(folder)
-    requests = json.loads(pathlib.Path(asked).read_text())
-    answers = [_answer(model, signature, _unpack(inputs)) for signature, inputs in requests]
-    pathlib.Path(answered).write_text(json.dumps(answers))
+    answers = [_answer(model, *request) for request in pickle.loads(pathlib.Path(asked).read_bytes())]
+    pathlib.Path(answered).write_bytes(pickle.dumps(answers))
 
 
 if __name__ == "__main__":

@@ -114,19 +114,11 @@ class DeepOutput(PaperLayer):
         readout = self.drop(maxout(hidden), training=training)  # [..., l]
         return readout if self.W_o1 is None else self.dot(readout, self.W_o1)
 
-    def logits(self, pre_logits, output_matrix=None):
-        """Unnormalized log-probabilities [..., V] from :meth:`pre_logits`.
-
-        Args:
-            pre_logits: float [..., l or rank].
-            output_matrix: for a tied layer, the target embedding E [V, m].
-        """
-        return word_logits(pre_logits, output_weights(self, output_matrix))
-
     def call(
         self, state: tf.Tensor, embeddings: tf.Tensor, context: tf.Tensor, output_matrix: tf.Tensor | None = None, training: bool = False
     ) -> tf.Tensor:
-        return self.logits(self.pre_logits(state, embeddings, self.context_term(context), training), output_matrix)
+        pre_logits = self.pre_logits(state, embeddings, self.context_term(context), training)
+        return word_logits(pre_logits, output_weights(self, output_matrix))
 
 
 def maxout(hidden):
@@ -137,7 +129,7 @@ def maxout(hidden):
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class OutputMatrix(PaperLayer):
-    """logits = W_oᵀ features + b_softmax.
+    """The weights of logits = W_oᵀ features + b_softmax, which :func:`word_logits` computes.
 
     Args:
         vocabulary_size: V.
@@ -156,15 +148,6 @@ class OutputMatrix(PaperLayer):
         self.W_o = None if self.tied else self.matrix(self.symbol, (sum(features_sizes), self.vocabulary_size), other)
         self.b_softmax = self.vector("b_softmax", self.vocabulary_size) if self.biased else None
         self.output_size, self.built = self.vocabulary_size, True
-
-    def logits(self, features, output_matrix=None):
-        """Unnormalized log-probabilities [..., V].
-
-        Args:
-            features: float [..., l].
-            output_matrix: for a tied layer, the target embedding E [V, l].
-        """
-        return word_logits(features, output_weights(self, output_matrix))
 
 
 class OutputWeights(NamedTuple):

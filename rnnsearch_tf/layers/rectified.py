@@ -36,6 +36,6 @@ class RectifiedLayers(PaperLayer):
         self.b_2 = self.vector("b_2", self.second_size) if self.biased else None
         self.output_size, self.built = self.second_size, True
 
-    def call(self, words):
+    def call(self, words: tf.Tensor) -> tf.Tensor:
         first = tf.nn.relu(self.dot(words, self.W_1, self.b_1))
         return tf.nn.relu(self.dot(first, self.W_2, self.b_2))

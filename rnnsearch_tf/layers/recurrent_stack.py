@@ -59,7 +59,7 @@ class RecurrentStack(PaperLayer):
         zeros = tf.zeros([batch_size, self.hidden_size], self.variable_dtype)
         return tuple(unit.initial_state(zeros) for unit in self.units)
 
-    def call(self, values, state, mask=None, training=False):
+    def call(self, values: tf.Tensor, state: tuple, mask: tf.Tensor | None = None, training: bool = False) -> tuple:
         """All positions, layer after layer.
 
         Args:

@@ -218,7 +218,7 @@ class TranslationModel(keras.Model):
 
     def call(self, inputs, training=False):
         pre_logits = self.pre_logits(inputs["source_ids"], inputs["target_ids"], training)
-        return self.output_layer.logits(pre_logits, self._output_matrix())
+        return word_logits(pre_logits, self.output_weights())
 
     def previous_words(self, target_ids, training=False):
         """Embeddings of the words before each target position, none before the first: [B, I] → [B, I, m]."""
