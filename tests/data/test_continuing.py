@@ -49,7 +49,9 @@ def test_without_new_text_all_is_the_runs_but_what_is_said(run):
     assert (config.training.learning_rate, config.model.hidden_dropout, config.data) == (2.0, 0.5, before.data)
 
 
-def test_new_text_takes_the_place_of_all_text(run, new, capsys):
+@pytest.mark.parametrize("development", [{}, dict(held_out=0, development_source="old.en", development_target="old.fr")])
+def test_new_text_takes_the_place_of_all_text(run, new, capsys, development):
+    change(run, **development)
     config = continued_config(run, overrides=new)
     development, training = ({source for source, _ in open_corpus(config, part)} for part in ("development", "train"))
     assert all(source.startswith("new") for source in development | training) and not development & training
