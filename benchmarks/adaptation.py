@@ -4,7 +4,7 @@
 
 Four models are scored on both domains' test sets: the RUN as it is; adapted to the new text (`train --from`); adapted with
 old text mixed in (`--mix`); and one of the same size trained on the new text from nothing, with a vocabulary of its own. Each
-of the three is trained equally long, with the RUN's own settings but for the length limits and how often it is evaluated.
+of the three is trained equally long, with the RUN's own settings but for the length limits, smaller batches and how often it is evaluated.
 
 A folder of data has train.en.gz, val.en.gz and the same of the other language; val is the test set, the development text is
 held out of train. Every step that is done stays in the folder --work: the same command goes on after an interruption.
@@ -72,10 +72,11 @@ def trainings(arguments, languages):
     """{name: words of the training's command}."""
     limits = {f"data.maximum_{side}_length": arguments.length for side in ("source", "target")}
     length = {"training.maximum_minutes": arguments.minutes, "training.maximum_updates": arguments.updates, "training.epochs": 100_000}
+    batches = {"data.batch_size": arguments.batch_size, "training.warmup_updates": arguments.warmup_updates}
     often = {"training.evaluate_every": arguments.evaluate_every, "training.evaluate_sentences": 200}
     text = dict(zip(("data.train_source", "data.train_target"), files(arguments.new_data, "train", languages)))
     own = {f"data.{name}": None for name in ("folder", "corpora", "development_source", "development_target")} | {"data.corpus": "files"}
-    common = settings({**text, **limits, **length, **often, "data.held_out": arguments.held_out})
+    common = settings({**text, **limits, **length, **batches, **often, "data.held_out": arguments.held_out})
     return {
         "adapted": ["--from", arguments.run, *common],
         f"adapted, {arguments.mix:g} old pairs for a new one": ["--from", arguments.run, "--mix", arguments.mix, *common],
@@ -98,6 +99,8 @@ def main():
     parser.add_argument("--updates", type=int, help="of each training, in place of minutes")
     parser.add_argument("--mix", type=float, default=1.0, help="old pairs for each new one (%(default)s)")
     parser.add_argument("--length", type=int, default=100, help="longest sentences trained on, in tokens (%(default)s)")
+    parser.add_argument("--batch-size", type=int, default=32, help="sentences; in few minutes more, smaller updates learn more (%(default)s)")
+    parser.add_argument("--warmup-updates", type=int, default=50, help="of the learning rate (%(default)s)")
     parser.add_argument("--held-out", type=int, default=500, help="development pairs of the new text (%(default)s)")
     parser.add_argument("--evaluate-every", type=int, default=200, help="updates (%(default)s)")
     parser.add_argument("--beam-size", type=int, default=12, help="of the test translations (%(default)s)")

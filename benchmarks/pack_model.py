@@ -2,7 +2,10 @@
 
     python benchmarks/pack_model.py RUN NAME --title … --data … --licence … --score …
 
-The folder is rnnsearch_tf/pretrained/NAME. Paths of the training's machine are taken out of its config.yaml.
+The folder is rnnsearch_tf/pretrained/NAME. The folder of the training's data is taken out of its config.yaml. Tatoeba's:
+
+    rnnsearch train --config tatoeba-en-fr --output runs/tatoeba
+    rnnsearch evaluate --model runs/tatoeba --source held-out.en --reference held-out.fr --calibrate   # data.held_out's pairs
 """
 
 import argparse
@@ -37,7 +40,7 @@ def pack(run, name, **words):
     save_weights(packed.eight_bit_weights, model.trainable_variables)
     config = load_config(run.config, overrides=["data.folder=null"])
     save_config(config, packed.config)
-    for path in run.text_files():
+    for path in (*run.text_files(), *([run.confidence] if run.confidence.exists() else [])):
         shutil.copy(path, packed.path / path.name)
     words |= dict(model=type(model).__name__, parameters=model.count_params(), tokenization=config.source.tokenization)
     packed.model_card.write_text(CARD.format(name=name, vocabulary=source.vocabulary.size, **words), encoding="utf-8")

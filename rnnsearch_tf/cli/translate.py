@@ -25,6 +25,10 @@ The mark is taken away, its words stay. Without --term-marks a line is plain tex
 whatever it looks like; with it, write &lt; for a < and &amp; for an & that would be
 read otherwise. An empty source line has an empty translation, with phrases too.
 
+Confidence, from 0 to 1, after `rnnsearch evaluate --calibrate` on development text: of the sentence, how much chrF to
+expect of it; of each word, what spaces separate, how likely a reference has it. text: two more columns, after tabs, the
+second with one number a word; json: as `confidence` and `word_confidences`.
+
 Alignments:
   hard   Pharaoh links source-target from 0, the end symbols left out, every target
          word linked to its most attended source word; words are tokens, or, under
@@ -34,6 +38,7 @@ Alignments:
          symbols last. text: after a tab, as JSON; json: as `alignment`
 """
 
+import itertools
 import json
 
 from rnnsearch_tf.cli.links import Links, add_pieces
@@ -46,6 +51,7 @@ from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.io.constraints import with_constraints, without_marks
 from rnnsearch_tf.io.reading import count_lines
 from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.run import Run
 
 
 def arguments(parser):
@@ -64,6 +70,7 @@ def arguments(parser):
     )
     parser.add_argument("--alignment", choices=("hard", "soft"), help="give alignments too")
     add_pieces(parser)
+    parser.add_argument("--confidence", action="store_true", help="how sure the model is, of the sentence and of each word, from 0 to 1")
     add_output(parser)
     add_files(parser)
 
@@ -79,9 +86,14 @@ def run(arguments):
         raise UsageError("--alignment soft: expected --output-type text or json with it, got nbest")
     if arguments.pieces and arguments.alignment != "hard":
         raise UsageError("--pieces: expected --alignment hard beside it, whose links it is about; add it")
+    if arguments.confidence and (form == "nbest" or len(arguments.model) > 1):
+        raise UsageError("--confidence: expected one --model and --output-type text or json with it, which a calibration is of; leave it out")
     phrase_lines = _phrase_lines(arguments)
     exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
     nbest = changes.get("nbest", 1)
+    if arguments.confidence and exported:
+        raise UsageError(f"--confidence: expected a RUN, which has a calibration, got the exported model {exported}; name the RUN")
+    calibration = _calibration(arguments)
     constrained = bool(arguments.constraints or arguments.term_marks)
     translator = _load_exported(exported, form, arguments.alignment, nbest, constrained) if exported else load_translator(arguments)
     if arguments.alignment and not exported:
@@ -94,11 +106,24 @@ def run(arguments):
     total = count_lines(arguments.files or ["-"])
     with Output(arguments.output) as output, lines_done("translating", total, arguments.output) as bar:
         for texts, constraints in inputs:
-            for translation in translator.translate(texts, constraints, **changes):
-                output.write(formatted(translation, number, form, alignment, config.nbest), flush=False)
+            translations = translator.translate(texts, constraints, **changes)
+            confidences = calibration(translator, texts, [t.text for t in translations]) if calibration else itertools.repeat(None)
+            for translation, confidence in zip(translations, confidences):
+                output.write(formatted(translation, number, form, alignment, config.nbest, confidence), flush=False)
                 number += 1
             output.flush()
             bar.update(len(texts))
+
+
+def _calibration(arguments):
+    """The Calibration of the model's confidence; None where it is not asked for."""
+    if not arguments.confidence:
+        return None
+    run = Run.open(arguments.model[0])
+    import_tensorflow()
+    from rnnsearch_tf.evaluation.confidence import Calibration
+
+    return Calibration.load(run)
 
 
 def _phrase_lines(arguments):
@@ -143,8 +168,8 @@ def _load_exported(folder, form, alignment, nbest, constrained):
     return translator
 
 
-def formatted(translation, number, form, alignment, nbest) -> list:
-    """The output lines of one sentence; `alignment` is None or makes links or numbers of a hypothesis."""
+def formatted(translation, number, form, alignment, nbest, confidence=None) -> list:
+    """The output lines of one sentence; `alignment` is None or makes links or numbers of a hypothesis, `confidence` None or its Confidence."""
     source = translation.source_tokens
     if form == "nbest":
         return [_moses_line(number, hypothesis, source, alignment) for hypothesis in translation.nbest]
@@ -152,11 +177,17 @@ def formatted(translation, number, form, alignment, nbest) -> list:
         fields = _fields(translation, source, alignment) | {"source_tokens": source}
         if nbest > 1:
             fields["nbest"] = [_fields(hypothesis, source, alignment) for hypothesis in translation.nbest]
+        if confidence:
+            words = [[word, round(p, 4)] for word, p in confidence.words]
+            fields |= {"confidence": round(confidence.sentence, 4), "word_confidences": words}
         return [json.dumps(fields, ensure_ascii=False)]
+    columns = [translation.text]
     if alignment:
         value = alignment(translation, source)
-        return [f"{translation.text}\t{value if isinstance(value, str) else json.dumps(value)}"]
-    return [translation.text]
+        columns.append(value if isinstance(value, str) else json.dumps(value))
+    if confidence:
+        columns += [f"{confidence.sentence:.3f}", " ".join(f"{p:.3f}" for _, p in confidence.words)]
+    return ["\t".join(columns)]
 
 
 def _fields(hypothesis, source_tokens, alignment) -> dict:

@@ -107,3 +107,23 @@ def test_what_is_missing_or_damaged_is_said(calibrated, tmp_path, capsys):
         Calibration.fit(None, ["a", "b"], ["a", "b"], ["a", "b"], "dev.en")
     assert rnnsearch(["evaluate", *words, "--model", str(run), "--confidence"]) == 2
     assert "expected one --model" in capsys.readouterr().err
+
+
+def test_translate_shows_it(calibrated, tmp_path, capsys):
+    run, folder, _ = calibrated
+    lines = [*(folder / "source").read_text().splitlines()[:3], ""]
+    text = tmp_path / "text"
+    text.write_text("".join(f"{line}\n" for line in lines))
+    translator = Translator.load(run)
+    answers = Calibration.load(run)(translator, lines, [t.text for t in translator.translate(lines)])
+    assert rnnsearch(["translate", "--model", str(run), "--confidence", str(text)]) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == [t.text for t in translator.translate(lines)]
+    assert [float(row[1]) for row in rows] == pytest.approx([answer.sentence for answer in answers], abs=1e-3)
+    assert [len(row[2].split()) for row in rows] == [len(row[0].split()) for row in rows]
+    assert rnnsearch(["translate", "--model", str(run), "--confidence", "--output-type", "json", "--n-best", "2", str(text)]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [record["confidence"] for record in records] == pytest.approx([answer.sentence for answer in answers], abs=1e-4)
+    assert [[word for word, _ in record["word_confidences"]] for record in records] == [row[0].split() for row in rows]
+    assert rnnsearch(["translate", "--model", str(run), "--confidence", "--output-type", "nbest", str(text)]) == 2
+    assert "--confidence: expected one --model and --output-type text or json" in capsys.readouterr().err
