@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 FOLDER = pathlib.Path(__file__).parents[2] / "benchmarks"
-PROGRAMS = ["kernels.py", "training.py", "decoding.py", "input.py", "startup.py", "precision.py", "peers.py", "shortlist.py", "threads.py"]
+PROGRAMS = ["kernels.py", "training.py", "decoding.py", "input.py", "startup.py", "precision.py", "peers.py", "shortlist.py", "threads.py",
+            "constraints.py"]
 WORKERS = ["ours.py", "peer_joeynmt.py", "peer_opennmt.py"]
 SYSTEMS = ["rnnsearch", "rnnsearch, coverage", "rnnsearch, Gaussian windows", "rnnencdec, LSTM", "encoder_decoder", "deep_lstm",
            "luong, input feeding", "luong, concat, GRU", "stacked", "cslm"]
