@@ -13,6 +13,7 @@ import unicodedata
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID, UNKNOWN_ID
+from rnnsearch_tf.text.characters import EAST_ASIAN
 from rnnsearch_tf.text.pipeline import Text
 
 MOST_TOKENS = 64
@@ -53,12 +54,14 @@ def word_joints(text: Text):
     """Whether each token goes on in the word of the token before it, and whether it leaves its word open: bool [V] twice.
 
     Only subwords do: a piece that begins with a letter or digit goes on, one that ends with such a character leaves its word open.
+    Scripts that are written without spaces do not show where a word ends: their pieces go on in no word.
     """
     if text.config.tokenization != "sentencepiece":
         none = tf.fill([text.vocabulary.size], False)
         return none, none
     tokens = text.vocabulary.tokens
-    return tf.constant([_of_word(token[0]) for token in tokens]), tf.constant([_of_word(token[-1]) for token in tokens])
+    begins, ends = (tf.constant([_of_word(token[place]) for token in tokens]) for place in (0, -1))
+    return begins & ~tf.strings.regex_full_match(tokens, f"[{EAST_ASIAN}].*"), ends
 
 
 def _of_word(character):

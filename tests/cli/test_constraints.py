@@ -58,8 +58,11 @@ def test_marks_are_text_unless_they_are_asked_for(rnnsearch, run_folder, tmp_pat
 
 def test_escaped_text(rnnsearch, run_folder, tmp_path, translator):
     line = '<term translation="R&amp;D &quot;x&quot;">a &lt; b</term> & c &lt;term>'
-    out, _ = rnnsearch("translate", "--model", run_folder, "--term-marks", written(tmp_path / "marked.txt", [line]))
-    assert out == [translator.translate(["a < b & c <term>"], [['R&D "x"']])[0].text]
+    marked = written(tmp_path / "marked.txt", [line])
+    (out,), _ = rnnsearch("translate", "--model", run_folder, "--term-marks", "--output-type", "json", marked)
+    expected = translator.translate(["a < b & c <term>"], [['R&D "x"']])[0]
+    assert json.loads(out)["source_tokens"] == expected.source_tokens == ["a", "<", "b", "&", "c", "<", "term", ">"]
+    assert json.loads(out)["text"] == expected.text
 
 
 @pytest.mark.parametrize("count, message", [(3, "got 3 lines for 4 or more"), (7, "for each of 5 source lines, got 7 lines")])

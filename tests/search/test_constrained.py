@@ -110,6 +110,16 @@ def test_without_phrases_it_is_beam_search(beam_size, options):
                 assert value.sum() == pytest.approx(wanted.sum()), name
 
 
+@pytest.mark.parametrize("options", [{}, dict(length_penalty=0.0)], ids=str)
+def test_ties_fall_as_in_beam_search(options):
+    """Every word is as likely as every other."""
+    toy = Toy(vocabulary_size=6, source_lengths=(2, 3), spread=0.0)
+    config = SearchConfig(beam_size=4, nbest=4, maximum_length_ratio=1.0, **options)
+    state, memory, lengths = toy.start()
+    expected = beam_search(state, memory, toy.step, lengths, config)
+    np.testing.assert_array_equal(search(toy, config, [[], []]).ids, expected.ids)
+
+
 def test_words_that_the_vocabulary_lacks_are_told_apart():
     """The model meets the unknown word; in the output they keep their ids."""
     toy = Toy(seed=3, vocabulary_size=7, source_lengths=(3, 4), end_bias=1.0)

@@ -1,6 +1,7 @@
 """Search among a shortlist: what a search among all words gives when the others are forbidden."""
 
 import gzip
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from rnnsearch_tf.config import SPECIAL_TOKENS, SearchConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.search.beam import beam_search
-from rnnsearch_tf.search.graphs import search_graph
+from rnnsearch_tf.search.graphs import constrained_search_graph, search_graph
 from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from tiny_rnnsearch import PAIRS, SOURCE_SIZE, TARGET_SIZE, padded
@@ -94,6 +95,24 @@ def test_columns_are_gathered_once(name):
         bodies = [function for function in library.function if "while_body" in function.signature.name]
         counts.append(sum(node.op == "GatherV2" for body in bodies for node in body.node_def))
     assert counts[1] - counts[0] == 2
+
+
+@pytest.mark.parametrize("name", ["rnnsearch", "ensemble"])
+def test_phrases_may_be_used_too(name):
+    """Words that the shortlist leaves out (4), and words that the vocabulary lacks; with a shortlist of everything nothing changes."""
+    models = [tiny_system(each, "float32", seed=k) for k, each in enumerate(("rnnsearch", "rnnsearch-coverage"))]
+    model = Ensemble(models) if name == "ensemble" else models[0]
+    words = SimpleNamespace(config=SimpleNamespace(tokenization="moses"), vocabulary=SimpleNamespace(size=TARGET_SIZE))
+    phrases = tf.constant([[[4, 0]], [[TARGET_SIZE + 1, 4]], [[0, 0]], [[3, 0]]])
+    search = lambda shortlist: constrained_search_graph(model, CONFIG, 1, shortlist, words)(padded(SOURCES), phrases)  # noqa: E731
+    found = search(Shortlist(CANDIDATES, 0, TARGET_SIZE))
+    for row, (source, wanted) in enumerate(zip(SOURCES, phrases.numpy())):
+        wanted = wanted[wanted > 0].tolist()
+        for ids in found.ids.numpy()[row]:
+            ids = ids.tolist()
+            assert any(ids[k : k + len(wanted)] == wanted for k in range(len(ids))), (ids, wanted)
+            assert allowed(source, 0)[[word for word in ids if word not in wanted]].all()
+    same(search(Shortlist(CANDIDATES, TARGET_SIZE, TARGET_SIZE)), search(None))
 
 
 def test_no_sentence_has_no_answer():

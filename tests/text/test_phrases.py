@@ -55,5 +55,8 @@ def test_joints_are_those_of_letters():
     assert not any(begins[special] or ends[special] for special in ("<pad>", "</s>", "<unk>"))
     assert begins["a"] and ends["a"] and not begins["."] and not ends["'"]
     assert all(not begins[token] for token in begins if token.startswith("▁"))
+    japanese = build_text(config(language="ja", vocabulary_size=20), ["猫がいる", "黒い猫 abc", "犬がいる ab"] * 5)
+    joints = dict(zip(japanese.vocabulary.tokens, word_joints(japanese)[0].numpy()))
+    assert joints["a"] and not joints["が"] and not joints["猫"]
     words = build_text(TextConfig(language="fr"), LINES)
     assert not any(table.numpy().any() for table in word_joints(words))
