@@ -49,7 +49,8 @@ def train(run, words):
 def score(run, sides, path, beam_size):
     """(BLEU, its signature) on a test set, kept in a file."""
     if not path.exists():
-        rnnsearch("evaluate", "--model", run, "--source", sides[0], "--reference", sides[1], "--json", "--output", path, "--beam-size", beam_size)
+        text = ("--source", sides[0], "--reference", sides[1])
+        rnnsearch("evaluate", "--model", run, *text, "--json", "--output", path, "--beam-size", beam_size)
     bleu = json.loads(path.read_text(encoding="utf-8"))["all"]["bleu"]
     return bleu["score"], bleu["signature"]
 
@@ -118,7 +119,8 @@ def main():
             run = arguments.run if words is None else folder
             if words is not None:
                 train(run, words)
-            found = [score(run, sides, folder.with_name(f"{folder.name}.{domain}.json"), arguments.beam_size) for domain, sides in tests.items()]
+            kept = {domain: folder.with_name(f"{folder.name}.{domain}.json") for domain in tests}
+            found = [score(run, sides, kept[domain], arguments.beam_size) for domain, sides in tests.items()]
             signature = found[0][1]
             rows.append([name, *(bleu for bleu, _ in found), updates_of(run)])
     print(f"sacreBLEU: {signature}; beam {arguments.beam_size}.")

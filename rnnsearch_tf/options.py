@@ -65,7 +65,9 @@ class CorpusConfig:
     source: str | None = option(None, "source side, one sentence a line, plain or .gz")
     target: str | None = option(None, "target side")
     weight: float = option(1.0, "how often an epoch goes through it; 0.25: a quarter of the pairs, drawn anew each time", above=0.0)
-    held_out: int = option(0, "about so many pairs stay out: those that data.held_out took out of this text in another training", unit="pairs", minimum=0)
+    held_out: int = option(
+        0, "about so many pairs stay out: those that data.held_out took out of this text in another training", unit="pairs", minimum=0
+    )
 
     def __post_init__(self):
         for side in ("source", "target"):

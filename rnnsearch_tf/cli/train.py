@@ -28,7 +28,7 @@ from rnnsearch_tf.run import Run
 
 
 def arguments(parser):
-    parser.add_argument("--config", metavar="F.yaml", help="settings that differ from the defaults (with --resume and --from: from RUN's own)")
+    parser.add_argument("--config", metavar="F.yaml", help="settings that differ from the defaults (with --resume, --from: from RUN's)")
     parser.add_argument("--output", required=True, metavar="RUN", help="folder to write")
     parser.add_argument(
         "--set", action="append", default=[], metavar="section.key=value", help="change one setting; may be repeated"
@@ -39,7 +39,8 @@ def arguments(parser):
         "--mix", metavar="W", help="with --from: train on that RUN's own text too, W of its pairs for one of the new text; 1: as many"
     )
     parser.add_argument(
-        "--new-words", metavar="N", help="with --from: add the N most frequent new words of the new text to each vocabulary; not for SentencePiece"
+        "--new-words", metavar="N",
+        help="with --from: add the N most frequent new words of the new text to each vocabulary; not for SentencePiece",
     )
 
 

@@ -59,7 +59,9 @@ def arguments(parser):
         "--constraints", metavar="F",
         help="phrases that the translations must have: line k those of source line k, tabs between them; an empty line: none",
     )
-    parser.add_argument("--term-marks", action="store_true", help='take such phrases from marks <term translation="PHRASE">WORDS</term> in the source')
+    parser.add_argument(
+        "--term-marks", action="store_true", help='take such phrases from marks <term translation="PHRASE">WORDS</term> in the source'
+    )
     parser.add_argument("--alignment", choices=("hard", "soft"), help="give alignments too")
     add_pieces(parser)
     add_output(parser)

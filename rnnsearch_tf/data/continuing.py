@@ -28,7 +28,9 @@ MAY_CHANGE = ("embedding_dropout", "hidden_dropout", "readout_dropout", "samplin
 """Options of the model and of its texts that have no part in its weights or its ids."""
 
 
-def continued_config(run: str | os.PathLike, path: str | os.PathLike | None = None, overrides: Sequence[str] = (), mix: float | None = None) -> Config:
+def continued_config(
+    run: str | os.PathLike, path: str | os.PathLike | None = None, overrides: Sequence[str] = (), mix: float | None = None
+) -> Config:
     """The configuration of a RUN, with the values of a file and of overrides laid over it.
 
     A new training text takes the place of everything that names text in the RUN's configuration, its folder and its

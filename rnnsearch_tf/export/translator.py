@@ -61,8 +61,9 @@ class ExportedTranslator:
     def translate(self, texts, constraints=None, **search) -> list:
         """list[Translation], in the order of `texts`.
 
-        With constraints, a list of phrases for each text: text and score, by ``translate_constrained``. With one translation a text: tokens and alignment are there if the model has ``translate_aligned``;
-        with more, by ``translate_nbest``, tokens but no alignments. What is not known is None.
+        With one translation a text: tokens and alignment are there if the model has ``translate_aligned``;
+        with more, by ``translate_nbest``, tokens but no alignments. With constraints, a list of phrases for each
+        text: text and score, by ``translate_constrained``. What is not known is None.
         """
         config = self.search_config(**search)
         signatures = self.profile.signatures
@@ -80,7 +81,9 @@ class ExportedTranslator:
 
     def _constrained(self, texts, constraints, config):
         if config.nbest > 1:
-            raise UsageError(f"search.nbest: expected 1 with constraints, of which {self.folder} gives the best translation only; got {config.nbest}")
+            raise UsageError(
+                f"search.nbest: expected 1 with constraints, with which {self.folder} gives the best translation only; got {config.nbest}"
+            )
         lines, found = constraint_lines(constraints, texts), []
         for start in range(0, len(texts), config.batch_size):
             here = slice(start, start + config.batch_size)

@@ -36,15 +36,18 @@ def with_constraints(batches, phrase_lines, name):
     lines, count = itertools.chain.from_iterable(phrase_lines), 0
     for texts in batches:
         found = list(itertools.islice(lines, len(texts)))
+        if found:
+            yield texts[: len(found)], [phrases_of(line) for line in found]
         if len(found) < len(texts):
             raise UserError(
-                f"{name}: expected a line of phrases for each source line, got {count + len(found)} lines for {count + len(texts)} or more; "
-                "add the missing ones, empty where there are no phrases"
+                f"{name}: expected a line of phrases for each source line, got {count + len(found)} lines for {count + len(texts)} or "
+                "more; add the missing ones, empty where there are no phrases"
             )
         count += len(texts)
-        yield texts, [phrases_of(line) for line in found]
     if more := sum(1 for _ in lines):
-        raise UserError(f"{name}: expected a line of phrases for each of {count} source lines, got {count + more} lines; take out those too many")
+        raise UserError(
+            f"{name}: expected a line of phrases for each of {count} source lines, got {count + more} lines; take out those too many"
+        )
 
 
 def without_marks(line: str, where: str) -> tuple[str, list[str]]:

@@ -290,12 +290,12 @@ def _fill_beam(finished: Finished, ending, continuing, length, places, rules: Ru
 
 
 def finished_ranks(finished: Finished, rules: Rules):
-    """What finished hypotheses compete for places by. In a shrinking beam they outrank everything: their places are never given back."""
+    """What finished hypotheses compete for places by: in a shrinking beam they outrank everything, so that no place is given back."""
     return tf.where(exists(finished.keys), -NO_HYPOTHESIS, NO_HYPOTHESIS) if rules.shrinking else finished.keys
 
 
 def add_finished(finished: Finished, ending, ending_keys, length) -> Finished:
-    """The best K of the finished hypotheses and those that finish at this step, with `length` words; all [b, k], keys NO_HYPOTHESIS: none."""
+    """The best K of the finished hypotheses and those that finish at this step, at `length` words; a key NO_HYPOTHESIS: none."""
     keys, order = tf.math.top_k(tf.concat([finished.keys, ending_keys], axis=1), finished.keys.shape[1])
     lengths, places = tf.fill(tf.shape(ending), length), tf.zeros_like(ending, tf.int32) + tf.range(tf.shape(ending)[1])
     joined = zip(finished[1:], (ending, lengths, places))

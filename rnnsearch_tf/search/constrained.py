@@ -27,7 +27,9 @@ import typing
 import tensorflow as tf
 
 from rnnsearch_tf.config import UNKNOWN_ID, SearchConfig
-from rnnsearch_tf.search.beam import Beam, BeamResult, Rules, Sentences, add_finished, beam_search, ending_now, finished_ranks, is_done, penalize
+from rnnsearch_tf.search.beam import (
+    Beam, BeamResult, Rules, Sentences, add_finished, beam_search, ending_now, finished_ranks, is_done, penalize,
+)
 from rnnsearch_tf.search.interface import Step
 from rnnsearch_tf.search.topk import NO_HYPOTHESIS, best_continuations, best_of_each, continuations_with, exists, next_words
 
@@ -48,7 +50,7 @@ class Phrases(typing.NamedTuple):
         return tf.reshape(self.ids, [tf.shape(self.ids)[0], tf.reduce_prod(tf.shape(self.ids)[1:])])
 
     def among(self, words) -> Phrases:
-        """The phrases for a search among some words only: int32 [S], ascending, theirs and PAD_ID among them; ids are then places in `words`."""
+        """The phrases for a search among some words only, int32 [S], ascending, PAD_ID and theirs among them: ids are places there."""
         own, size = self.ids - tf.size(self.begins_within), tf.size(words)
         places = tf.reshape(tf.searchsorted(words, tf.reshape(self.ids, [-1])), tf.shape(self.ids))
         return Phrases(tf.where(own < 0, places, size + own), tf.gather(self.begins_within, words), tf.gather(self.ends_within, words))

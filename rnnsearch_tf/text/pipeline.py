@@ -239,11 +239,7 @@ def extend_texts(texts: Sequence[Text], pairs: Iterable, number: int) -> list[Te
             )
     counts = {side: TokenCounts(text.tokenize) for side, text in sides.items()}
     _count(counts, pairs)
-    vocabularies = {side: text.vocabulary.extended(counts[side].total(), number, text.config.minimum_count) for side, text in sides.items()}
-    return [
-        Text(dataclasses.replace(text.config, vocabulary_size=max(text.config.vocabulary_size, vocabularies[side].size)), vocabularies[side])
-        for side, text in sides.items()
-    ]
+    return [_extended(text, counts[side].total(), number) for side, text in sides.items()]
 
 
 def load_text(folder, side, config: TextConfig) -> Text:
@@ -355,6 +351,12 @@ def _counts(config):
         return None
     most_lines = subwords.MOST_LINES if config.tokenization == "sentencepiece" else None
     return TokenCounts(lambda texts: _tokenize(texts, config, None), most_lines)
+
+
+def _extended(text, counts, number):
+    """The Text with words that were counted in another text behind its own."""
+    config, vocabulary = text.config, text.vocabulary.extended(counts, number, text.config.minimum_count)
+    return Text(dataclasses.replace(config, vocabulary_size=max(config.vocabulary_size, vocabulary.size)), vocabulary)
 
 
 def _count(counts, pairs):

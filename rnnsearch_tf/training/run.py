@@ -46,7 +46,8 @@ def train(
         output: path of the RUN folder, made if it is not there.
         resume: go on from RUN/checkpoints.
         start_from: path of another RUN folder, whose best weights, vocabularies and SentencePiece models this training begins with;
-            optimizer, counters and best score are new. ``config`` has the model and the texts of that RUN.
+            optimizer, counters and best score are new. ``config`` has the model and the texts of that RUN, as
+            :func:`continued_config` makes it.
         new_words: words of the new text to add to each of its vocabularies at most.
 
     Returns:
@@ -188,9 +189,9 @@ class SaveState(keras.callbacks.Callback):
 def _check_output(run, config, resume, start_from, new_words):
     """Refuse a folder, or a combination of arguments, with which no training can begin or go on."""
     if resume and start_from is not None:
-        raise UsageError(f"train: expected resume or start_from, got both; the training in {run} knows what it began from: leave start_from out")
+        raise UsageError(f"train: expected resume or start_from, got both; {run} knows what it began from: leave start_from out")
     if new_words and start_from is None:
-        raise UsageError(f"train: expected start_from beside new_words={new_words}, got none; name the RUN whose vocabularies they are added to")
+        raise UsageError(f"train: expected start_from beside new_words={new_words}, got none; name the RUN that they are added to")
     if run.state.exists() and not resume:
         raise UsageError(f"{run}: expected a folder without a training, found one; add --resume, or choose another --output")
     if start_from is not None and run.path.resolve() == Run(start_from).path.resolve():

@@ -13,6 +13,7 @@ import sys
 from typing import NamedTuple
 
 import numpy as np
+import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import Config, load_config
@@ -21,6 +22,12 @@ from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import Text, extend_texts, load_text
+
+LOOKED_AT = 1000
+"""Pairs of the new text by whose lengths the length limits are judged."""
+
+MUCH = 0.05
+"""Share of them that is worth a line."""
 
 
 class Start(NamedTuple):
@@ -63,11 +70,26 @@ def start_from(run, config, new_words=0) -> Start:
         extend_weights(old, model)
     else:
         run.read_weights(model)
+    _say_what_is_too_long(config.data, texts, new_text(config, before)[0])
     origin = f"the best weights of `{run}`"
     if new_words:
         origin += f", with {added[0]:,} new source and {added[1]:,} new target words"
     print(f"beginning from {origin.replace('`', '')}", file=sys.stderr)
     return Start(config, texts, model, origin)
+
+
+def _say_what_is_too_long(data, texts, pairs):
+    """Say so where the RUN's length limits leave out a good part of the new text, by its first pairs."""
+    sides = list(zip(*itertools.islice(pairs, LOOKED_AT)))
+    limits = (data.maximum_source_length, data.maximum_target_length)
+    lengths = [text.encode(tf.constant(side)).row_lengths().numpy() - 1 for text, side in zip(texts, sides)]  # END_ID is not counted
+    share = np.mean((lengths[0] > limits[0]) | (lengths[1] > limits[1]))
+    if share > MUCH:
+        print(
+            f"{share:.0%} of the first {len(sides[0]):,} pairs are left out of training: they are longer than "
+            f"data.maximum_source_length={limits[0]} or data.maximum_target_length={limits[1]}; raise these limits to train on them",
+            file=sys.stderr,
+        )
 
 
 def extend_weights(old, model) -> None:

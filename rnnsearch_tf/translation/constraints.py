@@ -34,7 +34,9 @@ def too_many_tokens(number, line) -> UserError:
         line: bytes, its phrases.
     """
     start = line[:60].decode("utf-8", "replace")
-    return UserError(f"constraints[{number}] ({start!r}): expected phrases of at most {MOST_TOKENS} tokens together, got more; leave some out")
+    return UserError(
+        f"constraints[{number}] ({start!r}): expected phrases of at most {MOST_TOKENS} tokens together, got more; leave some out"
+    )
 
 
 def _line(phrases, name):

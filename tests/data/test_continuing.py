@@ -13,6 +13,7 @@ from rnnsearch_tf.data.mixture import mixed
 from rnnsearch_tf.errors import UsageError, UserError
 
 OLD = 1000
+PHRASEBOOK = dict(corpus="phrasebook", train_source=None, train_target=None, held_out=0)
 
 
 @pytest.fixture
@@ -68,7 +69,8 @@ def test_a_file_lies_between_the_run_and_overrides(run, new, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("data: {batch_size: 9, held_out: 11}\ntraining: {learning_rate: 4}\n")
     config = continued_config(run, path, [*new, "training.learning_rate=3"])
-    assert (config.data.batch_size, config.data.held_out, config.training.learning_rate, config.training.maximum_updates) == (9, 11, 3.0, 50)
+    assert (config.data.batch_size, config.data.held_out) == (9, 11)
+    assert (config.training.learning_rate, config.training.maximum_updates) == (3.0, 50)
     assert named_options(path, ["search.nbest=1"]) == {"data.batch_size", "data.held_out", "training.learning_rate", "search.nbest"}
 
 
@@ -78,7 +80,7 @@ def test_one_limit_is_meant_without_the_other(run):
 
 
 def test_another_corpus_in_place_of_the_built_in_one(run, new):
-    change(run, corpus="phrasebook", train_source=None, train_target=None, held_out=0, folder=None)
+    change(run, **PHRASEBOOK, folder=None)
     assert continued_config(run, overrides=new).data.corpus == "files"
     change(run, phrasebook_seed=5)
     assert continued_config(run, overrides=["data.phrasebook_size=33"]).data.corpus == "phrasebook"
@@ -107,17 +109,18 @@ def test_several_corpora_are_mixed_in_by_their_weights(run, tmp_path):
     names = [dict(source=str(tmp_path / f"{name}.en"), target=str(tmp_path / f"{name}.fr")) for name in ("new", "old")]
     both = load_config(values={"data": {"corpora": [names[0] | {"weight": 2.0}, names[1] | {"weight": 0.5}]}}).data.corpora
     change(run, train_source=None, train_target=None, held_out=0, corpora=both)  # 800 + 500 pairs an epoch
-    config = continued_config(run, overrides=["data.corpora=[{source: %(source)s, target: %(target)s}]" % names[0], "data.held_out=0"], mix=1.3)
-    assert [corpus.weight for corpus in config.data.corpora] == [1.0, pytest.approx(0.8), pytest.approx(0.2)]  # 400 × 1.3 = 320 + 200 … × 0.4
+    new = "data.corpora=[{source: %(source)s, target: %(target)s}]" % names[0]
+    config = continued_config(run, overrides=[new, "data.held_out=0"], mix=1.3)  # 400 × 1.3 pairs are 0.4 of 1300
+    assert [corpus.weight for corpus in config.data.corpora] == [1.0, pytest.approx(0.8), pytest.approx(0.2)]
 
 
 @pytest.mark.parametrize(
     "overrides, mix, harm, error, message",
     [
         ([], 1.0, {}, UsageError, "--mix: expected new text beside that of .*run, got none; name it"),
-        (None, 1.0, dict(train_source="gone.en"), UserError, "--mix: .*gone.en: expected the text that .*run was trained on, got none of that name"),
-        (None, 1.0, dict(corpus="phrasebook", train_source=None, train_target=None, held_out=0), UsageError, "--mix: expected that of .*run to be in text files, got data.corpus=phrasebook"),
-        (["data.corpus=phrasebook"], 1.0, {}, UsageError, "--mix: expected the new training text to be in text files, got data.corpus=phrasebook"),
+        (None, 1.0, dict(train_source="gone.en"), UserError, "--mix: .*gone.en: expected the text that .*run was trained on, got none"),
+        (None, 1.0, PHRASEBOOK, UsageError, "--mix: expected that of .*run to be in text files, got data.corpus=phrasebook"),
+        (["data.corpus=phrasebook"], 1.0, {}, UsageError, "--mix: expected the new training text to be in text files, got data.corpus="),
         (["model.hidden_size=6"], None, {}, UsageError, "model.hidden_size: expected 5, as .*run has it, got 6"),
         (["source.tokenization=space"], None, {}, UsageError, "source.tokenization: expected moses, as"),
         (["data.batchsize=6"], None, {}, UsageError, "unknown option data.batchsize; did you mean data.batch_size?"),

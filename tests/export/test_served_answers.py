@@ -20,8 +20,9 @@ PHRASES = [["vieux livre"], [], ["bleue", "Zoé 🙂"], ["a"], ["porte", "livre 
 
 def request(name, lines):
     phrases = ["\t".join(PHRASES[k % len(PHRASES)]) for k in range(len(lines))]
-    other = {"score": {"target": lines[::-1]}, "sample": {"seed": [k << 32 for k in range(len(lines))]}, "translate_constrained": {"constraints": phrases}}
-    other = other.get(name, {})
+    seeds = [k << 32 for k in range(len(lines))]
+    others = {"score": {"target": lines[::-1]}, "sample": {"seed": seeds}, "translate_constrained": {"constraints": phrases}}
+    other = others.get(name, {})
     return {"source" if name == "score" else "text": lines} | other
 
 

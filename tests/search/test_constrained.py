@@ -24,7 +24,7 @@ def padded(phrases):
 
 
 def search(toy, config, phrases, within=(), sentences=None, step=None, **options):
-    """The result of a search, as NumPy arrays; words of `within` go on in the word before, and every word is left open where there are any."""
+    """The result of a search, as NumPy arrays; words of `within` go on in the word before, which every word then leaves open."""
     state, memory, lengths = toy.start(sentences)
     begins = np.isin(np.arange(toy.vocabulary_size), within)
     wanted = Phrases(tf.constant(padded(phrases)), tf.constant(begins), tf.fill([toy.vocabulary_size], len(within) > 0))
@@ -36,7 +36,7 @@ def has(words, phrase, within=()):
     """Whether the phrase stands in an output, ended or not."""
     words = [word for word in words if word != END]
     places = range(len(words) - len(phrase) + 1)
-    return any(words[k : k + len(phrase)] == phrase and not (words[k + len(phrase) :][:1] and words[k + len(phrase)] in within) for k in places)
+    return any(words[k : k + len(phrase)] == phrase and not set(words[k + len(phrase) :][:1]) & set(within) for k in places)
 
 
 def brute_force(toy, sentence, config, phrases, within):
@@ -84,12 +84,15 @@ def test_every_output_has_its_phrases(beam_size, options, within):
         assert words or n, "every sentence has an output"
         if words:
             assert all(has(words, phrase, within) for phrase in phrases[row])
-            np.testing.assert_allclose(result.log_probabilities[row, n], toy.follow(row, words)[0].sum(), rtol=1e-5)
-            np.testing.assert_allclose(result.alignments[row, n, : len(words), : toy.source_lengths[row]], toy.follow(row, words)[1], atol=1e-6)
+            log_probabilities, alignment = toy.follow(row, words)
+            np.testing.assert_allclose(result.log_probabilities[row, n], log_probabilities.sum(), rtol=1e-5)
+            np.testing.assert_allclose(result.alignments[row, n, : len(words), : toy.source_lengths[row]], alignment, atol=1e-6)
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 5])
-@pytest.mark.parametrize("options", [{}, dict(length_penalty=0.0), dict(shrinking_beam=True), dict(normalize_after=True, coverage_penalty=0.3)], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, dict(length_penalty=0.0), dict(shrinking_beam=True), dict(normalize_after=True, coverage_penalty=0.3)], ids=str
+)
 def test_without_phrases_it_is_beam_search(beam_size, options):
     """In sentences with none, whatever the others of the batch have."""
     toy = Toy(seed=beam_size, vocabulary_size=9, source_lengths=[4, 1, 6, 3] * 3, end_bias=1.0)

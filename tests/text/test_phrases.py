@@ -22,7 +22,8 @@ def test_ids_are_those_of_the_tokens_in_their_order(tokenization):
     for row, ids, words in zip(ROWS, table, phrases.tokens.numpy()):
         expected = [[t.decode() for t in text.tokenize([phrase]).to_list()[0]] for phrase in row if phrase.strip()]
         found = [[k for k in phrase if k] for phrase in ids.tolist() if any(phrase)]
-        spelled = [[words[k - text.vocabulary.size].decode() if k >= text.vocabulary.size else text.vocabulary.tokens[k] for k in phrase] for phrase in found]
+        all_tokens = [*text.vocabulary.tokens, *(word.decode() for word in words)]
+        spelled = [[all_tokens[k] for k in phrase] for phrase in found]
         assert spelled == expected
         for tokens, phrase in zip(expected, found):
             assert all((k < text.vocabulary.size) == (token in known) for token, k in zip(tokens, phrase))

@@ -90,7 +90,7 @@ def test_new_words_come_behind_the_old_and_change_nothing_for_them(tmp_path, new
         expected = sorted(set(counts) - set(before.vocabulary.tokens), key=lambda word: (-counts[word], word))[:3]
         assert text.vocabulary.tokens == [*before.vocabulary.tokens, *expected]
     sizes = [text.vocabulary.size for text in start.texts]
-    ids = [text.encode(tf.constant(lines)).to_tensor() for text, lines in zip(old_texts, zip(*itertools.islice(zip(*phrasebook(9, 2, "train")), 9)))]
+    ids = [text.encode(tf.constant(lines)).to_tensor() for text, lines in zip(old_texts, phrasebook(10, 2, "train"))]
     inputs = dict(zip(("source_ids", "target_ids"), ids))
     before, after = old(inputs).numpy(), start.model(inputs).numpy()
     np.testing.assert_allclose(after[..., : before.shape[-1]], before, rtol=1e-12, atol=1e-12)
@@ -111,7 +111,18 @@ def test_new_words_come_behind_the_old_and_change_nothing_for_them(tmp_path, new
         else:
             assert np.array_equal(new, np.split(drawn, [known.shape[axis[0]]], axis=axis[0])[1]) and new.std() > 0
     tied, biased = "tied" in variant, variant != "without biases"
-    assert kinds == {"E", *(["b_softmax"] if biased else [])} | (set() if tied else {"W_o2" if variant == "output_rank" else start.model.output_layer.symbol})
+    matrix = set() if tied else {"W_o2" if variant == "output_rank" else start.model.output_layer.symbol}
+    assert kinds == {"E"} | matrix | ({"b_softmax"} if biased else set())
+
+
+@pytest.mark.parametrize("limit, said", [(6, None), (4, "75% of the first 40 pairs are left out of training")])
+def test_a_text_too_long_for_the_limits_is_named(tmp_path, trained, capsys, limit, said):
+    """Tokens of the sources: 3, 5, 5, 5."""
+    files = name_files(tmp_path, [("The door.", "La porte."), *[("The door is white.", "La porte est blanche.")] * 3] * 10)
+    limits = [f"data.maximum_source_length={limit}", "data.maximum_target_length=9", "data.held_out=0"]
+    start_from(trained, continued_config(trained, overrides=[*files, *limits]))
+    err = capsys.readouterr().err
+    assert (said is None and "left out" not in err) or (said and said in err and "data.maximum_source_length=4" in err)
 
 
 def test_new_words_of_the_new_text_alone(tmp_path, trained, new_text):
@@ -152,9 +163,11 @@ def test_everything_but_the_weights_begins_anew_and_stands_by_itself(tmp_path, l
     for one, other in zip(whole.trainable_variables, parts.trainable_variables):
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-6, atol=1e-7)
     card = (tmp_path / "parts" / "model_card.md").read_text(encoding="utf-8")
-    assert f"- began from: the best weights of `{run}`, with 2 new source and 3 new target words\n" in card and str(tmp_path / "new.en") in card
+    assert f"- began from: the best weights of `{run}`, with 2 new source and 3 new target words\n" in card
+    assert str(tmp_path / "new.en") in card
 
-    train(continued_config(tmp_path / "parts", overrides=["training.maximum_updates=1"]), tmp_path / "second", start_from=tmp_path / "parts")
+    again = continued_config(tmp_path / "parts", overrides=["training.maximum_updates=1"])
+    train(again, tmp_path / "second", start_from=tmp_path / "parts")
     assert load_state(tmp_path / "second")[1].began_from == f"the best weights of `{tmp_path / 'parts'}`"
     assert "zebra" in load_run(tmp_path / "second")[1].vocabulary.tokens
 
@@ -197,7 +210,8 @@ def test_a_folder_cannot_begin_from_itself(tmp_path):
 
 
 def test_subwords_get_no_new_words(tmp_path, new_text):
-    run = write_run(tmp_path / "run", [*TINY, *LANGUAGE_MODEL, "target.tokenization=sentencepiece", "target.vocabulary_size=90"], unknown_words=None)
+    pieces = ["target.tokenization=sentencepiece", "target.vocabulary_size=90"]
+    run = write_run(tmp_path / "run", [*TINY, *LANGUAGE_MODEL, *pieces], unknown_words=None)
     settings = continued_config(run, overrides=[*new_text, "training.maximum_updates=1"])
     with pytest.raises(UsageError, match="target vocabulary: expected words to add new ones to, got target.tokenization=sentencepiece"):
         train(settings, tmp_path / "new", start_from=run, new_words=2)
