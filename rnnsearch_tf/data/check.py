@@ -90,7 +90,7 @@ class _Seen:
         self.limits = (data.maximum_source_length, data.maximum_target_length)
         self.texts = (source_text, target_text)
         lines = tf.TensorSpec([None], tf.string)
-        self.encode = [text and tf.function(text.encode, input_signature=[lines]) for text in self.texts]
+        self.encode = [text and tf.function(text.encode, autograph=False, input_signature=[lines]) for text in self.texts]
         self.lines = self.good = self.dropped = self.copies = self.duplicates = self.unequal = 0
         self.bad = collections.Counter()
         self.invalid = ([], [])  # of each side the first lines that are not UTF-8

@@ -82,7 +82,7 @@ INPUTS = {
 
 def _traced(answers, name, weights):
     # The rank is left open and asserted: a server does not compare shapes, and a known rank would fold the assertion away.
-    @tf.function(input_signature=[tf.TensorSpec(None, dtype, name=name) for name, dtype in INPUTS[name].items()])
+    @tf.function(autograph=False, input_signature=[tf.TensorSpec(None, dtype, name=name) for name, dtype in INPUTS[name].items()])
     def function(*values):
         values = _rows(dict(zip(INPUTS[name], values)))
         with hoist_weights(answers.model.trainable_variables, weights.tensors()):
@@ -119,12 +119,7 @@ class _Answers:
         self.profile = profile
 
     def translate(self, text):
-        source, result, tokens = self._search(text, 1)
-        return {
-            "translation": self._texts(tokens),
-            "score": _or_zero(result.scores[:, 0], source),
-            "source_truncated": source.truncated,
-        }
+        return self._best(*self._search(text, 1))
 
     def translate_nbest(self, text):
         source, result, tokens = self._search(text, self.profile.search.nbest)
@@ -143,25 +138,17 @@ class _Answers:
 
     def translate_aligned(self, text):
         source, result, tokens = self._search(text, 1)
-        return {
-            "translation": self._texts(tokens),
-            "score": _or_zero(result.scores[:, 0], source),
+        return self._best(source, result, tokens) | {
             "source_tokens": _joined(source.tokens),
             "target_tokens": _joined(tokens),
             "alignment": _matrices(result.alignments[:, 0], result.lengths[:, 0], source.lengths, _wordless(source)),
-            "source_truncated": source.truncated,
         }
 
     def translate_constrained(self, text, constraints):
         phrases = read_phrases(self.target_text, constraints)
         source, result, tokens = self._search(text, 1, phrases)
         wanted = tf.reduce_any(phrases.tokens != "", axis=1)
-        return {
-            "translation": self._texts(tokens),
-            "score": _or_zero(result.scores[:, 0], source),
-            "constraints_met": phrases.fits & ~(wanted & _wordless(source)),
-            "source_truncated": source.truncated,
-        }
+        return self._best(source, result, tokens) | {"constraints_met": phrases.fits & ~(wanted & _wordless(source))}
 
     def score(self, source, target):
         source = _read(self.source_texts, source, self.profile.maximum_source_length)
@@ -207,6 +194,14 @@ class _Answers:
             alignments = _flat(result.alignments, rows)  # [B·N, I, J]
             tokens = replace_unknown(tokens, alignments, tf.gather(source.tokens, rows), self.lexicon)
         return source, result, tokens
+
+    def _best(self, source, result, tokens):
+        """What every signature with one translation a text answers."""
+        return {
+            "translation": self._texts(tokens),
+            "score": _or_zero(result.scores[:, 0], source),
+            "source_truncated": source.truncated,
+        }
 
     def _texts(self, tokens):
         texts = self.target_text.detokenize(tokens)

@@ -25,7 +25,7 @@ IDS = tf.TensorSpec([None, None], tf.int32)
 def search_graph(model, config: SearchConfig, sources=1, shortlist=None, products=None):
     """source_ids → BeamResult; arguments as of :func:`search_model`, products None: :func:`~rnnsearch_tf.parallel.shard_count`."""
 
-    @tf.function(input_signature=[_source_ids(sources)])
+    @tf.function(autograph=False, input_signature=[_source_ids(sources)])
     def search(source_ids):
         with _hoisted(model):
             return search_model(model, source_ids, _lengths(source_ids), config, shortlist, products or shard_count())
@@ -37,7 +37,7 @@ def constrained_search_graph(model, config: SearchConfig, sources, shortlist, ta
     """(source_ids, ids of phrases int32 [B, P, L] as of text/phrases.py) → BeamResult; see :func:`search_model`."""
     joints = word_joints(target_text)
 
-    @tf.function(input_signature=[_source_ids(sources), tf.TensorSpec([None, None, None], tf.int32)])
+    @tf.function(autograph=False, input_signature=[_source_ids(sources), tf.TensorSpec([None, None, None], tf.int32)])
     def search(source_ids, phrase_ids):
         with _hoisted(model):
             phrases = Phrases(phrase_ids, *joints)
@@ -97,7 +97,7 @@ def beam_step(model, output=None, word_biases=None) -> Step:
 def score_targets_graph(model, _, sources=1):
     """(source_ids, target_ids) → TargetScores."""
 
-    @tf.function(input_signature=[_source_ids(sources), IDS])
+    @tf.function(autograph=False, input_signature=[_source_ids(sources), IDS])
     def score(source_ids, target_ids):
         with _hoisted(model):
             state, memory = model.start(source_ids)
@@ -109,7 +109,7 @@ def score_targets_graph(model, _, sources=1):
 def sample_graph(model, config: SearchConfig, sources=1):
     """(source_ids, seeds, temperature) → Samples."""
 
-    @tf.function(input_signature=[_source_ids(sources), tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64)])
+    @tf.function(autograph=False, input_signature=[_source_ids(sources), tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64)])
     def draw(source_ids, seeds, temperature):
         with _hoisted(model):
             state, memory = model.start(source_ids)

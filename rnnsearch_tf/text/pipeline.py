@@ -126,11 +126,13 @@ class Text(tf.Module):
             ids = ids.to_tensor(PAD_ID)
         ended = tf.cumsum(tf.cast(tf.equal(ids, END_ID), tf.int32), axis=1) > 0  # [B, I], from the end symbol on
         keep = ~ended & tf.not_equal(ids, PAD_ID)
-        words = self.vocabulary.words(ids)
-        if further is not None:
-            places = ids - self.vocabulary.size
-            words = tf.where(places < 0, words, tf.gather(further, tf.maximum(places, 0), batch_dims=1))
+        words = self.vocabulary.words(ids) if further is None else self._words(ids, further)
         return tf.ragged.boolean_mask(words, keep)
+
+    def _words(self, ids, further):
+        """Words of ids, those from the vocabulary's size on among the further ones of their row."""
+        places = ids - self.vocabulary.size
+        return tf.where(places < 0, self.vocabulary.words(ids), tf.gather(further, tf.maximum(places, 0), batch_dims=1))
 
     def encode(self, texts):
         """Ids of texts: string [B] -> RaggedTensor int32 [B, None], each row ended by the end symbol."""
@@ -154,12 +156,12 @@ class TracedText:
     def __init__(self, text):
         lines, ids = tf.TensorSpec([None], tf.string), tf.TensorSpec([None, None], tf.int32)
         tokens = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
-        traced = lambda function, signature: tf.function(function, input_signature=[signature])  # noqa: E731
+        traced = lambda function, signature: tf.function(function, autograph=False, input_signature=[signature])  # noqa: E731
         with_ids = lambda tokens: (tokens, text.ids(tokens))  # noqa: E731
         self._tokenize = traced(lambda lines: with_ids(text.tokenize(lines)), lines)
         self._split = traced(lambda lines: with_ids(text.split(lines)), lines)
         self.tokens = traced(text.tokens, ids)
-        self.tokens_with = tf.function(text.tokens, input_signature=[ids, tf.TensorSpec([None, None], tf.string)])
+        self.tokens_with = tf.function(text.tokens, autograph=False, input_signature=[ids, tf.TensorSpec([None, None], tf.string)])
         self._detokenize = traced(text.detokenize, tokens)
 
     def tokens_and_ids(self, lines, tokenized=False):

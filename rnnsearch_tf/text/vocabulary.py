@@ -141,7 +141,7 @@ class TokenCounts:
     """
 
     def __init__(self, tokenize, most_lines=None):
-        @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+        @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string)])
         def distinct(texts):
             words, _, counts = tf.unique_with_counts(tokenize(texts).flat_values, tf.int64)
             return words, counts

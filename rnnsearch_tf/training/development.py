@@ -145,7 +145,7 @@ class Development(keras.callbacks.Callback):
         """Mean negative log-likelihood of a target word, in nats, end symbols included; no smoothing, no dropout."""
         if self._loss is None:
             batches = scoring_batches(*self.texts, self.sentences, self.config.data.batch_size)
-            self._loss = batches, tf.function(lambda inputs: self.model.token_losses(inputs)[1], reduce_retracing=True)
+            self._loss = batches, tf.function(lambda inputs: self.model.token_losses(inputs)[1], autograph=False, reduce_retracing=True)
         batches, nll = self._loss
         values = [nll(inputs).numpy() for inputs in batches]
         return float(sum(v.sum(dtype="float64") for v in values) / sum(v.size for v in values))

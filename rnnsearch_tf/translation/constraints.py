@@ -12,14 +12,12 @@ def constraint_lines(constraints, texts) -> list[bytes]:
     """For each text its phrases with tabs between.
 
     Args:
-        constraints: for each text an iterable of str, or bytes of UTF-8; None: there are none.
+        constraints: for each text an iterable of str, or bytes of UTF-8.
         texts: list.
 
     Raises:
         UsageError: they are something else, or not as many.
     """
-    if constraints is None:
-        return [b""] * len(texts)
     if isinstance(constraints, (str, bytes)) or not isinstance(constraints, Iterable):
         raise UsageError(f"constraints: expected a list of phrases for each text, got {type(constraints).__name__} {constraints!r}")
     constraints = list(constraints)

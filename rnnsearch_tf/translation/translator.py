@@ -109,7 +109,7 @@ class Translator:
             translator.translate(["the room is free"], constraints=[["chambre"]])[0].text
         """
         texts, config = sentences(texts, "texts"), self.search_config(**search)
-        constraints = constraint_lines(constraints, texts)
+        constraints = [b""] * len(texts) if constraints is None else constraint_lines(constraints, texts)
         lexicon = self._once(Lexicon.load, config.lexicon) if config.replace_unknown and config.lexicon else None
         self.shortlist(config)  # so that a bad file is an error before anything is done
         results = [_NOTHING for _ in texts]
@@ -259,9 +259,7 @@ class Translator:
             yield sources[start : start + size]
 
     def _phrases(self, batch):
-        """PhraseTokens of the sentences; None where no sentence has any."""
-        if not any(source.constraints for source in batch):
-            return None
+        """PhraseTokens of the sentences."""
         phrases = self._once(_phrase_reader, self.target_text)([source.constraints for source in batch])
         for source, fits in zip(batch, phrases.fits.numpy()):
             if not fits:
@@ -288,7 +286,7 @@ class Translator:
         return search(np.arange(len(batch)), config)
 
     def _translate_batch(self, batch, config, lexicon) -> list:
-        phrases = self._phrases(batch)
+        phrases = self._phrases(batch) if any(source.constraints for source in batch) else None
         result = self._search(batch, config, phrases)
         hypotheses = [(row, n) for row in range(len(batch)) for n in range(config.nbest) if result.lengths[row, n]]
         rows, columns = ([pair[k] for pair in hypotheses] for k in (0, 1))
@@ -313,7 +311,7 @@ class Translator:
 
 def _phrase_reader(text):
     """:func:`~rnnsearch_tf.text.phrases.read_phrases` of a text, traced."""
-    return tf.function(lambda lines: read_phrases(text, lines), input_signature=[tf.TensorSpec([None], tf.string)])
+    return tf.function(lambda lines: read_phrases(text, lines), autograph=False, input_signature=[tf.TensorSpec([None], tf.string)])
 
 
 _NOTHING = Translation.of([Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))], source_tokens=[])

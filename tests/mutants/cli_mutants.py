@@ -57,7 +57,7 @@ EVALUATION = [
 TRANSLATOR = [
     Mutant("translation/translator.py", "results in the order of the batches", "results[source.index] = translation", "results[len(results) - 1 - source.index] = translation",
            (f"{TRANSLATE}::test_one_line_for_one_line_the_empty_ones_included",)),
-    Mutant("translation/translator.py", "the score without the end symbol", "log_probabilities[row, : len(ids)].sum", "log_probabilities[row, : len(ids) - 1].sum",
+    Mutant("translation/translator.py", "the score without the end symbol", "float(log_probabilities.sum())", "float(log_probabilities[:-1].sum())",
            (f"{PAIRS}::test_scores_are_natural_logarithms_with_the_end_symbol", f"{PAIRS}::test_a_translation_scores_what_the_search_said")),
     Mutant("translation/translator.py", "an overlong sentence is not cut", "if len(tokens) <= limit:", "if True:",
            (f"{TRANSLATE}::test_an_overlong_sentence_is_cut_with_a_warning",)),

@@ -12,7 +12,7 @@ CONSTRAINTS = [
            (WIDE, MET)),
     Mutant("search/constrained.py", "no room is kept for what is needed", "length + needed <= sentences.maximum", "length <= sentences.maximum", (MET,)),
     Mutant("search/constrained.py", "the next words of phrases are no candidates", "wanted_totals = tf.where(lacking,", "wanted_totals = tf.where(lacking & False,", (MET,)),
-    Mutant("search/constrained.py", "a candidate twice", "tf.where(again, NO_HYPOTHESIS, totals)", "totals + 0.0", (WIDE,)),
+    Mutant("search/constrained.py", "a candidate twice", "Candidates(tf.where(again, NO_HYPOTHESIS, totals), parents, words)", "Candidates(totals, parents, words)", (WIDE,)),
     Mutant("search/constrained.py", "a candidate that does not exist rules out one that does", "& _before(totals) & exists(totals)[:, tf.newaxis]", "& _before(totals)", (MET,)),
     Mutant("search/constrained.py", "a phrase begun is begun anew at every word", "progress.agreeing[..., :-1]], axis=3)", "tf.zeros_like(progress.agreeing[..., :-1])], axis=3)",
            (WIDE,)),

@@ -33,7 +33,7 @@ EXPORT = [
            (f"{PUBLISHING}::test_what_is_published_is_on_the_disk_before_it_has_its_name",)),
     Mutant("export/check.py", "answers are not compared", "if (exact and got[0] != expected[0]) or (got[0] == expected[0] and not near):", "if False:",
            (f"{PUBLISHING}::test_a_model_that_answers_otherwise_is_not_published",)),
-    Mutant("export/weights.py", "one scale for a whole matrix", "np.abs(array).max(axis=0, keepdims=True)", "np.abs(array).max(keepdims=True)",
+    Mutant("eight_bit.py", "one scale for a whole matrix", "np.abs(array).max(axis=0, keepdims=True)", "np.abs(array).max(keepdims=True)",
            (f"{STORED}::test_near_the_originals_and_small",)),
     Mutant("export/operations.py", "Python functions pass", "    unknown |= names & set(PYTHON_OPERATIONS)\n", "",
            (f"{PUBLISHING}::test_only_operations_of_the_stock_server",)),
