@@ -276,16 +276,6 @@ def padded(rows) -> np.ndarray:
     return matrix
 
 
-def distinct(texts):
-    """Of several Texts (the different ones, for each which of them it is)."""
-    different, places = [], []
-    for text in texts:
-        place = next((k for k, other in enumerate(different) if text.same_as(other)), len(different))
-        different += [text] if place == len(different) else []
-        places.append(place)
-    return different, places
-
-
 def normalize(texts, form="NFC"):
     """Replace invalid UTF-8 by U+FFFD and take a Unicode normal form.
 

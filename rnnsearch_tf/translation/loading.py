@@ -12,7 +12,7 @@ from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.run import Run
-from rnnsearch_tf.text.pipeline import distinct, load_text
+from rnnsearch_tf.text.pipeline import load_text
 
 
 def load_runs(runs, precision=None, combine="probabilities"):
@@ -26,7 +26,7 @@ def load_runs(runs, precision=None, combine="probabilities"):
     if len(runs) == 1:
         return models[0], source_texts, target_texts[0], configs[0]
     _check_targets(runs, target_texts)
-    different, readings = distinct(source_texts)
+    different, readings = _distinct(source_texts)
     return Ensemble(list(models), combine, readings), different, target_texts[0], configs[0]
 
 
@@ -74,3 +74,13 @@ def _check_targets(runs, texts):
                 f"{run}: expected the target vocabulary and tokenization of the ensemble's first member {runs[0]}, got others "
                 f"({text.vocabulary.size} entries against {texts[0].vocabulary.size}); train the members on one vocabulary"
             )
+
+
+def _distinct(texts):
+    """Of several Texts (the different ones, for each which of them it is)."""
+    different, places = [], []
+    for text in texts:
+        place = next((k for k, other in enumerate(different) if text.same_as(other)), len(different))
+        different += [text] if place == len(different) else []
+        places.append(place)
+    return different, places
