@@ -103,7 +103,7 @@ class EncodedPairs:
         self.begun = None  # the first pass, from which one pair was asked for already
         lines = tf.TensorSpec([None], tf.string)
         self.dataset = batching.single_threaded(
-            tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines)).map(self._encode).prefetch(1)
+            tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines)).map(tf.autograph.experimental.do_not_convert(self._encode)).prefetch(1)
         )
 
     def __iter__(self):

@@ -126,6 +126,7 @@ def compile_model(model, config):
         optimizer=build_optimizer(training),
         loss=TranslationLoss(reduction=training.loss_reduction, label_smoothing=training.label_smoothing),
     )
+    model.optimizer.build(model.trainable_variables)  # or the graph of an update is traced a second time once they are there
 
 
 def report_pairs(report, part="training"):
