@@ -74,10 +74,16 @@ def preset_to_run(preset, folder):
         folder: path that does not exist yet.
 
     Raises:
-        UserError: there is something at ``folder``.
+        UserError: there is something at ``folder``, or the preset is none of an RNNSearchSeq2SeqLM, or damaged.
     """
     run = Run(_new(folder))
-    model = RNNSearchSeq2SeqLM.from_preset(str(preset))
+    try:
+        model = RNNSearchSeq2SeqLM.from_preset(str(preset))
+    except Exception as error:  # keras-nlp and h5py raise what comes, down to OSError of a file and KeyError of a configuration
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(
+            f"{preset}: expected a preset that `rnnsearch preset` or save_to_preset wrote, got another or a damaged one ({reason}); make it again"
+        ) from None
     run.path.mkdir(parents=True)
     save_config(model.run_config(), run.config)
     for side, tokenizer in (("source", model.preprocessor.source_tokenizer), ("target", model.preprocessor.tokenizer)):

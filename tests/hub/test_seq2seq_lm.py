@@ -1,5 +1,6 @@
 """The models of keras-nlp: presets that go round, the text of Translator, fit on raw pairs, samplers of keras-nlp."""
 
+import shutil
 import subprocess
 import sys
 
@@ -130,3 +131,17 @@ def test_a_tokenizer_says_what_its_text_says(run):
     assert tokenizer.detokenize(tokenizer(lines[0])).numpy().decode() == lines[0]
     assert tokenizer.get_vocabulary() == list(text.vocabulary.tokens) and tokenizer.vocabulary_size() == text.vocabulary.size
     assert tokenizer.token_to_id(tokenizer.id_to_token(4)) == 4
+
+
+@pytest.mark.parametrize("damage", [
+    lambda folder: (folder / "model.weights.h5").write_bytes(b"none"),
+    lambda folder: (folder / "config.json").write_text("{}"),
+    lambda folder: (folder / "task.json").write_text("["),
+])
+def test_a_damaged_preset_is_an_error_in_words(preset, tmp_path, capsys, damage):
+    copy = tmp_path / "copy"
+    shutil.copytree(preset, copy)
+    damage(copy)
+    assert command(["preset", str(copy), str(tmp_path / "run")]) == 1
+    assert f"{copy}: expected a preset that `rnnsearch preset` or save_to_preset wrote" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
