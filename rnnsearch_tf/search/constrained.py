@@ -92,7 +92,7 @@ def constrained_search(state, memory, step: Step, source_lengths, phrases: Phras
 
     Args:
         phrases: Phrases; the outputs have their ids, those of V and above too. A beam should have more hypotheses than the phrases of
-            a sentence have words: a narrower one puts the phrases first.
+            a sentence have words: in a narrower one they get worse places.
 
     Example:
         >>> def step(previous_ids, state, memory):  # the same distribution for ever: <pad> </s> <unk> a b
