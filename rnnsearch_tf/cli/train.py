@@ -40,7 +40,7 @@ def arguments(parser):
     )
     parser.add_argument(
         "--new-words", metavar="N",
-        help="with --from: add the N most frequent new words of the new text to each vocabulary; not for SentencePiece",
+        help="with --from: add the N most frequent new words of the new text to each vocabulary, or new pieces to a SentencePiece model",
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, Config, TextConfig
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.io.reading import read_lines
 from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
@@ -220,24 +220,16 @@ def extend_texts(texts: Sequence[Text], pairs: Iterable, number: int) -> list[Te
     """Texts whose vocabularies have words of another text too, behind their own, whose ids stay.
 
     Args:
-        texts: (source Text, target Text) of words.
+        texts: (source Text, target Text).
         pairs: iterable of (source, target) lines of the other text, str or bytes; read to its end.
-        number: words to add to each side at most: its most frequent ones, none rarer than the option ``minimum_count``.
+        number: words to add to each side at most: its most frequent ones, none rarer than the option ``minimum_count``; of a side
+            that is cut into subwords, pieces: the characters that it lacks, then the most probable.
 
     Returns:
         [source Text, target Text]; the option ``vocabulary_size`` of each has grown where it has more entries now.
-
-    Raises:
-        UsageError: a side is cut into subwords.
     """
     sides = dict(zip(("source", "target"), texts))
-    for side, text in sides.items():
-        if text.config.tokenization == "sentencepiece":
-            raise UsageError(
-                f"{side} vocabulary: expected words to add new ones to, got {side}.tokenization=sentencepiece; a SentencePiece model "
-                "stays as it is, and cuts a new word into pieces that it has: do without new words"
-            )
-    counts = {side: TokenCounts(text.tokenize) for side, text in sides.items()}
+    counts = {side: _word_counts(text.config) for side, text in sides.items()}
     _count(counts, pairs)
     return [_extended(text, counts[side].total(), number) for side, text in sides.items()]
 
@@ -337,16 +329,25 @@ def _prepare(texts, config):
 
 def _counts(config):
     """TokenCounts of the words that a vocabulary is made of, or subwords are learned from; None where a vocabulary is given."""
-    if config.vocabulary is not None:
-        return None
+    return _word_counts(config) if config.vocabulary is None else None
+
+
+def _word_counts(config):
+    """TokenCounts of words; of a side that is cut into subwords, what spaces separate."""
     most_lines = subwords.MOST_LINES if config.tokenization == "sentencepiece" else None
     return TokenCounts(lambda texts: _tokenize(texts, config, None), most_lines)
 
 
 def _extended(text, counts, number):
-    """The Text with words that were counted in another text behind its own."""
-    config, vocabulary = text.config, text.vocabulary.extended(counts, number, text.config.minimum_count)
-    return Text(dataclasses.replace(config, vocabulary_size=max(config.vocabulary_size, vocabulary.size)), vocabulary)
+    """The Text with words that were counted in another text, or pieces of them, behind its own."""
+    config, model = text.config, None
+    if config.tokenization == "sentencepiece":
+        with announced("learning new subwords"):
+            model = subwords.extended(text._subwords.model, counts, number)
+        vocabulary = Vocabulary(subwords.Subwords(model).pieces)
+    else:
+        vocabulary = text.vocabulary.extended(counts, number, config.minimum_count)
+    return Text(dataclasses.replace(config, vocabulary_size=max(config.vocabulary_size, vocabulary.size)), vocabulary, model)
 
 
 def _count(counts, pairs):

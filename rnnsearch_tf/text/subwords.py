@@ -126,6 +126,32 @@ def train(counts, size, where="training text"):
     return model.SerializeToString(deterministic=True)
 
 
+def extended(model, counts, number, where="text"):
+    """A model with pieces of another text behind its own, whose ids stay.
+
+    The new pieces are those that a model of the same size, learned from the other text, has and this one lacks: first the characters
+    that it lacks, then the most probable pieces. Each keeps the log-probability that it has there.
+
+    Args:
+        model: bytes of a unigram model.
+        counts: Counter of the words of the other text, normalized.
+        number: most pieces to add.
+        where: name of the text in errors.
+
+    Returns:
+        bytes. Errors as of :func:`train`.
+    """
+    size, alphabet = len(Subwords(model).pieces), len(set().union(*counts))
+    learned = train(counts, max(size, 2 * alphabet), where)
+    from sentencepiece import sentencepiece_model_pb2
+
+    model, learned = (sentencepiece_model_pb2.ModelProto.FromString(data) for data in (model, learned))
+    own = {piece.piece for piece in model.pieces}
+    new = [piece for piece in learned.pieces[len(SPECIAL_TOKENS) :] if piece.piece not in own]  # the most probable first
+    model.pieces.extend(sorted(new, key=lambda piece: len(piece.piece) > 1)[:number])
+    return model.SerializeToString(deterministic=True)
+
+
 def _rules(folder):
     """SentencePiece's own normalization: none but that a U+2581 of the text, which would come back as a space, is "_"."""
     path = pathlib.Path(folder) / "rules.tsv"

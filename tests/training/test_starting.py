@@ -10,12 +10,13 @@ import tensorflow as tf
 from test_driver import TINY, config, records
 from tiny_run import write_run
 
-from rnnsearch_tf.config import load_config, save_config
+from rnnsearch_tf.config import UNKNOWN_ID, load_config, save_config
 from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.run import Run
+from rnnsearch_tf.text.pipeline import load_text
 from rnnsearch_tf.training.run import train
 from rnnsearch_tf.training.starting import start_from
 from rnnsearch_tf.training.state import load_state
@@ -209,12 +210,30 @@ def test_a_folder_cannot_begin_from_itself(tmp_path):
         train(load_config(run / "config.yaml"), run, start_from=run)
 
 
-def test_subwords_get_no_new_words(tmp_path, new_text):
+def test_new_subwords_come_behind_the_old_the_missing_characters_first(tmp_path):
+    pieces = ["target.tokenization=sentencepiece", "target.vocabulary_size=90"]
+    run = write_run(tmp_path / "run", [*TINY, *LANGUAGE_MODEL, *pieces], unknown_words=None)
+    files = name_files(tmp_path, [("The door.", "☃ la zébrure ☂"), ("The door is white.", "une zébrure")] * 20)
+    old = load_text(Run(run), "target", load_config(run / "config.yaml").target)
+    limits = ["data.maximum_target_length=90", "data.held_out=0"]
+    for number in (2, 12):
+        text = start_from(run, continued_config(run, overrides=[*files, *limits]), new_words=number).texts[1]
+        assert text.vocabulary.tokens[: old.vocabulary.size] == old.vocabulary.tokens
+        new = text.vocabulary.tokens[old.vocabulary.size :]
+        assert len(new) == len(set(new)) <= number and set(new[:2]) <= set("☃☂zéb")
+    assert len(new) > 2 and {"☃", "☂"} <= set(new)
+    line = tf.constant(["☃ la zébrure ☂"])
+    assert UNKNOWN_ID in old.encode(line).to_list()[0] and UNKNOWN_ID not in text.encode(line).to_list()[0]
+    assert text.decode(text.encode(line).to_tensor()).numpy()[0].decode() == "☃ la zébrure ☂"
+    (tmp_path / "saved").mkdir()
+    text.save(tmp_path / "saved", "target")
+    assert load_text(Run(tmp_path / "saved"), "target", text.config).same_as(text)
+
+
+def test_subwords_stay_without_new_words(tmp_path, new_text):
     pieces = ["target.tokenization=sentencepiece", "target.vocabulary_size=90"]
     run = write_run(tmp_path / "run", [*TINY, *LANGUAGE_MODEL, *pieces], unknown_words=None)
     settings = continued_config(run, overrides=[*new_text, "training.maximum_updates=1"])
-    with pytest.raises(UsageError, match="target vocabulary: expected words to add new ones to, got target.tokenization=sentencepiece"):
-        train(settings, tmp_path / "new", start_from=run, new_words=2)
     train(settings, tmp_path / "new", start_from=run)
     for name in ("vocabulary.target.txt", "target.spm.model"):
         assert (tmp_path / "new" / name).read_bytes() == (run / name).read_bytes()
