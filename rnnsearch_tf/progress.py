@@ -68,14 +68,15 @@ class _Lines:
 
 @contextlib.contextmanager
 def announced(doing: str, stream=None):
-    """Says on a terminal what is being done, if it takes longer than two seconds and cannot be counted.
+    """Says what is being done, if it takes longer than two seconds and cannot be counted; in a log if it takes longer than a minute.
 
     Args:
         doing: what is done: "building the graph of the search".
         stream: where to say it; None takes standard error.
     """
-    timer = threading.Timer(SECONDS_OF_SILENCE, lambda: print(f"{doing} …", file=stream or sys.stderr, flush=True))
-    if log.isEnabledFor(logging.INFO) and sys.stderr.isatty():
+    silence = SECONDS_OF_SILENCE if sys.stderr.isatty() else SECONDS_BETWEEN_LINES
+    timer = threading.Timer(silence, lambda: print(f"{doing} …", file=stream or sys.stderr, flush=True))
+    if log.isEnabledFor(logging.INFO):
         timer.start()
     try:
         yield

@@ -86,6 +86,9 @@ class Run:
         missing = [path.name for path in needed if not path.exists()]
         if missing:
             reason = "training has not evaluated the model yet" if missing == ["best"] else "check the path"
+            trained = next((path.parent for path in sorted(run.path.glob("*/best"))), None)
+            if trained:
+                reason = f"did you mean {trained}?"
             if run.state.exists():
                 reason += f"; go on with: {run.resume_command}"
             raise UserError(f"{run}: expected a RUN folder that `rnnsearch train` wrote, got one without {', '.join(missing)}; {reason}")

@@ -41,6 +41,11 @@ def run(arguments):
     config, trained = shlex.quote(str(path)), shlex.quote(str(folder / "run"))
     with Output() as output:
         output.write([str(found.report)])
+        if found.report.unpaired:
+            output.write([
+                f"WARNING: one file has {found.report.unpaired:,} lines more than the other. If a line is missing in the middle, all that follow "
+                "stand beside the wrong ones, and nothing can be learned from them: look at the last lines of both files"
+            ])
         for side, code in zip(("source", "target"), found.languages):
             if code == UNKNOWN_LANGUAGE:
                 output.write([f"the {side} file's name does not tell its language: set {side}.language, if the text should know it"])

@@ -35,10 +35,9 @@ def run(arguments):
 
 
 def _runs(folder):
-    """The folder itself, or the RUNs in it by name."""
-    if Run(folder).config.exists():
-        return [folder]
-    return sorted(path.parent for path in folder.glob("*/config.yaml"))
+    """The folder itself, or the RUNs in it, up to two levels deep, by name; a configuration by itself is none."""
+    found = [folder, *(path.parent for pattern in ("*/config.yaml", "*/*/config.yaml") for path in folder.glob(pattern))]
+    return sorted(path for path in found if Run(path).config.exists() and (Run(path).metrics.exists() or Run(path).best_weights.exists()))
 
 
 def _row(folder):

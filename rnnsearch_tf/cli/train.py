@@ -16,6 +16,7 @@ import contextlib
 import json
 import math
 import pathlib
+import shlex
 import sys
 
 from rnnsearch_tf.cli.quiet import import_tensorflow
@@ -57,6 +58,11 @@ def run(arguments):
 
     with contextlib.redirect_stdout(sys.stderr):  # Keras writes its progress bar to standard output
         summary = train(config, output_folder, arguments.resume, arguments.start_from, new_words)
+    run = shlex.quote(str(output_folder))
+    print(
+        f"done. Next: rnnsearch translate --model {run} < TEXT; how good it is: rnnsearch evaluate --model {run} --source F --reference F",
+        file=sys.stderr,
+    )
     with Output() as output:
         output.write([json.dumps(summary or {}, ensure_ascii=False, default=float)])
 

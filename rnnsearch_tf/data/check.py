@@ -97,7 +97,7 @@ class _Seen:
         self.places = collections.defaultdict(list)  # kind of problem: the first three places
         self.lengths = (collections.Counter(), collections.Counter())
         self.tokens, self.unknown = [0, 0], [0, 0]
-        self.moments = [0] * 5  # sums of x, y, xx, yy, xy over pairs of lengths
+        self.moments = [0] * 6  # sums of 1, x, y, xx, yy, xy over the lengths of pairs within the limits
         self.pair_marks, self.source_marks = set(), set()
 
     def read(self, pairs):
@@ -141,9 +141,11 @@ class _Seen:
         self.good += 1
         self.lengths[0][source_length] += 1
         self.lengths[1][target_length] += 1
-        self.dropped += source_length > self.limits[0] or target_length > self.limits[1]
         x, y = source_length, target_length
-        self.moments = [total + term for total, term in zip(self.moments, (x, y, x * x, y * y, x * y))]
+        if x > self.limits[0] or y > self.limits[1]:
+            self.dropped += 1
+        else:  # one line of thousands of words would drown all others
+            self.moments = [total + term for total, term in zip(self.moments, (1, x, y, x * x, y * y, x * y))]
         longer, shorter = max(x, y), min(x, y)
         if longer > 3 * shorter and longer - shorter >= 6:
             self.unequal += 1
@@ -165,8 +167,9 @@ class _Seen:
             self.places[kind].append(place)
 
     def correlation(self):
-        """Pearson's correlation of the two sides' lengths; None where one of them hardly varies."""
-        x, y, xx, yy, xy = (total / self.good for total in self.moments)
+        """Pearson's correlation of the two sides' lengths, of pairs within the limits; None where one of them hardly varies."""
+        number, *sums = self.moments
+        x, y, xx, yy, xy = (total / max(number, 1) for total in sums)
         spread = (xx - x * x) * (yy - y * y)
         return (xy - x * y) / math.sqrt(spread) if spread > 0.01 else None
 
@@ -273,7 +276,8 @@ def _leaks(training, development):
 
 
 def _share(count, total) -> str:
-    return f"{count:,} of {total:,} ({100 * count / max(total, 1):.2g} %)"
+    percent = 100 * count / max(total, 1)
+    return f"{count:,} of {total:,} ({percent:{'.0f' if percent >= 10 else '.2g'}} %)"
 
 
 def _quantile(lengths, share) -> int:

@@ -108,8 +108,10 @@ def inspect(source, target, source_language=None, target_language=None) -> Inspe
         source_language, target_language: codes; None takes them from the files' names.
 
     Raises:
-        UserError: a file cannot be read, or there are too few good pairs.
+        UserError: a file cannot be read, they are the same file, or there are too few good pairs.
     """
+    if pathlib.Path(source).resolve() == pathlib.Path(target).resolve():
+        raise UserError(f"{source}: expected two files, a text and its translation, got one file twice; name the other one")
     codes = tuple(code or language_of(path) for path, code in ((source, source_language), (target, target_language)))
     unsegmented = [languages.base(code) in languages.UNSEGMENTED for code in codes]
     lengths = (collections.Counter(), collections.Counter())

@@ -14,6 +14,7 @@ import shutil
 import tempfile
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.run import Run
 
 LARGEST_VERSION = 2**63 - 1
 """Servers hold versions in an int64."""
@@ -43,6 +44,8 @@ def version_folder(output, version=None) -> pathlib.Path:
     output = pathlib.Path(output)
     if output.exists() and not output.is_dir():
         raise UserError(f"{output}: expected a folder to put versions in, got a file; name another")
+    if Run(output).config.exists():
+        raise UserError(f"{output}: expected a folder for versions of a served model, got a RUN; name another, such as served/{output.name}")
     highest = max(_numbers(output), default=0)
     if version is None and highest == LARGEST_VERSION:
         raise UserError(f"{output}: expected a next version, got none after {LARGEST_VERSION}; choose a smaller one with --version")
