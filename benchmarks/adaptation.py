@@ -76,10 +76,11 @@ def trainings(arguments, languages):
     often = {"training.evaluate_every": arguments.evaluate_every, "training.evaluate_sentences": 200}
     text = dict(zip(("data.train_source", "data.train_target"), files(arguments.new_data, "train", languages)))
     own = {f"data.{name}": None for name in ("folder", "corpora", "development_source", "development_target")} | {"data.corpus": "files"}
+    begin = ["--from", arguments.run, *(["--new-words", arguments.new_words] if arguments.new_words else [])]
     common = settings({**text, **limits, **length, **batches, **often, "data.held_out": arguments.held_out})
     return {
-        "adapted": ["--from", arguments.run, *common],
-        f"adapted, {arguments.mix:g} old pairs for a new one": ["--from", arguments.run, "--mix", arguments.mix, *common],
+        "adapted": begin + common,
+        f"adapted, {arguments.mix:g} old pairs for a new one": [*begin, "--mix", arguments.mix, *common],
         "from nothing": ["--config", arguments.run / "config.yaml", *settings(own), *common],
     }
 
@@ -98,6 +99,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=10.0, help="of each training (%(default)s)")
     parser.add_argument("--updates", type=int, help="of each training, in place of minutes")
     parser.add_argument("--mix", type=float, default=1.0, help="old pairs for each new one (%(default)s)")
+    parser.add_argument("--new-words", type=int, default=4000, help="new words or subwords of each side (%(default)s)")
     parser.add_argument("--length", type=int, default=100, help="longest sentences trained on, in tokens (%(default)s)")
     parser.add_argument("--batch-size", type=int, default=32, help="sentences; in few minutes more, smaller updates learn more (%(default)s)")
     parser.add_argument("--warmup-updates", type=int, default=50, help="of the learning rate (%(default)s)")

@@ -43,7 +43,7 @@ def run(arguments):
         output.write([str(found.report)])
         if found.report.unpaired:
             output.write([
-                f"WARNING: one file has {found.report.unpaired:,} lines more than the other. If a line is missing in the middle, all that follow "
+                f"WARNING: one file is longer than the other by {found.report.unpaired:,} line(s). If a line is missing in the middle, all that follow "
                 "stand beside the wrong ones, and nothing can be learned from them: look at the last lines of both files"
             ])
         for side, code in zip(("source", "target"), found.languages):

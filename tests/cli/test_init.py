@@ -39,7 +39,13 @@ def test_the_configuration_fits_and_its_data_is_found_good(files, tmp_path, caps
     assert config.training.maximum_minutes == 3 and config.data.held_out == (PAIRS - 1) // 20
     assert config.data.maximum_target_length < 9000
     assert f"rnnsearch train --config {path}" in said and f"{PAIRS - 1:,} pairs kept" in said
+    assert "WARNING: one file is longer than the other by 1 line(s)" in said
     assert run(["doctor", "--config", str(path), "--quick"]) == 0, capsys.readouterr().out
+
+
+def test_one_file_twice_is_refused(files, tmp_path, capsys):
+    assert init(tmp_path / "mine", [files[0], files[0]]) == 1
+    assert "expected two files, a text and its translation, got one file twice" in capsys.readouterr().err
 
 
 def test_nothing_is_written_over(files, tmp_path, capsys):

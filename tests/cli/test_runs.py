@@ -36,6 +36,15 @@ def test_each_training_is_a_line(tmp_path, capsys):
     assert listed(capsys, tmp_path / "a")[1] == a
 
 
+def test_a_training_below_its_configuration_is_found(tmp_path, capsys):
+    """As init lays them out: mine/config.yaml, mine/run."""
+    save_config(load_config(), tmp_path / "config.yaml")
+    write_training(tmp_path / "mine" / "run", [], [])
+    save_config(load_config(), tmp_path / "mine" / "config.yaml")
+    for folder in (tmp_path, tmp_path / "mine"):
+        assert [row[0] for row in listed(capsys, folder)[1:]] == [str(tmp_path / "mine" / "run")]
+
+
 def test_none_is_an_error_in_words(tmp_path, capsys):
     assert run(["runs", str(tmp_path)]) == 1
     assert "found none" in capsys.readouterr().err

@@ -107,6 +107,18 @@ def test_vocabulary_coverage_and_token_lengths(found):
     assert "note: train: source lengths in tokens: median 2, 95 % within 3, longest 3" in findings
 
 
+def test_one_endless_line_does_not_make_a_text_look_shifted(found, sound):
+    source, target = map(list, sound[0])
+    source[200] = "word " * 9000
+    assert not [finding for finding in found(source, target) if "do not go together" in finding]
+    assert [finding for finding in found(source[:100] + source[101:], target[:-1]) if "do not go together" in finding]
+
+
+def test_all_of_the_pairs_are_100_percent(found, sound):
+    source = list(sound[0][0])
+    assert any("400 of 400 (100 %) of the pairs have the same text on both sides" in finding for finding in found(source, source))
+
+
 def test_swapped_languages_are_seen(found):
     """A hundred of 8,000 pairs, as when two exports were joined the wrong way round."""
     source, target = map(list, phrasebook(8000, 1, "train"))

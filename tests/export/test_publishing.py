@@ -258,3 +258,9 @@ def test_wrong_usage(run_folder, tmp_path, capsys, arguments, code, message):
     captured = capsys.readouterr()
     assert message in captured.err and not captured.out
     assert not versions(tmp_path / "served")
+
+
+def test_a_run_is_no_folder_for_versions(run_folder, capsys):
+    assert rnnsearch(["export", "--model", str(run_folder), "--output", str(run_folder)]) == 1
+    assert "expected a folder for versions of a served model, got a RUN" in capsys.readouterr().err
+    assert not list(pathlib.Path(run_folder).glob(".exporting*"))
