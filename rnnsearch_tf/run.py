@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -144,7 +145,8 @@ class Run:
 
                 load_weights(path, model.trainable_variables)
             else:
-                model.load_weights(path)
+                with _without_optimizer(model):
+                    model.load_weights(path)
         except (ValueError, OSError, KeyError) as error:
             reason = " ".join(str(error).split())[:200]
             raise UserError(
@@ -159,11 +161,8 @@ class Run:
         path = path or self.best_weights
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name("partial.weights.h5")
-        optimizer, model.optimizer = getattr(model, "optimizer", None), None  # or Keras writes its moments too
-        try:
+        with _without_optimizer(model):
             model.save_weights(partial)
-        finally:
-            model.optimizer = optimizer
         self.replace(partial, path)
 
     # ---- checksums ----
@@ -250,6 +249,16 @@ class Run:
         lines = [f"{digest}  {name}\n" for name, digests in sorted(known.items()) for digest in sorted(digests)]
         partial.write_text("".join(lines), encoding="utf-8")
         os.replace(partial, self.checksums)
+
+
+@contextlib.contextmanager
+def _without_optimizer(model):
+    """Inside, Keras neither writes the optimizer's moments with the weights nor looks for them."""
+    optimizer, model.optimizer = getattr(model, "optimizer", None), None
+    try:
+        yield
+    finally:
+        model.optimizer = optimizer
 
 
 def _digest(path) -> str:

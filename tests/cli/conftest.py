@@ -23,7 +23,7 @@ _TRANSLATORS = {}
 
 
 def _loaded(load, runs, **options):
-    key = (*([runs] if isinstance(runs, str) else runs), options.get("combine", "probabilities"))
+    key = (*map(str, [runs] if isinstance(runs, str) else runs), options.get("combine", "probabilities"))
     if key not in _TRANSLATORS:
         _TRANSLATORS[key] = load(runs, **options)
     return _TRANSLATORS[key]
