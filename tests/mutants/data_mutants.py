@@ -78,7 +78,7 @@ _FAULTS = [
      f"{READS}::test_a_file_is_opened_twice_before_the_first_epoch_ends"),
     ("data/dataset.py", "batches are never moved", "_batches(ordered, data), data.shuffle_batches,", "_batches(ordered, data), 0,",
      f"{DATASET}::test_shuffled_batches_are_the_same_batches"),
-    ("data/check.py", "the limit itself is too long", "x > self.limits[0]", "source_length >= self.limits[0]",
+    ("data/check.py", "the limit itself is too long", "x > self.limits[0]", "x >= self.limits[0]",
      f"{DOCTOR}::test_length_limits"),
     ("data/check.py", "duplicates are not counted", "self.duplicates += mark in self.pair_marks", "pass",
      f"{DOCTOR}::test_pairs_of_unequal_length_copies_duplicates_and_strange_line_ends"),
