@@ -11,9 +11,14 @@ SMALLEST = 4096
 """Entries; smaller arrays (biases, v_a) are kept in float32: nothing is gained and digits are lost."""
 
 
+def is_small(array) -> bool:
+    """Whether an array is kept as it is."""
+    return array.size < SMALLEST or array.ndim < 2
+
+
 def quantize(array):
     """(values int8, scale float32 [1, columns]) of an array of floats [rows, columns]; (array, None) of a small one or a vector."""
-    if array.size < SMALLEST or array.ndim < 2:
+    if is_small(array):
         return array, None
     scale = np.maximum(np.abs(array).max(axis=0, keepdims=True), np.finfo(np.float32).tiny * 127) / 127
     return np.rint(array / scale).astype(np.int8), scale

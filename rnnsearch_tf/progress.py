@@ -42,14 +42,18 @@ def progress(items=None, *, doing: str, total: int | None = None, unit: str = "s
     """
     from tqdm import tqdm
 
-    terminal = sys.stderr.isatty()
+    terminal, silence = sys.stderr.isatty(), _silence()
     tqdm.monitor_interval = 0  # no thread of its own
     return tqdm(
         items, desc=doing, total=total, unit=f" {unit}", miniters=1, dynamic_ncols=terminal,
         file=sys.stderr if terminal else _Lines(sys.stderr),
-        delay=SECONDS_OF_SILENCE if terminal else SECONDS_BETWEEN_LINES, mininterval=0.5 if terminal else SECONDS_BETWEEN_LINES,
+        delay=silence, mininterval=0.5 if terminal else silence,
         disable=hidden or not log.isEnabledFor(logging.INFO),
     )  # fmt: skip
+
+
+def _silence() -> float:
+    return SECONDS_OF_SILENCE if sys.stderr.isatty() else SECONDS_BETWEEN_LINES
 
 
 class _Lines:
@@ -74,8 +78,7 @@ def announced(doing: str, stream=None):
         doing: what is done: "building the graph of the search".
         stream: where to say it; None takes standard error.
     """
-    silence = SECONDS_OF_SILENCE if sys.stderr.isatty() else SECONDS_BETWEEN_LINES
-    timer = threading.Timer(silence, lambda: print(f"{doing} …", file=stream or sys.stderr, flush=True))
+    timer = threading.Timer(_silence(), lambda: print(f"{doing} …", file=stream or sys.stderr, flush=True))
     if log.isEnabledFor(logging.INFO):
         timer.start()
     try:

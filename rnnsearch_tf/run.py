@@ -25,7 +25,7 @@ import pathlib
 import re
 import shlex
 
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.pretrained import pretrained_models
 
 log = logging.getLogger("rnnsearch_tf")
@@ -95,6 +95,11 @@ class Run:
             raise UserError(f"{run}: expected a RUN folder that `rnnsearch train` wrote, got one without {', '.join(missing)}; {reason}")
         return run
 
+    def refuse_training(self) -> None:
+        """Raise UsageError where there is a training, which a new one would overwrite."""
+        if self.state.exists():
+            raise UsageError(f"{self}: expected a folder without a training, found one; add --resume, or choose another --output")
+
     def __fspath__(self):
         return str(self.path)
 
@@ -159,6 +164,8 @@ class Run:
         Both checksums count in between: a kill at any moment leaves a RUN that loads.
         """
         path = path or self.best_weights
+        if path == self.best_weights:
+            self.confidence.unlink(missing_ok=True)  # it was of other weights
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name("partial.weights.h5")
         with _without_optimizer(model):

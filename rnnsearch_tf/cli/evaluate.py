@@ -68,13 +68,14 @@ def run(arguments):
     translator = load_translator(arguments)
     if translator.config.target.lowercase and not arguments.lowercase:
         log.warning("warning: the model writes lower case and the scores count case; --lowercase compares without it")
+    calibration = _calibration(arguments, sources)
     translations = _translated(translator, sources, changes)
     if arguments.translations:
         with Output(arguments.translations) as output:
             output.write(translation.text for translation in translations)
     report = evaluation_report(translator, sources, translations, references, arguments)
     if arguments.calibrate or arguments.confidence:
-        report["confidence"] = _confidence(translator, sources, [t.text for t in translations], references, arguments)
+        report["confidence"] = _confidence(translator, sources, [t.text for t in translations], references, arguments, calibration)
     if translator.search_config(**changes).shortlist:
         among_all = _translated(translator, sources, changes | {"shortlist": None})
         report["without_shortlist"] = _scores(translator, among_all, references, range(len(references)), arguments)
@@ -112,15 +113,26 @@ def evaluation_report(translator, sources, translations, references, arguments) 
     return report
 
 
-def _confidence(translator, sources, translations, references, arguments) -> dict:
+def _calibration(arguments, sources):
+    """That of the model, where --confidence asks for it alone; what --calibrate cannot be fitted to is refused before anything is translated."""
+    if not (arguments.calibrate or arguments.confidence):
+        return None
+    from rnnsearch_tf.evaluation.confidence import Calibration
+
+    if not arguments.calibrate:
+        return Calibration.load(Run.open(arguments.model[0]))
+    Calibration.check_enough(sources, arguments.source)
+    return None
+
+
+def _confidence(translator, sources, translations, references, arguments, calibration) -> dict:
     """How the confidence goes with how good the sentences are; fitted to them first where --calibrate asks for it."""
     from rnnsearch_tf.evaluation.bleu import sentence_chrf
     from rnnsearch_tf.evaluation.confidence import Calibration, agreement
 
-    run = Run.open(arguments.model[0])
     if arguments.calibrate:
-        Calibration.fit(translator, sources, translations, references, arguments.source).save(run)
-    calibration = Calibration.load(run)
+        calibration = Calibration.fit(translator, sources, translations, references, arguments.source)
+        calibration.save(Run.open(arguments.model[0]))
     confidences = calibration(translator, sources, translations)
     chrf = [sentence_chrf(*pair) / 100 for pair in zip(translations, references)]
     return agreement([c.sentence for c in confidences], chrf) | {"calibrated on": f"{calibration.sentences} sentences of {calibration.source}"}

@@ -131,8 +131,7 @@ def _dispatch(argv) -> int:
     verb = _module(name)
     arguments = _parser(name).parse(rest)
     logging.getLogger("rnnsearch_tf").setLevel(_log_level(verb, arguments))
-    if not arguments.quiet:
-        logging.getLogger("rnnsearch_tf.progress").setLevel(logging.INFO)
+    logging.getLogger("rnnsearch_tf.progress").setLevel(logging.ERROR if arguments.quiet else logging.INFO)
     with contextlib.ExitStack() as stack:
         if arguments.quiet:
             stack.enter_context(_progress_hidden())

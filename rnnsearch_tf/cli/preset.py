@@ -6,9 +6,10 @@ RUN, for the other verbs.
 
 import pathlib
 
-from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.progress import announced
 from rnnsearch_tf.run import Run
 
 PRESET_FILE = "task.json"
@@ -29,6 +30,7 @@ def run(arguments):
     import_tensorflow()
     from rnnsearch_tf.hub import preset_to_run, run_to_preset
 
-    (preset_to_run if preset else run_to_preset)(arguments.model, arguments.folder)
+    with announced("writing the RUN" if preset else "writing the preset"):
+        (preset_to_run if preset else run_to_preset)(arguments.model, arguments.folder)
     with Output() as output:
         output.write([arguments.folder])

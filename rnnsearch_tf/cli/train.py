@@ -50,6 +50,8 @@ def run(arguments):
     output_folder = pathlib.Path(arguments.output)
     if output_folder.exists() and not output_folder.is_dir():
         raise UserError(f"--output {output_folder}: expected a folder, got a file")
+    if not arguments.resume:
+        Run(output_folder).refuse_training()  # before TensorFlow takes its seconds
     import_tensorflow()
     from rnnsearch_tf.parallel import use_one_thread_per_op
     from rnnsearch_tf.training.run import train
@@ -58,13 +60,15 @@ def run(arguments):
 
     with contextlib.redirect_stdout(sys.stderr):  # Keras writes its progress bar to standard output
         summary = train(config, output_folder, arguments.resume, arguments.start_from, new_words)
-    run = shlex.quote(str(output_folder))
-    print(
-        f"done. Next: rnnsearch translate --model {run} < TEXT; how good it is: rnnsearch evaluate --model {run} --source F --reference F",
-        file=sys.stderr,
-    )
+    print(f"done. Next: {_next_command(config, shlex.quote(str(output_folder)))}", file=sys.stderr)
     with Output() as output:
         output.write([json.dumps(summary or {}, ensure_ascii=False, default=float)])
+
+
+def _next_command(config, run):
+    if config.model.system == "cslm":
+        return f"rnnsearch rescore --model {run} --source F NBEST"
+    return f"rnnsearch translate --model {run} < TEXT; how good it is: rnnsearch evaluate --model {run} --source F --reference F"
 
 
 def _configuration(arguments):

@@ -102,8 +102,9 @@ class EncodedPairs:
         self.kept = None
         self.begun = None  # the first pass, from which one pair was asked for already
         lines = tf.TensorSpec([None], tf.string)
+        encode = tf.autograph.experimental.do_not_convert(self._encode)  # nothing in it needs conversion, which takes seconds
         self.dataset = batching.single_threaded(
-            tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines)).map(tf.autograph.experimental.do_not_convert(self._encode)).prefetch(1)
+            tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines)).map(encode).prefetch(1)
         )
 
     def __iter__(self):

@@ -52,14 +52,19 @@ class Calibration:
         Raises:
             UserError: there are too few sentences.
         """
-        if len(sources) < FEWEST:
-            raise UserError(f"{source}: expected at least {FEWEST} sentences to calibrate on, got {len(sources)}; take the development text")
+        cls.check_enough(sources, source)
         readings = _readings(translator, sources, translations)
         chrf = [sentence_chrf(text, reference) / 100 for text, reference in zip(translations, references)]
         hits = [hit for text, reference in zip(translations, references) for hit in _found(text.split(), reference.split())]
         sentence = _logistic_regression(np.stack([reading.sentence for reading in readings]), np.asarray(chrf))
         word = _logistic_regression(np.concatenate([reading.words for reading in readings]), np.asarray(hits, np.float64))
         return cls(sentence.tolist(), word.tolist(), len(sources), source)
+
+    @staticmethod
+    def check_enough(sources, source: str) -> None:
+        """Raise UserError where there are too few sentences to fit to; arguments as of :meth:`fit`."""
+        if len(sources) < FEWEST:
+            raise UserError(f"{source}: expected at least {FEWEST} sentences to calibrate on, got {len(sources)}; take the development text")
 
     @classmethod
     def load(cls, run) -> Calibration:

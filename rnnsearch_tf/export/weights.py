@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.eight_bit import SMALLEST, quantize
+from rnnsearch_tf.eight_bit import is_small, quantize
 
 
 class StoredWeights(tf.Module):
@@ -34,7 +34,7 @@ class StoredWeights(tf.Module):
 def _store(variable, storage):
     array = keras.ops.convert_to_numpy(variable)
     name = variable.path.replace("/", ".")
-    if storage == "float32" or array.size < SMALLEST or array.ndim < 2:
+    if storage == "float32" or is_small(array):
         return tf.Variable(array, trainable=False, name=name), None
     if storage == "int8":
         values, scale = quantize(array)

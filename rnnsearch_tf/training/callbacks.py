@@ -45,7 +45,7 @@ def updates_done(state, config):
     return state.batches // config.accumulate
 
 
-def progress(state, config):
+def share_done(state, config):
     """Share of the training that is over, in [0, 1], by updates or minutes, whichever is further."""
     shares = [updates_done(state, config) / config.maximum_updates] if config.maximum_updates else []
     shares += [state.seconds / 60 / config.maximum_minutes] if config.maximum_minutes else []
@@ -64,7 +64,7 @@ def learning_rate(state, config):
     """The learning rate of the next update: warm-up from 0, then as ``training.schedule`` says."""
     rate = config.learning_rate * min(1.0, (updates_done(state, config) + 1) / max(1, config.warmup_updates))
     if config.schedule == "cosine":
-        rate *= 0.5 * (1 + math.cos(math.pi * progress(state, config)))
+        rate *= 0.5 * (1 + math.cos(math.pi * share_done(state, config)))
     if config.schedule == "halving":  # at halve_after, half an epoch later, ...
         rate *= 0.5 ** max(0, math.floor(2 * (epochs_done(state) - config.halve_after)) + 1)
     return rate
@@ -95,7 +95,7 @@ class Limits(keras.callbacks.Callback):
                 f"training: expected a finite gradient, got norm {norm} in batch {self.state.batches}; the weights are as "
                 "before that batch; lower training.learning_rate, or set training.non_finite_gradient=skip"
             )
-        if progress(self.state, self.config) >= 1.0:
+        if share_done(self.state, self.config) >= 1.0:
             self.model.stop_training = True
 
 
@@ -162,7 +162,7 @@ class ProgressLine(keras.callbacks.Callback):
 
     def _standing(self, epoch, logs):
         state = self.state
-        share = progress(state, self.config)
+        share = share_done(state, self.config)
         done = f"{share:4.0%}  {duration(state.seconds * (1 - share) / share)} left  " if share else ""
         best = f"  BLEU {state.best_bleu:.2f}" if state.best_bleu is not None else ""
         return (

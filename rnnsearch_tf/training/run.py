@@ -22,7 +22,7 @@ from rnnsearch_tf.parallel import training_shards
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import build_texts, load_text, shortfall
 from rnnsearch_tf.training import starting
-from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, progress, updates_done
+from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, share_done, updates_done
 from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.model_card import write_model_card
@@ -141,7 +141,7 @@ def report_parameters(model):
 def _fit(model, config, texts, pairs, state, callbacks):
     """``model.fit``; a resumed training first finishes the epoch it was in."""
     settings = config.training
-    if state.epoch >= settings.epochs or progress(state, settings) >= 1.0:
+    if state.epoch >= settings.epochs or share_done(state, settings) >= 1.0:
         return
     epochs = training_dataset(*texts, pairs, config.data, settings.seed, epoch=lambda: state.epoch)
     fit = dict(callbacks=callbacks, verbose=0, shuffle=False)
@@ -193,8 +193,8 @@ def _check_output(run, config, resume, start_from, new_words):
         raise UsageError(f"train: expected resume or start_from, got both; {run} knows what it began from: leave start_from out")
     if new_words and start_from is None:
         raise UsageError(f"train: expected start_from beside new_words={new_words}, got none; name the RUN that they are added to")
-    if run.state.exists() and not resume:
-        raise UsageError(f"{run}: expected a folder without a training, found one; add --resume, or choose another --output")
+    if not resume:
+        run.refuse_training()
     if start_from is not None and run.path.resolve() == Run(start_from).path.resolve():
         raise UsageError(f"{run}: expected another folder than the one to start from, got the same; choose another --output")
     if resume and run.config.exists():

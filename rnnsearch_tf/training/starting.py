@@ -49,7 +49,7 @@ def start_from(run, config, new_words=0) -> Start:
 
     Raises:
         UserError: the folder is no RUN with best weights, or is damaged.
-        UsageError: the configuration is of another model or other texts, or subwords are to be extended.
+        UsageError: the configuration is of another model or other texts.
     """
     run = Run.open(run)
     run.verify()

@@ -14,6 +14,7 @@ from rnnsearch_tf.evaluation import confidence
 from rnnsearch_tf.evaluation.confidence import Calibration, agreement
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.translation import Translator
+from rnnsearch_tf.translation.loading import load_run
 
 
 def objective(weights, features, target, ridge=1e-3):
@@ -127,3 +128,26 @@ def test_translate_shows_it(calibrated, tmp_path, capsys):
     assert [[word for word, _ in record["word_confidences"]] for record in records] == [row[0].split() for row in rows]
     assert rnnsearch(["translate", "--model", str(run), "--confidence", "--output-type", "nbest", str(text)]) == 2
     assert "--confidence: expected one --model and --output-type text or json" in capsys.readouterr().err
+
+
+def test_what_cannot_be_done_is_said_before_anything_is_translated(calibrated, tmp_path, monkeypatch, capsys):
+    run, folder, _ = calibrated
+    bare = write_run(tmp_path / "bare")
+    monkeypatch.setattr(Translator, "translate", lambda *_, **__: pytest.fail("translated"))
+    files = ["--source", str(folder / "source"), "--reference", str(folder / "reference")]
+    assert rnnsearch(["evaluate", "--model", str(bare), *files, "--confidence"]) == 1
+    assert "expected a calibration of the model's confidence, found none" in capsys.readouterr().err
+    short = tmp_path / "short"
+    short.write_text("a house\n")
+    assert rnnsearch(["evaluate", "--model", str(run), "--source", str(short), "--reference", str(short), "--calibrate"]) == 1
+    assert f"{short}: expected at least 50 sentences to calibrate on, got 1" in capsys.readouterr().err
+
+
+def test_new_weights_have_no_calibration(tmp_path):
+    run = Run(write_run(tmp_path / "run"))
+    run.confidence.write_text("{}")
+    model, *_ = load_run(run)
+    run.write_weights(model, run.weights_after(10))
+    assert run.confidence.exists()
+    run.write_weights(model)
+    assert not run.confidence.exists()

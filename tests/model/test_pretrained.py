@@ -117,5 +117,5 @@ def test_those_of_the_package(name):
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) <= 8e6
     card = Run(folder).model_card.read_text(encoding="utf-8")
     assert "licence:" in card and "BLEU" in card
-    translation = Translator.load(name).translate(["Thank you."])[0]
-    assert translation.text
+    assert name == "tatoeba-en-fr", "say what another one makes of the next line"
+    assert Translator.load(name).translate(["Thank you."])[0].text == "Merci."  # as people say it

@@ -19,7 +19,7 @@ OWN_TEXT = [
            (f"{PRETRAINED}::test_a_run_holds_weights_alone",)),
     Mutant("run.py", "a model of the package comes before a folder", "if not run.path.is_dir():\n            if str(path)", "if True:\n            if str(path)",
            (f"{PRETRAINED}::test_a_folder_of_that_name_comes_first",)),
-    Mutant("progress.py", "what is quick shows a bar", "delay=SECONDS_OF_SILENCE if terminal", "delay=0.0 if terminal",
+    Mutant("progress.py", "what is quick shows a bar", "delay=silence,", "delay=0.0,",
            (f"{PROGRESS}::test_what_is_quick_shows_nothing",)),
     Mutant("progress.py", "a Python caller sees bars", "disable=hidden or not log.isEnabledFor(logging.INFO)", "disable=hidden",
            (f"{PROGRESS}::test_a_log_has_lines_and_a_python_caller_nothing",)),

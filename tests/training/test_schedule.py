@@ -5,7 +5,7 @@ import math
 import pytest
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.training.callbacks import learning_rate, progress
+from rnnsearch_tf.training.callbacks import learning_rate, share_done
 from rnnsearch_tf.training.state import TrainingState
 
 
@@ -46,7 +46,7 @@ def test_cosine_by_updates_counts_accumulated_batches_once(updates):
 
 def test_the_limit_that_is_further_along_counts():
     config = settings("maximum_updates=100", "maximum_minutes=10")
-    assert progress(TrainingState(batches=20, seconds=300), config) == pytest.approx(0.5)
-    assert progress(TrainingState(batches=80, seconds=300), config) == pytest.approx(0.8)
-    assert progress(TrainingState(batches=800, seconds=300), config) == 1.0
-    assert progress(TrainingState(batches=800, seconds=300), settings()) == 0.0
+    assert share_done(TrainingState(batches=20, seconds=300), config) == pytest.approx(0.5)
+    assert share_done(TrainingState(batches=80, seconds=300), config) == pytest.approx(0.8)
+    assert share_done(TrainingState(batches=800, seconds=300), config) == 1.0
+    assert share_done(TrainingState(batches=800, seconds=300), settings()) == 0.0
