@@ -247,8 +247,7 @@ class Translator:
     def _encode(self, texts, tokenized=False) -> list:
         """The source sentences as tokens and ids, overlong ones cut."""
         limit = self.maximum_lengths["source"]
-        sides = [zip(*text.tokens_and_ids(texts, tokenized)) for text in self._sources]
-        readings = [[_cut("source", *row, limit) for row in side] for side in sides]
+        readings = [[_cut("source", *row, limit) for row in zip(*text.tokens_and_ids(texts, tokenized))] for text in self._sources]
         return [_Source(k, *rows[0], [ids for _, ids in rows]) for k, rows in enumerate(zip(*readings))]
 
     def _batches(self, texts, constraints, size):
@@ -288,15 +287,14 @@ class Translator:
     def _translate_batch(self, batch, config, lexicon) -> list:
         phrases = self._phrases(batch) if any(source.constraints for source in batch) else None
         result = self._search(batch, config, phrases)
-        hypotheses = [(row, n) for row in range(len(batch)) for n in range(config.nbest) if result.lengths[row, n]]
-        rows, columns = ([pair[k] for pair in hypotheses] for k in (0, 1))
+        rows, columns = np.nonzero(result.lengths)  # an empty place of a list has length 0
         ids = result.ids[rows, columns]
         tokens = self._target.tokens(ids) if phrases is None else self._target.tokens_with(ids, phrases.tokens.numpy()[rows])
         if config.replace_unknown:
             sources = _ragged([batch[row].tokens for row in rows])
             tokens = replace_unknown(tokens, result.alignments[rows, columns], sources, lexicon)
         lists = [[] for _ in batch]
-        for (row, n), text, words in zip(hypotheses, *self._target.texts_and_tokens(tokens)):
+        for row, n, text, words in zip(rows, columns, *self._target.texts_and_tokens(tokens)):
             alignment = _rows(result.alignments[row, n], len(words) + 1)[:, : len(batch[row].ids)]
             numbers = float(result.scores[row, n]), float(result.log_probabilities[row, n])
             lists[row].append(Hypothesis(text, *numbers, words, alignment))
