@@ -343,15 +343,12 @@ def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Ru
     scores = penalize(finished.log_probabilities, tf.maximum(finished.lengths, 1), rules.final_penalty)
     scores = tf.where(exists(finished.keys), scores, NO_HYPOTHESIS)
     scores, order = tf.math.top_k(scores, count)  # [B, N]
-    log_probabilities, lengths, places = (tf.gather(x, order, batch_dims=1) for x in finished[1:])
-
     any_finished = exists(finished.keys[:, :1])  # [B, 1]
-    unfinished = outcome.live[:, :count]
     limit = tf.broadcast_to(maximum[:, tf.newaxis], tf.shape(order))
-    log_probabilities = tf.where(any_finished, log_probabilities, unfinished)
-    lengths = tf.where(any_finished, lengths, limit)
-    places = tf.where(any_finished, places, tf.broadcast_to(tf.range(count), tf.shape(order)))
-    scores = tf.where(any_finished, scores, penalize(unfinished, limit, rules.final_penalty))
+    unfinished = outcome.live[:, :count], limit, tf.broadcast_to(tf.range(count), tf.shape(order))
+    pairs = zip((tf.gather(x, order, batch_dims=1) for x in finished[1:]), unfinished)
+    log_probabilities, lengths, places = (tf.where(any_finished, *pair) for pair in pairs)
+    scores = tf.where(any_finished, scores, penalize(unfinished[0], limit, rules.final_penalty))
 
     there = exists(scores)
     lengths = tf.where(there, lengths, 0)
