@@ -17,6 +17,7 @@ def python_blocks(document):
 
 
 WITH_PYTHON = [document for document in DOCUMENTS if python_blocks(document)]
+TAKES_LONG = {"docs/guides/export.md"}
 
 
 def test_the_main_documents_have_python():
@@ -32,8 +33,8 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("document", WITH_PYTHON)
-def test_python_in_documents_runs(document, folder, monkeypatch, capsys):
+@pytest.mark.parametrize("document", [pytest.param(name, marks=pytest.mark.slow if name in TAKES_LONG else ()) for name in WITH_PYTHON])
+def test_python_in_documents_runs(document, folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(rnnsearch_tf, "load_config", lambda name: load_config(name, overrides=SHORT))
     names = {}
