@@ -15,7 +15,7 @@ test-all: setup
 
 # The documents as pages, in site/.
 docs: setup
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
 setup: .venv/installed
 

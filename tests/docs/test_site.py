@@ -22,10 +22,10 @@ def site(tmp_path_factory):
     pytest.importorskip("mkdocs")
     pytest.importorskip("mkdocstrings")
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
-    assert built.returncode == 0 and "WARNING" not in built.stderr, built.stderr
+    assert built.returncode == 0, built.stderr  # --quiet would hide warnings from --strict
     return folder
 
 
