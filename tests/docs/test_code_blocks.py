@@ -17,7 +17,7 @@ def python_blocks(document):
 
 
 WITH_PYTHON = [document for document in DOCUMENTS if python_blocks(document)]
-TAKES_LONG = {"docs/guides/export.md"}
+TAKES_LONG = {"docs/guides/export.md", "docs/guides/training.md"}
 
 
 def test_the_main_documents_have_python():
