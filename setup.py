@@ -28,7 +28,7 @@ EXTRAS = {
     "moses": ["sacremoses>=0.1.1"],  # BLEU as the Multi30k literature has it
     "plots": ["matplotlib>=3.8"],
     "tensorboard": ["tensorboard>=2.19", "matplotlib>=3.8"],
-    "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.5,<10", "mkdocstrings[python]>=1.0,<2"],
+    "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.5,<10", "mkdocstrings[python]>=1.0,<2", "latex2mathml>=3.77"],
 }
 EXTRAS["dev"] = sorted(
     {package for extra in EXTRAS.values() for package in extra}

@@ -1,11 +1,13 @@
 """Pages of the documents' site that are no files of docs/: a MkDocs hook.
 
-Some are documents that stand elsewhere (TAKEN_IN). The others are made from the program: the public names, the options, the verbs with
+Some are documents that stand elsewhere (TAKEN_IN), and the notebooks with their outputs. The others are made from the program: the public names, the options, the verbs with
 their flags, the configurations. No copy of them is kept.
 """
 
 import ast
+import base64
 import html
+import json
 import os
 import pathlib
 import posixpath
@@ -29,6 +31,9 @@ TAKEN_IN = {
 }
 """{document of the repository: its page}"""
 
+NOTEBOOKS = {path: f"notebooks/{path.stem}.md" for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
+"""{notebook: its page}"""
+
 ROOMS = {
     "config": "Configuration", "data": "Data", "text": "Text", "models": "Models", "training": "Training", "translation": "Translation",
     "export": "Export",
@@ -39,7 +44,15 @@ BASES = {"TranslationModel": "models.translation_model"}
 """Classes that the docstrings of public ones refer to: {name: module}."""
 
 LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)]*)?\))")
-NAMED = re.compile(r"(?<!\[)`([\w/.-]+\.md)`")
+FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+)\$", re.DOTALL)
+NAMED = re.compile(r"(?<!\[)`([\w/.-]+\.(?:md|ipynb))`")
+
+
+def on_config(config):
+    """Put the notebooks into the navigation, behind the first hour."""
+    place = 1 + next(number for number, entry in enumerate(config.nav) if "first-hour.md" in entry.values())
+    config.nav.insert(place, {"Notebooks": list(NOTEBOOKS.values())})
+    return config
 
 
 def on_files(files, config):
@@ -55,8 +68,10 @@ def on_files(files, config):
         "reference/options.md": options_page(),
         "reference/configurations.md": configurations_page(),
     }
-    for page, text in pages.items():
-        files.append(File.generated(config, page, content=text))
+    for notebook, page in NOTEBOOKS.items():
+        pages |= notebook_page(notebook, page)
+    for page, content in pages.items():
+        files.append(File.generated(config, page, content=content))
     for picture in sorted((ROOT / "benchmarks").glob("*.png")):
         files.append(File.generated(config, picture.name, abs_src_path=str(picture)))
     return files
@@ -65,10 +80,11 @@ def on_files(files, config):
 def on_page_markdown(markdown, page, **_):
     """A link to a document, or its name in a document that is taken in, becomes a link to its page."""
     own = page.file.src_uri
-    document = {page: document for document, page in TAKEN_IN.items()}.get(own, f"docs/{own}")
+    elsewhere = TAKEN_IN | {path.relative_to(ROOT).as_posix(): page for path, page in NOTEBOOKS.items()}
+    document = {page: document for document, page in elsewhere.items()}.get(own, f"docs/{own}")
 
     def page_of(path):
-        found = TAKEN_IN.get(path, path.removeprefix("docs/"))
+        found = elsewhere.get(path, path.removeprefix("docs/"))
         return posixpath.relpath(found, posixpath.dirname(own) or ".") if found != path else None
 
     def linked(match):
@@ -79,7 +95,7 @@ def on_page_markdown(markdown, page, **_):
         return f"[{match[0]}]({page_of(match[1])})" if page_of(match[1]) and (ROOT / match[1]).exists() else match[0]
 
     markdown = LINK.sub(linked, markdown)
-    return NAMED.sub(named, markdown) if document in TAKEN_IN else markdown
+    return NAMED.sub(named, markdown) if document in elsewhere else markdown
 
 
 def documented(names):
@@ -89,6 +105,30 @@ def documented(names):
         module, _, member = name.rpartition(".")
         members.setdefault(module, []).append(member)
     return "\n\n".join(f"::: rnnsearch_tf.{module}\n    options: {{members: [{', '.join(chosen)}]}}" for module, chosen in members.items())
+
+
+def notebook_page(notebook, page):
+    """{page: a notebook as Markdown, with the outputs that it was committed with; picture: its bytes}."""
+    parts, pictures = [], {}
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        parts.append(FORMULA.sub(mathml, source) if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if "image/png" in data:
+                name = f"{notebook.stem}-{len(pictures) + 1}.png"
+                pictures[f"notebooks/{name}"] = base64.b64decode("".join(data["image/png"]))
+                parts.append(f"![]({name})")
+            elif text := "".join(data.get("text/plain") or output.get("text", "")):
+                parts.append(f"```text\n{text.rstrip()}\n```")
+    return {page: "\n\n".join(parts), **pictures}
+
+
+def mathml(match):
+    """A formula as MathML, which browsers draw without a program; $$…$$ on a line of its own."""
+    from latex2mathml.converter import convert
+
+    return convert(match[1] or match[2], display="block" if match[1] else "inline")
 
 
 def python_page():

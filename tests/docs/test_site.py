@@ -58,4 +58,8 @@ def test_nothing_is_loaded_from_elsewhere(site):
 def test_every_document_has_a_page(site):
     for document in (ROOT / "docs").rglob("*.md"):
         assert (site / document.relative_to(ROOT / "docs").with_suffix(".html")).exists(), document
+    for notebook in (ROOT / "notebooks").glob("*.ipynb"):
+        text = (site / "notebooks" / f"{notebook.stem}.html").read_text(encoding="utf-8")
+        assert f'src="{notebook.stem}-1.png"' in text and (site / "notebooks" / f"{notebook.stem}-1.png").read_bytes().startswith(b"\x89PNG")
+        assert "$" not in re.sub(r"<code.*?</code>|<script.*?</script>|<pre.*?</pre>", "", text, flags=re.DOTALL), notebook
     assert "Roll a version forward" in page(site, "guides/production") and "Moses" in page(site, "tokenizer")
