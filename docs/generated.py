@@ -118,7 +118,7 @@ def notebook_page(notebook, page):
             if "image/png" in data:
                 name = f"{notebook.stem}-{len(pictures) + 1}.png"
                 pictures[f"notebooks/{name}"] = base64.b64decode("".join(data["image/png"]))
-                parts.append(f"![]({name})")
+                parts.append(f"![the picture that this cell draws]({name})")
             elif text := "".join(data.get("text/plain") or output.get("text", "")):
                 parts.append(f"```text\n{text.rstrip()}\n```")
     return {page: "\n\n".join(parts), **pictures}
@@ -128,7 +128,8 @@ def mathml(match):
     """A formula as MathML, which browsers draw without a program; $$…$$ on a line of its own."""
     from latex2mathml.converter import convert
 
-    return convert(match[1] or match[2], display="block" if match[1] else "inline")
+    displayed, inline = match.groups()
+    return f"\n\n<div>{convert(displayed, display='block')}</div>\n\n" if displayed else f"<span>{convert(inline)}</span>"
 
 
 def python_page():
