@@ -170,13 +170,22 @@ def _read_yaml(path) -> dict:
     try:
         tree = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        problem = " ".join(str(error).split())
-        raise UsageError(f"{path}: expected YAML, got a file that does not parse: {problem}") from None
+        raise UsageError(_not_yaml(path, text, error)) from None
     if tree is None:
         return {}
     if not isinstance(tree, dict):
         raise UsageError(f"{path}: expected sections such as `model:`, got a {type(tree).__name__}")
     return tree
+
+
+def _not_yaml(path, text, error) -> str:
+    """What is wrong with a YAML file, and in which line."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:  # a character that YAML does not allow
+        return f"{path}: expected YAML, got a file that does not parse: {' '.join(str(error).split())}"
+    lines = text.splitlines()
+    found = repr(lines[mark.line].strip()[:60]) if mark.line < len(lines) else "the end of the file"
+    return f"{path}:{mark.line + 1}: expected YAML such as `key: value`, got {found}: {error.problem}"
 
 
 def _parsed(text: str) -> dict:

@@ -79,7 +79,7 @@ class Run:
             if str(path) in (models := pretrained_models()):
                 return cls(models[str(path)])
             found = "a file" if run.path.exists() else "nothing there"
-            hint = f"check the path, or take {', '.join(models)}, which the package has" if models else "check the path"
+            hint = "check the path; rnnsearch runs lists your own, rnnsearch models those that come with the program"
             raise UserError(f"{run}: expected a RUN folder that `rnnsearch train` wrote, got {found}; {hint}")
         if (run.path / "saved_model.pb").exists():
             raise UserError(f"{run}: expected a RUN folder, got an exported SavedModel; of the verbs only `rnnsearch translate` takes one")

@@ -32,7 +32,7 @@ def run(arguments):
     path = pathlib.Path(f"{folder}/config.yaml")
     if path.exists():
         raise UserError(f"{path}: expected no configuration there yet, found one; choose another DIR, or delete it")
-    from rnnsearch_tf.data.fitting import UNKNOWN_LANGUAGE, configuration, inspect
+    from rnnsearch_tf.data.fitting import UNKNOWN_LANGUAGE, configuration, inspect, language_of
 
     found = inspect(arguments.source, arguments.target, *codes)
     text = configuration(found, arguments.source, arguments.target, minutes)
@@ -46,7 +46,9 @@ def run(arguments):
                 f"WARNING: one file is longer than the other by {found.report.unpaired:,} line(s). If a line is missing in the middle, all that follow "
                 "stand beside the wrong ones, and nothing can be learned from them: look at the last lines of both files"
             ])
-        for side, code in zip(("source", "target"), found.languages):
+        for side, code, named in zip(("source", "target"), found.languages, map(language_of, (arguments.source, arguments.target))):
+            if named not in (code, UNKNOWN_LANGUAGE):
+                output.write([f"WARNING: the {side} file's name says {named}, --{side}-language says {code}: check that the two have not changed places"])
             if code == UNKNOWN_LANGUAGE:
                 output.write([f"the {side} file's name does not tell its language: set {side}.language, if the text should know it"])
         output.write([

@@ -80,7 +80,7 @@ class Calibration:
         except FileNotFoundError:
             raise UserError(
                 f"{run.confidence}: expected a calibration of the model's confidence, found none; make it on development text: "
-                f"rnnsearch evaluate --model {run} --source F --reference F --calibrate"
+                f"rnnsearch evaluate --model {run} --calibrate"
             ) from None
         except (ValueError, TypeError) as error:
             raise UserError(f"{run.confidence}: expected what evaluate --calibrate writes, got something else ({error}); make it again") from None

@@ -34,7 +34,7 @@ class ExportedTranslator:
             raise UserError(f"{folder}: expected a SavedModel that `rnnsearch export` wrote, got one without {PROFILE}")
         self.profile = read_profile(folder)
         try:
-            self._model = SessionModel(folder)
+            self._model = SessionModel(folder, optimized=False)
         except Exception as error:  # TensorFlow's are of many kinds
             reason = " ".join(str(error).split())[:200]
             raise UserError(f"{folder}: expected a whole SavedModel, got one that does not load ({reason}); export it again") from None
