@@ -1,7 +1,7 @@
 """What stands behind the attention page in its tests: models whose answers can be told beforehand.
 
 A sentence is translated by turning the order of its words round and writing them in capitals; word i looks at the word that it came from with
-weight 0.8, at the end of the sentence with 0.08, and at the others with what is left. The models:
+weight 0.8, at the end of the sentence with 0.08, at the first of the others with 0.09, and at the rest with what is left. The models:
 
     plain     tokens are words
     pieces    tokens are SentencePiece's, two characters each
@@ -9,7 +9,8 @@ weight 0.8, at the end of the sentence with 0.08, and at the others with what is
     blind     no attention: all weights are 0
     numbers   no translation model
 
-Words of a sentence may ask for more: `doubtful` gives a word of confidence 0.2, `long` a sentence that was cut.
+Words of a sentence may ask for more: `doubtful` gives a word of confidence 0.2, `long` a sentence that was cut, and `slow` an answer that
+waits for `gate`.
 """
 
 import json
@@ -35,8 +36,10 @@ def translation(text):
 
 def weights(count):
     """[count + 1, count + 1]: the attention of words, the ends last; the last row is the end's."""
-    rest = 0.12 / max(count - 1, 1)
-    rows = [[0.8 if j == count - 1 - i else rest for j in range(count)] + [0.08] for i in range(count)]
+    rows = []
+    for i in range(count):
+        others = [0.09] + [0.03 / (count - 2)] * (count - 2) if count > 2 else [0.09]
+        rows.append([0.8 if j == count - 1 - i else others.pop(0) for j in range(count)] + [0.08])
     return [*rows, [0.0] * count + [1.0]]
 
 
@@ -75,6 +78,8 @@ class ScriptedCore(FakeCore):
             [target] = inputs["target"]
             return spec, _outputs(_confidence(target.decode()))
         [text] = inputs["text"]
+        if b"slow" in text:
+            assert self.gate.wait(30)
         return spec, _outputs(getattr(self, f"_{spec.signature_name}")(spec.name, text.decode()))
 
     def _translate(self, model, text):

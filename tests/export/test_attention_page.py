@@ -4,6 +4,7 @@ Skipped where there is no Chromium, or no playwright to drive it.
 """
 
 import http.server
+import json
 import os
 import re
 import shutil
@@ -110,6 +111,8 @@ def test_a_sentence_is_translated_while_it_is_typed(open_page):
     threads = panel.locator("[data-thread]").all()
     drawn = {(int(t.get_attribute("data-target")), int(t.get_attribute("data-source"))): weight_of(t) for t in threads}
     assert drawn == pytest.approx({(i, j): alpha[i, j] for i in range(5) for j in range(5) if alpha[i, j] >= 0.02}, abs=1e-3)
+    ways = {tuple(map(int, (t.get_attribute("data-target"), t.get_attribute("data-source")))): t.get_attribute("d") for t in threads}
+    assert ways == {(i, j): f"M0 {j + 0.5}C45 {j + 0.5} 55 {i + 0.5} 100 {i + 0.5}" for i, j in drawn}
     rows = [texts(row.locator("td")) for row in panel.locator(".nbest tbody tr").all()]
     best = translation(SENTENCE)
     assert rows == [[best, "63\u202f%", "-0.25"], [f"{best} INDEED", "25\u202f%", "-0.50"]]
@@ -129,17 +132,36 @@ def test_enter_translates_at_once_and_the_address_keeps_it(open_page):
     translated(open_page(f"?{query}"))
 
 
+def test_an_answer_that_comes_too_late_is_dropped(open_page, core):
+    page = open_page()
+    core.gate.clear()
+    page.fill("#sentence", "slow one")
+    with page.expect_request("**/v1/models/plain:predict"):
+        page.locator("#sentence").press("Enter")
+    page.fill("#sentence", "two")
+    page.locator("#sentence").press("Enter")
+    translated(page, "two")
+    page.evaluate("""() => {
+      window.seen = [];
+      const line = document.querySelector(".translation");
+      new MutationObserver(() => seen.push(line.textContent)).observe(line, { childList: true });
+    }""")
+    core.gate.set()
+    page.wait_for_timeout(500)
+    assert page.evaluate("seen") == [] and texts(page.locator(".translation")) == ["TWO"]
+
+
 def test_the_pointer_follows_a_word(open_page):
     panel = translated(page := open_page(f"?text={SENTENCE}"))
     panel.locator(".translation .word", has_text="NEVER").hover()
-    assert panel.locator(".readout").inner_text() == "“NEVER” looks at “never” 80\u202f%, the end 8\u202f%. 90\u202f% sure."
+    assert panel.locator(".readout").inner_text() == "“NEVER” looks at “never” 80\u202f%, “she” 9\u202f%, the end 8\u202f%. 90\u202f% sure."
     followed = panel.locator("[data-thread].followed")
     assert {each.get_attribute("data-target") for each in followed.all()} == {"2"}
     assert texts(panel.locator(".heatmap th.followed")) == ["NEVER"] and panel.locator(".heatmap td.followed").count() == 5
     looks = [float(word.evaluate("each => each.style.getPropertyValue('--look')")) for word in panel.locator("ol.source .word").all()]
     np.testing.assert_allclose(looks, weights(5)[2][:5], atol=1e-3)
     panel.locator("ol.source .word", has_text="was").hover()
-    assert panel.locator(".readout").inner_text() == "“was” is looked at by “WAS” 80\u202f%."
+    assert panel.locator(".readout").inner_text() == "“was” is looked at by “WAS” 80\u202f%, “SHE” 9\u202f%."
     panel.locator(".heatmap tbody td").nth(4).hover()
     assert panel.locator(".readout").inner_text() == "“HERE” looks at “here”: 80\u202f%."
     page.mouse.move(2, 2)
@@ -364,3 +386,29 @@ def test_accessibility(open_page, scheme, width):
         assert len(found.response["passes"]) > 20
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (paper == "rgb(21, 23, 28)") == (scheme == "dark")
+
+
+def test_an_exported_model(browser, exported):
+    """The way from the page to a SavedModel and back, by the embedded server: what the page shows is what the model answers."""
+    from rnnsearch_tf.export.session import SessionModel
+    from rnnsearch_tf.serving.flags import FREE, Flags
+    from rnnsearch_tf.serving.server import Server
+
+    session, text = SessionModel(exported), "My sister reads an old book."
+    aligned, listed = session("translate_aligned", text=[text]), session("translate_nbest", text=[text])
+    [best] = [each.decode() for each in aligned["translation"]]
+    sure = session("confidence", source=[text], target=[best])
+    flags = Flags(model_name="tiny", model_base_path=str(exported.parent.resolve()), port=FREE, rest_api_port=FREE)
+    with Server(flags) as server:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{server.rest_port}/?text={urllib.parse.quote(text)}")
+        page.locator(".translation .word").first.wait_for(timeout=WAIT)
+        assert page.locator(".translation").inner_text() == best
+        assert texts(page.locator(".heatmap tbody th")) == aligned["target_tokens"][0].decode().split()
+        alpha = np.array(json.loads(aligned["alignment"][0]))[: page.locator(".heatmap tbody th").count(), :-1]
+        np.testing.assert_allclose([weight_of(cell) for cell in page.locator(".heatmap tbody td").all()], alpha.ravel(), atol=1e-3)
+        assert texts(page.locator(".nbest tbody td:first-child")) == [each.decode() for each in listed["translation"][0]]
+        assert page.locator(".sureness").inner_text().startswith(f"{round(100 * sure['confidence'][0])}\u202f% sure")
+        assert texts(page.locator("h2")) == ["tiny"] and page.locator(".translation .rated").count() > 0
+        context.close()
