@@ -99,7 +99,7 @@ class ScriptedCore(FakeCore):
     def _translate_nbest(self, model, text):
         best = translation(text)
         return {"translation": [best, f"{best} INDEED", ""], "score": np.float32([-0.25, -0.5, SMALLEST]),
-                "log_probability": np.log([0.63, 0.25, 1e-30]).astype(np.float32), "length": np.int32([3, 4, 0])}
+                "log_probability": np.log([0.63, 0.025, 1e-30]).astype(np.float32), "length": np.int32([3, 4, 0])}
 
 
 def _pieces(words):

@@ -115,7 +115,7 @@ def test_a_sentence_is_translated_while_it_is_typed(open_page):
     assert ways == {(i, j): f"M0 {j + 0.5}C45 {j + 0.5} 55 {i + 0.5} 100 {i + 0.5}" for i, j in drawn}
     rows = [texts(row.locator("td")) for row in panel.locator(".nbest tbody tr").all()]
     best = translation(SENTENCE)
-    assert rows == [[best, "63\u202f%", "-0.25"], [f"{best} INDEED", "25\u202f%", "-0.50"]]
+    assert rows == [[best, "63\u202f%", "-0.25"], [f"{best} INDEED", "2.5\u202f%", "-0.50"]]
     assert texts(panel.locator(".nbest em")) == ["INDEED"]
     assert page.locator("#status").text_content() == f"plain: {best}"
 

@@ -1,6 +1,6 @@
 // One model's answer on the page: its translation, and the words that can be followed.
 
-import { attentionOfWords, confidenceOfWords, percent, textWithWords, wordsOf } from "./words.js";
+import { attentionOfWords, confidenceOfWords, percent, smallPercent, textWithWords, wordsOf } from "./words.js";
 
 const HINT = "Point at a word, or move to it with Tab, to follow it.";
 const UNSURE = 0.5; // a word below is marked
@@ -176,7 +176,7 @@ export class Panel {
       cell.dir = "auto";
       const words = text.split(/(\s+)/).map((word) => (own.has(word) || !word.trim() ? word : element("em", word)));
       cell.append(...words);
-      row.append(cell, element("td", percent(Math.exp(list.log_probability[0][n]))), element("td", list.score[0][n].toFixed(2)));
+      row.append(cell, element("td", smallPercent(Math.exp(list.log_probability[0][n]))), element("td", list.score[0][n].toFixed(2)));
       return [row];
     });
     this.#part(".nbest tbody").replaceChildren(...rows);

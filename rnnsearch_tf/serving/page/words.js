@@ -67,6 +67,12 @@ export function confidenceOfWords(words, spaced, numbers) {
   });
 }
 
+/** 0.0134 → "1.3 %": with a digit more where it is small. */
+export function smallPercent(share) {
+  if (share >= 0.1) return percent(share);
+  return share < 0.001 ? "<\u202f0.1\u202f%" : `${(100 * share).toFixed(1)}\u202f%`;
+}
+
 /** 0.873 → "87 %"; what is not quite nothing is not "0 %". */
 export function percent(share) {
   if (share > 0 && share < 0.005) return "<\u202f1\u202f%";
