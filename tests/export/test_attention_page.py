@@ -122,7 +122,8 @@ def test_a_sentence_is_translated_while_it_is_typed(open_page):
 
 def test_enter_translates_at_once_and_the_address_keeps_it(open_page):
     page = open_page()
-    page.clock.install()  # the time that the page waits for never comes
+    page.clock.install()
+    page.clock.pause_at("2100-01-01")  # the time that typing waits for never comes
     page.fill("#sentence", SENTENCE)
     page.locator("#sentence").press("Enter")
     translated(page)
@@ -204,6 +205,9 @@ def test_what_a_model_lacks_is_said(open_page):
         assert panel.locator(".readout").inner_text().startswith("This model aligns nothing")
         assert "its export has no calibration" in panel.locator(".sureness").inner_text()
         assert not panel.locator(".looking").is_visible() and not panel.locator(".others").is_visible()
+    word = panel.locator(".translation .word").first
+    word.hover()
+    assert panel.locator(".readout").inner_text() == f"“{word.inner_text()}”"
 
 
 @pytest.mark.parametrize("query, message", [

@@ -48,8 +48,8 @@ PANEL = [
            (f"{PAGE}::test_text_is_never_taken_for_html", f"{FILES}::test_nothing_in_them_comes_from_elsewhere")),
     Mutant("serving/page/panel.js", "a cut sentence looks whole", "note.hidden = !best.source_truncated?.[0];", "note.hidden = true;",
            (f"{PAGE}::test_a_text_that_is_too_long_is_said",)),
-    Mutant("serving/page/panel.js", "attention that is not there is shown", "const aligned = this.matrix.some((row) => row.some((weight) => weight > 0));",
-           "const aligned = true;", (f"{PAGE}::test_what_a_model_lacks_is_said",)),
+    Mutant("serving/page/panel.js", "attention that is not there is shown", "this.aligned = this.matrix.some((row) => row.some((weight) => weight > 0));",
+           "this.aligned = true;", (f"{PAGE}::test_what_a_model_lacks_is_said",)),
     Mutant("serving/page/panel.js", "places without a translation are listed", "if (!list.length[0][n]) return [];", "",
            (f"{PAGE}::test_a_sentence_is_translated_while_it_is_typed",)),
     Mutant("serving/page/page.html", "a translation from right to left stands left", 'class="translation" dir="auto"', 'class="translation"',
@@ -98,5 +98,5 @@ SERVED = [
            (f"{FILES}::test_its_files_and_their_headers", f"{FILES}::test_the_models_are_listed")),
     Mutant("serving/server.py", "the page is always there", "None if flags.no_page else AttentionPage", "AttentionPage", (f"{FILES}::test_no_page",)),
     Mutant("serving/manager.py", "versions that do not answer are listed", "self.versions(name) if version.state == State.AVAILABLE] for name",
-           "self.versions(name)] for name", (f"{FILES}::test_no_page",)),
+           "self.versions(name)] for name", (f"{FILES}::test_versions_that_do_not_answer_are_not_listed",)),
 ]

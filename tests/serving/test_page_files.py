@@ -5,12 +5,16 @@ import json
 import pathlib
 import re
 
+import grpc
 import pytest
 from fake_core import FakeCore
 
 import rnnsearch_tf.serving
+from rnnsearch_tf.serving import config_files
 from rnnsearch_tf.serving.attention_page import AttentionPage, policy
-from rnnsearch_tf.serving.flags import FREE
+from rnnsearch_tf.serving.errors import ServingError
+from rnnsearch_tf.serving.flags import FREE, Flags
+from rnnsearch_tf.serving.manager import Manager
 from rnnsearch_tf.serving.rest import RestServer
 
 FOLDER = pathlib.Path(rnnsearch_tf.serving.__file__).parent / "page"
@@ -64,6 +68,20 @@ def test_the_models_are_listed(server):
     status, headers, body = ask(server.port, "GET", "/models.json")
     assert status == 200 and headers["Content-Type"] == "application/json" and headers["X-Content-Type-Options"] == "nosniff"
     assert json.loads(body) == {"models": [{"name": "toy", "versions": [3, 1]}, {"name": "é", "versions": []}]}
+
+
+def test_versions_that_do_not_answer_are_not_listed(tmp_path):
+    def load(name, number, path):
+        if number == 2:
+            raise ServingError(grpc.StatusCode.UNKNOWN, "damaged")
+
+    manager = Manager(load, Flags(model_base_path=str(tmp_path)))
+    (tmp_path / "1").mkdir()
+    manager.configure(config_files.single_model("toy", str(tmp_path)))
+    (tmp_path / "2").mkdir()
+    manager.update()
+    assert [version.number for version in manager.versions("toy")] == [2, 1]
+    assert manager.available() == {"toy": [1]}
 
 
 @pytest.mark.parametrize("path", ["/page.html", "/page.js/", "/../page.js", "/..%2fattention_page.py", "/page", "/PAGE.JS", "/%00", "/models.json/"])

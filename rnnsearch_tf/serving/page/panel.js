@@ -9,6 +9,9 @@ const NAMED = 0.05; // a word of less weight is not named
 const SVG = "http://www.w3.org/2000/svg";
 
 export class Panel {
+  #hint = HINT; // what the readout says while no word is followed
+  #isFollowing = false;
+
   /** side: "model" or "beside"; again: function without arguments, called when the reader wants another try. */
   constructor(side, again) {
     this.element = document.getElementById("panel").content.firstElementChild.cloneNode(true);
@@ -52,17 +55,20 @@ export class Panel {
     const tokens = (name) => (best[name]?.[0] ?? "").split(" ").filter(Boolean);
     const text = best.translation[0];
     this.source = wordsOf(tokens("source_tokens"));
-    this.target = wordsOf(tokens("target_tokens"));
+    this.target = wordsOf(best.target_tokens ? tokens("target_tokens") : text.split(/\s+/).filter(Boolean));
     this.matrix = attentionOfWords(JSON.parse(best.alignment?.[0] ?? "[]"), this.source, this.target);
     const numbers = sure && JSON.parse(sure.word_confidences[0]);
     this.confidences = sure && confidenceOfWords(this.target, sure.words[0].split(" "), numbers);
-    const aligned = this.matrix.some((row) => row.some((weight) => weight > 0));
+    this.aligned = this.matrix.some((row) => row.some((weight) => weight > 0));
+    this.#hint = this.aligned ? HINT : "This model aligns nothing: it has no attention, or its export leaves it out.";
+    this.#part(".readout").textContent = this.#hint;
+    this.#part(".result").classList.remove("following");
+    this.#isFollowing = false;
     this.#translation(text);
     this.#sureness(sure);
-    this.#part(".readout").textContent = aligned ? HINT : "This model aligns nothing: it has no attention, or its export leaves it out.";
     this.#cut(best);
-    this.#part(".looking").hidden = !aligned;
-    if (aligned) {
+    this.#part(".looking").hidden = !this.aligned;
+    if (this.aligned) {
       this.#threads();
       this.#heatmap();
     }
@@ -192,7 +198,7 @@ export class Panel {
     if (i === null && j === null) {
       if (at && document.activeElement?.closest(".word")) return; // what has the focus stays followed
       result.classList.remove("following");
-      if (this.#isFollowing) this.#part(".readout").textContent = HINT;
+      if (this.#isFollowing) this.#part(".readout").textContent = this.#hint;
       this.#isFollowing = false;
       return;
     }
@@ -201,8 +207,6 @@ export class Panel {
     for (const each of result.querySelectorAll("[data-source], [data-target]")) this.#mark(each, i, j);
     this.#part(".readout").textContent = this.#inWords(i, j);
   }
-
-  #isFollowing = false;
 
   #mark(each, i, j) {
     const [source, target] = [each.dataset.source, each.dataset.target].map((value) => (value === undefined ? null : Number(value)));
@@ -224,8 +228,9 @@ export class Panel {
     const row = this.matrix[i] ?? [];
     const end = row.at(-1) >= NAMED ? [{ text: "the end", weight: row.at(-1) }] : [];
     const looks = named(this.source, row.slice(0, -1), end);
+    const looking = this.aligned ? ` looks at ${looks || "nothing"}.` : "";
     const confidence = this.confidences?.[i];
-    return `“${this.target[i].text}” looks at ${looks || "nothing"}.` + (confidence == null ? "" : ` ${percent(confidence)} sure.`);
+    return `“${this.target[i].text}”${looking}` + (confidence == null ? "" : ` ${percent(confidence)} sure.`);
   }
 }
 
