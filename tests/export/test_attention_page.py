@@ -51,25 +51,50 @@ def server(core):
     server.stop(0)
 
 
+class Pages:
+    """Pages of a browser, one for all tests that ask for nothing special; `errors` and `hosts` are what they logged and asked."""
+
+    def __init__(self, browser):
+        self.browser, self.shared = browser, None
+        self.errors, self.hosts = [], set()
+
+    def open(self, context):
+        """A page of a new context with these options."""
+        page = self.browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | context).new_page()
+        page.set_default_timeout(WAIT)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self.hosts.add(urllib.parse.urlsplit(request.url).hostname))
+        return page
+
+
+@pytest.fixture(scope="module")
+def pages(browser):
+    return Pages(browser)
+
+
 @pytest.fixture
-def open_page(browser, server):
-    """open_page(query, **context) → a page that is ready; afterwards: no error was logged, and nothing left the host."""
-    contexts, errors, asked = [], [], []
+def open_page(pages, server):
+    """open_page(query, port, **context) → a page that is ready; afterwards: no error was logged, and nothing left the host.
+
+    A page with options of its own is closed after the test.
+    """
+    own = []
 
     def open_page(query="", port=None, **context):
-        contexts.append(browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | context))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(WAIT)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("request", lambda request: asked.append(urllib.parse.urlsplit(request.url).hostname))
+        if context:
+            own.append(page := pages.open(context))
+        else:
+            page = pages.shared = pages.shared or pages.open({})
+            page.mouse.move(2, 2)
         page.goto(f"http://127.0.0.1:{port or server.port}/{query}")
         page.wait_for_selector("html[data-ready]")
         return page
 
+    pages.errors.clear(), pages.hosts.clear()
     yield open_page
-    for context in contexts:
-        context.close()
-    assert not errors and set(asked) == {"127.0.0.1"}
+    for page in own:
+        page.context.close()
+    assert not pages.errors and pages.hosts == {"127.0.0.1"}
 
 
 def start(core, port=0):
@@ -121,7 +146,7 @@ def test_a_sentence_is_translated_while_it_is_typed(open_page):
 
 
 def test_enter_translates_at_once_and_the_address_keeps_it(open_page):
-    page = open_page()
+    page = open_page(locale="en-GB")  # one of its own: the clock stays stopped
     page.clock.install()
     page.clock.pause_at("2100-01-01")  # the time that typing waits for never comes
     page.fill("#sentence", SENTENCE)
@@ -329,7 +354,7 @@ def test_text_is_never_taken_for_html(open_page):
 
 
 def test_the_policy_holds(open_page, server):
-    page = open_page()
+    page = open_page(locale="en-GB")
     said = []
     page.on("console", lambda message: said.append(message.text))
 
@@ -374,25 +399,23 @@ def test_a_phone(open_page):
     assert panel.locator(".readout").inner_text().startswith("“HERE” looks at")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1200, 340])
-def test_accessibility(open_page, scheme, width):
+def test_accessibility(open_page):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="expected the extra `browser`, which has axe").Axe()
-    page = open_page(f"?text={SENTENCE}&beside=nothing", color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce")
+    page = open_page(f"?text={SENTENCE}&beside=nothing", reduced_motion="reduce")
     panel = translated(page)
     page.locator(".panel .problem").nth(1).wait_for()
     page.click("summary")
-    for follow in (False, True):
-        if follow:
-            panel.locator(".translation .word").first.focus()
+    for scheme, width, follow in (("light", 1200, False), ("light", 340, True), ("dark", 340, False), ("dark", 1200, True)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        (panel.locator(".translation .word").first if follow else page.locator("#sentence")).focus()
         found = axe.run(page)
-        assert not found.response["violations"], found.generate_report()
+        assert not found.response["violations"], f"{scheme} {width}: {found.generate_report()}"
         assert len(found.response["passes"]) > 20
-    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (paper == "rgb(21, 23, 28)") == (scheme == "dark")
+        assert (page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 28)") == (scheme == "dark")
 
 
-def test_an_exported_model(browser, exported):
+def test_an_exported_model(pages, exported):
     """The way from the page to a SavedModel and back, by the embedded server: what the page shows is what the model answers."""
     from rnnsearch_tf.export.session import SessionModel
     from rnnsearch_tf.serving.flags import FREE, Flags
@@ -404,8 +427,7 @@ def test_an_exported_model(browser, exported):
     sure = session("confidence", source=[text], target=[best])
     flags = Flags(model_name="tiny", model_base_path=str(exported.parent.resolve()), port=FREE, rest_api_port=FREE)
     with Server(flags) as server:
-        context = browser.new_context()
-        page = context.new_page()
+        page = pages.shared = pages.shared or pages.open({})
         page.goto(f"http://127.0.0.1:{server.rest_port}/?text={urllib.parse.quote(text)}")
         page.locator(".translation .word").first.wait_for(timeout=WAIT)
         assert page.locator(".translation").inner_text() == best
@@ -415,4 +437,3 @@ def test_an_exported_model(browser, exported):
         assert texts(page.locator(".nbest tbody td:first-child")) == [each.decode() for each in listed["translation"][0]]
         assert page.locator(".sureness").inner_text().startswith(f"{round(100 * sure['confidence'][0])}\u202f% sure")
         assert texts(page.locator("h2")) == ["tiny"] and page.locator(".translation .rated").count() > 0
-        context.close()
