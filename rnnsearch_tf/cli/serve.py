@@ -40,9 +40,10 @@ def run(arguments):
             log.info("stopping: nothing was served yet")
             os._exit(0)  # a load that runs cannot be broken off
     server = starting.result()
-    for interface, port in (("gRPC", server.grpc_port), ("REST", server.rest_port)):
+    rest = "REST on %s:%d" if chosen.no_page else "REST on %s:%d, and a page for people at /"
+    for interface, port in (("gRPC on %s:%d", server.grpc_port), (rest, server.rest_port)):
         if port is not None:
-            log.info("%s on %s:%d", interface, chosen.host, port)
+            log.info(interface, chosen.host, port)
     while not told:
         time.sleep(LOOK)
     log.info("stopping: requests on their way are finished first")

@@ -91,11 +91,9 @@ def run(arguments):
     phrase_lines = _phrase_lines(arguments)
     exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
     nbest = changes.get("nbest", 1)
-    if arguments.confidence and exported:
-        raise UsageError(f"--confidence: expected a RUN, which has a calibration, got the exported model {exported}; name the RUN")
-    calibration = _calibration(arguments)
+    calibration = _calibration(arguments, exported)
     constrained = bool(arguments.constraints or arguments.term_marks)
-    translator = _load_exported(exported, form, arguments.alignment, nbest, constrained) if exported else load_translator(arguments)
+    translator = _load_exported(exported, form, arguments, nbest, constrained) if exported else load_translator(arguments)
     if arguments.alignment and not exported:
         translator.require_attention("--alignment")
     config = translator.search_config(**changes)
@@ -115,10 +113,12 @@ def run(arguments):
             bar.update(len(texts))
 
 
-def _calibration(arguments):
-    """The Calibration of the model's confidence; None where it is not asked for."""
+def _calibration(arguments, exported):
+    """What gives confidences of (translator, sources, translations): the RUN's Calibration, or an exported model; None: not asked for."""
     if not arguments.confidence:
         return None
+    if exported:
+        return lambda translator, sources, translations: translator.confidences(sources, translations)
     run = Run.open(arguments.model[0])
     import_tensorflow()
     from rnnsearch_tf.evaluation.confidence import Calibration
@@ -157,8 +157,9 @@ def _constrained(batches, phrase_lines, arguments):
         yield texts, constraints
 
 
-def _load_exported(folder, form, alignment, nbest, constrained):
-    """The exported model, which must have the signature that the output needs."""
+def _load_exported(folder, form, arguments, nbest, constrained):
+    """The exported model, which must have the signatures that the output needs."""
+    alignment = arguments.alignment
     lists = form == "nbest" or nbest > 1
     if constrained and (form != "text" or alignment):
         raise UsageError("--constraints, --term-marks: expected --output-type text without --alignment with them for an exported model")
@@ -168,6 +169,8 @@ def _load_exported(folder, form, alignment, nbest, constrained):
     from rnnsearch_tf.export.translator import ExportedTranslator
 
     translator = ExportedTranslator(folder)
+    if arguments.confidence:
+        translator.require("confidence")
     if constrained:
         translator.require("translate_constrained")
     if form != "text" or alignment:
