@@ -93,7 +93,7 @@ def _possible(profile, calibration, runs):
     if calibration is not None or "confidence" not in profile.signatures:
         return profile, None
     reason = (
-        f"{runs[0]} is not calibrated; rnnsearch evaluate --model {runs[0]} --source F --reference F --calibrate makes it so, on development text"
+        f"{runs[0]} is not calibrated; rnnsearch evaluate --model {runs[0]} --calibrate makes it so, on its development text"
         if len(runs) == 1 else "an ensemble has no calibration"
     )
     signatures = tuple(name for name in profile.signatures if name != "confidence")
