@@ -28,6 +28,7 @@ from collections.abc import Sequence
 import yaml
 
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files import write_file
 from rnnsearch_tf.options import (  # noqa: F401  what the package calls its configuration
     Config,
     DataConfig,
@@ -130,7 +131,7 @@ def as_dictionary(config) -> dict:
 def save_config(config: Config, path) -> None:
     """Write the effective configuration; loading the file gives an equal one."""
     text = yaml.safe_dump(as_dictionary(config), sort_keys=False, allow_unicode=True)
-    pathlib.Path(path).write_text(text, encoding="utf-8")
+    write_file(path, text)
 
 
 def options(section_class=Config, prefix=""):

@@ -6,13 +6,13 @@ the first three lines are the special tokens ``<pad>``, ``</s>`` and ``<unk>``.
 
 import collections
 import itertools
-import pathlib
 import re
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import write_file
 from rnnsearch_tf.io.reading import read_lines
 
 _LINES_AT_ONCE = 2048
@@ -62,7 +62,7 @@ class Vocabulary(tf.Module):
 
     def save(self, path):
         """Write the vocabulary file."""
-        pathlib.Path(path).write_text(self._text + "\n", encoding="utf-8", newline="\n")
+        write_file(path, self._text + "\n")
 
     @classmethod
     def load(cls, path):

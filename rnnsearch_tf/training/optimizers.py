@@ -10,8 +10,9 @@ from __future__ import annotations
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.models.translation_model import TranslationLoss, TranslationModel
 
 POLICIES = ("error", "skip", "decay_weights")
 
@@ -148,3 +149,13 @@ def build_optimizer(config: TrainingConfig) -> keras.optimizers.Optimizer:
     if config.optimizer == "adam":
         return Adam(beta_1=config.beta_1, beta_2=config.beta_2, epsilon=config.epsilon, **common)
     return SGD(momentum=config.momentum, **common)
+
+
+def compile_model(model: TranslationModel, config: Config) -> None:
+    """``model.compile`` with what the configuration says."""
+    training = config.training
+    model.compile(
+        optimizer=build_optimizer(training),
+        loss=TranslationLoss(reduction=training.loss_reduction, label_smoothing=training.label_smoothing),
+    )
+    model.optimizer.build(model.trainable_variables)  # or the graph of an update is traced a second time once they are there

@@ -1,0 +1,71 @@
+"""Files that are whole or not there: written under another name, brought to the disk, then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import pathlib
+
+from rnnsearch_tf.errors import UserError
+
+PARTIAL = "partial-"
+"""What the name of a file that is still being written begins with; its end is that of the final name."""
+
+
+@contextlib.contextmanager
+def replacing(path, rename=os.replace):
+    """The path of a file to be written in the block, which then takes the place of ``path`` in one move.
+
+    A kill or a power failure at any moment leaves the old file or the new one. If the block fails, the old one stays.
+
+    Args:
+        path: of the file.
+        rename: called with both paths when the new file is on the disk.
+
+    Raises:
+        UserError: the file cannot be written, because the disk is full, say.
+
+    Example:
+        >>> import tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "names.txt")
+        >>> with replacing(path) as partial:
+        ...     _ = partial.write_text("one")
+        >>> path.read_text(), partial.name, partial.exists()
+        ('one', 'partial-names.txt', False)
+    """
+    path = pathlib.Path(path)
+    partial = path.with_name(PARTIAL + path.name)
+    try:
+        yield partial
+        sync(partial)
+        rename(partial, path)
+        sync(path.parent)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def write_file(path, content: str | bytes) -> None:
+    """Write a whole file; a string as UTF-8, its line breaks as they are. Errors as of :func:`replacing`."""
+    with replacing(path) as partial:
+        partial.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+def sync(path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def cannot_write(path, error) -> UserError:
+    """The error to raise for an OSError met while a file was written."""
+    reason = error.strerror or " ".join(str(error).split())[:200]
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error)
+    hint = "free some space there, or write elsewhere" if full else "check the folder and its permissions, or write elsewhere"
+    return UserError(f"{path}: expected a file that can be written, got: {reason}; {hint}")
