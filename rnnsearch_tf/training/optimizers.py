@@ -21,8 +21,11 @@ class _Watched:
     """Mixed into an optimizer: watches the gradient's norm before it is applied.
 
     Attributes:
-        gradient_norm: L2 norm of the last gradient, over all weights, before clipping.
+        gradient_norm: L2 norm of the last gradient, over all weights, before clipping; NaN where the loss is not finite.
+        objective: the loss that the next gradient is of, a scalar, or None: then only the gradient is looked at.
     """
+
+    objective = None
 
     def __init__(self, *arguments, non_finite_gradient="error", **keywords):
         super().__init__(*arguments, **keywords)
@@ -49,6 +52,9 @@ class _Watched:
         weights = trainable_variables if trainable_variables is not None else self._trainable_variables
         grads = [tf.convert_to_tensor(gradient) for gradient in grads]  # those of embeddings are IndexedSlices
         self._norm = tf.linalg.global_norm(grads)
+        if self.objective is not None:
+            self._norm = tf.where(tf.math.is_finite(self.objective), self._norm, tf.constant(float("nan"), self._norm.dtype))
+            self.objective = None
         self.gradient_norm.assign(tf.cast(self._norm, tf.float32))
         update = super().apply
 

@@ -28,7 +28,7 @@ from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.refused import name_batch
-from rnnsearch_tf.training.state import TrainingState, load_state, restore_means, save_state, saved_settings
+from rnnsearch_tf.training.state import TrainingState, load_state, save_state, saved_settings
 
 def train(
     config: Config, output: str | os.PathLike, resume: bool = False, start_from: str | os.PathLike | None = None, new_words: int = 0,
@@ -180,7 +180,6 @@ def _fit(model, config, texts, pairs, state, callbacks):
 
 def _end_epoch(model, state, callbacks):
     """What ``fit`` does at the end of an epoch, for one whose batches were all learned from when the training was stopped."""
-    restore_means(model, state)
     epoch, logs = state.epoch, model.get_metrics_result()
     for callback in callbacks:
         callback.on_epoch_end(epoch, logs)

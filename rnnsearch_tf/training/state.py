@@ -159,7 +159,9 @@ def _load(run, path):
             f"{model_path}: expected the model that {run.config} and the vocabularies describe, got another "
             f"({' '.join(str(error).split())[:200]}); give the RUN its own checkpoints, or begin anew with another --output"
         ) from None
-    return model, TrainingState(**values)
+    state = TrainingState(**values)
+    restore_means(model, state)
+    return model, state
 
 
 def _read(path):
