@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import pathlib
+import shutil
 
 from rnnsearch_tf.errors import UserError
 
@@ -14,14 +15,14 @@ PARTIAL = "partial-"
 
 
 @contextlib.contextmanager
-def replacing(path, rename=os.replace):
+def replacing(path, rename=None):
     """The path of a file to be written in the block, which then takes the place of ``path`` in one move.
 
     A kill or a power failure at any moment leaves the old file or the new one. If the block fails, the old one stays.
 
     Args:
         path: of the file.
-        rename: called with both paths when the new file is on the disk.
+        rename: called with both paths when the new file is on the disk; None: os.replace.
 
     Raises:
         UserError: the file cannot be written, because the disk is full, say.
@@ -39,13 +40,43 @@ def replacing(path, rename=os.replace):
     try:
         yield partial
         sync(partial)
-        rename(partial, path)
+        (rename or os.replace)(partial, path)
         sync(path.parent)
     except OSError as error:
         raise cannot_write(path, error) from None
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def new_folder(path):
+    """The path of a folder to be filled in the block, which then appears as ``path``, where there is nothing yet, in one move.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    path = pathlib.Path(path)
+    partial = path.with_name(PARTIAL + path.name)
+    try:
+        shutil.rmtree(partial, ignore_errors=True)  # a killed process's
+        partial.mkdir(parents=True)
+        yield partial
+        sync_all(partial)
+        os.rename(partial, path)
+        sync(path.parent)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def sync_all(folder) -> None:
+    """Wait until a folder and all that is in it are on the disk."""
+    for path, _, files in os.walk(folder):
+        for name in files:
+            sync(os.path.join(path, name))
+        sync(path)
 
 
 def write_file(path, content: str | bytes) -> None:

@@ -19,6 +19,9 @@ SPECIAL_TOKENS = ("<pad>", "</s>", "<unk>")
 """The first three lines of every vocabulary file."""
 
 
+MOST_TOKENS = 10_000_000
+"""Entries of a vocabulary at most, in an option and in a file."""
+
 LANGUAGE_CODE = r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*"
 
 
@@ -47,7 +50,8 @@ class TextConfig:
     )
     lowercase: bool = option(False, "lower-case the text; the papers keep case")
     vocabulary_size: int = option(
-        30_001, "entries, the special tokens included (the paper's shortlist: 30,001 symbols)", unit="tokens", minimum=4
+        30_001, "entries, the special tokens included (the paper's shortlist: 30,001 symbols)", unit="tokens", minimum=4,
+        maximum=MOST_TOKENS,
     )
     minimum_count: int = option(1, "words rarer than this in the training text stay out (not for sentencepiece)", minimum=1)
     sampling: float | None = option(

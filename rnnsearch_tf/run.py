@@ -30,6 +30,7 @@ import shlex
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import replacing, write_file
 from rnnsearch_tf.pretrained import pretrained_models
+from rnnsearch_tf.untrusted import check_inside
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -99,6 +100,8 @@ class Run:
             if run.state.exists():
                 reason += f"; go on with: {run.resume_command}"
             raise UserError(f"{run}: expected a RUN folder that `rnnsearch train` wrote, got one without {', '.join(missing)}; {reason}")
+        for path in run._needed_files():
+            check_inside(path, run.path)
         return run
 
     def refuse_training(self) -> None:

@@ -32,7 +32,7 @@ from rnnsearch_tf.training.callbacks import Limits
 from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.run import train
 
-PROGRAM = pathlib.Path(__file__).with_name("killed.py")
+PROGRAM = pathlib.Path(__file__).parents[1] / "killed.py"
 
 
 def trained(folder, *words):
