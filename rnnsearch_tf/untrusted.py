@@ -23,6 +23,9 @@ SMALL_ARCHIVE = 1 << 24
 MOST_JSON = 1 << 24
 """Bytes of a JSON file that describes a model."""
 
+MOST_TOKENS = 10_000_000
+"""Entries of a vocabulary at most, in an option and in a file."""
+
 OWN = "rnnsearch_tf>"
 """What the registered names of this package's classes begin with."""
 

@@ -10,6 +10,9 @@ import functools
 
 from tensorflow.python.framework import kernels
 
+PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
+"""Operations that run Python on the host, although they are registered for every device."""
+
 LOOPS = ("While", "StatelessWhile")
 
 
@@ -33,7 +36,7 @@ def without_kernel(concrete_function) -> set:
 
 def has_kernel(node) -> bool:
     """Whether a node has a kernel for a GPU, or one for every device, for its data types."""
-    return any(all(_fits(node.attr[name], types, texts) for name, types, texts in limits) for limits in _kernels(node.op))
+    return node.op not in PYTHON and any(all(_fits(node.attr[name], types, texts) for name, types, texts in limits) for limits in _kernels(node.op))
 
 
 @functools.cache

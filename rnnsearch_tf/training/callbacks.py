@@ -47,6 +47,7 @@ class Clock(keras.callbacks.Callback):
         state.batches += 1
         state.batches_of_epoch += 1
         state.epoch_read = state.batches_of_epoch == self._sizes.get(state.epoch)
+        self.model.speed_metric.tick()
         self.tick()
 
     def on_epoch_end(self, epoch, logs=None):

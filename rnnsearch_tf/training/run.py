@@ -12,6 +12,8 @@ import shutil
 import sys
 import time
 
+import tensorflow as tf
+
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import Config, load_config, save_config
 from rnnsearch_tf.data.corpus import open_corpus
@@ -59,6 +61,8 @@ def train(
     run = Run(output)
     _check_output(run, config, resume, start_from, new_words, skip_batch)
     keras.utils.set_random_seed(config.training.seed)
+    if config.training.deterministic:
+        tf.config.experimental.enable_op_determinism()
     start = None if start_from is None else starting.start_from(start_from, config, new_words)
     config = config if start is None else start.config
     _write_config(run, config)
@@ -75,6 +79,7 @@ def train(
         state = TrainingState(began_from=None if start is None else start.origin)
         compile_model(model, config)
     model.shards = training_shards(config.data.batch_size)
+    model.speed_metric.reads_clock = not config.training.deterministic
     report_parameters(model)
     interruption = Interruption()
     callbacks, development = _callbacks(run, config, state, texts, interruption)

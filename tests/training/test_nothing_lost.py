@@ -22,7 +22,7 @@ from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import training_dataset
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import load_text
@@ -35,9 +35,10 @@ from rnnsearch_tf.training.run import train
 PROGRAM = pathlib.Path(__file__).parents[1] / "killed.py"
 
 
-def trained(folder, *words):
+def trained(folder, *words, **environment):
     """Run killed.py; what it printed, as a list of dictionaries."""
-    done = subprocess.run([sys.executable, PROGRAM, folder, *words], capture_output=True, text=True, timeout=3000)
+    environment = {**os.environ, **environment}
+    done = subprocess.run([sys.executable, PROGRAM, folder, *words], env=environment, capture_output=True, text=True, timeout=3000)
     assert done.returncode == 0, done.stderr[-3000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -81,13 +82,18 @@ def test_two_kills(tmp_path):
     assert_same(tmp_path / "whole", tmp_path / "killed")
 
 
+RNNSEARCH = ["model.alignment_size=5", "model.maxout_size=4", "model.output_rank=null"]
+TWO_SHARDS = [*RNNSEARCH, "data.batch_size=32", "data.phrasebook_size=200", "training.deterministic=true"]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [SMALL, ["model.alignment_size=5", "model.maxout_size=4", "model.output_rank=null"]], ids=["cslm", "rnnsearch"])
-def test_kills_at_ten_random_moments(tmp_path, settings):
-    trained(tmp_path, "warm", "--", *settings)
-    [whole] = trained(tmp_path, "whole", "--", *settings)
-    moments = [random.uniform(0.1, whole["seconds"]) for _ in range(10)]
-    trained(tmp_path, *(f"killed{number}={moment:.2f}" for number, moment in enumerate(moments)), "--", *settings)
+@pytest.mark.parametrize("settings, threads", [(SMALL, 1), (RNNSEARCH, 1), (TWO_SHARDS, 2)], ids=["cslm", "rnnsearch", "two threads"])
+def test_kills_at_seven_random_moments(tmp_path, settings, threads):
+    """Three times, so 21 in all; the last with the shards of a batch at the same time, under deterministic operations."""
+    threads = dict(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS=str(threads))
+    [whole] = trained(tmp_path, "whole", "--", *settings, **threads)
+    moments = [random.uniform(0.1, whole["seconds"]) for _ in range(7)]
+    trained(tmp_path, *(f"killed{number}={moment:.2f}" for number, moment in enumerate(moments)), "--", *settings, **threads)
     for number, moment in enumerate(moments):
         try:
             assert_same(tmp_path / "whole", tmp_path / f"killed{number}")
@@ -181,3 +187,8 @@ def test_a_batch_that_is_not_finite_is_named_and_left_out(tmp_path, monkeypatch)
         assert np.array_equal(one, other)
     with pytest.raises(UserError, match="expected a training that stopped at a batch, got one that did not; leave --skip-batch out"):
         train(config, tmp_path / "run", resume=True, skip_batch=True)
+
+
+def test_a_time_limit_is_refused_where_all_is_to_be_the_same():
+    with pytest.raises(UsageError, match="training.deterministic: expected no training.maximum_minutes beside it, got 3.0"):
+        load_config(overrides=["training.deterministic=true", "training.maximum_minutes=3"])
