@@ -43,7 +43,7 @@ def load_weights(path, variables) -> None:
     Raises:
         ValueError: the file is damaged, holds other variables, or Python objects, which are not read.
     """
-    check_archive(path)
+    check_archive(path, (".npy",))
     try:
         with np.load(path) as file:
             arrays = dict(file)

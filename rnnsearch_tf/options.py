@@ -270,8 +270,7 @@ class TrainingConfig:
     patience: int | None = option(None, "stop after this many evaluations without a better score (best_by); null: never", minimum=1)
     tensorboard: bool = option(False, "write TensorBoard events, with attention images, to RUN/tensorboard")
     deterministic: bool = option(
-        False, "only operations whose result is always the same, with several threads too: a resumed training is the one never "
-        "interrupted, to the last bit, on the same machine with as many threads; not with maximum_minutes"
+        False, "only operations whose result is always the same, also with several threads (on the same machine); not with maximum_minutes"
     )
     seed: int = option(1234, "seed of initialization, shuffling and dropout", minimum=0)
 
@@ -408,10 +407,8 @@ def _check_together(config: Config) -> None:
                 f"{side}.sampling: has no part in {side}.tokenization={text.tokenization}; set {side}.tokenization=sentencepiece"
             )
     if training.deterministic and training.maximum_minutes:
-        raise UsageError(
-            f"training.deterministic: expected no training.maximum_minutes beside it, got {training.maximum_minutes}, in which a training "
-            "never comes as far twice; set training.maximum_updates or training.epochs"
-        )
+        minutes = training.maximum_minutes
+        raise UsageError(f"training.deterministic: expected no training.maximum_minutes beside it, got {minutes}; set maximum_updates")
     if training.average == 1 or training.average > training.keep_evaluated:
         raise UsageError(
             f"training.average: expected 0, or from 2 to training.keep_evaluated = {training.keep_evaluated}, got {training.average}; "

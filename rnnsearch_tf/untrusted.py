@@ -33,12 +33,16 @@ MODULES = ("keras", "keras.optimizers", "keras.optimizers.schedules", "keras.dty
 """Where else a saved model may name a class from; no layers: a Lambda has code."""
 
 
-def check_archive(path, names: Sequence[str] | None = None) -> None:
-    """Refuse a zip archive (``.keras``, ``.npz``) with other files in it than named, links, or far more bytes than it has.
+MODEL_FILES = (".json", ".weights.h5")
+"""What the names of the files of a ``.keras`` archive end with."""
+
+
+def check_archive(path, endings: Sequence[str]) -> None:
+    """Refuse a zip archive (``.keras``, ``.npz``) with other files in it than expected, links, or far more bytes than it has.
 
     Args:
         path: of the archive.
-        names: that may stand in it; None: any without a folder.
+        endings: what the name of a file in it ends with, such as ``.npy``; folders there are none.
 
     Raises:
         UserError: one of these, or no archive at all.
@@ -49,8 +53,8 @@ def check_archive(path, names: Sequence[str] | None = None) -> None:
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         raise UserError(f"{path}: expected an archive, got a damaged or other file ({error}); copy it again") from None
     for entry in entries:
-        if (names is not None and entry.filename not in names) or "/" in entry.filename or "\\" in entry.filename or ".." in entry.filename:
-            raise _refused(path, f"the files {', '.join(names)}" if names else "files without folders", f"{entry.filename!r}")
+        if not entry.filename.endswith(tuple(endings)) or any(part in entry.filename for part in ("/", "\\", "..")):
+            raise _refused(path, f"files *{', *'.join(endings)} without folders", repr(entry.filename))
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise _refused(path, "plain files", f"a link, {entry.filename!r}")
     size = sum(entry.file_size for entry in entries)
@@ -61,10 +65,10 @@ def check_archive(path, names: Sequence[str] | None = None) -> None:
 
 def check_model_archive(path) -> None:
     """Refuse a ``.keras`` file that names code: other classes than this package's, optimizers and number types."""
-    check_archive(path, ("metadata.json", "config.json", "model.weights.h5"))
+    check_archive(path, MODEL_FILES)
     with zipfile.ZipFile(path) as archive:
-        for name in ("metadata.json", "config.json"):
-            if name in archive.namelist():
+        for name in archive.namelist():
+            if name.endswith(".json"):
                 _check_json(f"{path}: {name}", archive.getinfo(name).file_size, lambda: archive.read(name))
 
 

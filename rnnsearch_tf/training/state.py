@@ -23,7 +23,7 @@ from rnnsearch_tf.models import build_model
 from rnnsearch_tf.run import Run, digest_of
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.training.optimizers import compile_model
-from rnnsearch_tf.untrusted import check_archive
+from rnnsearch_tf.untrusted import MODEL_FILES, check_archive
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -144,7 +144,7 @@ def _load(run, path):
     config = load_config(run.config)
     _check_configuration(path, values.pop("configuration"), config, run)
     sizes = (Vocabulary.load(run.vocabulary(side)).size for side in ("source", "target"))
-    check_archive(model_path, ("metadata.json", "config.json", "model.weights.h5"))
+    check_archive(model_path, MODEL_FILES)
     model = build_model(config, *sizes)
     compile_model(model, config)
     try:

@@ -23,7 +23,7 @@ from rnnsearch_tf.text import vocabulary
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import load_model
-from rnnsearch_tf.untrusted import check_archive, check_preset
+from rnnsearch_tf.untrusted import MODEL_FILES, check_archive, check_preset
 
 
 @pytest.fixture(scope="module")
@@ -123,14 +123,14 @@ def a_link(name):
 
 @pytest.mark.parametrize(
     "entry, content, got",
-    [("../BOOM", b"x", "'../BOOM'"), ("/BOOM", b"x", "'/BOOM'"), ("..\\BOOM", b"x", "BOOM'"), (a_link("config.json"), b"/etc/passwd", "a link, 'config.json'"),
+    [("../BOOM.json", b"x", "'../BOOM.json'"), ("/BOOM.json", b"x", "'/BOOM.json'"), ("..\\BOOM.json", b"x", "BOOM.json'"), ("BOOM.py", b"x", "'BOOM.py'"), (a_link("config.json"), b"/etc/passwd", "a link, 'config.json'"),
      ("config.json", bytes(1 << 25), "33,554,432")],
-    ids=["parent", "root", "backslash", "link", "bomb"],
+    ids=["parent", "root", "backslash", "program", "link", "bomb"],
 )  # fmt: skip
 def test_an_archive_that_reaches_out(entry, content, got):
     archive_with((entry, content))
     with pytest.raises(UserError, match="a.keras: refused: expected .*, got ") as raised:
-        check_archive("a.keras")
+        check_archive("a.keras", MODEL_FILES)
     assert got in str(raised.value)
 
 
@@ -146,7 +146,7 @@ def test_python_objects_among_the_weights_are_not_read(run):
     with pytest.raises(UserError, match="expected the weights of the model"):
         Translator.load(run)
     save_weights("w.npz", [np.zeros(3)])
-    check_archive("w.npz")
+    check_archive("w.npz", [".npy"])
 
 
 def test_weights_that_lie_in_another_file(run):
