@@ -56,7 +56,7 @@ def run(arguments):
 
 def _train(config, folder):
     """Train, or go on, or leave a finished training as it is: the training driver knows which."""
-    started = Run(folder).checkpoints.exists()
+    started = Run(folder).state.exists()
     with contextlib.redirect_stdout(sys.stderr):
         from rnnsearch_tf.training.run import train
 

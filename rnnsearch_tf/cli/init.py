@@ -10,6 +10,7 @@ import shlex
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import check_value
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import write_file
 from rnnsearch_tf.io.writing import Output
 
 
@@ -37,7 +38,7 @@ def run(arguments):
     found = inspect(arguments.source, arguments.target, *codes)
     text = configuration(found, arguments.source, arguments.target, minutes)
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    write_file(path, text)
     config, trained = shlex.quote(str(path)), shlex.quote(str(folder / "run"))
     with Output() as output:
         output.write([str(found.report)])
