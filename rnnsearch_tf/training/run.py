@@ -16,6 +16,8 @@ from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import Config, load_config, save_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import training_dataset
+from rnnsearch_tf.data.numbered import NumberedBatches
+from rnnsearch_tf.data.prepared import PreparedPairs
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import TranslationLoss, build_model
 from rnnsearch_tf.parallel import training_shards
@@ -69,6 +71,8 @@ def train(
     pairs = open_corpus(config, "train")
     texts = _texts(run, config, pairs) if start is None else _kept(run, start.texts)
     report_pairs(pairs.check())
+    if isinstance(pairs, PreparedPairs):
+        pairs.check_texts(texts)
     if resume:
         model, state = load_state(run)
         print(_standing(state, config.training), file=sys.stderr)
@@ -143,9 +147,12 @@ def _fit(model, config, texts, pairs, state, callbacks):
     settings = config.training
     if state.epoch >= settings.epochs or share_done(state, settings) >= 1.0:
         return
-    epochs = training_dataset(*texts, pairs, config.data, settings.seed, epoch=lambda: state.epoch)
     fit = dict(callbacks=callbacks, verbose=0, shuffle=False)
     model.stop_training = False
+    if isinstance(pairs, PreparedPairs):
+        _fit_prepared(model, NumberedBatches(pairs, config.data, settings.seed), state, settings.epochs, fit)
+        return
+    epochs = training_dataset(*texts, pairs, config.data, settings.seed, epoch=lambda: state.epoch)
     if state.batches_of_epoch:
         rest = epochs.skip(state.batches_of_epoch)
         if next(iter(rest.take(1)), None) is None:  # stopped after the epoch's last batch
@@ -154,6 +161,17 @@ def _fit(model, config, texts, pairs, state, callbacks):
             model.fit(rest, initial_epoch=state.epoch, epochs=state.epoch + 1, **fit)
     if state.epoch < settings.epochs and not model.stop_training:
         model.fit(epochs, initial_epoch=state.epoch, epochs=settings.epochs, **fit)
+
+
+def _fit_prepared(model, batches, state, epochs, fit):
+    """``model.fit`` on numbered batches: a resumed training begins with the number that comes next."""
+    if state.batches_of_epoch >= batches.an_epoch:  # stopped after the epoch's last batch
+        state.epoch, state.batches_of_epoch = state.epoch + 1, 0
+    while state.epoch < epochs and not model.stop_training:
+        rest = batches.an_epoch - state.batches_of_epoch
+        last = state.epoch + 1 if state.batches_of_epoch else epochs  # the rest of one epoch, then whole ones
+        numbers = batches.dataset(state.epoch * batches.an_epoch + state.batches_of_epoch)
+        model.fit(numbers, initial_epoch=state.epoch, epochs=last, steps_per_epoch=rest, **fit)
 
 
 def _callbacks(run, config, state, texts):
@@ -227,15 +245,23 @@ def _texts(run, config, pairs):
     """(source Text, target Text): those of RUN, or built from the training text and saved there."""
     run.verify(run.recorded(run.text_files()))
     missing = [side for side in ("source", "target") if not run.vocabulary(side).exists()]
-    if missing:
-        print(f"building the {' and the '.join(missing)} vocabulary", file=sys.stderr)
-    texts = dict(zip(missing, build_texts(config, pairs.lines(), missing)))
+    if missing and isinstance(pairs, PreparedPairs):
+        texts = dict(zip(("source", "target"), pairs.texts(config)))
+    else:
+        texts = _built(config, pairs, missing)
     for side, text in texts.items():
         if message := shortfall(text, side, getattr(config, side)):
             print(message, file=sys.stderr)
         text.save(run, side)
     run.record(run.text_files())
     return tuple(texts.get(side) or load_text(run, side, getattr(config, side)) for side in ("source", "target"))
+
+
+def _built(config, pairs, sides):
+    """{side: Text} of the training text."""
+    if sides:
+        print(f"building the {' and the '.join(sides)} vocabulary", file=sys.stderr)
+    return dict(zip(sides, build_texts(config, pairs.lines(), sides)))
 
 
 def _kept(run, texts):
