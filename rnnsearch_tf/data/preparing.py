@@ -25,7 +25,8 @@ from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.pairs import Report
 from rnnsearch_tf.data.prepared import FORMAT, IDS, LENGTHS, LIMITS, MANIFEST, OFFSETS, PreparedPairs, digest
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.progress import announced, progress
+from rnnsearch_tf.progress import announced
+from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import build_texts, load_text
 
 _PLAN, _LOCK = "plan.json", "lock"
@@ -190,10 +191,10 @@ def _finish(config, pieces, texts, partial):
     _write_development(config, partial)
     corpora = []
     for number, weight in enumerate(_weights(config)):
-        own = [(count, pairs) for count, (corpus, pairs) in zip(kept, pieces) if corpus == number]
-        names = {side: [pairs.name(side) for _, pairs in own] for side in ("source", "target")}
-        corpora.append({"weight": weight, "pairs": sum(count for count, _ in own), **names})
-    own = [path for path in sorted(partial.iterdir()) if path.suffix != ".done" and not path.name.startswith(("part-", _PLAN, _LOCK))]
+        parts_of = [(count, pairs) for count, (corpus, pairs) in zip(kept, pieces) if corpus == number]
+        names = {side: [pairs.name(side) for _, pairs in parts_of] for side in ("source", "target")}
+        corpora.append({"weight": weight, "pairs": sum(count for count, _ in parts_of), **names})
+    own = [*(partial / name for name in (IDS, OFFSETS, LENGTHS)), *Run(partial).text_files(), *sorted(partial.glob("development.*.txt"))]
     with announced("taking checksums"):
         files = {path.name: {"bytes": path.stat().st_size, "sha256": digest(path)} for path in own}
     manifest = {
