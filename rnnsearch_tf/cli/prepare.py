@@ -14,6 +14,7 @@ import json
 import sys
 
 from rnnsearch_tf.cli.quiet import import_tensorflow
+from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.io.writing import Output
@@ -23,6 +24,7 @@ def arguments(parser):
     parser.add_argument("--config", metavar="F.yaml", help="the configuration whose training text to prepare")
     parser.add_argument("--set", action="append", default=[], metavar="section.key=value", help="change one setting first")
     parser.add_argument("--output", required=True, metavar="DIR", help="folder to write; with --check, to read")
+    parser.add_argument("--processes", metavar="N", help="how many read a text in several files at once (default: one for each core)")
     parser.add_argument("--check", action="store_true", help="write nothing: read all of DIR and compare it with its checksums")
 
 
@@ -32,18 +34,19 @@ def run(arguments):
     if arguments.config is None:
         raise UsageError("expected --config F.yaml, got none (only --check can do without); see rnnsearch prepare --help")
     config = load_config(arguments.config, overrides=arguments.set)
+    processes = None if arguments.processes is None else whole_number(arguments.processes, "--processes", minimum=1)
     import_tensorflow()
     from rnnsearch_tf.data.preparing import prepare
 
-    pairs = prepare(config, arguments.output)
+    pairs = prepare(config, arguments.output, processes)
     print(f"{pairs.report}. Next: set data.prepared={arguments.output} in place of the text, and train", file=sys.stderr)
     with Output() as output:
         output.write([json.dumps({"prepared": arguments.output, "pairs": pairs.count, "ids": pairs.manifest["ids"]})])
 
 
 def _check(arguments):
-    if arguments.config is not None or arguments.set:
-        raise UsageError("--check: expected --output DIR alone, got --config or --set beside it; leave them out")
+    if arguments.config is not None or arguments.set or arguments.processes is not None:
+        raise UsageError("--check: expected --output DIR alone, got --config, --set or --processes beside it; leave them out")
     import_tensorflow()
     from rnnsearch_tf.data.prepared import PreparedPairs
 

@@ -20,25 +20,27 @@ import tensorflow as tf
 from rnnsearch_tf import __version__
 from rnnsearch_tf.config import Config, as_dictionary
 from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.counting import build_corpus_texts, corpus_pieces
 from rnnsearch_tf.data.dataset import EncodedPairs
-from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.pairs import Report
 from rnnsearch_tf.data.prepared import FORMAT, IDS, LENGTHS, LIMITS, MANIFEST, OFFSETS, PreparedPairs, digest
+from rnnsearch_tf.data.processes import in_processes, processes_for
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.progress import announced
+from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
-from rnnsearch_tf.text.pipeline import build_texts, load_text
+from rnnsearch_tf.text.pipeline import load_text
 
-_PLAN, _LOCK = "plan.json", "lock"
+_PLAN, _LOCK, _BUILT = "plan.json", "lock", "texts.done"
 _NAMES = {"<u2": "uint16", "<u4": "uint32"}
 
 
-def prepare(config: Config, output: str | os.PathLike) -> PreparedPairs:
+def prepare(config: Config, output: str | os.PathLike, processes: int | None = None) -> PreparedPairs:
     """Write the training pairs of a configuration as ids, with the vocabularies that they are ids of.
 
     Args:
         config: Config; vocabularies that it does not name are built from the training text.
         output: path of the folder, which must not be there yet, or be empty.
+        processes: how many read a text in several files at once; None: one for each core, where the text is worth it.
 
     Returns:
         PreparedPairs.
@@ -51,11 +53,11 @@ def prepare(config: Config, output: str | os.PathLike) -> PreparedPairs:
     _check(config, output)
     partial = output.with_name(f".{output.name}.partial")
     with _locked(partial, output):
-        pieces = _pieces(config)
+        pieces = corpus_pieces(open_corpus(config, "train"))
+        processes = processes or processes_for([pairs for _, pairs in pieces])
         _begin(partial, _plan(config, pieces))
-        texts = _texts(config, partial)
-        for number, (_, pairs) in enumerate(pieces):
-            _write_piece(texts, pairs, config, _part(partial, number))
+        texts = _texts(config, partial, processes)
+        _write_pieces(texts, pieces, config, partial, processes)
         _finish(config, pieces, texts, partial)
         try:
             partial.rename(output)
@@ -94,13 +96,6 @@ def _locked(partial, output):
         yield
 
 
-def _pieces(config):
-    """[(number of the corpus, its Pairs)], or those of its shards; the order is that of the pairs in the prepared corpus."""
-    pairs = open_corpus(config, "train")
-    corpora = [corpus for corpus, _ in pairs.corpora] if isinstance(pairs, MixedPairs) else [pairs]
-    return [(number, piece) for number, corpus in enumerate(corpora) for piece in getattr(corpus, "shards", [corpus])]
-
-
 def _weights(config):
     return [1.0] if config.data.corpora is None else [corpus.weight for corpus in config.data.corpora]
 
@@ -125,28 +120,45 @@ def _begin(partial, plan):
     _write_json(path, plan)
 
 
-def _texts(config, partial):
+def _texts(config, partial, processes):
     """[source Text, target Text]: those that were built before, or built now."""
-    for side in ("source", "target"):
-        if not (partial / f"{side}.done").exists():
-            break
-    else:
-        return [load_text(partial, side, getattr(config, side)) for side in ("source", "target")]
-    texts = build_texts(config, open_corpus(config, "train").lines())
+    if (partial / _BUILT).exists():
+        return _load(config, partial)
+    texts = build_corpus_texts(config, open_corpus(config, "train"), processes=processes)
     for side, text in zip(("source", "target"), texts):
         text.save(partial, side)
-        _write_json(partial / f"{side}.done", {})
+    _write_json(partial / _BUILT, {})
     return texts
+
+
+def _load(config, partial):
+    return [load_text(partial, side, getattr(config, side)) for side in ("source", "target")]
 
 
 def _part(partial, number):
     return lambda name: partial / f"part-{number:06}.{name}"
 
 
+def _write_pieces(texts, pieces, config, partial, processes):
+    """All parts that are not there yet."""
+    left = [number for number in range(len(pieces)) if not _part(partial, number)("json").exists()]
+    if min(processes, len(left)) > 1:
+        requests = [{"number": number, "folder": str(partial)} for number in left]
+        in_processes(f"{__name__}:write_piece", config, requests, min(processes, len(left)), "writing ids")
+        return
+    for number in progress(left, doing="writing ids", unit="files"):
+        _write_piece(texts, pieces[number][1], config, _part(partial, number))
+
+
+def write_piece(config, number, folder) -> None:
+    """One part, in a process that has only the configuration and the folder with the vocabularies."""
+    partial = pathlib.Path(folder)
+    pairs = corpus_pieces(open_corpus(config, "train"))[number][1]
+    _write_piece(_load(config, partial), pairs, config, _part(partial, number))
+
+
 def _write_piece(texts, pairs, config, part):
     """The pairs of a shard as ids, offsets from its own beginning, and lengths; its report is written last and says that it is done."""
-    if part("json").exists():
-        return
     encoded, end = EncodedPairs(*texts, pairs, config.data), 0
     kinds = _types(texts, config)
     with open(part(IDS), "wb") as ids_file, open(part(OFFSETS), "wb") as offsets_file, open(part(LENGTHS), "wb") as lengths_file:

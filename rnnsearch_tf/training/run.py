@@ -15,6 +15,7 @@ import time
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import Config, load_config, save_config
 from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.counting import build_corpus_texts
 from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.numbered import NumberedBatches
 from rnnsearch_tf.data.prepared import PreparedPairs
@@ -22,7 +23,7 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models import TranslationLoss, build_model
 from rnnsearch_tf.parallel import training_shards
 from rnnsearch_tf.run import Run
-from rnnsearch_tf.text.pipeline import build_texts, load_text, shortfall
+from rnnsearch_tf.text.pipeline import load_text, shortfall
 from rnnsearch_tf.training import starting
 from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, share_done, updates_done
 from rnnsearch_tf.training.development import Development
@@ -261,7 +262,7 @@ def _built(config, pairs, sides):
     """{side: Text} of the training text."""
     if sides:
         print(f"building the {' and the '.join(sides)} vocabulary", file=sys.stderr)
-    return dict(zip(sides, build_texts(config, pairs.lines(), sides)))
+    return dict(zip(sides, build_corpus_texts(config, pairs, sides)))
 
 
 def _kept(run, texts):

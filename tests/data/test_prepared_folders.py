@@ -284,3 +284,16 @@ def test_a_bad_line_names_its_own_file(text, tmp_path):
     data = dict(train_source="part.*.en", train_target="part.*.fr", on_bad_line="skip")
     prepared = prepare(configuration(folder, **data), tmp_path / "prepared")
     assert (prepared.count, prepared.report.kept, prepared.report.empty, prepared.report.unpaired) == (42, 42, 1, 22)
+
+
+def test_several_processes_write_the_same(text, made, tmp_path):
+    prepare(configuration(text), tmp_path / "prepared", processes=2)
+    assert contents(tmp_path / "prepared") == contents(made)
+
+
+def test_a_bad_line_stops_all_processes(text, tmp_path):
+    folder = pathlib.Path(shutil.copytree(text, tmp_path / "text", ignore=lambda *_: ["prepared"]))
+    (folder / "part.2.fr").write_text("un\n\ntrois\n")
+    with pytest.raises(UserError, match="part.2.fr:2: expected a sentence, got an empty line; correct it, or set data.on_bad_line=skip"):
+        prepare(configuration(folder), tmp_path / "prepared", processes=2)
+    assert not (tmp_path / "prepared").exists()
