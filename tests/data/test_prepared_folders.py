@@ -297,3 +297,21 @@ def test_a_bad_line_stops_all_processes(text, tmp_path):
     with pytest.raises(UserError, match="part.2.fr:2: expected a sentence, got an empty line; correct it, or set data.on_bad_line=skip"):
         prepare(configuration(folder), tmp_path / "prepared", processes=2)
     assert not (tmp_path / "prepared").exists()
+
+
+def test_the_verb_says_what_it_wrote(text, made, tmp_path, capsys):
+    path, output = tmp_path / "c.yaml", tmp_path / "prepared"
+    path.write_text(json.dumps({"source": SPACE, "target": SPACE, "data": {"folder": str(text), "train_source": "part.*.en", "train_target": "part.*.fr"}}))
+    assert run(["prepare", "--config", str(path), "--output", str(output), "--processes", "1"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == {"prepared": str(output), "pairs": 65, "ids": PreparedPairs(made).manifest["ids"]}
+    assert f"65 pairs kept. Next: set data.prepared={output} in place of the text, and train" in captured.err
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--output", "p"], "expected --config F.yaml, got none"),
+    (["--output", "p", "--check", "--config", "c"], "--check: expected --output DIR alone"),
+    (["--output", "p", "--config", "phrasebook", "--processes", "0"], "--processes: expected a whole number, at least 1, got '0'"),
+])
+def test_wrong_usage(capsys, words, message):
+    assert run(["prepare", *words]) == 2 and message in capsys.readouterr().err
