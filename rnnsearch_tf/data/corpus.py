@@ -11,7 +11,6 @@ from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.phrase_table import PhrasePairs
 from rnnsearch_tf.data.phrasebook import phrasebook
-from rnnsearch_tf.data.prepared import PreparedPairs
 from rnnsearch_tf.data.shards import open_files
 from rnnsearch_tf.errors import UsageError
 
@@ -46,6 +45,8 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
         whole = dataclasses.replace(config, data=dataclasses.replace(data, held_out=0))
         return _split(open_corpus(whole, "train"), data.held_out, part)
     if data.prepared is not None and (part == "train" or data.development_source is None):
+        from rnnsearch_tf.data.prepared import PreparedPairs  # with TensorFlow, which takes its seconds
+
         prepared = PreparedPairs(data.prepared)
         prepared.check_config(config)
         return prepared if part == "train" else prepared.development()
