@@ -44,7 +44,7 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
     if data.held_out:
         whole = dataclasses.replace(config, data=dataclasses.replace(data, held_out=0))
         return _split(open_corpus(whole, "train"), data.held_out, part)
-    if data.prepared is not None and (part == "train" or data.development_source is None):
+    if data.prepared is not None and (part == "train" or data.development_source is None and data.development_target is None):
         from rnnsearch_tf.data.prepared import PreparedPairs  # with TensorFlow, which takes its seconds
 
         prepared = PreparedPairs(data.prepared)

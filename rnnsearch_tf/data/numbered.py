@@ -13,8 +13,8 @@ pairs, others in every epoch. The permutation is TensorFlow's ``index_shuffle``,
 - shuffle_batches: the order of about so many rows, of whole windows, is shuffled.
 
 Worker k takes the pairs k, k + n, … of each row. All workers thus have as many batches, of like lengths, and their batches number i are
-together the batch number i of one worker with batches of n·B pairs. Where the last row has fewer pairs than there are workers, that
-epoch leaves them out.
+together the batch number i of one worker with batches of n·B pairs. Where the last row has fewer pairs than there are workers, the
+epoch leaves it out, and that one worker has a batch more.
 
 All of it is a function of (seed, number of the batch), so that a training goes on at any batch at once. It is a graph of
 TensorFlow operations without Python in it, and an iterator over it is saved by tf.train.Checkpoint in a few kilobytes.

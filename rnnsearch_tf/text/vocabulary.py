@@ -18,7 +18,7 @@ from rnnsearch_tf.io.reading import read_lines
 from rnnsearch_tf.text.counting import added, most_frequent, read_counts, write_counts
 
 _LINES_AT_ONCE = 2048
-_WORDS_IN_MEMORY = 1_000_000
+_WORDS_IN_MEMORY = 500_000
 
 
 class Vocabulary(tf.Module):

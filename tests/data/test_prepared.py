@@ -129,23 +129,28 @@ def test_ids_of_a_large_vocabulary_need_four_bytes(tmp_path):
 # ---- what an epoch is ----
 
 
-@pytest.mark.parametrize("batching", SCHEMES)
-@pytest.mark.parametrize("shuffle_buffer, shuffle_batches, workers", [(0, 0, 1), (5000, 0, 1), (5000, 7, 1), (5000, 3, 3), (5000, 0, 2)])
-def test_an_epoch_has_every_pair_once_and_every_worker_as_many_batches(folder, batching, shuffle_buffer, shuffle_batches, workers):
-    options = dict(batching=batching, batch_size=8, batches_read_ahead=3, shuffle_buffer=shuffle_buffer, shuffle_batches=shuffle_batches)
+@pytest.mark.parametrize("batching, shuffle_buffer, shuffle_batches, workers, size", [
+    ("paper", 0, 0, 1, 8), ("unsorted", 5000, 0, 1, 8), ("bucketed", 5000, 0, 1, 8), ("paper", 5000, 7, 1, 8),
+    ("unsorted", 5000, 3, 3, 8), ("paper", 5000, 3, 3, 10), ("bucketed", 0, 0, 3, 10), ("bucketed", 5000, 0, 2, 8),
+])
+def test_an_epoch_has_every_pair_once_and_every_worker_as_many_batches(folder, batching, shuffle_buffer, shuffle_batches, workers, size):
+    """Of 301 pairs in batches of 30 one is left, too few for three workers."""
+    options = dict(batching=batching, batch_size=size, batches_read_ahead=3, shuffle_buffer=shuffle_buffer, shuffle_batches=shuffle_batches)
     every = [numbered(folder / "one", worker=k, workers=workers, **options) for k in range(workers)]
     [count] = {batches.an_epoch for batches in every}
     seen = [take(batches.dataset(), 2 * count) for batches in every]
-    together = numbered(folder / "one", **options | dict(batch_size=8 * workers))
+    together = numbered(folder / "one", **options | dict(batch_size=size * workers))
     joined = take(together.dataset(), 2 * count)
     pairs = stored(folder / "one")
     for epoch in range(2):
         parts = [worker[epoch * count : (epoch + 1) * count] for worker in seen]
         read = [pair for part in parts for pair in flat(part)]
         assert len(read) == len(set(map(str, read))) and all(pair in pairs for pair in read)
-        assert len(pairs) - len(read) == (COUNT % (8 * workers) if COUNT % (8 * workers) < workers else 0)
+        rest = COUNT % (size * workers)
+        assert len(pairs) - len(read) == (rest if rest < workers else 0) and (rest == 1) == (size == 10)
         for number, batch in enumerate(zip(*parts)):
-            assert sorted(flat(batch)) == sorted(joined[epoch * count + number]) and all(batch)
+            assert rest < workers or sorted(flat(batch)) == sorted(joined[epoch * count + number])
+            assert all(batch)
             assert max(map(len, batch)) - min(map(len, batch)) <= 1
     if shuffle_buffer:
         assert seen[0][:count] != seen[0][count:]
@@ -165,7 +170,8 @@ def test_unshuffled_batches_are_those_of_the_text(folder, batching):
 def test_bucketed_batches_hold_like_lengths_in_mixed_order(folder):
     batches = take(numbered(folder / "one", batching="bucketed", batch_size=16).dataset(), 19)
     lengths = [sorted(map(longest, batch)) for batch in batches]
-    assert sorted(flat(lengths)) == flat(sorted(lengths)) and lengths != sorted(lengths)
+    shortest = [batch[0] for batch in lengths]
+    assert sorted(flat(lengths)) == flat(sorted(lengths)) and shortest != sorted(shortest)
 
 
 def test_shuffled_batches_are_the_same_batches(folder):
@@ -214,7 +220,7 @@ def test_weights_are_times_an_epoch(folder):
 def test_any_batch_is_found_by_its_number(folder, batching):
     options = dict(batching=batching, batch_size=8, batches_read_ahead=4, shuffle_batches=6)
     whole = take(numbered(folder / "one", **options).dataset(), 90)
-    for first in (1, 5, 37, 38, 39, 80):
+    for first in (5, 38, 80):
         assert take(numbered(folder / "one", **options).dataset(first), 90 - first) == whole[first:]
     assert whole != take(numbered(folder / "one", seed=4, **options).dataset(), 90)
 
