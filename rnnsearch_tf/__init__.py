@@ -40,6 +40,7 @@ _MODULE_OF = {
     "load_config": "config",
     "load_model": "translation.loading",
     "open_corpus": "data.corpus",
+    "prepare": "data.preparing",
     "train": "training.run",
     "training_dataset": "data.dataset",
 }

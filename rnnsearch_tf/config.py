@@ -306,7 +306,9 @@ def _check(value, hint, field, where):
     if value is None and type(None) in kinds:
         return None
     kind = next(k for k in kinds if k is not type(None))
-    if typing.get_origin(kind) is tuple:
+    lists = [k for k in kinds if typing.get_origin(k) is tuple]
+    if lists and (kind in lists or isinstance(value, (list, tuple))):  # a list, or the one of several things that is written as one
+        kind = lists[0]
         return _check_list(value, typing.get_args(kind)[0], field, where)
     if kind is float and isinstance(value, str):  # YAML reads 1e-3 as a string
         try:

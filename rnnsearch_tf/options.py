@@ -10,6 +10,7 @@ import dataclasses
 
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.presets import MAXOUT, OWNERS, PRESETS  # noqa: F401  read from here by those who read options
+from rnnsearch_tf.training_text import check_training_text
 from rnnsearch_tf.untrusted import MOST_TOKENS
 
 PAD_ID, END_ID, UNKNOWN_ID = 0, 1, 2
@@ -63,8 +64,8 @@ class TextConfig:
 class CorpusConfig:
     """One of several training texts."""
 
-    source: str | None = option(None, "source side, one sentence a line, plain or .gz")
-    target: str | None = option(None, "target side")
+    source: str | tuple[str, ...] | None = option(None, "source side: a file, a list of files or a pattern, as train_source")
+    target: str | tuple[str, ...] | None = option(None, "target side")
     weight: float = option(1.0, "how often an epoch goes through it; 0.25: a quarter of the pairs, drawn anew each time", above=0.0)
     held_out: int = option(
         0, "about so many pairs stay out: those that data.held_out took out of this text in another training", unit="pairs", minimum=0
@@ -86,11 +87,17 @@ class DataConfig:
         choices=("files", "phrasebook", "phrase_table"),
     )
     folder: str | None = option(None, "folder that the four paths are relative to; null: the current folder")
-    train_source: str | None = option(None, "training text, source side, one sentence a line, plain or .gz")
-    train_target: str | None = option(None, "training text, target side")
+    train_source: str | tuple[str, ...] | None = option(
+        None, "training text, source side, one sentence a line, plain or .gz: a file, a list such as [a.en, b.en.gz], or a pattern such "
+        "as corpus.*.en.gz, whose files are taken in the order of their names"
+    )
+    train_target: str | tuple[str, ...] | None = option(None, "training text, target side; as many files")
     corpora: tuple[CorpusConfig, ...] | None = option(
         None, "in place of train_source and train_target: a list of several training texts, each with source, target and weight, "
         "such as {source: back-translated.en.gz, target: news.de.gz, weight: 0.5}"
+    )
+    prepared: str | None = option(
+        None, "in place of every training text above: a folder that `rnnsearch prepare` wrote; its pairs are read by number, shuffled as a whole"
     )
     development_source: str | None = option(None, "development text, source side")
     development_target: str | None = option(None, "development text, target side")
@@ -373,35 +380,19 @@ def _check_tied(model: ModelConfig) -> None:
         )
 
 
-def _check_corpora(data: DataConfig) -> None:
-    """A list of corpora stands in place of the two paths."""
-    if data.held_out and (data.corpus != "files" or data.development_source or data.development_target):
-        raise UsageError(
-            "data.held_out: takes a development text out of the training files, where no development files are named; "
-            f"got data.corpus={data.corpus}, data.development_source={data.development_source}; set data.held_out=0"
-        )
-    if data.corpora is None:
-        return
-    if data.corpus != "files":
-        raise UsageError(f"data.corpora: has no part in data.corpus={data.corpus}; set data.corpus=files")
-    if data.train_source or data.train_target:
-        raise UsageError(
-            "data.corpora: expected no data.train_source and data.train_target beside it, got "
-            f"{data.train_source} and {data.train_target}; put them into the list, or set them to null"
-        )
-    for number, corpus in enumerate(data.corpora, start=1):
-        if corpus.source is None:
-            raise UsageError(f"data.corpora: entry {number}: expected source and target, got neither")
-
-
 def _check_together(config: Config) -> None:
     """Checks that need more than one option."""
     training = config.training
     _check_system(config.model)
     _check_tied(config.model)
-    _check_corpora(config.data)
+    check_training_text(config.data)
     for side in ("source", "target"):
         text = getattr(config, side)
+        if text.sampling is not None and config.data.prepared is not None:
+            raise UsageError(
+                f"{side}.sampling: draws other pieces every time, and data.prepared={config.data.prepared} has ids, which stay; "
+                f"set {side}.sampling=null, or train from the text"
+            )
         if text.sampling is not None and text.tokenization != "sentencepiece":
             raise UsageError(
                 f"{side}.sampling: has no part in {side}.tokenization={text.tokenization}; set {side}.tokenization=sentencepiece"

@@ -39,7 +39,7 @@ def use_one_thread_per_op(models, batch_size, cores=None):
     Returns:
         bool: whether the setting was made.
     """
-    cores = cores or _cores()
+    cores = cores or available_cores()
     already_set = _intra_op_threads() or _inter_op_threads()
     large = max(model.hidden_size for model in models) > LARGEST_HIDDEN_SIZE
     if already_set or large or cores == 1 or batch_size < SMALLEST_SHARD * cores or tf.config.list_physical_devices("GPU"):
@@ -56,7 +56,7 @@ def shard_count():
     """Shards to compute at once: one per core where an operation has one thread, otherwise 1."""
     if _intra_op_threads() != 1 or tf.config.list_physical_devices("GPU"):
         return 1
-    return _inter_op_threads() or _cores()
+    return _inter_op_threads() or available_cores()
 
 
 def training_shards(batch_size):
@@ -141,6 +141,6 @@ def _from_environment(variable):
     return int(text) if text.isdecimal() else 0
 
 
-def _cores():
+def available_cores():
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

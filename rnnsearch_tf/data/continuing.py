@@ -11,12 +11,11 @@ from rnnsearch_tf.config import Config, as_dictionary, load_config, named_option
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.fitting import held_out_size
 from rnnsearch_tf.data.mixture import MixedPairs
+from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.options import CorpusConfig, DataConfig
 from rnnsearch_tf.run import Run
-
-TRAINING_TEXT = ("corpus", "train_source", "train_target", "corpora", "phrase_table")
-"""Options of the data section that name a training text."""
+from rnnsearch_tf.training_text import TRAINING_TEXT
 
 DEVELOPMENT_TEXT = ("development_source", "development_target", "held_out")
 """Those that name a development text."""
@@ -56,7 +55,8 @@ def continued_config(
         below["training"] |= dict.fromkeys(LIMITS)
     config = load_config(path, overrides, below=below)
     check_continues(config, before, run)
-    if new_text and config.data.corpus == "files" and not named & {f"data.{name}" for name in DEVELOPMENT_TEXT}:
+    text_in_files = config.data.corpus == "files" and config.data.prepared is None
+    if new_text and text_in_files and not named & {f"data.{name}" for name in DEVELOPMENT_TEXT}:
         config = _with_development_text(config)
     if mix is None:
         return config
@@ -119,9 +119,10 @@ def _with_development_text(config):
 def _mixed(config, before, run, times):
     """The RUN's own corpora behind the new ones, with weights that make `times` as many pairs of them an epoch."""
     for name, data in (("the new training text", config.data), (f"that of {run}", before.data)):
-        if data.corpus != "files":
-            raise UsageError(f"--mix: expected {name} to be in text files, got data.corpus={data.corpus}; train without --mix")
-    for path in (path for corpus in _corpora(before.data) for path in _paths(before.data, corpus)):
+        if data.corpus != "files" or data.prepared is not None:
+            found = f"data.corpus={data.corpus}" if data.prepared is None else f"data.prepared={data.prepared}"
+            raise UsageError(f"--mix: expected {name} to be in text files, got {found}; train without --mix")
+    for path in (path for corpus in _corpora(before.data) for side in _paths(before.data, corpus) for path in side):
         if not os.path.exists(path):
             raise UserError(
                 f"--mix: {path}: expected the text that {run} was trained on, got none of that name; go to the folder that it was trained "
@@ -133,8 +134,10 @@ def _mixed(config, before, run, times):
         f"mixed: in an epoch {new:,.0f} pairs of the new text and {times * new:,.0f} of the {old:,.0f} that {run} was trained on",
         file=sys.stderr,
     )
-    kept = [dataclasses.replace(corpus, **dict(zip(("source", "target"), _paths(before.data, corpus))),
-                                weight=float(f"{factor * corpus.weight:.4g}")) for corpus in _corpora(before.data)]  # fmt: skip
+    kept = []
+    for corpus in _corpora(before.data):
+        source, target = (paths[0] if len(paths) == 1 else paths for paths in _paths(before.data, corpus))
+        kept.append(dataclasses.replace(corpus, source=source, target=target, weight=float(f"{factor * corpus.weight:.4g}")))
     if before.data.held_out:
         kept[0] = dataclasses.replace(kept[0], held_out=before.data.held_out)
     return _with_data(config, train_source=None, train_target=None, corpora=(*_corpora(config.data), *kept))
@@ -152,8 +155,9 @@ def _corpora(data):
 
 
 def _paths(data, corpus):
-    """The absolute paths of a corpus's two files."""
-    return tuple(os.path.abspath(os.path.join(data.folder or "", name)) for name in (corpus.source, corpus.target))
+    """The absolute paths of a corpus's files: a tuple of them for each side."""
+    sides = (files_of(data, getattr(corpus, side), f"the {side} text") for side in ("source", "target"))
+    return tuple(tuple(map(os.path.abspath, paths)) for paths in sides)
 
 
 def _with_data(config, **changes):

@@ -11,6 +11,7 @@ from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.phrase_table import PhrasePairs
 from rnnsearch_tf.data.phrasebook import phrasebook
+from rnnsearch_tf.data.shards import open_files
 from rnnsearch_tf.errors import UsageError
 
 HELD_OUT_SIZE = 500
@@ -39,21 +40,27 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
     if data.corpus == "phrase_table" and part == "train":
         if data.phrase_table is None:
             raise UsageError("data.phrase_table: expected a Moses phrase table, got none; set it")
-        return PhrasePairs(_path(data, data.phrase_table), data.on_bad_line)
+        return PhrasePairs(os.path.join(data.folder or "", data.phrase_table), data.on_bad_line)
     if data.held_out:
         whole = dataclasses.replace(config, data=dataclasses.replace(data, held_out=0))
         return _split(open_corpus(whole, "train"), data.held_out, part)
+    if data.prepared is not None and (part == "train" or data.development_source is None and data.development_target is None):
+        from rnnsearch_tf.data.prepared import PreparedPairs  # with TensorFlow, which takes its seconds
+
+        prepared = PreparedPairs(data.prepared)
+        prepared.check_config(config)
+        return prepared if part == "train" else prepared.development()
     if data.corpora is not None and part == "train":
-        return MixedPairs([(_corpus(data, corpus), corpus.weight) for corpus in data.corpora])
+        return MixedPairs([(_corpus(data, corpus, number), corpus.weight) for number, corpus in enumerate(data.corpora, start=1)])
     names = [f"{part}_source", f"{part}_target"]
     paths = [getattr(data, name) for name in names]
     if part == "development" and paths == [None, None]:
         return None
     for name, path in zip(names, paths):
         if path is None:
-            others = ", data.corpora" if part == "train" else ""
+            others = ", data.corpora, data.prepared" if part == "train" else ""
             raise UsageError(f"data.{name}: expected a text file, got none; set it{others}, or data.corpus=phrasebook")
-    return _files(data, *paths)
+    return open_files(data, *paths, [f"data.{name}" for name in names])
 
 
 def _split(pairs, size, part):
@@ -67,14 +74,7 @@ def _split(pairs, size, part):
     return MixedPairs([(split, weight), *((OtherPairs(other, split), weight) for other, weight in others)])
 
 
-def _corpus(data, corpus):
-    pairs = _files(data, corpus.source, corpus.target)
+def _corpus(data, corpus, number):
+    names = [f"data.corpora: entry {number}: {side}" for side in ("source", "target")]
+    pairs = open_files(data, corpus.source, corpus.target, names)
     return SplitPairs(pairs, corpus.held_out, "train") if corpus.held_out else pairs
-
-
-def _files(data, source, target):
-    return Pairs(_path(data, source), _path(data, target), data.on_bad_line)
-
-
-def _path(data, name):
-    return os.path.join(data.folder or "", name)

@@ -17,7 +17,9 @@ import tensorflow as tf
 from rnnsearch_tf.config import DataConfig
 from rnnsearch_tf.data import batching
 from rnnsearch_tf.data.mixture import MixedPairs, mixed
+from rnnsearch_tf.data.numbered import NumberedBatches
 from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.prepared import PreparedPairs
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.pipeline import Text
 
@@ -38,11 +40,13 @@ def training_dataset(
     Args:
         source_text, target_text: Text of each side.
         pairs: Pairs; read and checked once before this returns, where that was not done. Of MixedPairs an epoch takes as much as the weights say.
+            Of PreparedPairs nothing is read, and the order is that of :mod:`rnnsearch_tf.data.numbered`.
         data: DataConfig.
         seed: int.
         epoch: number of the epoch that the first iteration gives, later ones
-            counting on; or a callable that is asked for it at the start of each.
-        know: called with the number of an epoch and how many batches it has, before the last of them is handed out.
+            counting on; or, not for PreparedPairs, a callable that is asked for it at the start of each.
+        know: called with the number of an epoch and how many batches it has, before the last of them is handed out; not for
+            PreparedPairs, whose batches are counted beforehand.
 
     Returns:
         tf.data.Dataset, finite, of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]},
@@ -51,6 +55,9 @@ def training_dataset(
     Raises:
         UserError: bad lines under on_bad_line "error", unreadable files, or no pair within the length limits.
     """
+    if isinstance(pairs, PreparedPairs):
+        pairs.check_texts((source_text, target_text))
+        return NumberedBatches(pairs, data, seed).epochs(epoch)
     pairs.check()
     corpora = pairs.corpora if isinstance(pairs, MixedPairs) else [(pairs, 1.0)]
     encoded = [EncodedPairs(source_text, target_text, corpus, data) for corpus, _ in corpora]

@@ -121,9 +121,7 @@ class Pairs:
                 report.examples.append(scanned.problem)
         if self.report is not None:
             report.too_long = self.report.too_long
-        if not report.kept:
-            raise UserError(self._nothing(report))
-        self.report = report
+        self.take_report(report)
 
     def check(self) -> Report:
         """The report of the last pass; reads everything once where there was none. Errors as of :meth:`good`."""
@@ -131,6 +129,11 @@ class Pairs:
             for _ in self.good():
                 pass
         return self.report
+
+    def take_report(self, report: Report) -> None:
+        """Take the report of a pass that others made, so that :meth:`check` needs none. Errors as of :meth:`good`."""
+        self._require_one(report)
+        self.report = report
 
     def name(self, side: str) -> str:
         """What messages call one side: its path, or for a list "source" or "target"."""
@@ -153,11 +156,13 @@ class Pairs:
             return read_bytes(value)
         return (text.encode("utf-8", "surrogatepass") for text in value)
 
-    def _nothing(self, bad):
-        """The message for a corpus without one good pair."""
+    def _require_one(self, bad):
+        """Raise UserError for a corpus without one good pair."""
+        if bad.kept:
+            return
         where = f"{self.name('source')}, {self.name('target')}"
         found = f"got {bad.skipped:,} bad lines; the first: {bad.examples[0]}" if bad.skipped else "both files are empty"
-        return f"{where}: expected at least one sentence pair, {found}; check the paths and the files"
+        raise UserError(f"{where}: expected at least one sentence pair, {found}; check the paths and the files")
 
     def _unpaired(self, number, lines, source_ended):
         shorter, longer = ("source", "target") if source_ended else ("target", "source")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import END_ID, PAD_ID, Config, TextConfig
+from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, Config, TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.io.reading import read_lines
@@ -194,10 +194,10 @@ def build_text(config: TextConfig, training: str | os.PathLike | Iterable) -> Te
         UserError: a file is missing, malformed or empty, or the sentencepiece package is.
     """
     is_file = isinstance(training, (str, os.PathLike))
-    counts = _counts(config)
+    counts = token_counts(config)
     for batch in batches(read_lines(training) if is_file else training) if counts else ():
         counts.add(batch)
-    return _text(config, counts, str(training) if is_file else "training text")
+    return text_of_counts(config, counts, str(training) if is_file else "training text")
 
 
 def build_texts(config: Config, pairs: Iterable, sides: Sequence[str] = ("source", "target")) -> list[Text]:
@@ -212,9 +212,9 @@ def build_texts(config: Config, pairs: Iterable, sides: Sequence[str] = ("source
         list of Text, one a side.
     """
     configs = {side: getattr(config, side) for side in sides}
-    counts = {side: _counts(configs[side]) for side in sides}
-    _count(counts, pairs)
-    return [_text(configs[side], counts[side], f"{side} training text") for side in sides]
+    counts = {side: token_counts(configs[side]) for side in sides}
+    count_tokens(counts, pairs)
+    return [text_of_counts(configs[side], counts[side], f"{side} training text") for side in sides]
 
 
 def extend_texts(texts: Sequence[Text], pairs: Iterable, number: int) -> list[Text]:
@@ -231,7 +231,7 @@ def extend_texts(texts: Sequence[Text], pairs: Iterable, number: int) -> list[Te
     """
     sides = dict(zip(("source", "target"), texts))
     counts = {side: _word_counts(text.config) for side, text in sides.items()}
-    _count(counts, pairs)
+    count_tokens(counts, pairs)
     return [_extended(text, counts[side].total(), number) for side, text in sides.items()]
 
 
@@ -328,14 +328,15 @@ def _prepare(texts, config):
     return lowercase(texts) if config.lowercase else texts
 
 
-def _counts(config):
+def token_counts(config: TextConfig, most_lines: int | None = None):
     """TokenCounts of the words that a vocabulary is made of, or subwords are learned from; None where a vocabulary is given."""
-    return _word_counts(config) if config.vocabulary is None else None
+    return _word_counts(config, most_lines) if config.vocabulary is None else None
 
 
-def _word_counts(config):
+def _word_counts(config, most_lines=None):
     """TokenCounts of words; of a side that is cut into subwords, what spaces separate."""
-    most_lines = subwords.MOST_LINES if config.tokenization == "sentencepiece" else None
+    if most_lines is None and config.tokenization == "sentencepiece":
+        most_lines = subwords.MOST_LINES
     return TokenCounts(lambda texts: _tokenize(texts, config, None), most_lines)
 
 
@@ -351,7 +352,7 @@ def _extended(text, counts, number):
     return Text(dataclasses.replace(config, vocabulary_size=max(config.vocabulary_size, vocabulary.size)), vocabulary, model)
 
 
-def _count(counts, pairs):
+def count_tokens(counts, pairs):
     """Count the tokens of (source, target) lines; `counts` has a TokenCounts for each side that is counted."""
     if not any(counts.values()):
         return
@@ -361,12 +362,12 @@ def _count(counts, pairs):
                 counts[side].add(lines)
 
 
-def _text(config, counts, where):
+def text_of_counts(config: TextConfig, counts, where) -> Text:
     """The Text of the vocabulary that the configuration names, or of the words that were counted."""
     if config.tokenization != "sentencepiece":
         if counts is None:
             return Text(config, Vocabulary.load(config.vocabulary))
-        return Text(config, Vocabulary.build(counts.total(), config.vocabulary_size, config.minimum_count, where))
+        return Text(config, Vocabulary.build(counts.total(config.vocabulary_size + len(SPECIAL_TOKENS)), config.vocabulary_size, config.minimum_count, where))
     if counts is None:
         model, where = _read_model(config.vocabulary), config.vocabulary
     else:

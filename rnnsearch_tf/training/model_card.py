@@ -19,9 +19,10 @@ def write_model_card(run, config, model, state) -> None:
     """
     data, training = config.data, config.training
     corpora = data.corpora or [CorpusConfig(data.train_source or "", data.train_target or "")]
-    text = {
+    named = lambda files: f"`{files}`" if isinstance(files, str) else ", ".join(map("`{}`".format, files))  # noqa: E731
+    text = data.prepared and f"the prepared corpus `{data.prepared}`" or {
         "phrasebook": "the built-in phrasebook", "phrase_table": f"the distinct pairs of `{data.phrase_table}`",
-        "files": "; ".join(f"`{c.source}` and `{c.target}`{'' if c.weight == 1 else f', weight {c.weight:g}'}" for c in corpora),
+        "files": "; ".join(f"{named(c.source)} and {named(c.target)}{'' if c.weight == 1 else f', weight {c.weight:g}'}" for c in corpora),
     }[data.corpus]
     bleu = "none" if state.best_bleu is None else (
         f"{state.best_bleu:.2f} (sacreBLEU 13a{', without case' if config.target.lowercase else ''}, "

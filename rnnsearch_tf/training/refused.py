@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.data.mixture import MixedPairs
+from rnnsearch_tf.data.prepared import PreparedPairs
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.progress import announced
 
@@ -20,6 +21,8 @@ _LINES = 512  # encoded at once
 def name_batch(batch, texts, pairs, path) -> str:
     """Find the lines of a batch, write them with their text to a file, and say where they are.
 
+    A prepared corpus has no lines: of it the text that the ids spell is written.
+
     Args:
         batch: {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}.
         texts: (source Text, target Text).
@@ -29,6 +32,10 @@ def name_batch(batch, texts, pairs, path) -> str:
     Returns:
         "news.en and news.fr, lines 3, 17".
     """
+    if isinstance(pairs, PreparedPairs):
+        rows = list(zip(*(text.decode(ids).numpy() for text, ids in zip(texts, _ids(batch)))))
+        write_file(path, b"".join(b"\t".join(row) + b"\n" for row in rows))
+        return f"{len(rows)} pairs of {pairs.folder}"
     with announced("looking for the lines of the batch"):
         found = list(_find(batch, texts, pairs))
     rows = [f"{corpus.name('source')}:{scanned.number}\t{scanned.texts[0]}\t{scanned.texts[1]}\n" for corpus, scanned in found]
@@ -44,14 +51,19 @@ def name_batch(batch, texts, pairs, path) -> str:
 
 def _find(batch, texts, pairs):
     """Yield (Pairs, Scanned) of every pair of the corpora that is in the batch."""
-    rows = ([row[row != PAD_ID] for row in batch[name].numpy()] for name in ("source_ids", "target_ids"))
-    wanted = set(zip(*(_keys(text, tf.ragged.constant([row.tolist() for row in side], dtype=tf.int32)) for text, side in zip(texts, rows))))
+    wanted = set(zip(*(_keys(text, ids) for text, ids in zip(texts, _ids(batch)))))
     for corpus in [corpus for corpus, _ in pairs.corpora] if isinstance(pairs, MixedPairs) else [pairs]:
         good = corpus.good()
         while group := list(itertools.islice(good, _LINES)):
             lines = ([scanned.source for scanned in group], [scanned.target for scanned in group])
             keys = zip(*(_keys(text, text.encode(tf.constant(side))) for text, side in zip(texts, lines)))
             yield from ((corpus, scanned) for scanned, key in zip(group, keys) if key in wanted)
+
+
+def _ids(batch):
+    """(source ids, target ids) of a batch as ragged tensors, without what pads them."""
+    rows = ([row[row != PAD_ID].tolist() for row in batch[name].numpy()] for name in ("source_ids", "target_ids"))
+    return [tf.ragged.constant(side, dtype=tf.int32) for side in rows]
 
 
 def _keys(text, ids):

@@ -17,12 +17,15 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import Config, load_config, save_config
 from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.counting import build_corpus_texts
 from rnnsearch_tf.data.dataset import training_dataset
+from rnnsearch_tf.data.numbered import NumberedBatches
+from rnnsearch_tf.data.prepared import PreparedPairs
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.parallel import training_shards
 from rnnsearch_tf.run import Run
-from rnnsearch_tf.text.pipeline import build_texts, load_text, shortfall
+from rnnsearch_tf.text.pipeline import load_text, shortfall
 from rnnsearch_tf.training import starting
 from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, NonFiniteGradient, ProgressLine, Schedule, updates_done
 from rnnsearch_tf.training.development import Development
@@ -69,6 +72,8 @@ def train(
     pairs = open_corpus(config, "train")
     texts = _texts(run, config, pairs) if start is None else _kept(run, start.texts)
     report_pairs(pairs.check())
+    if isinstance(pairs, PreparedPairs):
+        pairs.check_texts(texts)
     if resume:
         model, state = load_state(run)
         _skip_refused(run, state, skip_batch)
@@ -170,17 +175,35 @@ def _fit(model, config, texts, pairs, state, callbacks):
     clock, settings = callbacks[0], config.training
     if _reached(state, settings):
         return
-    epochs = training_dataset(*texts, pairs, config.data, settings.seed, epoch=lambda: state.epoch, know=clock.know)
+    rest_of_epoch = _batches(config, texts, pairs, state, clock)
     model.stop_training = False
     if state.epoch_read:
         _end_epoch(model, state, callbacks)
     while not model.stop_training and not _reached(state, settings):
-        rest = epochs.skip(state.batches_of_epoch) if state.batches_of_epoch else epochs
         try:
-            model.fit(rest, initial_epoch=state.epoch, epochs=state.epoch + 1, callbacks=callbacks, verbose=0, shuffle=False)
+            model.fit(rest_of_epoch(), initial_epoch=state.epoch, epochs=state.epoch + 1, callbacks=callbacks, verbose=0, shuffle=False)
         except NonFiniteGradient as stop:
-            stop.batch = epochs.skip(state.batches_of_epoch).take(1)
+            stop.batch = rest_of_epoch().take(1)
             raise
+
+
+def _batches(config, texts, pairs, state, clock):
+    """A function without arguments that gives, as a Dataset, the batches of the epoch in progress that are not learned from yet."""
+    seed = config.training.seed
+    if not isinstance(pairs, PreparedPairs):
+        epochs = training_dataset(*texts, pairs, config.data, seed, epoch=lambda: state.epoch, know=clock.know)
+        return lambda: epochs.skip(state.batches_of_epoch) if state.batches_of_epoch else epochs
+    numbered = NumberedBatches(pairs, config.data, seed)
+    epochs, size = numbered.epochs(), numbered.an_epoch
+
+    def rest():
+        clock.know(state.epoch, size)
+        if state.batches_of_epoch:
+            return numbered.dataset(state.epoch * size + state.batches_of_epoch).take(size - state.batches_of_epoch)
+        epochs.epoch.assign(state.epoch)
+        return epochs
+
+    return rest
 
 
 def _end_epoch(model, state, callbacks):
@@ -273,15 +296,23 @@ def _texts(run, config, pairs):
     """(source Text, target Text): those of RUN, or built from the training text and saved there."""
     run.verify(run.recorded(run.text_files()))
     missing = [side for side in ("source", "target") if not run.vocabulary(side).exists()]
-    if missing:
-        print(f"building the {' and the '.join(missing)} vocabulary", file=sys.stderr)
-    texts = dict(zip(missing, build_texts(config, pairs.lines(), missing)))
+    if missing and isinstance(pairs, PreparedPairs):
+        texts = dict(zip(("source", "target"), pairs.texts(config)))
+    else:
+        texts = _built(config, pairs, missing)
     for side, text in texts.items():
         if message := shortfall(text, side, getattr(config, side)):
             print(message, file=sys.stderr)
         text.save(run, side)
     run.record(run.text_files())
     return tuple(texts.get(side) or load_text(run, side, getattr(config, side)) for side in ("source", "target"))
+
+
+def _built(config, pairs, sides):
+    """{side: Text} of the training text."""
+    if sides:
+        print(f"building the {' and the '.join(sides)} vocabulary", file=sys.stderr)
+    return dict(zip(sides, build_corpus_texts(config, pairs, sides)))
 
 
 def _kept(run, texts):

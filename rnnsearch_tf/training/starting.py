@@ -70,7 +70,8 @@ def start_from(run, config, new_words=0) -> Start:
         extend_weights(old, model)
     else:
         run.read_weights(model)
-    _say_what_is_too_long(config.data, texts, new_text(config, before)[0])
+    if config.data.prepared is None:
+        _say_what_is_too_long(config.data, texts, new_text(config, before)[0])
     origin = f"the best weights of `{run}`"
     if new_words:
         origin += f", with {added[0]:,} new source and {added[1]:,} new target words"

@@ -121,7 +121,7 @@ def test_pairs_of_a_configuration(write):
 @pytest.mark.parametrize(
     "data, part, message",
     [
-        ({}, "train", r"data\.train_source: expected a text file, got none; set it, data\.corpora, or data\.corpus=phrasebook"),
+        ({}, "train", r"data\.train_source: expected a text file, got none; set it, data\.corpora, data\.prepared, or data\.corpus=phrasebook"),
         ({"train_source": "x"}, "train", r"data\.train_target: expected a text file"),
         ({"development_target": "x"}, "development", r"data\.development_source: expected a text file"),
         ({}, "test", r"expected part train or development of a corpus in files, got 'test'"),

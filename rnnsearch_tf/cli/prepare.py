@@ -1,0 +1,56 @@
+"""Write the training text of a configuration as ids, once, for corpora that are larger than memory.
+
+Training then begins at once, shuffles all pairs together, and goes on at once after a stop:
+
+  rnnsearch prepare --config F.yaml --output DIR
+  rnnsearch train --config F.yaml --output RUN --set data.prepared=DIR --set data.train_source=null --set data.train_target=null
+
+Vocabularies and SentencePiece models that F.yaml does not name are built too. Several files on each side (a list or a
+pattern in data.train_source) are read at once. A preparation that was stopped goes on with the files that were done when it
+is started again. --check compares a prepared corpus with its checksums.
+"""
+
+import json
+import sys
+
+from rnnsearch_tf.cli.quiet import import_tensorflow
+from rnnsearch_tf.cli.shared import whole_number
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.io.writing import Output
+
+
+def arguments(parser):
+    parser.add_argument("--config", metavar="F.yaml", help="the configuration whose training text to prepare")
+    parser.add_argument("--set", action="append", default=[], metavar="section.key=value", help="change one setting first")
+    parser.add_argument("--output", required=True, metavar="DIR", help="folder to write; with --check, to read")
+    parser.add_argument("--processes", metavar="N", help="how many read a text in several files at once (default: one for each core)")
+    parser.add_argument("--check", action="store_true", help="write nothing: read all of DIR and compare it with its checksums")
+
+
+def run(arguments):
+    if arguments.check:
+        return _check(arguments)
+    if arguments.config is None:
+        raise UsageError("expected --config F.yaml, got none (only --check can do without); see rnnsearch prepare --help")
+    config = load_config(arguments.config, overrides=arguments.set)
+    processes = None if arguments.processes is None else whole_number(arguments.processes, "--processes", minimum=1)
+    import_tensorflow()
+    from rnnsearch_tf.data.preparing import prepare
+
+    pairs = prepare(config, arguments.output, processes)
+    print(f"{pairs.report}. Next: set data.prepared={arguments.output} in place of the text, and train", file=sys.stderr)
+    with Output() as output:
+        output.write([json.dumps({"prepared": arguments.output, "pairs": pairs.count, "ids": pairs.manifest["ids"]})])
+
+
+def _check(arguments):
+    if arguments.config is not None or arguments.set or arguments.processes is not None:
+        raise UsageError("--check: expected --output DIR alone, got --config, --set or --processes beside it; leave them out")
+    import_tensorflow()
+    from rnnsearch_tf.data.prepared import PreparedPairs
+
+    pairs = PreparedPairs(arguments.output)
+    pairs.verify()
+    with Output() as output:
+        output.write([f"{arguments.output}: {pairs.count:,} pairs, every file is as it was written"])

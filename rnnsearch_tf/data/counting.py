@@ -1,0 +1,80 @@
+"""The texts of a corpus, whose words are counted in several processes where it is in several files."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+import tempfile
+
+from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.mixture import MixedPairs
+from rnnsearch_tf.data.pairs import Report
+from rnnsearch_tf.data.processes import in_processes, processes_for
+from rnnsearch_tf.text.counting import SavedCounts
+from rnnsearch_tf.text.pipeline import build_texts, count_tokens, text_of_counts, token_counts
+
+
+def corpus_pieces(pairs) -> list:
+    """[(number of the corpus, its Pairs)], or those of its files where it is in several; in the order of the pairs."""
+    return [(number, piece) for number, corpus in enumerate(_corpora(pairs)) for piece in getattr(corpus, "shards", [corpus])]
+
+
+def _corpora(pairs):
+    return [corpus for corpus, _ in pairs.corpora] if isinstance(pairs, MixedPairs) else [pairs]
+
+
+def build_corpus_texts(config, pairs, sides=("source", "target"), processes=None) -> list:
+    """As :func:`~rnnsearch_tf.text.pipeline.build_texts` of the pairs, the same to the byte; their report is there afterwards.
+
+    Args:
+        config: Config.
+        pairs: Pairs that ``open_corpus(config)`` gave.
+        sides: those to make.
+        processes: int; None: as many as the text is worth.
+    """
+    owners, pieces = zip(*corpus_pieces(pairs))
+    asked = [side for side in sides if getattr(config, side).vocabulary is None]
+    processes = processes or processes_for(pieces)
+    if processes == 1 or len(pieces) == 1 or not asked:
+        return build_texts(config, pairs.lines(), sides)
+    with tempfile.TemporaryDirectory(prefix="rnnsearch-counts-") as folder:
+        requests = [{"number": number, "sides": asked, "folder": folder} for number in range(len(pieces))]
+        in_processes(f"{__name__}:count_piece", config, requests, min(processes, len(pieces)), "counting words")
+        reports = [Report(**json.loads(_path(folder, number, "report").read_text(encoding="utf-8"))) for number in range(len(pieces))]
+        counts = {side: _added(getattr(config, side), side, pieces, reports, folder) for side in asked}
+        for number, corpus in enumerate(_corpora(pairs)):
+            corpus.take_report(sum((report for owner, report in zip(owners, reports) if owner == number), Report()))
+        pairs.take_report(sum(reports, Report()))
+        return [text_of_counts(getattr(config, side), counts.get(side), f"{side} training text") for side in sides]
+
+
+def count_piece(config, number, sides, folder) -> None:
+    """Count the words of one file; the counts and its report are written to the folder."""
+    pairs = corpus_pieces(open_corpus(config))[number][1]
+    counts = {side: token_counts(getattr(config, side)) for side in sides}
+    count_tokens(counts, pairs.lines())
+    for side, counted in counts.items():
+        counted.save(_path(folder, number, side))
+    _path(folder, number, "report").write_text(json.dumps(dataclasses.asdict(pairs.check())), encoding="utf-8")
+
+
+def _path(folder, number, what):
+    return pathlib.Path(folder) / f"{number}.{what}"
+
+
+def _added(config, side, pieces, reports, folder):
+    """The counts of all files; where only the first lines of a text count, the file in which these end is counted again up to there."""
+    paths, left = [], token_counts(config).most_lines
+    for number, (piece, report) in enumerate(zip(pieces, reports)):
+        path = _path(folder, number, side)
+        if left is not None:
+            if left < report.kept:
+                counted = token_counts(config, left)
+                count_tokens({side: counted}, piece.lines())
+                counted.save(path)
+            left = max(0, left - report.kept)
+        paths.append(path)
+        if left == 0:
+            break
+    return SavedCounts(paths)

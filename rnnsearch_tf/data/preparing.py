@@ -1,0 +1,275 @@
+"""Text → a prepared corpus: the engine of ``rnnsearch prepare``.
+
+Everything is written beside the folder, to ``.NAME.partial``, which gets its name when all of it is on the disk. A killed
+preparation goes on with the parts that were done, if it is started again with the same configuration and the same files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf import __version__
+from rnnsearch_tf.config import Config, as_dictionary
+from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.counting import build_corpus_texts, corpus_pieces
+from rnnsearch_tf.data.dataset import EncodedPairs
+from rnnsearch_tf.data.pairs import Report
+from rnnsearch_tf.data.prepared import FORMAT, IDS, LENGTHS, LIMITS, MANIFEST, OFFSETS, PreparedPairs, digest
+from rnnsearch_tf.data.processes import in_processes, processes_for
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.progress import announced, progress
+from rnnsearch_tf.run import Run
+from rnnsearch_tf.text.pipeline import load_text
+
+_PLAN, _LOCK, _BUILT = "plan.json", "lock", "texts.done"
+_NAMES = {"<u2": "uint16", "<u4": "uint32"}
+
+
+def prepare(config: Config, output: str | os.PathLike, processes: int | None = None) -> PreparedPairs:
+    """Write the training pairs of a configuration as ids, with the vocabularies that they are ids of.
+
+    Args:
+        config: Config; vocabularies that it does not name are built from the training text.
+        output: path of the folder, which must not be there yet, or be empty.
+        processes: how many read a text in several files at once; None: one for each core, where the text is worth it.
+
+    Returns:
+        PreparedPairs.
+
+    Raises:
+        UsageError: the folder holds something, or the configuration draws subwords anew each time.
+        UserError: bad lines under on_bad_line "error", unreadable files, no pair within the length limits.
+    """
+    output = pathlib.Path(os.path.abspath(output))
+    _check(config, output)
+    partial = output.with_name(f".{output.name}.partial")
+    with _locked(partial, output):
+        pieces = corpus_pieces(open_corpus(config, "train"))
+        processes = processes or processes_for([pairs for _, pairs in pieces])
+        _begin(partial, _plan(config, pieces))
+        texts = _texts(config, partial, processes)
+        _write_pieces(texts, pieces, config, partial, processes)
+        _finish(config, pieces, texts, partial)
+        try:
+            partial.rename(output)
+        except OSError as error:
+            raise UserError(f"{output}: expected a folder that can be made, got: {error.strerror}") from None
+        _sync(output.parent)
+    return PreparedPairs(output)
+
+
+def _check(config, output):
+    for side in ("source", "target"):
+        if getattr(config, side).sampling is not None:
+            raise UsageError(
+                f"{side}.sampling: draws other pieces every time a sentence is read, but a prepared corpus has its ids once and for all; "
+                f"set {side}.sampling=null, or train from the text"
+            )
+    if config.data.prepared is not None:
+        raise UsageError(f"data.prepared: expected text to prepare, got the prepared corpus {config.data.prepared}; set data.prepared=null")
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise UsageError(f"{output}: expected no such folder, or an empty one, got one with something in it; choose another --output")
+
+
+@contextlib.contextmanager
+def _locked(partial, output):
+    """Inside, no other process prepares the same folder."""
+    try:
+        partial.mkdir(parents=True, exist_ok=True)
+        lock = open(partial / _LOCK, "w")
+    except OSError as error:
+        raise UserError(f"{output}: expected a folder that can be written to, got: {error.strerror}") from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"{output}: expected to be the only one that prepares it, got another process that does; wait for it") from None
+        yield
+
+
+def _weights(config):
+    return [1.0] if config.data.corpora is None else [corpus.weight for corpus in config.data.corpora]
+
+
+def _plan(config, pieces) -> dict:
+    """What the parts that are done depend on: the configuration, the files as they are, the program."""
+    settings = {name: value for name, value in as_dictionary(config).items() if name in ("source", "target", "data")}
+    files = [getattr(pairs, side) for _, pairs in pieces for side in ("source", "target")]
+    stands = [[path, os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in map(str, files) if os.path.isfile(path)]
+    return json.loads(json.dumps({"format": FORMAT, "version": __version__, "settings": settings, "files": stands}))
+
+
+def _begin(partial, plan):
+    """Keep what an earlier preparation of the same text has done; throw away that of another."""
+    path = partial / _PLAN
+    with contextlib.suppress(OSError, ValueError):
+        if json.loads(path.read_text(encoding="utf-8")) == plan:
+            return
+    for other in partial.iterdir():
+        if other.name != _LOCK:
+            other.unlink()
+    _write_json(path, plan)
+
+
+def _texts(config, partial, processes):
+    """[source Text, target Text]: those that were built before, or built now."""
+    if (partial / _BUILT).exists():
+        return _load(config, partial)
+    texts = build_corpus_texts(config, open_corpus(config, "train"), processes=processes)
+    for side, text in zip(("source", "target"), texts):
+        text.save(partial, side)
+    _write_json(partial / _BUILT, {})
+    return texts
+
+
+def _load(config, partial):
+    return [load_text(partial, side, getattr(config, side)) for side in ("source", "target")]
+
+
+def _part(partial, number):
+    return lambda name: partial / f"part-{number:06}.{name}"
+
+
+def _write_pieces(texts, pieces, config, partial, processes):
+    """All parts that are not there yet."""
+    left = [number for number in range(len(pieces)) if not _part(partial, number)("json").exists()]
+    if min(processes, len(left)) > 1:
+        requests = [{"number": number, "folder": str(partial)} for number in left]
+        in_processes(f"{__name__}:write_piece", config, requests, min(processes, len(left)), "writing ids")
+        return
+    for number in progress(left, doing="writing ids", unit="files"):
+        _write_piece(texts, pieces[number][1], config, _part(partial, number))
+
+
+def write_piece(config, number, folder) -> None:
+    """One part, in a process that has only the configuration and the folder with the vocabularies."""
+    partial = pathlib.Path(folder)
+    pairs = corpus_pieces(open_corpus(config, "train"))[number][1]
+    _write_piece(_load(config, partial), pairs, config, _part(partial, number))
+
+
+def _write_piece(texts, pairs, config, part):
+    """The pairs of a shard as ids, offsets from its own beginning, and lengths; its report is written last and says that it is done."""
+    encoded, end = EncodedPairs(*texts, pairs, config.data), 0
+    kinds = _types(texts, config)
+    with open(part(IDS), "wb") as ids_file, open(part(OFFSETS), "wb") as offsets_file, open(part(LENGTHS), "wb") as lengths_file:
+        too_long = 0
+        for source, target, dropped in encoded.dataset.as_numpy_iterator():
+            ids, lengths = _interleaved(source, target)
+            ends = end + np.cumsum(lengths.sum(axis=1, dtype=np.int64))
+            offsets_file.write((ends - lengths.sum(axis=1)).astype("<i8").tobytes())
+            ids_file.write(ids.astype(kinds[0]).tobytes())
+            lengths_file.write(lengths.astype(kinds[1]).tobytes())
+            end, too_long = int(ends[-1]) if len(ends) else end, too_long + int(dropped)
+    for name in (IDS, OFFSETS, LENGTHS):
+        _sync(part(name))
+    report = dataclasses.asdict(dataclasses.replace(pairs.check(), too_long=too_long))
+    _write_json(part("json"), {"report": report, "ids": end})
+
+
+def _interleaved(source, target):
+    """(flat ids, row lengths, …) of both sides -> (the ids of each source and then of its target, int64 [pairs, 2])."""
+    lengths = np.stack([source[1], target[1]], axis=1)
+    of_source = np.repeat(np.tile([True, False], len(lengths)), lengths.ravel())
+    ids = np.empty(len(of_source), np.int32)
+    ids[of_source], ids[~of_source] = source[0], target[0]
+    return ids, lengths
+
+
+def _types(texts, config):
+    """NumPy types of ids and of lengths, little-endian."""
+    largest_id = max(text.vocabulary.size for text in texts) - 1
+    longest = max(getattr(config.data, name) for name in LIMITS) + 1
+    return ["<u2" if largest < 2**16 else "<u4" for largest in (largest_id, longest)]
+
+
+def _finish(config, pieces, texts, partial):
+    """Join the parts, write the manifest, and leave nothing else."""
+    parts = [json.loads(_part(partial, number)("json").read_text(encoding="utf-8")) for number in range(len(pieces))]
+    reports = [Report(**part["report"]) for part in parts]
+    kept = [report.kept - report.too_long for report in reports]
+    _require_one(config, pieces, sum(kept))
+    with announced("joining the parts"):
+        _join(partial, parts)
+    _write_development(config, partial)
+    corpora = []
+    for number, weight in enumerate(_weights(config)):
+        parts_of = [(count, pairs) for count, (corpus, pairs) in zip(kept, pieces) if corpus == number]
+        names = {side: [pairs.name(side) for _, pairs in parts_of] for side in ("source", "target")}
+        corpora.append({"weight": weight, "pairs": sum(count for count, _ in parts_of), **names})
+    own = [*(partial / name for name in (IDS, OFFSETS, LENGTHS)), *Run(partial).text_files(), *sorted(partial.glob("development.*.txt"))]
+    with announced("taking checksums"):
+        files = {path.name: {"bytes": path.stat().st_size, "sha256": digest(path)} for path in own}
+    manifest = {
+        "format": FORMAT, "made_with": f"rnnsearch_tf {__version__}, tensorflow {tf.__version__}", "pairs": sum(kept),
+        "ids": sum(part["ids"] for part in parts), **dict(zip(("id_type", "length_type"), (_NAMES[kind] for kind in _types(texts, config)))),
+        "corpora": corpora, **{side: dataclasses.asdict(getattr(config, side)) for side in ("source", "target")},
+        **{name: getattr(config.data, name) for name in LIMITS}, "report": dataclasses.asdict(sum(reports, Report())), "files": files,
+    }  # fmt: skip
+    _write_json(partial / MANIFEST, manifest)
+    for path in partial.iterdir():
+        if path in own or path.name == MANIFEST:
+            _sync(path)
+        else:
+            path.unlink()
+    _sync(partial)
+
+
+def _join(partial, parts):
+    """The files of all parts, one behind the other, offsets counted from the beginning of the first."""
+    begin = 0
+    with contextlib.ExitStack() as stack:
+        ids, lengths, offsets = (stack.enter_context(open(partial / name, "wb")) for name in (IDS, LENGTHS, OFFSETS))
+        for number, part in enumerate(parts):
+            path = _part(partial, number)
+            for name, file in ((IDS, ids), (LENGTHS, lengths)):
+                with open(path(name), "rb") as one:
+                    shutil.copyfileobj(one, file, 1 << 20)
+            with open(path(OFFSETS), "rb") as one:
+                while block := one.read(1 << 20):
+                    offsets.write((np.frombuffer(block, "<i8") + begin).astype("<i8").tobytes())
+            begin += part["ids"]
+        offsets.write(np.array([begin], "<i8").tobytes())
+
+
+def _write_development(config, partial):
+    """The text that is held out of training, for development."""
+    pairs = open_corpus(config, "development") if config.data.held_out else None
+    if pairs is not None:
+        for side, lines in zip(("source", "target"), zip(*pairs)):
+            text = "".join(f"{line}\n" for line in lines)
+            (partial / f"development.{side}.txt").write_text(text, encoding="utf-8", newline="\n")
+
+
+def _require_one(config, pieces, kept):
+    if not kept:
+        source, target = (f"{pieces[0][1].name(side)}{' …' if len(pieces) > 1 else ''}" for side in ("source", "target"))
+        raise UserError(
+            f"{source}, {target}: expected pairs of at most {config.data.maximum_source_length} source and "
+            f"{config.data.maximum_target_length} target tokens, got none; raise data.maximum_source_length or data.maximum_target_length"
+        )
+
+
+def _write_json(path, value):
+    partial = path.with_name(f"{path.name}.new")
+    partial.write_text(json.dumps(value, indent=1, ensure_ascii=False), encoding="utf-8")
+    _sync(partial)
+    partial.replace(path)
+
+
+def _sync(path):
+    """See that a file or a folder is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

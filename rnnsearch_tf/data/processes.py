@@ -1,0 +1,131 @@
+"""Work on the files of a training text in several processes: each does one file after the other.
+
+A process is a Python of its own that is told over its standard input what to do next, so that scripts and notebooks can start
+it as well as the command line. It ends with the process that started it, even when that is killed.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import importlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+
+from rnnsearch_tf.config import as_dictionary, load_config
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.parallel import available_cores
+from rnnsearch_tf.progress import progress
+
+SMALL = 10_000_000
+"""Bytes of text files up to which starting processes takes longer than the work."""
+
+_PROGRAM = "from rnnsearch_tf.data.processes import answer; answer()"
+
+
+def processes_for(pieces) -> int:
+    """How many processes some Pairs are worth: one for each core, but no more than there are; 1: none beside this one.
+
+    Args:
+        pieces: list of Pairs.
+    """
+    paths = [getattr(pairs, side) for pairs in pieces for side in ("source", "target")]
+    size = sum(os.path.getsize(path) for path in paths if isinstance(path, (str, os.PathLike)) and os.path.isfile(path))
+    return min(available_cores(), len(pieces)) if size > SMALL else 1
+
+
+def in_processes(function: str, config, requests: list, processes: int, doing: str) -> None:
+    """Call a function for every request, in so many processes.
+
+    Args:
+        function: its name with its module: ``module:function``; it is called as ``function(config, **request)``.
+        config: Config.
+        requests: list of dictionaries that JSON can hold.
+        processes: int.
+        doing: what is shown beside the progress.
+
+    Raises:
+        UserError: as the function raises it; or a process was killed.
+    """
+    waiting = queue.SimpleQueue()
+    for request in requests:
+        waiting.put(request)
+    begun, failed = [], threading.Event()
+    with progress(doing=doing, total=len(requests), unit="files") as bar:
+        with concurrent.futures.ThreadPoolExecutor(processes) as threads:
+            try:
+                every = [threads.submit(_hand_out, function, config, waiting, begun, failed, bar) for _ in range(processes)]
+                for one in concurrent.futures.as_completed(every):
+                    one.result()
+            except BaseException:
+                failed.set()
+                for process in begun:
+                    process.kill()
+                raise
+
+
+def _hand_out(function, config, waiting, begun, failed, bar):
+    """Give one process one request after the other."""
+    environment = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"), "1")
+    environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8")
+    with subprocess.Popen([sys.executable, "-c", _PROGRAM], env=environment, **pipes) as process:
+        begun.append(process)
+        try:
+            while not failed.is_set():
+                try:
+                    request = waiting.get_nowait()
+                except queue.Empty:
+                    return
+                with contextlib.suppress(BrokenPipeError):
+                    process.stdin.write(json.dumps({"function": function, "config": as_dictionary(config), "request": request}) + "\n")
+                    process.stdin.flush()
+                _heed(process.stdout.readline(), process, failed)
+                bar.update(1)
+        finally:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+
+
+def _heed(answer, process, failed):
+    """Raise what a process has met."""
+    if not answer:
+        if not failed.is_set():
+            raise UserError(
+                f"expected an answer of a process that reads text, got its end (exit code {process.wait()}); where memory was short, "
+                "take --processes 1, or smaller files"
+            )
+        return
+    values = json.loads(answer)
+    if values["error"] is not None:
+        raise (UsageError if values["exit_code"] == UsageError.exit_code else UserError)(values["error"])
+
+
+def answer() -> None:
+    """What one of the processes runs: a request a line in, an answer a line out; it ends with its input."""
+    answers, requests = os.fdopen(os.dup(1), "w", encoding="utf-8"), queue.SimpleQueue()
+    os.dup2(2, 1)  # whatever else prints
+    threading.Thread(target=_read, args=(requests,), daemon=True).start()
+    while True:
+        asked = json.loads(requests.get())
+        module, _, name = asked["function"].partition(":")
+        error, code = None, None
+        try:
+            getattr(importlib.import_module(module), name)(load_config(values=asked["config"]), **asked["request"])
+        except UserError as problem:
+            error, code = str(problem), problem.exit_code
+        except Exception as problem:
+            error, code = f"unexpected error: {type(problem).__name__}: {problem}", UserError.exit_code
+        answers.write(json.dumps({"error": error, "exit_code": code}) + "\n")
+        answers.flush()
+
+
+def _read(requests):
+    """Hand on what comes in; its end is the end of this process, in the middle of its work too."""
+    for line in sys.stdin:
+        requests.put(line)
+    os._exit(0)

@@ -1,0 +1,317 @@
+"""The folder of a prepared corpus: written whole or not at all, refused in words where it does not fit or is damaged."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data import preparing
+from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.dataset import training_dataset
+from rnnsearch_tf.data.prepared import PreparedPairs
+from rnnsearch_tf.data.preparing import prepare
+from rnnsearch_tf.errors import UsageError, UserError
+
+SPACE = {"tokenization": "space", "unicode_form": "none"}
+
+
+def configuration(folder, tokens=SPACE, **data):
+    data = data or dict(train_source="part.*.en", train_target="part.*.fr")
+    return load_config(values={"source": tokens, "target": tokens, "data": {"folder": str(folder), **data}})
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    """A folder with a text in three parts; the middle one is empty."""
+    folder = tmp_path_factory.mktemp("text")
+    for side in ("en", "fr"):
+        for part, count in enumerate((40, 0, 25)):
+            lines = [f"{side}{part} word{k % 7} {'x ' * (k % 5)}\n" for k in range(count)]
+            (folder / f"part.{part}.{side}").write_text("".join(lines))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(text):
+    prepare(configuration(text), text / "prepared")
+    return text / "prepared"
+
+
+@pytest.fixture
+def copy(made, tmp_path):
+    return pathlib.Path(shutil.copytree(made, tmp_path / "copy"))
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+# ---- written ----
+
+
+def test_a_text_in_parts_is_that_of_one_file(text, made, tmp_path):
+    for side in ("en", "fr"):
+        (tmp_path / f"all.{side}").write_text("".join((text / f"part.{part}.{side}").read_text() for part in range(3)))
+    prepare(configuration(tmp_path, train_source="all.en", train_target="all.fr"), tmp_path / "prepared")
+    one, other = contents(made), contents(tmp_path / "prepared")
+    assert one.keys() == other.keys() == {"ids.bin", "lengths.bin", "manifest.json", "offsets.bin", "vocabulary.source.txt", "vocabulary.target.txt"}
+    assert {name for name in one if one[name] != other[name]} == {"manifest.json"}  # it names the files
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("where, again", [("_texts", [0, 1, 2]), ("_write_piece", [2]), ("_finish", []), ("_sync", [0, 1, 2])])
+def test_a_stopped_preparation_leaves_nothing_and_goes_on(text, made, tmp_path, monkeypatch, where, again):
+    """Stopped before the vocabularies, at the third part, before and while the parts are joined."""
+    written, write_json, original = [], preparing._write_json, getattr(preparing, where)
+
+    def stopping(*arguments):
+        if where == "_write_piece" and len(written) < 2 or where == "_sync" and arguments[0].name not in ("manifest.json.new",):
+            return original(*arguments)
+        raise Stop
+
+    def watching(path, value):
+        written.extend([int(path.name[5:11])] if path.name.startswith("part-") else [])
+        write_json(path, value)
+
+    monkeypatch.setattr(preparing, "_write_json", watching)
+    with monkeypatch.context() as stopped, pytest.raises(Stop):
+        stopped.setattr(preparing, where, stopping)
+        prepare(configuration(text), tmp_path / "prepared")
+    assert not (tmp_path / "prepared").exists()
+    written.clear()
+    prepare(configuration(text), tmp_path / "prepared")
+    assert contents(tmp_path / "prepared") == contents(made) and [path.name for path in tmp_path.iterdir()] == ["prepared"]
+    assert written == (again if where != "_sync" else [])
+
+
+def test_a_text_that_has_changed_is_begun_anew(text, made, tmp_path, monkeypatch):
+    folder = pathlib.Path(shutil.copytree(text, tmp_path / "text", ignore=lambda *_: ["prepared"]))
+    with monkeypatch.context() as stopped, pytest.raises(Stop):
+        stopped.setattr(preparing, "_finish", lambda *_: (_ for _ in ()).throw(Stop))
+        prepare(configuration(folder), tmp_path / "prepared")
+    for side in ("en", "fr"):
+        with open(folder / f"part.1.{side}", "a") as file:
+            file.write("new words\n")
+    prepared = prepare(configuration(folder), tmp_path / "prepared")
+    assert prepared.count == 66 and "new" in (tmp_path / "prepared" / "vocabulary.source.txt").read_text().split("\n")
+
+
+KILLED = """
+import os, signal, sys
+from rnnsearch_tf.data import preparing
+from test_prepared_folders import configuration
+join = preparing._join
+def killed(partial, parts):
+    join(partial, parts[:2])
+    os.kill(os.getpid(), signal.SIGKILL)
+preparing._join = killed
+preparing.prepare(configuration(sys.argv[1]), sys.argv[2])
+"""
+
+
+def test_a_killed_preparation_leaves_nothing_and_goes_on(text, made, tmp_path):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", KILLED, text, tmp_path / "prepared"], env=environment, capture_output=True, timeout=300)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    assert not (tmp_path / "prepared").exists() and (tmp_path / ".prepared.partial" / "part-000002.json").exists()
+    prepare(configuration(text), tmp_path / "prepared")
+    assert contents(tmp_path / "prepared") == contents(made) and [path.name for path in tmp_path.iterdir()] == ["prepared"]
+
+
+def test_what_is_held_out_comes_with_it(text, tmp_path):
+    config = configuration(text, train_source="part.0.en", train_target="part.0.fr", held_out=6)
+    prepared = prepare(config, tmp_path / "prepared")
+    development = list(open_corpus(config, "development"))
+    training = load_config(values={"source": SPACE, "target": SPACE, "data": {"prepared": str(tmp_path / "prepared")}})
+    assert list(open_corpus(training, "development")) == development and development
+    assert prepared.count == len(list(open_corpus(config, "train"))) == open_corpus(training, "train").count
+
+
+def test_nothing_fits_the_limits(text, tmp_path):
+    with pytest.raises(UserError, match=r"part.0.en …, .*part.0.fr …: expected pairs of at most 1 source and 50 target tokens, got none"):
+        prepare(configuration(text, train_source="part.*.en", train_target="part.*.fr", maximum_source_length=1), tmp_path / "prepared")
+
+
+@pytest.mark.parametrize("tokens, data, message", [
+    ({"tokenization": "sentencepiece", "sampling": 0.3}, {}, "source.sampling: draws other pieces every time.*set source.sampling=null"),
+    (SPACE, dict(prepared="x"), "data.prepared: expected text to prepare, got the prepared corpus x"),
+])
+def test_what_cannot_be_prepared(text, tmp_path, tokens, data, message):
+    with pytest.raises(UsageError, match=message):
+        prepare(configuration(text, tokens, **data), tmp_path / "prepared")
+
+
+def test_a_folder_with_something_in_it_is_left_alone(text, tmp_path):
+    (tmp_path / "prepared").mkdir()
+    (tmp_path / "prepared" / "mine").write_text("")
+    with pytest.raises(UsageError, match="expected no such folder, or an empty one, got one with something in it; choose another --output"):
+        prepare(configuration(text), tmp_path / "prepared")
+
+
+# ---- opened ----
+
+
+def training(folder, tokens=SPACE, **data):
+    return load_config(values={"source": tokens, "target": tokens, "data": {"prepared": str(folder), **data}})
+
+
+@pytest.mark.parametrize("tokens, data, message", [
+    (SPACE | {"lowercase": True}, {}, "source.lowercase: expected False, with which .* was prepared, got True; take that value, or prepare"),
+    (SPACE, {"maximum_target_length": 30}, "data.maximum_target_length: expected 50, with which .* was prepared, got 30"),
+])
+def test_a_configuration_that_does_not_fit(made, tokens, data, message):
+    with pytest.raises(UsageError, match=message):
+        open_corpus(training(made, tokens, **data))
+
+
+def test_vocabularies_that_do_not_fit(made, text, tmp_path):
+    with pytest.raises(UsageError, match="source.vocabulary_size: expected 30001, with which .* was prepared, got 9"):
+        PreparedPairs(made).texts(training(made, SPACE | {"vocabulary_size": 9}))
+    prepare(configuration(text, SPACE | {"vocabulary_size": 9}), tmp_path / "small")
+    small = PreparedPairs(tmp_path / "small").texts(configuration(text, SPACE | {"vocabulary_size": 9}))
+    with pytest.raises(UserError, match="expected ids of the source vocabulary that this training has, got those of another"):
+        training_dataset(*small, PreparedPairs(made), training(made).data, 1)
+
+
+@pytest.mark.parametrize("values, message", [
+    ({"data": {"prepared": "p", "train_source": "f"}}, "data.prepared: expected no data.train_source beside it, got f; .*set data.train_source=null"),
+    ({"data": {"prepared": "p", "held_out": 9}}, "expected no data.held_out beside it, got 9; .*set data.held_out=0"),
+    ({"data": {"prepared": "p", "corpora": [{"source": "a", "target": "b"}]}}, "expected no data.corpora beside it"),
+    ({"data": {"prepared": "p", "corpus": "phrasebook"}}, "data.prepared: has no part in data.corpus=phrasebook; set data.corpus=files"),
+    ({"data": {"prepared": "p"}, "target": {"tokenization": "sentencepiece", "sampling": 0.3}}, "target.sampling: draws other pieces every time.*set target.sampling=null"),
+])
+def test_options_that_do_not_go_together(values, message):
+    with pytest.raises(UsageError, match=message):
+        load_config(values=values)
+
+
+def changed(**values):
+    def change(folder):
+        path = folder / "manifest.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+    return change
+
+
+def outside(folder):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    changed(files=manifest["files"] | {"../secret": {"bytes": 0, "sha256": ""}})(folder)
+
+
+def shifted(folder):
+    offsets = np.fromfile(folder / "offsets.bin", "int64")
+    (offsets + 1).tofile(folder / "offsets.bin")
+
+
+@pytest.mark.parametrize("damage, message", [
+    (lambda folder: (folder / "manifest.json").unlink(), "manifest.json: expected the manifest of a corpus .* got a folder without one; check data.prepared"),
+    (lambda folder: shutil.rmtree(folder), "got nothing there; check data.prepared"),
+    (lambda folder: (folder / "manifest.json").write_text("{"), "expected the manifest of a prepared corpus, got Expecting"),
+    (lambda folder: (folder / "manifest.json").write_bytes(b"\xff"), "expected the manifest of a prepared corpus, got"),
+    (lambda folder: (folder / "manifest.json").write_text("[1]"), r"expected a prepared corpus of format 1, got \[1\]; prepare it again"),
+    (changed(format=2), "expected a prepared corpus of format 1, got 2; prepare it again with this version"),
+    (changed(ids="many"), "got one without ids; prepare it again"),
+    (changed(id_type="float32"), "got one without id_type"),
+    (changed(files={}), "got one without ids.bin, offsets.bin, lengths.bin"),
+    (changed(pairs=64), "a damaged one: the sizes in manifest.json do not fit together"),
+    (changed(ids=7), "the sizes in manifest.json do not fit together"),
+    (changed(corpora=[{"pairs": 65}]), "manifest.json has no such corpora or report"),
+    (changed(corpora=[{"pairs": 65, "weight": -1}]), "a corpus of a size or a weight that cannot be"),
+    (changed(report={"kept": 1, "stolen": 2}), "manifest.json has no such corpora or report"),
+    (outside, "names a file '../secret' that cannot be one of it"),
+    (lambda folder: (folder / "ids.bin").unlink(), "ids.bin has no bytes, not"),
+    (lambda folder: (folder / "lengths.bin").write_bytes((folder / "lengths.bin").read_bytes()[:-1]), "lengths.bin has 259 bytes, not 260; prepare it again"),
+    (shifted, "offsets.bin does not fit ids.bin"),
+])
+def test_a_damaged_folder(copy, damage, message):
+    damage(copy)
+    with pytest.raises(UserError, match=message):
+        open_corpus(training(copy))
+
+
+def test_a_changed_bit_is_found_when_it_is_looked_for(copy, capsys):
+    assert run(["prepare", "--output", str(copy), "--check"]) == 0
+    assert capsys.readouterr().out == f"{copy}: 65 pairs, every file is as it was written\n"
+    ids = bytearray((copy / "ids.bin").read_bytes())
+    ids[100] ^= 4
+    (copy / "ids.bin").write_bytes(ids)
+    assert run(["prepare", "--output", str(copy), "--check"]) == 1
+    assert "a damaged one: ids.bin has the SHA-256" in capsys.readouterr().err
+
+
+def test_there_is_no_text_to_read(made):
+    with pytest.raises(UserError, match="expected text, got a prepared corpus, which has ids only; name the text"):
+        next(iter(PreparedPairs(made)))
+
+
+# ---- named ----
+
+
+@pytest.mark.parametrize("data, error, message", [
+    (dict(train_source="part.*.en", train_target="part.0.fr"), UsageError,
+     r"data.train_source, data.train_target: expected as many files on both sides, got 3 \(.*part.0.en … .*part.2.en\) and 1 \(.*part.0.fr\)"),
+    (dict(train_source="part.*.de", train_target="part.*.fr"), UserError, r"data.train_source: .*part.\*.de: expected files that fit this pattern, found none"),
+    (dict(corpora=[{"source": ["part.0.en"], "target": ["part.0.fr", "part.2.fr"]}]), UsageError, "data.corpora: entry 1: source, data.corpora: entry 1: target: expected as many"),
+])
+def test_files_that_do_not_go_together(text, data, error, message):
+    with pytest.raises(error, match=message):
+        open_corpus(configuration(text, **data))
+
+
+def test_a_list_and_a_pattern_name_the_same_pairs(text):
+    by_list = configuration(text, train_source=[f"part.{k}.en" for k in range(3)], train_target=[f"part.{k}.fr" for k in range(3)])
+    pairs = list(open_corpus(configuration(text)))
+    assert list(open_corpus(by_list)) == pairs and len(pairs) == 65
+    assert pairs[39:41] == [("en0 word4 x x x x ", "fr0 word4 x x x x "), ("en2 word0 ", "fr2 word0 ")]
+
+
+def test_a_bad_line_names_its_own_file(text, tmp_path):
+    folder = pathlib.Path(shutil.copytree(text, tmp_path / "text", ignore=lambda *_: ["prepared"]))
+    (folder / "part.2.fr").write_text("un\n\ntrois\n")
+    with pytest.raises(UserError, match="part.2.fr:2: expected a sentence, got an empty line"):
+        list(open_corpus(configuration(folder)))
+    data = dict(train_source="part.*.en", train_target="part.*.fr", on_bad_line="skip")
+    prepared = prepare(configuration(folder, **data), tmp_path / "prepared")
+    assert (prepared.count, prepared.report.kept, prepared.report.empty, prepared.report.unpaired) == (42, 42, 1, 22)
+
+
+def test_several_processes_write_the_same(text, made, tmp_path):
+    prepare(configuration(text), tmp_path / "prepared", processes=2)
+    assert contents(tmp_path / "prepared") == contents(made)
+
+
+def test_a_bad_line_stops_all_processes(text, tmp_path):
+    folder = pathlib.Path(shutil.copytree(text, tmp_path / "text", ignore=lambda *_: ["prepared"]))
+    (folder / "part.2.fr").write_text("un\n\ntrois\n")
+    with pytest.raises(UserError, match="part.2.fr:2: expected a sentence, got an empty line; correct it, or set data.on_bad_line=skip"):
+        prepare(configuration(folder), tmp_path / "prepared", processes=2)
+    assert not (tmp_path / "prepared").exists()
+
+
+def test_the_verb_says_what_it_wrote(text, made, tmp_path, capsys):
+    path, output = tmp_path / "c.yaml", tmp_path / "prepared"
+    path.write_text(json.dumps({"source": SPACE, "target": SPACE, "data": {"folder": str(text), "train_source": "part.*.en", "train_target": "part.*.fr"}}))
+    assert run(["prepare", "--config", str(path), "--output", str(output), "--processes", "1"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == {"prepared": str(output), "pairs": 65, "ids": PreparedPairs(made).manifest["ids"]}
+    assert f"65 pairs kept. Next: set data.prepared={output} in place of the text, and train" in captured.err
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--output", "p"], "expected --config F.yaml, got none"),
+    (["--output", "p", "--check", "--config", "c"], "--check: expected --output DIR alone"),
+    (["--output", "p", "--config", "phrasebook", "--processes", "0"], "--processes: expected a whole number, at least 1, got '0'"),
+])
+def test_wrong_usage(capsys, words, message):
+    assert run(["prepare", *words]) == 2 and message in capsys.readouterr().err

@@ -1,0 +1,55 @@
+"""Planted faults of prepared corpora, of texts in several files and of counts beyond memory; see mutants.py."""
+
+from mutants import Mutant
+
+BATCHES, FOLDERS = "data/test_prepared.py", "data/test_prepared_folders.py"
+COUNTS, TRAINING = "text/test_counting.py", "training/test_prepared_training.py"
+ONCE = f"{BATCHES}::test_an_epoch_has_every_pair_once_and_every_worker_as_many_batches"
+NUMBER = f"{BATCHES}::test_any_batch_is_found_by_its_number"
+GOES_ON = f"{FOLDERS}::test_a_stopped_preparation_leaves_nothing_and_goes_on"
+DAMAGED = f"{FOLDERS}::test_a_damaged_folder"
+
+_FAULTS = [
+    ("data/numbered.py", "every epoch alike", "epoch, group = number // self.groups, number % self.groups", "epoch, group = number * 0, number % self.groups", ONCE),
+    ("data/numbered.py", "the seed is ignored", "tf.constant(self.seed, tf.int64), number", "tf.constant(0, tf.int64), number", NUMBER),
+    ("data/numbered.py", "seeds that follow one another", "return tf.random.stateless_uniform([2], key, minval=None, maxval=None, dtype=tf.int64, alg=\"philox\")", "return key",
+     f"{BATCHES}::test_every_pair_comes_at_every_place_as_often"),
+    ("data/numbered.py", "the last places come twice", "tf.where(real, pair, -1)", "pair", ONCE),
+    ("data/numbered.py", "nothing is sorted", "tf.gather(pair, tf.argsort(longer, stable=True), batch_dims=1)", "pair + 0 * tf.cast(longer, tf.int64)",
+     f"{BATCHES}::test_unshuffled_batches_are_those_of_the_text"),
+    ("data/numbered.py", "sorted by the shorter side", "tf.reduce_max(lengths, axis=-1)", "tf.reduce_min(lengths, axis=-1)",
+     f"{BATCHES}::test_unshuffled_batches_are_those_of_the_text"),
+    ("data/numbered.py", "workers read alike", "rows[:, self.worker :: self.workers]", "rows[:, 0 :: self.workers]", ONCE),
+    ("data/numbered.py", "a worker without pairs", "rows[:, self.workers - 1] >= 0", "rows[:, 0] >= 0", ONCE),
+    ("data/numbered.py", "batches stay sorted", 'data.batching == "bucketed" or data.shuffle_batches > 1', "data.shuffle_batches > 1",
+     f"{BATCHES}::test_bucketed_batches_hold_like_lengths_in_mixed_order"),
+    ("data/numbered.py", "a stopped group begins anew", "skipped=batch % self.group", "skipped=0", NUMBER),
+    ("data/numbered.py", "the order is always shuffled", "data.shuffle_buffer > 1", "True", f"{BATCHES}::test_unshuffled_batches_are_those_of_the_text"),
+    ("data/numbered.py", "the same share every time", "within = tf.where(tf.gather(self.share, segment), drawn, within)", "pass", f"{BATCHES}::test_weights_are_times_an_epoch"),
+    ("data/numbered.py", "whole times only", "[(round(share * size), first, size, True)]", "[]", f"{BATCHES}::test_weights_are_times_an_epoch"),
+    ("data/numbered.py", "the corpus is copied", "apply_default_optimizations = False", "apply_default_optimizations = True", f"{BATCHES}::test_the_files_stay_on_the_disk"),
+    ("data/numbered.py", "the epoch stays", "epoch.assign_add(1) - 1", "epoch.assign_add(0)", f"{BATCHES}::test_an_epoch_per_iteration"),
+    ("data/preparing.py", "two bytes for every id", 'largest < 2**16 else "<u4"', 'largest < 2**32 else "<u4"', f"{BATCHES}::test_ids_of_a_large_vocabulary_need_four_bytes"),
+    ("data/preparing.py", "offsets of every part from its own beginning", 'np.frombuffer(block, "<i8") + begin', 'np.frombuffer(block, "<i8")', f"{FOLDERS}::test_a_text_in_parts_is_that_of_one_file"),
+    ("data/preparing.py", "too long pairs are counted", "report.kept - report.too_long for", "report.kept for", f"{BATCHES}::test_pairs_and_ids_are_those_of_the_text"),
+    ("data/preparing.py", "parts of another text", 'if json.loads(path.read_text(encoding="utf-8")) == plan:', "if path.exists():", f"{FOLDERS}::test_a_text_that_has_changed_is_begun_anew"),
+    ("data/preparing.py", "all parts are written again", 'if not _part(partial, number)("json").exists()]', "]", GOES_ON),
+    ("data/preparing.py", "written where it is read", 'partial = output.with_name(f".{output.name}.partial")', "partial = output", GOES_ON),
+    ("data/preparing.py", "what others have written goes", "if output.exists() and (not output.is_dir() or any(output.iterdir())):", "if False:",
+     f"{FOLDERS}::test_a_folder_with_something_in_it_is_left_alone"),
+    ("data/prepared.py", "another tokenization", 'MAKES_TOKENS = ("language", "tokenization", "unicode_form", "lowercase")', 'MAKES_TOKENS = ("language",)',
+     f"{FOLDERS}::test_a_configuration_that_does_not_fit"),
+    ("data/prepared.py", "ids of another vocabulary", "if not text.same_as(self._text(side, text.config)):", "if False:", f"{FOLDERS}::test_vocabularies_that_do_not_fit"),
+    ("data/prepared.py", "files elsewhere", "os.path.basename(name) != name or", "", DAMAGED),
+    ("data/prepared.py", "sizes are believed", 'if size != known["bytes"]:', "if False:", DAMAGED),
+    ("data/prepared.py", "checksums are believed", ')) != known["sha256"]:', ')) is None:', f"{FOLDERS}::test_a_changed_bit_is_found_when_it_is_looked_for"),
+    ("data/shards.py", "files as the disk has them", "found = sorted(glob.glob(path))", "found = sorted(glob.glob(path), reverse=True)", f"{FOLDERS}::test_a_list_and_a_pattern_name_the_same_pairs"),
+    ("data/shards.py", "files without partner", "if counts[0] != counts[1]:", "if False:", f"{FOLDERS}::test_files_that_do_not_go_together"),
+    ("text/counting.py", "a word's counts stay apart", "yield word, sum(count for _, count in group)", "yield word, next(group)[1]", f"{COUNTS}::test_saved_counts_add_up"),
+    ("text/vocabulary.py", "counts in memory twice", "            self._counts.clear()\n", "", f"{COUNTS}::test_few_words_in_memory_count_as_many"),
+    ("training/run.py", "resumed at the epoch's beginning", "batches.dataset(state.epoch * batches.an_epoch + state.batches_of_epoch)", "batches.dataset(state.epoch * batches.an_epoch)",
+     f"{TRAINING}::test_a_resumed_training_meets_the_batches_of_one_never_stopped"),
+    ("training/run.py", "the last batch is waited for", "if state.batches_of_epoch >= batches.an_epoch:", "if False:", f"{TRAINING}::test_which_batches_are_left"),
+]
+
+PREPARED = [Mutant(file, fault, old, new, (test,)) for file, fault, old, new, test in _FAULTS]
