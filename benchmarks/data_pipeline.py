@@ -165,7 +165,8 @@ def first_update(folder):
     words = [sys.executable, "-m", "rnnsearch_tf", "train", "--config", str(path), "--output", str(folder / "run")]
     start = time.perf_counter()
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return {"seconds": time.perf_counter() - start}
+    seconds, used = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {"seconds": seconds, "cpu": used.ru_utime + used.ru_stime}
 
 
 def configuration(folder, **options):
@@ -196,7 +197,7 @@ def main():
     arguments = measuring.parse(parser)
     sizes = [0.002] if arguments.quick else arguments.sizes
     rates = [head for what in ("preparing", "text", "prepared") for head in (f"{what}: pairs/s", "by CPU second", "GB")]
-    heads = ["million pairs", *rates, "first batch, s", "first update, s", "GB on disk"]
+    heads = ["million pairs", *rates, "first batch, s", "first update, s", "its CPU, s", "GB on disk"]
     with measuring.printed(heads) as rows:
         for millions in sizes:
             folder = arguments.folder.resolve() / f"{millions:g}"
@@ -204,7 +205,7 @@ def main():
             found = {name: figure(name, folder) for name in FIGURES}
             three = [found[name] for name in ("prepared", "read_text", "read_ids")]
             rows.append([f"{millions:g}", *(one[key] for one in three for key in ("rate", "by_cpu", "memory")), three[2]["first"],
-                         found["first_update"]["seconds"], three[0]["bytes"] / 2**30])  # fmt: skip
+                         found["first_update"]["seconds"], found["first_update"]["cpu"], three[0]["bytes"] / 2**30])  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import tempfile
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.pairs import Report
-from rnnsearch_tf.data.processes import in_processes, processes_for
+from rnnsearch_tf.data.processes import Processes, processes_for
 from rnnsearch_tf.text.counting import SavedCounts
 from rnnsearch_tf.text.pipeline import build_texts, count_tokens, text_of_counts, token_counts
 
@@ -31,16 +31,18 @@ def build_corpus_texts(config, pairs, sides=("source", "target"), processes=None
         config: Config.
         pairs: Pairs that ``open_corpus(config)`` gave.
         sides: those to make.
-        processes: int; None: as many as the text is worth.
+        processes: Processes; None: as many as the text is worth.
     """
     owners, pieces = zip(*corpus_pieces(pairs))
     asked = [side for side in sides if getattr(config, side).vocabulary is None]
-    processes = processes or processes_for(pieces)
-    if processes == 1 or len(pieces) == 1 or not asked:
+    if processes is None:
+        with Processes(processes_for(pieces)) as processes:
+            return build_corpus_texts(config, pairs, sides, processes)
+    if processes.number == 1 or len(pieces) == 1 or not asked:
         return build_texts(config, pairs.lines(), sides)
     with tempfile.TemporaryDirectory(prefix="rnnsearch-counts-") as folder:
         requests = [{"number": number, "sides": asked, "folder": folder} for number in range(len(pieces))]
-        in_processes(f"{__name__}:count_piece", config, requests, min(processes, len(pieces)), "counting words")
+        processes.call(f"{__name__}:count_piece", config, requests, "counting words")
         reports = [Report(**json.loads(_path(folder, number, "report").read_text(encoding="utf-8"))) for number in range(len(pieces))]
         counts = {side: _added(getattr(config, side), side, pieces, reports, folder) for side in asked}
         for number, corpus in enumerate(_corpora(pairs)):

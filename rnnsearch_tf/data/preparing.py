@@ -24,7 +24,7 @@ from rnnsearch_tf.data.counting import build_corpus_texts, corpus_pieces
 from rnnsearch_tf.data.dataset import EncodedPairs
 from rnnsearch_tf.data.pairs import Report
 from rnnsearch_tf.data.prepared import FORMAT, IDS, LENGTHS, LIMITS, MANIFEST, OFFSETS, PreparedPairs
-from rnnsearch_tf.data.processes import in_processes, processes_for
+from rnnsearch_tf.data.processes import Processes, processes_for
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run, digest_of
@@ -54,10 +54,10 @@ def prepare(config: Config, output: str | os.PathLike, processes: int | None = N
     partial = output.with_name(f".{output.name}.partial")
     with _locked(partial, output):
         pieces = corpus_pieces(open_corpus(config, "train"))
-        processes = processes or processes_for([pairs for _, pairs in pieces])
         _begin(partial, _plan(config, pieces))
-        texts = _texts(config, partial, processes)
-        _write_pieces(texts, pieces, config, partial, processes)
+        with Processes(processes or processes_for([pairs for _, pairs in pieces])) as pool:
+            texts = _texts(config, partial, pool)
+            _write_pieces(texts, pieces, config, partial, pool)
         _finish(config, pieces, texts, partial)
         try:
             partial.rename(output)
@@ -142,9 +142,9 @@ def _part(partial, number):
 def _write_pieces(texts, pieces, config, partial, processes):
     """All parts that are not there yet."""
     left = [number for number in range(len(pieces)) if not _part(partial, number)("json").exists()]
-    if min(processes, len(left)) > 1:
+    if min(processes.number, len(left)) > 1:
         requests = [{"number": number, "folder": str(partial)} for number in left]
-        in_processes(f"{__name__}:write_piece", config, requests, min(processes, len(left)), "writing ids")
+        processes.call(f"{__name__}:write_piece", config, requests, "writing ids")
         return
     for number in progress(left, doing="writing ids", unit="files"):
         _write_piece(texts, pieces[number][1], config, _part(partial, number))

@@ -38,57 +38,75 @@ def processes_for(pieces) -> int:
     return min(available_cores(), len(pieces)) if size > SMALL else 1
 
 
-def in_processes(function: str, config, requests: list, processes: int, doing: str) -> None:
-    """Call a function for every request, in so many processes.
+class Processes:
+    """So many processes, started when they are first needed; used in a ``with`` block, at whose end they end.
 
     Args:
-        function: its name with its module: ``module:function``; it is called as ``function(config, **request)``.
-        config: Config.
-        requests: list of dictionaries that JSON can hold.
-        processes: int.
-        doing: what is shown beside the progress.
-
-    Raises:
-        UserError: as the function raises it; or a process was killed.
+        number: int; 1 means this process alone: :meth:`call` is not for it.
     """
-    waiting = queue.SimpleQueue()
-    for request in requests:
-        waiting.put(request)
-    begun, failed = [], threading.Event()
-    with progress(doing=doing, total=len(requests), unit="files") as bar:
-        with concurrent.futures.ThreadPoolExecutor(processes) as threads:
+
+    def __init__(self, number: int):
+        self.number, self._started, self._failed = number, [], threading.Event()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        for process in self._started:
+            if error != (None, None, None):
+                process.kill()
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+            process.wait()
+            process.stdout.close()
+
+    def call(self, function: str, config, requests: list, doing: str) -> None:
+        """Call a function for every request.
+
+        Args:
+            function: its name with its module: ``module:function``; it is called as ``function(config, **request)``.
+            config: Config.
+            requests: list of dictionaries that JSON can hold.
+            doing: what is shown beside the progress.
+
+        Raises:
+            UserError: as the function raises it; or a process was killed.
+        """
+        waiting = queue.SimpleQueue()
+        for request in requests:
+            waiting.put(json.dumps({"function": function, "config": as_dictionary(config), "request": request}) + "\n")
+        number = min(self.number, len(requests))
+        self._started += [_start() for _ in range(number - len(self._started))]
+        with progress(doing=doing, total=len(requests), unit="files") as bar, concurrent.futures.ThreadPoolExecutor(number) as threads:
+            every = [threads.submit(self._hand_out, process, waiting, bar) for process in self._started[:number]]
             try:
-                every = [threads.submit(_hand_out, function, config, waiting, begun, failed, bar) for _ in range(processes)]
                 for one in concurrent.futures.as_completed(every):
                     one.result()
             except BaseException:
-                failed.set()
-                for process in begun:
+                self._failed.set()
+                for process in self._started:
                     process.kill()
                 raise
 
+    def _hand_out(self, process, waiting, bar):
+        """Give one process one request after the other."""
+        while not self._failed.is_set():
+            try:
+                request = waiting.get_nowait()
+            except queue.Empty:
+                return
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(request)
+                process.stdin.flush()
+            _heed(process.stdout.readline(), process, self._failed)
+            bar.update(1)
 
-def _hand_out(function, config, waiting, begun, failed, bar):
-    """Give one process one request after the other."""
+
+def _start():
     environment = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"), "1")
     environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
     pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8")
-    with subprocess.Popen([sys.executable, "-c", _PROGRAM], env=environment, **pipes) as process:
-        begun.append(process)
-        try:
-            while not failed.is_set():
-                try:
-                    request = waiting.get_nowait()
-                except queue.Empty:
-                    return
-                with contextlib.suppress(BrokenPipeError):
-                    process.stdin.write(json.dumps({"function": function, "config": as_dictionary(config), "request": request}) + "\n")
-                    process.stdin.flush()
-                _heed(process.stdout.readline(), process, failed)
-                bar.update(1)
-        finally:
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.close()
+    return subprocess.Popen([sys.executable, "-c", _PROGRAM], env=environment, **pipes)
 
 
 def _heed(answer, process, failed):
