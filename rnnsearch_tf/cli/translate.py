@@ -27,7 +27,7 @@ read otherwise. An empty source line has an empty translation, with phrases too.
 
 Confidence, from 0 to 1, after `rnnsearch evaluate --calibrate` on development text: of the sentence, how much chrF to
 expect of it; of each word, what spaces separate, how likely a reference has it. text: two more columns, after tabs, the
-second with one number a word; json: as `confidence` and `word_confidences`.
+second with one number a word; json: as `confidence` and `word_confidences`. The export of a calibrated RUN gives it too.
 
 Alignments:
   hard   Pharaoh links source-target from 0, the end symbols left out, every target
