@@ -29,6 +29,7 @@ from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.continuing import continued_config
+from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.errors import Terminated, UsageError, UserError
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
@@ -60,7 +61,8 @@ def run(arguments):
     if arguments.skip_batch and not arguments.resume:
         raise UsageError("--skip-batch: expected --resume beside it, got none; it leaves out the batch at which a training stopped")
     if not arguments.resume:
-        Run(output_folder).refuse_training()  # before TensorFlow takes its seconds
+        Run(output_folder).refuse_training()
+    check_files(config)  # both before TensorFlow takes its seconds
     with _sigterm_raises(), contextlib.redirect_stdout(sys.stderr):  # Keras writes its progress bar to standard output
         import_tensorflow()
         from rnnsearch_tf.parallel import use_one_thread_per_op
