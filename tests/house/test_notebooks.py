@@ -11,6 +11,8 @@ nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbfor
 QUICK = {
     "01-the-main-way": {"UPDATES": 30},
     "02-attention-by-hand": {},
+    "05-decoding": {"SENTENCES": 2, "BEAMS": [1, 2], "SAMPLES": 2, "UPDATES": 2},
+    "06-export-and-serve": {"BEAM": 1, "ROWS": [1, 2], "REPEATS": 1},
 }
 """What takes the place of a notebook's parameters, so that all of them together take a minute."""
 
