@@ -12,8 +12,9 @@ QUICK = {
     "01-the-main-way": {"UPDATES": 30},
     "02-attention-by-hand": {},
     "04-why-attention": {"PAIRS": 200, "UPDATES": 2, "TESTS": 2},
-    "05-decoding": {"SENTENCES": 2, "BEAMS": [1, 2], "SAMPLES": 2, "UPDATES": 2},
+    "05-decoding": {"SENTENCES": 2, "BEAMS": [1, 2], "SAMPLES": 2, "MEMBERS": 2, "UPDATES": 2},
     "06-export-and-serve": {"BEAM": 1, "ROWS": [1, 2], "REPEATS": 1},
+    "07-phrase-tables": {"PAIRS": 200, "UPDATES": 2, "TESTS": 2},
 }
 """What takes the place of a notebook's parameters, so that all of them together take a minute."""
 
