@@ -1,4 +1,4 @@
-"""The notebooks: they run, with small parameters here and as they are under ``make test-all``, and are committed clean."""
+"""The notebooks: they run, here with small parameters and under ``make test-all`` whole, and are committed clean."""
 
 import ast
 import re
@@ -6,11 +6,15 @@ import re
 import pytest
 from test_documents import ROOT
 
-nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("nbclient")
+
+from run_notebooks import METADATA, client, code_cells, read, run_whole  # noqa: E402  it needs both
 
 QUICK = {
     "01-the-main-way": {"UPDATES": 30},
     "02-attention-by-hand": {},
+    "03-your-own-text": {"SIZES": [120], "UPDATES": 4, "TESTS": 8},
     "04-why-attention": {"PAIRS": 200, "UPDATES": 2, "TESTS": 2},
     "05-decoding": {"SENTENCES": 2, "BEAMS": [1, 2], "SAMPLES": 2, "MEMBERS": 2, "UPDATES": 2},
     "06-export-and-serve": {"BEAM": 1, "ROWS": [1, 2], "REPEATS": 1},
@@ -20,19 +24,13 @@ QUICK = {
 
 PATHS = [ROOT / "notebooks" / f"{name}.ipynb" for name in QUICK]
 LARGEST = 400_000  # bytes
-ABSOLUTE = re.compile(r"""(?<![\w.:/])/(?:home|root|tmp|usr|var|opt|work|mnt|Users)/\w|[A-Z]:\\\\""")
+ABSOLUTE = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|var|opt|work|mnt|Users)/\w|\b[A-Z]:\\\\")
 
-
-def read(path):
-    return nbformat.read(path, as_version=4)
-
-
-def code_cells(notebook):
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+every_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 
 
 def with_parameters(notebook, values):
-    """The notebook with the values of its cell of parameters, the one tagged so, replaced."""
+    """The notebook with other values in its cell of parameters, the one tagged so."""
     [cell] = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", ())]
     names = {target.id for line in ast.parse(cell.source).body for target in line.targets}
     assert values.keys() <= names, f"expected parameters among {names}, got {values}"
@@ -40,42 +38,38 @@ def with_parameters(notebook, values):
     return notebook
 
 
+def kinds_of_output(notebook):
+    return {kind for cell in code_cells(notebook) for output in cell.outputs for kind in output.get("data", ())}
+
+
 def test_every_notebook_is_tested():
-    assert sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")) == sorted(PATHS)
+    assert sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")) == PATHS
 
 
 @pytest.fixture(scope="module")
 def kernel():
     """One Python for all of them, so that TensorFlow is imported once."""
-    client = nbclient.NotebookClient(
-        nbformat.v4.new_notebook(), timeout=300, kernel_name="python3", resources={"metadata": {"path": str(ROOT / "notebooks")}}
-    )
-    with client.setup_kernel():
-        yield client
+    one = client(nbformat.v4.new_notebook(), ROOT / "notebooks", timeout=300)
+    with one.setup_kernel():
+        yield one
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@every_notebook
 def test_notebooks_run_with_small_parameters(path, kernel):
-    notebook = with_parameters(read(path), QUICK[path.stem])
-    kernel.nb = notebook
-    fresh = nbformat.v4.new_code_cell("%reset -f")
-    notebook.cells.append(fresh)
-    kernel.execute_cell(fresh, len(notebook.cells) - 1)
-    for index, cell in enumerate(notebook.cells[:-1]):
-        if cell.cell_type == "code":
-            kernel.execute_cell(cell, index)
-    assert "image/png" in kinds_of_output(notebook)
+    kernel.nb = with_parameters(read(path), QUICK[path.stem])
+    kernel.nb.cells.append(nbformat.v4.new_code_cell("%reset -f"))  # nothing is left for the next one
+    for index, cell in enumerate(kernel.nb.cells):
+        kernel.execute_cell(cell, index)  # which passes over text
+    assert "image/png" in kinds_of_output(kernel.nb)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@every_notebook
 def test_notebooks_run_whole(path):
-    notebook = read(path)
-    nbclient.NotebookClient(notebook, timeout=900, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}).execute()
-    assert kinds_of_output(notebook) == kinds_of_output(read(path))
+    assert kinds_of_output(run_whole(path)) == kinds_of_output(read(path))
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@every_notebook
 def test_notebooks_are_committed_as_run_once_from_the_top(path):
     notebook = read(path)
     cells = code_cells(notebook)
@@ -85,17 +79,11 @@ def test_notebooks_are_committed_as_run_once_from_the_top(path):
     assert not any("class " in cell.source for cell in cells), "expected a notebook to use the package, not to define classes"
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@every_notebook
 def test_notebooks_say_nothing_of_the_machine(path):
     notebook, text = read(path), path.read_text(encoding="utf-8")
     assert path.stat().st_size < LARGEST
     assert not ABSOLUTE.findall(re.sub(r'"image/png": "[^"]*"', "", text))
-    assert notebook.metadata == {
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}, "language_info": {"name": "python"}
-    }
+    assert not re.search(r"WARNING|0x[0-9a-f]{6}", re.sub(r'"image/png": "[^"]*"', "", text))
+    assert notebook.metadata == METADATA
     assert not [cell.metadata for cell in notebook.cells if cell.metadata.keys() - {"tags"}]
-
-
-def kinds_of_output(notebook):
-    outputs = [output for cell in code_cells(notebook) for output in cell.outputs]
-    return {kind for output in outputs for kind in output.get("data", ())}
