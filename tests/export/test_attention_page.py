@@ -115,12 +115,18 @@ def texts(locator):
     return [text.strip() for text in locator.all_text_contents()]
 
 
+def said(locator):
+    """The text without the marks that keep words apart from the direction of what stands around them."""
+    return re.sub("[\u2068\u2069]", "", locator.inner_text())
+
+
 def weight_of(cell):
     return float(cell.evaluate("each => each.style.getPropertyValue('--weight')"))
 
 
 def test_a_sentence_is_translated_while_it_is_typed(open_page):
     page = open_page()
+    assert not page.locator(".panel").is_visible()
     page.locator("#sentence").press_sequentially(SENTENCE, delay=5)
     panel = translated(page)
     target, source, alpha = translation(SENTENCE).split(), SENTENCE.split(), np.array(weights(5))[:5, :5]
@@ -180,29 +186,29 @@ def test_an_answer_that_comes_too_late_is_dropped(open_page, core):
 def test_the_pointer_follows_a_word(open_page):
     panel = translated(page := open_page(f"?text={SENTENCE}"))
     panel.locator(".translation .word", has_text="NEVER").hover()
-    assert panel.locator(".readout").inner_text() == "“NEVER” looks at “never” 80\u202f%, “she” 9\u202f%, the end 8\u202f%. 90\u202f% sure."
+    assert said(panel.locator(".readout")) == "“NEVER” looks at “never” 80\u202f%, “she” 9\u202f%, the end 8\u202f%. 90\u202f% sure."
     followed = panel.locator("[data-thread].followed")
     assert {each.get_attribute("data-target") for each in followed.all()} == {"2"}
     assert texts(panel.locator(".heatmap th.followed")) == ["NEVER"] and panel.locator(".heatmap td.followed").count() == 5
     looks = [float(word.evaluate("each => each.style.getPropertyValue('--look')")) for word in panel.locator("ol.source .word").all()]
     np.testing.assert_allclose(looks, weights(5)[2][:5], atol=1e-3)
     panel.locator("ol.source .word", has_text="was").hover()
-    assert panel.locator(".readout").inner_text() == "“was” is looked at by “WAS” 80\u202f%, “SHE” 9\u202f%."
+    assert said(panel.locator(".readout")) == "“was” is looked at by “WAS” 80\u202f%, “SHE” 9\u202f%."
     panel.locator(".heatmap tbody td").nth(4).hover()
-    assert panel.locator(".readout").inner_text() == "“HERE” looks at “here”: 80\u202f%."
+    assert said(panel.locator(".readout")) == "“HERE” looks at “here”: 80\u202f%."
     page.mouse.move(2, 2)
-    assert panel.locator(".readout").inner_text().startswith("Point at a word") and panel.locator(".following").count() == 0
+    assert said(panel.locator(".readout")).startswith("Point at a word") and panel.locator(".following").count() == 0
 
 
 def test_tab_follows_the_words_one_by_one(open_page):
     panel = translated(page := open_page(f"?text={SENTENCE}"))
     page.focus("summary")
-    said = []
+    heard = []
     for _ in range(10):
         page.keyboard.press("Tab")
-        said.append(panel.locator(".readout").inner_text().split(" ")[:3])
+        heard.append(said(panel.locator(".readout")).split(" ")[:3])
     words = translation(SENTENCE).split()
-    assert said == [[f"“{word}”", "looks", "at"] for word in words] + [[f"“{word}”", "is", "looked"] for word in SENTENCE.split()]
+    assert heard == [[f"“{word}”", "looks", "at"] for word in words] + [[f"“{word}”", "is", "looked"] for word in SENTENCE.split()]
     assert page.evaluate("document.activeElement.getAttribute('aria-describedby')") == panel.locator(".readout").get_attribute("id")
 
 
@@ -227,12 +233,12 @@ def test_what_a_model_lacks_is_said(open_page):
     page = open_page(f"?text={SENTENCE}&model=bare&beside=blind")
     for number in (0, 1):
         panel = translated(page, panel=number)
-        assert panel.locator(".readout").inner_text().startswith("This model aligns nothing")
+        assert said(panel.locator(".readout")).startswith("This model aligns nothing")
         assert "its export has no calibration" in panel.locator(".sureness").inner_text()
         assert not panel.locator(".looking").is_visible() and not panel.locator(".others").is_visible()
     word = panel.locator(".translation .word").first
     word.hover()
-    assert panel.locator(".readout").inner_text() == f"“{word.inner_text()}”"
+    assert said(panel.locator(".readout")) == f"“{word.inner_text()}”"
 
 
 @pytest.mark.parametrize("query, message", [
@@ -242,12 +248,12 @@ def test_what_a_model_lacks_is_said(open_page):
 def test_a_wrong_model_is_said(open_page, query, message):
     page = open_page(f"?{query}")
     page.locator(".panel .problem").wait_for()
-    assert page.locator(".panel .problem span").inner_text() == message
+    assert said(page.locator(".panel .problem span")) == message
 
 
 def test_a_text_that_is_too_long_is_said(open_page):
     page = open_page("?text=a+long+story")
-    assert translated(page, "a long story").locator(".cut").inner_text() == (
+    assert said(translated(page, "a long story").locator(".cut")) == (
         "The sentence is longer than the model reads: what stands behind “story” was left out.")
     page.fill("#sentence", "a" * (LONGEST + 1))
     page.locator("#sentence-problem").wait_for()
@@ -267,7 +273,7 @@ def test_a_refusal_is_said_in_words(open_page, core, code, message):
     try:
         page = open_page("?text=a")
         page.locator(".panel .problem").wait_for()
-        assert page.locator(".panel .problem span").inner_text() == message
+        assert said(page.locator(".panel .problem span")) == message
     finally:
         core.refusal = None
     page.click(".panel .problem button")
@@ -281,7 +287,7 @@ def test_a_server_that_is_gone_is_said_and_tried_again(open_page, core):
     server.stop(0)
     page.fill("#sentence", "two")
     page.locator(".panel .problem").wait_for()
-    assert page.locator(".panel .problem span").inner_text() == "The server does not answer any more. Start it again, then try again."
+    assert said(page.locator(".panel .problem span")) == "The server does not answer any more. Start it again, then try again."
     again = start(core, server.port)
     page.click(".panel .problem button")
     translated(page, "two")
@@ -341,8 +347,8 @@ def test_another_server_that_does_not_allow_it_is_said(open_page, elsewhere):
     address = elsewhere({})
     page = open_page(f"?text={SENTENCE}&model=plain&server={address}")
     page.locator(".panel .problem").wait_for()
-    said = page.locator(".panel .problem span").inner_text()
-    assert said.startswith(f"{address} does not answer this page.") and said.endswith("only with --rest_api_enable_cors_support.")
+    problem = said(page.locator(".panel .problem span"))
+    assert problem.startswith(f"{address} does not answer this page.") and problem.endswith("only with --rest_api_enable_cors_support.")
 
 
 def test_text_is_never_taken_for_html(open_page):
@@ -355,8 +361,8 @@ def test_text_is_never_taken_for_html(open_page):
 
 def test_the_policy_holds(open_page, server):
     page = open_page(locale="en-GB")
-    said = []
-    page.on("console", lambda message: said.append(message.text))
+    logged = []
+    page.on("console", lambda message: logged.append(message.text))
 
     def plant(route):
         answer = route.fetch()
@@ -366,7 +372,7 @@ def test_the_policy_holds(open_page, server):
     page.reload()
     page.wait_for_selector("html[data-ready]")
     assert page.locator("main[onclick]").count() == 1 and page.evaluate("window.planted") is None
-    assert any("Content Security Policy" in text for text in said)
+    assert any("Content Security Policy" in text for text in logged)
     assert page.evaluate(f"fetch('http://localhost:{server.port}/v1/models/plain').then(() => 'sent', () => 'stopped')") == "stopped"
 
 
@@ -382,6 +388,8 @@ def test_any_script(open_page, text, words, direction):
     assert texts(panel.locator("ol.source .word")) == words
     assert panel.locator(".translation").evaluate("each => getComputedStyle(each).direction") == direction
     assert page.locator("#sentence").evaluate("each => getComputedStyle(each).direction") == direction
+    panel.locator("ol.source .word").first.hover()
+    assert f"“\u2068{words[0]}\u2069”" in panel.locator(".readout").inner_text()  # apart from what stands around it
 
 
 def test_pieces_of_scripts_without_spaces_stay_apart(open_page):
@@ -396,7 +404,7 @@ def test_a_phone(open_page):
     assert page.evaluate("document.scrollingElement.scrollWidth") == 340
     assert page.locator("#sentence").bounding_box()["width"] > 290
     panel.locator(".translation .word").first.tap()
-    assert panel.locator(".readout").inner_text().startswith("“HERE” looks at")
+    assert said(panel.locator(".readout")).startswith("“HERE” looks at")
 
 
 def test_accessibility(open_page):

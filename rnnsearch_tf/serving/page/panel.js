@@ -6,6 +6,7 @@ const HINT = "Point at a word, or move to it with Tab, to follow it.";
 const UNSURE = 0.5; // a word below is marked
 const VISIBLE = 0.02; // a thread of less weight is not drawn
 const NAMED = 0.05; // a word of less weight is not named
+const LONG = 12; // words of a sentence whose table gets a row of its own
 const SVG = "http://www.w3.org/2000/svg";
 
 export class Panel {
@@ -29,10 +30,12 @@ export class Panel {
   }
 
   wait() {
+    this.element.hidden = false;
     this.element.setAttribute("aria-busy", "true");
   }
 
   clear() {
+    this.element.hidden = true;
     this.element.removeAttribute("aria-busy");
     this.#part(".problem").hidden = true;
     this.#part(".result").hidden = true;
@@ -41,7 +44,7 @@ export class Panel {
   problem(message) {
     this.clear();
     this.#part(".problem span").textContent = message;
-    this.#part(".problem").hidden = false;
+    this.#part(".problem").hidden = this.element.hidden = false;
   }
 
   /**
@@ -68,12 +71,13 @@ export class Panel {
     this.#sureness(sure);
     this.#cut(best);
     this.#part(".looking").hidden = !this.aligned;
+    this.#part(".looking").classList.toggle("long", this.source.length > LONG);
     if (this.aligned) {
       this.#threads();
       this.#heatmap();
     }
     this.#list(list, text);
-    this.#part(".result").hidden = false;
+    this.#part(".result").hidden = this.element.hidden = false;
   }
 
   #part(selector) {
@@ -111,7 +115,7 @@ export class Panel {
     const note = this.#part(".cut");
     note.hidden = !best.source_truncated?.[0];
     const last = this.source.at(-1)?.text;
-    note.textContent = `The sentence is longer than the model reads${last ? `: what stands behind “${last}” was left out` : ""}.`;
+    note.textContent = `The sentence is longer than the model reads${last ? `: what stands behind ${quoted(last)} was left out` : ""}.`;
   }
 
   /** Both sentences as columns, and a thread from each word of the translation to those that it looked at. */
@@ -220,24 +224,29 @@ export class Panel {
 
   /** “été” looks at “been” 74 %, “has” 12 %. 93 % sure. */
   #inWords(i, j) {
-    if (i !== null && j !== null) return `“${this.target[i].text}” looks at “${this.source[j].text}”: ${percent(this.matrix[i][j])}.`;
+    if (i !== null && j !== null) return `${quoted(this.target[i].text)} looks at ${quoted(this.source[j].text)}: ${percent(this.matrix[i][j])}.`;
     if (i === null) {
       const looking = named(this.target, this.matrix.map((row) => row[j]));
-      return `“${this.source[j].text}” is looked at by ${looking || "no word for long"}.`;
+      return `${quoted(this.source[j].text)} is looked at by ${looking || "no word for long"}.`;
     }
     const row = this.matrix[i] ?? [];
     const end = row.at(-1) >= NAMED ? [{ text: "the end", weight: row.at(-1) }] : [];
     const looks = named(this.source, row.slice(0, -1), end);
     const looking = this.aligned ? ` looks at ${looks || "nothing"}.` : "";
     const confidence = this.confidences?.[i];
-    return `“${this.target[i].text}”${looking}` + (confidence == null ? "" : ` ${percent(confidence)} sure.`);
+    return `${quoted(this.target[i].text)}${looking}` + (confidence == null ? "" : ` ${percent(confidence)} sure.`);
   }
 }
 
 function named(words, weights, more = []) {
-  const seen = weights.map((weight, number) => ({ text: `“${words[number].text}”`, weight })).concat(more);
+  const seen = weights.map((weight, number) => ({ text: quoted(words[number].text), weight })).concat(more);
   const large = seen.filter(({ weight }) => weight >= NAMED).sort((a, b) => b.weight - a.weight);
   return large.map(({ text, weight }) => `${text} ${percent(weight)}`).join(", ");
+}
+
+/** A word between quotes, kept apart from the direction of what stands around it. */
+function quoted(word) {
+  return `“\u2068${word}\u2069”`;
 }
 
 function element(name, text, kind = "") {

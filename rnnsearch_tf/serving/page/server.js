@@ -62,7 +62,7 @@ export class Server {
 }
 
 function inWords(status, message, model) {
-  if (status === 404) return `The server has no model “${model}” that answers. Check the name.`;
+  if (status === 404) return `The server has no model “\u2068${model}\u2069” that answers. Check the name.`;
   if (status === 413) return "The text is too long for the server. Translate one sentence at a time.";
   if (status === 429 || status === 503) return "The server has too much to do just now. Try again in a moment.";
   if (status === 504) return "The translation took longer than the server allows. Try a shorter sentence.";
