@@ -73,7 +73,7 @@ def arrange(moment):
     elif name == "save":
         before(TranslationModel, "save", half)
     elif name == "batch":
-        before(Clock, "on_epoch_end" if number == "end" else "tick")
+        before(Clock, "tick")
     elif name == "evaluate":
         before(Development, "_development_loss")
     else:

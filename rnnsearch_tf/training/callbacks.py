@@ -133,16 +133,17 @@ class Limits(keras.callbacks.Callback):
         self._random = [(layer, layer.random_state()) for layer in self._dropouts]
 
     def on_epoch_end(self, epoch, logs=None):
-        self._draw_again()
+        self.take_back()
 
-    def _draw_again(self):
+    def take_back(self):
+        """Let dropout draw again what it drew for a batch that was begun and not learned from."""
         for layer, value in self._random:
             layer.set_random_state(value)
 
     def on_train_batch_end(self, batch, logs=None):
         norm = float(self.model.optimizer.gradient_norm)
         if self.config.non_finite_gradient == "error" and not math.isfinite(norm):
-            self._draw_again()
+            self.take_back()
             self.state.refuse()
             raise NonFiniteGradient(f"training: expected a finite gradient, got norm {norm} in batch {self.state.batches + 1}")
         self._random = []

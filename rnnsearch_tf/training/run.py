@@ -58,8 +58,8 @@ def train(
         UsageError: the folder holds a training already and ``resume`` is not set, or
             another model or text than the one to resume or to start from.
         UserError: a file is missing or damaged, among them those of ``start_from``.
-        KeyboardInterrupt: as any other exception once training has begun, after saving the
-            state, so that ``resume`` loses nothing.
+        KeyboardInterrupt, Terminated: Ctrl-C or SIGTERM; as any other exception once training has begun,
+            after saving the state, so that ``resume`` loses nothing.
     """
     run = Run(output)
     _check_output(run, config, resume, start_from, new_words, skip_batch)
@@ -87,7 +87,7 @@ def train(
     model.speed_metric.reads_clock = not config.training.deterministic
     report_parameters(model)
     interruption = Interruption()
-    callbacks, development = _callbacks(run, config, state, texts, interruption)
+    callbacks, development, limits = _callbacks(run, config, state, texts, interruption)
     for callback in callbacks:
         callback.set_model(model)
     save = lambda: save_state(run, model, state, config)  # noqa: E731
@@ -105,6 +105,7 @@ def train(
             save()
         except BaseException as stop:  # a signal, a bad gradient, a file that broke: what was learned is not lost
             if state.batches > saved or state.refused:
+                limits.take_back()
                 _save_stopped(save, stop)
             print(f"\nstopped; everything is saved. Go on with: {run.resume_command}{_unevaluated(run)}", file=sys.stderr)
             if isinstance(stop, NonFiniteGradient):
@@ -233,12 +234,13 @@ def _callbacks(run, config, state, texts, interruption):
         report_pairs(pairs.report, "development")
     evaluation = Development(run, state, clock, config, texts, sentences, log, interruption)
     saving = SaveState(run, state, config)
-    callbacks = [clock, Schedule(state, config.training), Limits(state, config.training), log, ProgressLine(state, config.training)]
+    limits = Limits(state, config.training)
+    callbacks = [clock, Schedule(state, config.training), limits, log, ProgressLine(state, config.training)]
     if config.training.tensorboard:
         from rnnsearch_tf.training.tensorboard import TensorBoard  # an extra
 
         callbacks.append(TensorBoard(run.tensorboard, state, config, texts, sentences))
-    return [*callbacks, evaluation, saving, interruption], evaluation
+    return [*callbacks, evaluation, saving, interruption], evaluation, limits
 
 
 class SaveState(keras.callbacks.Callback):

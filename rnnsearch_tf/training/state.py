@@ -129,7 +129,8 @@ def load_state(run):
             damage.append(str(error))
             continue
         if path != run.state:
-            log.warning("warning: %s; going on from the checkpoint before it, after batch %d", damage[0] if damage else f"{run.state}: is missing", loaded[1].batches)
+            reason = damage[0] if damage else f"{run.state}: expected the last checkpoint, found none"
+            log.warning("warning: %s; going on from the checkpoint before it, after batch %d", reason, loaded[1].batches)
             os.replace(path, run.state)
         return loaded
     raise UserError(f"{'; '.join(damage)}; copy {run.checkpoints} again from where it was whole, or begin anew with another --output")

@@ -123,10 +123,16 @@ def a_link(name):
 
 @pytest.mark.parametrize(
     "entry, content, got",
-    [("../BOOM.json", b"x", "'../BOOM.json'"), ("/BOOM.json", b"x", "'/BOOM.json'"), ("..\\BOOM.json", b"x", "BOOM.json'"), ("BOOM.py", b"x", "'BOOM.py'"), (a_link("config.json"), b"/etc/passwd", "a link, 'config.json'"),
-     ("config.json", bytes(1 << 25), "33,554,432")],
+    [
+        ("../BOOM.json", b"x", "'../BOOM.json'"),
+        ("/BOOM.json", b"x", "'/BOOM.json'"),
+        ("..\\BOOM.json", b"x", "BOOM.json'"),
+        ("BOOM.py", b"x", "'BOOM.py'"),
+        (a_link("config.json"), b"/etc/passwd", "a link, 'config.json'"),
+        ("config.json", bytes(1 << 25), "33,554,432"),
+    ],
     ids=["parent", "root", "backslash", "program", "link", "bomb"],
-)  # fmt: skip
+)
 def test_an_archive_that_reaches_out(entry, content, got):
     archive_with((entry, content))
     with pytest.raises(UserError, match="a.keras: refused: expected .*, got ") as raised:

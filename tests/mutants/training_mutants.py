@@ -8,7 +8,7 @@ RESUMED = f"{DRIVER}::test_a_resumed_training_is_the_uninterrupted_one"
 BEST = f"{DRIVER}::test_best_weights_are_kept_and_patience_stops"
 
 TRAINING = [
-    Mutant("training/callbacks.py", "dropout draws for a batch that does not come", "    def on_epoch_end(self, epoch, logs=None):\n        self._draw_again()",
+    Mutant("training/callbacks.py", "dropout draws for a batch that does not come", "    def on_epoch_end(self, epoch, logs=None):\n        self.take_back()",
            "    def on_epoch_end(self, epoch, logs=None):\n        pass", (KILLED,)),
     Mutant("training/callbacks.py", "the means of a resumed epoch begin anew", "            restore_means(self.model, self.state)", "            pass", (KILLED,)),
     Mutant("training/callbacks.py", "what a killed training logged stays", "file.truncate(self.state.metrics_bytes)", "pass", (KILLED,)),

@@ -101,6 +101,13 @@ def test_kills_at_seven_random_moments(tmp_path, settings, threads):
             raise AssertionError(f"killed after {moment:.2f} s: {error}") from None
 
 
+@pytest.mark.slow
+def test_kills_between_files(tmp_path):
+    """Before the first, the fourth, … file takes its place: configuration, vocabularies, checkpoints, weights, checksums."""
+    trained(tmp_path, "whole", f"killed={','.join(f'replace:{number}' for number in range(1, 30, 3))}", "--", *SMALL)
+    assert_same(tmp_path / "whole", tmp_path / "killed")
+
+
 @pytest.fixture
 def stop(monkeypatch):
     """stop(owner, attribute, number): SIGTERM comes in the middle of that call, once."""
@@ -192,3 +199,18 @@ def test_a_batch_that_is_not_finite_is_named_and_left_out(tmp_path, monkeypatch)
 def test_a_time_limit_is_refused_where_all_is_to_be_the_same():
     with pytest.raises(UsageError, match="training.deterministic: expected no training.maximum_minutes beside it, got 3.0"):
         load_config(overrides=["training.deterministic=true", "training.maximum_minutes=3"])
+
+
+def test_every_epoch_has_all_its_batches(tmp_path):
+    """Also where pairs are drawn, so that some epochs have more than the first (Keras's own fit would cut them)."""
+    for name in "st":
+        (tmp_path / name).write_text("".join(f"w{number % 7} w{number % 5}\n" for number in range(60)))
+    corpora = f"data.corpora=[{{source: {tmp_path / 's'}, target: {tmp_path / 't'}, weight: 0.3}}]"
+    config = load_config(overrides=[*SETTINGS, *SMALL, "data.corpus=files", corpora, "data.batch_size=2", "training.seed=10"])
+    train(config, tmp_path / "run")
+    texts = [load_text(tmp_path / "run", side, getattr(config, side)) for side in ("source", "target")]
+    batches = [sum(1 for _ in training_dataset(*texts, open_corpus(config), config.data, config.training.seed, epoch)) for epoch in range(3)]
+    assert max(batches) > batches[0] + 1, "choose another seed"
+    records = map(json.loads, (tmp_path / "run" / "metrics.jsonl").read_text().splitlines())
+    ends = [record["batches"] for record in records if record["kind"] == "epoch"]
+    assert ends == np.cumsum(batches).tolist()
