@@ -124,7 +124,7 @@ def _texts(config, partial, processes):
     """[source Text, target Text]: those that were built before, or built now."""
     if (partial / _BUILT).exists():
         return _load(config, partial)
-    texts = build_corpus_texts(config, open_corpus(config, "train"), processes=processes)
+    texts = build_corpus_texts(config, open_corpus(config, "train"), processes=processes, folder=partial)
     for side, text in zip(("source", "target"), texts):
         text.save(partial, side)
     _write_json(partial / _BUILT, {})
