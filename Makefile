@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all mutants setup clean
+.PHONY: demo test test-all mutants docs setup clean
 demo: setup
 	$(BIN)/rnnsearch demo --output runs/demo
 
@@ -13,6 +13,10 @@ test: setup
 test-all: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+# The documents as pages, in site/.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+
 setup: .venv/installed
 
 .venv/installed: setup.py pyproject.toml
@@ -22,7 +26,7 @@ setup: .venv/installed
 	touch $@
 
 clean:
-	rm -rf .venv runs
+	rm -rf .venv runs site
 
 mutants: setup
 	$(BIN)/python tests/mutants/run.py

@@ -27,7 +27,9 @@ EXTRAS = {
     "subwords": ["sentencepiece>=0.2"],  # trains subword vocabularies; using them needs only tensorflow-text
     "moses": ["sacremoses>=0.1.1"],  # BLEU as the Multi30k literature has it
     "plots": ["matplotlib>=3.8"],
+    "browser": ["playwright>=1.40", "axe-playwright-python>=0.1.4"],  # tests of the attention page, with a Chromium of the system
     "tensorboard": ["tensorboard>=2.19", "matplotlib>=3.8"],
+    "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.5,<10", "mkdocstrings[python]>=1.0,<2", "latex2mathml>=3.77"],
 }
 EXTRAS["dev"] = sorted(
     {package for extra in EXTRAS.values() for package in extra}
@@ -35,11 +37,19 @@ EXTRAS["dev"] = sorted(
     | {"prometheus-client>=0.20"}  # the tests read the server's metrics with its parser
 )
 
+
+
+def long_description():
+    """The README without its picture: a package index shows no file of the project, and there is no public address of it."""
+    text = (HERE / "README.md").read_text(encoding="utf-8")
+    return re.sub(r"^!\[[^\]]*\]\([^)]*\)\n\n\*[^*]*\*\n\n", "", text, flags=re.MULTILINE)  # the line below it goes too
+
+
 setup(
     name="rnnsearch-tf",
     version=VERSION,
     description="Attention-based neural machine translation in TensorFlow: RNNsearch and its family",
-    long_description=(HERE / "README.md").read_text(encoding="utf-8") if (HERE / "README.md").exists() else "",
+    long_description=long_description(),
     long_description_content_type="text/markdown",
     author="the rnnsearch_tf authors",
     license="Apache-2.0",
@@ -54,7 +64,7 @@ setup(
         "Topic :: Text Processing :: Linguistic",
     ],
     packages=find_packages(include=["rnnsearch_tf", "rnnsearch_tf.*"]),
-    package_data={"rnnsearch_tf": ["py.typed", "configs/*.yaml", "pretrained/*/*", "pretrained/*/best/*", "text/prefixes/*.txt"]},
+    package_data={"rnnsearch_tf": ["py.typed", "configs/*.yaml", "pretrained/*/*", "pretrained/*/best/*", "text/prefixes/*.txt", "serving/page/*"]},
     python_requires=">=3.10,<3.14",
     install_requires=CORE,
     extras_require=EXTRAS,

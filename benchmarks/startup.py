@@ -1,10 +1,11 @@
-"""How long a user waits: `rnnsearch --help`, loading a RUN, the first translation, later ones.
+"""How long a user waits: `rnnsearch --help`, loading a RUN, the first translation, later ones, one line by a cold `rnnsearch translate`.
 
     python benchmarks/startup.py [--sizes SMALL PAPER]
     python benchmarks/startup.py --model RUN --text FILE
 
 Every measurement of --help, of loading and of the first translation is a fresh process. Loading is counted from the
 process's start, Python and TensorFlow included, and apart from them. A sentence is one of ten words, or one of FILE.
+A cold command stands beside a process that only imports what it imports, in turns; also of the same model exported.
 """
 
 import json
@@ -17,6 +18,7 @@ import measuring
 from measuring import median
 
 LATER = 20  # translations after the first, in each process
+IMPORTS = "import gc; gc.set_threshold(50_000, 50, 50); import tensorflow, tensorflow_text, keras"
 FRESH = """
 import json, sys, time
 import tensorflow
@@ -47,6 +49,26 @@ def fresh(run, lines, beam):
         raise RuntimeError(done.stderr[-2000:])
     answer = json.loads(done.stdout.splitlines()[-1])
     return answer | dict(start=time.perf_counter() - start - answer["end"])
+
+
+def elapsed(words, text=""):
+    """Seconds of a process: Python with these words, the text on standard input."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, *words], input=text, check=True, capture_output=True, text=True)
+    return time.perf_counter() - start
+
+
+def cold(run, line, repeats, exported=None):
+    """[(what, seconds, seconds beyond importing)] of `rnnsearch translate` for one line, by the RUN and by what it was exported as."""
+    models = {"the RUN": run} | ({"exported": exported} if exported else {})
+    commands = {name: (["-m", "rnnsearch_tf", "translate", "--model", str(model)], f"{line}\n") for name, model in models.items()}
+    commands["importing"] = ["-c", IMPORTS], ""
+    times = {name: [] for name in commands}
+    for _ in range(repeats + 1):
+        for name, command in commands.items():
+            times[name].append(elapsed(*command))
+    middle = {name: median(seconds[1:]) for name, seconds in times.items()}  # the first of each fills the file cache
+    return [(name, seconds, seconds - middle["importing"]) for name, seconds in middle.items()]
 
 
 def runs(arguments, place):
@@ -81,7 +103,7 @@ def main():
     measuring.say("--help")
     help_seconds()  # compiled and in the file cache
     print(f"`rnnsearch --help`: {1000 * median(help_seconds() for _ in range(arguments.repeats)):.0f} ms\n")
-    rows = []
+    rows, commands = [], []
     with tempfile.TemporaryDirectory() as place:
         for name, run, lines in runs(arguments, place):
             for beam in arguments.beams:
@@ -91,8 +113,14 @@ def main():
                 first = [median(answer[part] for answer in answers) for part in ("start", "load")]
                 first.append(median(answer["translations"][0] for answer in answers))
                 rows.append([name, beam, *(1000 * seconds for seconds in (*first, sum(first), median(later), max(later)))])
+            measuring.say(f"{name} cold")
+            exported = f"{place}/exported" if arguments.model else None  # random weights leave ties, which the export's own check refuses
+            if exported:
+                elapsed(["-m", "rnnsearch_tf", "export", "--model", str(run), "--output", exported])
+            commands += [[name, what, *(1000 * t for t in seconds)] for what, *seconds in cold(run, lines[0], arguments.repeats, exported)]
     heads = ["RUN", "beam", "Python and TensorFlow", "load", "first translation", "all of it", "a later one", "slowest"]
-    print(measuring.table(heads, rows) + "\nAll in milliseconds.\n")
+    print(measuring.table(heads, rows) + "\n")
+    print(measuring.table(["RUN", "cold command", "all of it", "beyond importing"], commands) + "\nAll in milliseconds.\n")
 
 
 if __name__ == "__main__":

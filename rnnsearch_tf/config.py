@@ -28,6 +28,7 @@ from collections.abc import Sequence
 import yaml
 
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files import write_file
 from rnnsearch_tf.options import (  # noqa: F401  what the package calls its configuration
     Config,
     DataConfig,
@@ -41,6 +42,9 @@ from rnnsearch_tf.options import (  # noqa: F401  what the package calls its con
     TrainingConfig,
     UNKNOWN_ID,
 )
+
+MOST_CHARACTERS = 1_000_000
+"""Characters of a YAML file at most, and values in it."""
 
 
 def load_config(
@@ -130,7 +134,7 @@ def as_dictionary(config) -> dict:
 def save_config(config: Config, path) -> None:
     """Write the effective configuration; loading the file gives an equal one."""
     text = yaml.safe_dump(as_dictionary(config), sort_keys=False, allow_unicode=True)
-    pathlib.Path(path).write_text(text, encoding="utf-8")
+    write_file(path, text)
 
 
 def options(section_class=Config, prefix=""):
@@ -162,21 +166,47 @@ def _file(path):
 
 def _read_yaml(path) -> dict:
     try:
-        text = pathlib.Path(path).read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:
+            text = file.read(MOST_CHARACTERS + 1)
     except FileNotFoundError:
         raise UsageError(f"{path}: expected a YAML configuration file, found none; check the path") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: expected a readable UTF-8 YAML file, got {error}") from None
+    if len(text) > MOST_CHARACTERS:
+        raise UsageError(f"{path}: expected a configuration of at most {MOST_CHARACTERS:,} characters, got more; check the path")
     try:
         tree = yaml.safe_load(text)
+        if _size(tree, {}) > MOST_CHARACTERS:
+            raise UsageError(f"{path}: expected a configuration, got one that anchors and aliases blow up; write the values out")
     except yaml.YAMLError as error:
-        problem = " ".join(str(error).split())
-        raise UsageError(f"{path}: expected YAML, got a file that does not parse: {problem}") from None
+        raise UsageError(_not_yaml(path, text, error)) from None
+    except RecursionError:
+        raise UsageError(f"{path}: expected sections of `key: value` lines, got ones nested without end; check the file") from None
     if tree is None:
         return {}
     if not isinstance(tree, dict):
         raise UsageError(f"{path}: expected sections such as `model:`, got a {type(tree).__name__}")
     return tree
+
+
+def _not_yaml(path, text, error) -> str:
+    """What is wrong with a YAML file, and in which line."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:  # a character that YAML does not allow
+        return f"{path}: expected YAML, got a file that does not parse: {' '.join(str(error).split())}"
+    lines = text.splitlines()
+    found = repr(lines[mark.line].strip()[:60]) if mark.line < len(lines) else "the end of the file"
+    return f"{path}:{mark.line + 1}: expected YAML such as `key: value`, got {found}: {error.problem}"
+
+
+def _size(tree, known) -> int:
+    """Values in nested lists and dictionaries, those that stand in several places counted in each."""
+    if not isinstance(tree, (dict, list)):
+        return 1
+    if id(tree) not in known:
+        known[id(tree)] = MOST_CHARACTERS + 1  # of one that contains itself
+        known[id(tree)] = 1 + sum(_size(value, known) for value in (tree.values() if isinstance(tree, dict) else tree))
+    return known[id(tree)]
 
 
 def _parsed(text: str) -> dict:

@@ -7,6 +7,8 @@ import zlib
 
 import numpy as np
 
+from rnnsearch_tf.untrusted import check_archive
+
 SMALLEST = 4096
 """Entries; smaller arrays (biases, v_a) are kept in float32: nothing is gained and digits are lost."""
 
@@ -39,8 +41,9 @@ def load_weights(path, variables) -> None:
     """Give Keras variables the values of a file that :func:`save_weights` wrote.
 
     Raises:
-        ValueError: the file is damaged, or holds other variables.
+        ValueError: the file is damaged, holds other variables, or Python objects, which are not read.
     """
+    check_archive(path, (".npy",))
     try:
         with np.load(path) as file:
             arrays = dict(file)

@@ -22,3 +22,7 @@ class UsageError(UserError):
     """Wrong usage: an unknown verb, option, section or value."""
 
     exit_code = 2
+
+
+class Terminated(BaseException):
+    """SIGTERM came: the work stops, and can be gone on with; no Exception, as KeyboardInterrupt is none."""

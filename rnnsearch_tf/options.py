@@ -11,6 +11,7 @@ import dataclasses
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.presets import MAXOUT, OWNERS, PRESETS  # noqa: F401  read from here by those who read options
 from rnnsearch_tf.training_text import check_training_text
+from rnnsearch_tf.untrusted import MOST_TOKENS
 
 PAD_ID, END_ID, UNKNOWN_ID = 0, 1, 2
 """Ids of the special tokens, in both vocabularies. Id 0 pads, and stands for
@@ -48,7 +49,7 @@ class TextConfig:
     )
     lowercase: bool = option(False, "lower-case the text; the papers keep case")
     vocabulary_size: int = option(
-        30_001, "entries, the special tokens included (the paper's shortlist: 30,001 symbols)", unit="tokens", minimum=4
+        30_001, "entries, the special tokens included (the paper's shortlist: 30,001 symbols)", unit="tokens", minimum=4, maximum=MOST_TOKENS
     )
     minimum_count: int = option(1, "words rarer than this in the training text stay out (not for sentencepiece)", minimum=1)
     sampling: float | None = option(
@@ -275,6 +276,9 @@ class TrainingConfig:
     checkpoint_every_minutes: float = option(10.0, "time between saved training states", unit="minutes", above=0.0)
     patience: int | None = option(None, "stop after this many evaluations without a better score (best_by); null: never", minimum=1)
     tensorboard: bool = option(False, "write TensorBoard events, with attention images, to RUN/tensorboard")
+    deterministic: bool = option(
+        False, "only operations whose result is always the same, also with several threads (on the same machine); not with maximum_minutes"
+    )
     seed: int = option(1234, "seed of initialization, shuffling and dropout", minimum=0)
 
 
@@ -393,6 +397,9 @@ def _check_together(config: Config) -> None:
             raise UsageError(
                 f"{side}.sampling: has no part in {side}.tokenization={text.tokenization}; set {side}.tokenization=sentencepiece"
             )
+    if training.deterministic and training.maximum_minutes:
+        minutes = training.maximum_minutes
+        raise UsageError(f"training.deterministic: expected no training.maximum_minutes beside it, got {minutes}; set maximum_updates")
     if training.average == 1 or training.average > training.keep_evaluated:
         raise UsageError(
             f"training.average: expected 0, or from 2 to training.keep_evaluated = {training.keep_evaluated}, got {training.average}; "

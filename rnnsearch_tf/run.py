@@ -8,9 +8,10 @@
     RUN/source.spm.model         the SentencePiece model of a side cut into subwords
     RUN/best/                    the weights that did best on the development set; of a model that comes with the package, in eight bits
     RUN/evaluated/               the weights of the last evaluations, for averaging
-    RUN/checkpoints/             for --resume
+    RUN/checkpoints/             for --resume: the last two, each a model and where the training stood
     RUN/confidence.json          how sure its probabilities make it, after `evaluate --calibrate`
     RUN/metrics.jsonl            one object every 100 batches, epoch or evaluation
+    RUN/refused_batch.txt        the pairs of the batch whose gradient was not finite, if training stopped at one
     RUN/model_card.md            what it is, and how well it did
     RUN/SHA256SUMS               checksums of the files that a model needs, as sha256sum writes and checks them
 """
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import logging
 import os
 import pathlib
@@ -26,7 +28,9 @@ import re
 import shlex
 
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files import replacing, write_file
 from rnnsearch_tf.pretrained import pretrained_models
+from rnnsearch_tf.untrusted import check_inside
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -42,7 +46,8 @@ class Run:
 
     Attributes:
         path: pathlib.Path of the folder.
-        config, best_weights, eight_bit_weights, confidence, evaluated, checkpoints, state, metrics, tensorboard, model_card, checksums:
+        config, best_weights, eight_bit_weights, confidence, evaluated, checkpoints, state, previous_state, metrics, tensorboard,
+        refused_batch, model_card, checksums:
             pathlib.Path of each file or folder in it, there or not.
 
     Example:
@@ -58,9 +63,11 @@ class Run:
         self.evaluated = self.path / "evaluated"
         self.checkpoints = self.path / "checkpoints"
         self.state = self.checkpoints / "state.json"
+        self.previous_state = self.checkpoints / "state.previous.json"
         self.confidence = self.path / "confidence.json"
         self.metrics = self.path / "metrics.jsonl"
         self.tensorboard = self.path / "tensorboard"
+        self.refused_batch = self.path / "refused_batch.txt"
         self.model_card = self.path / "model_card.md"
         self.checksums = self.path / "SHA256SUMS"
 
@@ -79,7 +86,7 @@ class Run:
             if str(path) in (models := pretrained_models()):
                 return cls(models[str(path)])
             found = "a file" if run.path.exists() else "nothing there"
-            hint = f"check the path, or take {', '.join(models)}, which the package has" if models else "check the path"
+            hint = "check the path; rnnsearch runs lists your own, rnnsearch models those that come with the program"
             raise UserError(f"{run}: expected a RUN folder that `rnnsearch train` wrote, got {found}; {hint}")
         if (run.path / "saved_model.pb").exists():
             raise UserError(f"{run}: expected a RUN folder, got an exported SavedModel; of the verbs only `rnnsearch translate` takes one")
@@ -93,11 +100,13 @@ class Run:
             if run.state.exists():
                 reason += f"; go on with: {run.resume_command}"
             raise UserError(f"{run}: expected a RUN folder that `rnnsearch train` wrote, got one without {', '.join(missing)}; {reason}")
+        for path in run._needed_files():
+            check_inside(path, run.path)
         return run
 
     def refuse_training(self) -> None:
-        """Raise UsageError where there is a training, which a new one would overwrite."""
-        if self.state.exists():
+        """Raise UsageError where there is a training that has learned something, which a new one would overwrite."""
+        if any(path.exists() and _batches(path) != 0 for path in (self.state, self.previous_state)):
             raise UsageError(f"{self}: expected a folder without a training, found one; add --resume, or choose another --output")
 
     def __fspath__(self):
@@ -167,10 +176,8 @@ class Run:
         if path == self.best_weights:
             self.confidence.unlink(missing_ok=True)  # it was of other weights
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name("partial.weights.h5")
-        with _without_optimizer(model):
+        with replacing(path, self.replace) as partial, _without_optimizer(model):
             model.save_weights(partial)
-        self.replace(partial, path)
 
     # ---- checksums ----
 
@@ -196,7 +203,7 @@ class Run:
             )  # fmt: skip
         for path in paths:
             digests = known.get(self._name(path))
-            if digests is None or not path.exists() or (found := _digest(path)) in digests:
+            if digests is None or not path.exists() or (found := digest_of(path)) in digests:
                 continue
             if path == self.config:
                 log.warning("warning: %s: changed since training wrote it", path)
@@ -209,7 +216,7 @@ class Run:
     def record(self, paths=None) -> None:
         """Write the checksums of files as they are; paths as for :meth:`verify`."""
         paths = self._needed_files() if paths is None else paths
-        self._write_checksums(self._read_checksums() | {self._name(path): {_digest(path)} for path in paths})
+        self._write_checksums(self._read_checksums() | {self._name(path): {digest_of(path)} for path in paths})
 
     def recorded(self, paths) -> list:
         """Those of the files that have a checksum."""
@@ -218,7 +225,7 @@ class Run:
 
     def replace(self, partial, path) -> None:
         """Put a file that is written whole in the place of another, and record it; both are on the same file system."""
-        name, new, known = self._name(path), _digest(partial), self._read_checksums()
+        name, new, known = self._name(path), digest_of(partial), self._read_checksums()
         self._write_checksums(known | {name: known.get(name, set()) | {new}})
         os.replace(partial, path)
         self._write_checksums(known | {name: {new}})
@@ -252,10 +259,8 @@ class Run:
         return known
 
     def _write_checksums(self, known):
-        partial = self.checksums.with_name(f"{self.checksums.name}.partial")
         lines = [f"{digest}  {name}\n" for name, digests in sorted(known.items()) for digest in sorted(digests)]
-        partial.write_text("".join(lines), encoding="utf-8")
-        os.replace(partial, self.checksums)
+        write_file(self.checksums, "".join(lines))
 
 
 @contextlib.contextmanager
@@ -268,9 +273,18 @@ def _without_optimizer(model):
         model.optimizer = optimizer
 
 
-def _digest(path) -> str:
+def digest_of(path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def _batches(state):
+    """Batches that a training has learned from, by its state.json; None of one that is damaged."""
+    try:
+        return json.loads(state.read_text(encoding="utf-8")).get("batches")
+    except (OSError, ValueError, AttributeError):
+        return None

@@ -56,7 +56,7 @@ def run(arguments):
 
 def _train(config, folder):
     """Train, or go on, or leave a finished training as it is: the training driver knows which."""
-    started = Run(folder).checkpoints.exists()
+    started = Run(folder).state.exists()
     with contextlib.redirect_stdout(sys.stderr):
         from rnnsearch_tf.training.run import train
 
@@ -126,4 +126,5 @@ def _next_steps(folder):
     yield f"  echo 'My sister sells an old book.' | rnnsearch plot-attention --model {folder} --output {folder}/attention"
     yield f"  rnnsearch serve --model-name demo --model-base-path {pathlib.Path(folder).resolve() / 'served'} &"
     yield "  echo 'My sister sells an old book.' | rnnsearch client --server 127.0.0.1:8500 --model-name demo"
+    yield "  http://127.0.0.1:8501/     in a browser: what the model does with a sentence, while it is served"
     yield "  rnnsearch train --config F.yaml --output RUN     with data.train_source, data.train_target, … of your own text"

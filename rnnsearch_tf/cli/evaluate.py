@@ -12,6 +12,8 @@ model's tokens are lower-cased, and the signature then says case:lc.
 --lc-norm-tok adds BLEU as the literature on Multi30k has it: both sides lower-cased, punctuation normalized,
 Moses tokens with escapes. Detokenized references make the published lc.norm.tok files, to the character.
 
+Without --source and --reference it is about the development text that the model's weights were chosen by.
+
 --calibrate fits a confidence between 0 and 1 to how good the translations of these sentences are, for a sentence
 to its chrF, for a word to whether the reference has it. --confidence says how well that works on other text.
 
@@ -22,6 +24,8 @@ import json
 import logging
 
 from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_translator, search_changes
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.io.reading import read_all
 from rnnsearch_tf.io.writing import Output
@@ -37,8 +41,8 @@ BATCHES_AT_ONCE = 8
 
 def arguments(parser):
     add_model(parser)
-    parser.add_argument("--source", required=True, metavar="F", help="source sentences, plain or .gz")
-    parser.add_argument("--reference", required=True, metavar="F", help="reference translations, as many lines")
+    parser.add_argument("--source", metavar="F", help="source sentences, plain or .gz (default, with --reference: the model's development text)")
+    parser.add_argument("--reference", metavar="F", help="reference translations, as many lines")
     parser.add_argument("--by-length", action="store_true", help="a table by source length too (Figure 2)")
     parser.add_argument("--tokenized", action="store_true", help="BLEU of tokens (tokenize=none) too")
     parser.add_argument("--lc-norm-tok", action="store_true", help="BLEU as the Multi30k literature has it too (needs sacremoses)")
@@ -57,6 +61,30 @@ def run(arguments):
     changes = search_changes(arguments)
     if len(arguments.model) > 1 and (arguments.calibrate or arguments.confidence):
         raise UsageError(f"--calibrate, --confidence: expected one --model, which the calibration belongs to, got {len(arguments.model)}")
+    name, sources, references = _development_text(arguments) if arguments.source is arguments.reference is None else _files(arguments)
+    translator = load_translator(arguments)
+    if translator.config.target.lowercase and not arguments.lowercase:
+        log.warning("warning: the model writes lower case and the scores count case; --lowercase compares without it")
+    calibration = _calibration(arguments, sources, name)
+    translations = _translated(translator, sources, changes)
+    if arguments.translations:
+        with Output(arguments.translations) as output:
+            output.write(translation.text for translation in translations)
+    report = evaluation_report(translator, sources, translations, references, arguments)
+    if arguments.calibrate or arguments.confidence:
+        report["confidence"] = _confidence(translator, sources, [t.text for t in translations], references, arguments, calibration, name)
+    if translator.search_config(**changes).shortlist:
+        among_all = _translated(translator, sources, changes | {"shortlist": None})
+        report["without_shortlist"] = _scores(translator, among_all, references, range(len(references)), arguments)
+    with Output(arguments.output) as output:
+        output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else table(report))
+
+
+def _files(arguments):
+    """(name of the source, source sentences, references) of the files that are named."""
+    for flag, value, other in (("--source", arguments.source, "--reference"), ("--reference", arguments.reference, "--source")):
+        if value is None:
+            raise UsageError(f"{flag}: expected a file to go with {other}, got none; name both, or neither for the model's development text")
     sources, references = read_all(arguments.source), read_all(arguments.reference)
     if len(sources) != len(references):
         raise UserError(
@@ -65,22 +93,18 @@ def run(arguments):
         )
     if not sources:
         raise UserError(f"{arguments.source}: expected sentences to evaluate, got an empty file")
-    translator = load_translator(arguments)
-    if translator.config.target.lowercase and not arguments.lowercase:
-        log.warning("warning: the model writes lower case and the scores count case; --lowercase compares without it")
-    calibration = _calibration(arguments, sources)
-    translations = _translated(translator, sources, changes)
-    if arguments.translations:
-        with Output(arguments.translations) as output:
-            output.write(translation.text for translation in translations)
-    report = evaluation_report(translator, sources, translations, references, arguments)
-    if arguments.calibrate or arguments.confidence:
-        report["confidence"] = _confidence(translator, sources, [t.text for t in translations], references, arguments, calibration)
-    if translator.search_config(**changes).shortlist:
-        among_all = _translated(translator, sources, changes | {"shortlist": None})
-        report["without_shortlist"] = _scores(translator, among_all, references, range(len(references)), arguments)
-    with Output(arguments.output) as output:
-        output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else table(report))
+    return arguments.source, sources, references
+
+
+def _development_text(arguments):
+    """(its name, source sentences, references) of the pairs that the first model's best weights were chosen by."""
+    run = Run.open(arguments.model[0])
+    pairs = open_corpus(load_config(run.config), "development")
+    if pairs is None:
+        raise UsageError(f"{run}: expected --source F --reference F, as the model was trained without a development text; name them")
+    sources, references = map(list, zip(*pairs))
+    log.warning("%s: %d pairs of the development text, which the weights were chosen by: on other text expect less", run, len(sources))
+    return "the development text", sources, references
 
 
 def _translated(translator, sources, changes):
@@ -113,7 +137,7 @@ def evaluation_report(translator, sources, translations, references, arguments) 
     return report
 
 
-def _calibration(arguments, sources):
+def _calibration(arguments, sources, name):
     """That of the model, where --confidence asks for it alone; what --calibrate cannot be fitted to is refused before anything is translated."""
     if not (arguments.calibrate or arguments.confidence):
         return None
@@ -121,17 +145,17 @@ def _calibration(arguments, sources):
 
     if not arguments.calibrate:
         return Calibration.load(Run.open(arguments.model[0]))
-    Calibration.check_enough(sources, arguments.source)
+    Calibration.check_enough(sources, name)
     return None
 
 
-def _confidence(translator, sources, translations, references, arguments, calibration) -> dict:
+def _confidence(translator, sources, translations, references, arguments, calibration, name) -> dict:
     """How the confidence goes with how good the sentences are; fitted to them first where --calibrate asks for it."""
     from rnnsearch_tf.evaluation.bleu import sentence_chrf
     from rnnsearch_tf.evaluation.confidence import Calibration, agreement
 
     if arguments.calibrate:
-        calibration = Calibration.fit(translator, sources, translations, references, arguments.source)
+        calibration = Calibration.fit(translator, sources, translations, references, name)
         calibration.save(Run.open(arguments.model[0]))
     confidences = calibration(translator, sources, translations)
     chrf = [sentence_chrf(*pair) / 100 for pair in zip(translations, references)]

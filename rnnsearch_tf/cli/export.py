@@ -18,7 +18,7 @@ def arguments(parser):
     add_model(parser)
     parser.add_argument("--output", required=True, metavar="DIR", help="folder of the served model; its versions are numbered folders")
     parser.add_argument("--version", metavar="N", help="number of the version (default: the next one)")
-    parser.add_argument("--profile", metavar="F.yaml", help="what to export (default: every signature, the run's own search)")
+    parser.add_argument("--profile", metavar="F.yaml", help="what to export (default: every signature, the run's own search; confidence needs a calibrated RUN)")
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="change one option of the profile")
 
 
@@ -33,4 +33,4 @@ def run(arguments):
     with Output() as output:
         output.write([str(exported.folder)])
         output.write([f"{exported.bytes:,} bytes of weights; {exported.compared} answers checked in a fresh session"])
-        output.write([exported.cost] if exported.cost else [])
+        output.write([sentence for sentence in (exported.cost, exported.left_out) if sentence])

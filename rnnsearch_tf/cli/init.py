@@ -10,6 +10,7 @@ import shlex
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import check_value
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import write_file
 from rnnsearch_tf.io.writing import Output
 
 
@@ -32,12 +33,12 @@ def run(arguments):
     path = pathlib.Path(f"{folder}/config.yaml")
     if path.exists():
         raise UserError(f"{path}: expected no configuration there yet, found one; choose another DIR, or delete it")
-    from rnnsearch_tf.data.fitting import UNKNOWN_LANGUAGE, configuration, inspect
+    from rnnsearch_tf.data.fitting import UNKNOWN_LANGUAGE, configuration, inspect, language_of
 
     found = inspect(arguments.source, arguments.target, *codes)
     text = configuration(found, arguments.source, arguments.target, minutes)
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    write_file(path, text)
     config, trained = shlex.quote(str(path)), shlex.quote(str(folder / "run"))
     with Output() as output:
         output.write([str(found.report)])
@@ -46,7 +47,9 @@ def run(arguments):
                 f"WARNING: one file is longer than the other by {found.report.unpaired:,} line(s). If a line is missing in the middle, all that follow "
                 "stand beside the wrong ones, and nothing can be learned from them: look at the last lines of both files"
             ])
-        for side, code in zip(("source", "target"), found.languages):
+        for side, code, named in zip(("source", "target"), found.languages, map(language_of, (arguments.source, arguments.target))):
+            if named not in (code, UNKNOWN_LANGUAGE):
+                output.write([f"WARNING: the {side} file's name says {named}, --{side}-language says {code}: check that the two have not changed places"])
             if code == UNKNOWN_LANGUAGE:
                 output.write([f"the {side} file's name does not tell its language: set {side}.language, if the text should know it"])
         output.write([

@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import difflib
 import errno
+import gc
 import importlib
 import itertools
 import logging
@@ -20,7 +21,7 @@ import warnings
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.cli.log_file import LogFile
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import Terminated, UsageError, UserError
 from rnnsearch_tf.progress import coloured
 
 VERBS = {
@@ -68,7 +69,10 @@ START = """rnnsearch trains and serves translation models. To begin:
 rnnsearch --help lists all verbs, rnnsearch help VERB explains one."""
 
 DISK_FULL = os.strerror(errno.ENOSPC)
-EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
+EXIT_DONE, EXIT_FAILED, EXIT_TERMINATED, EXIT_INTERRUPTED = 0, 1, 75, 130
+
+GARBAGE_COLLECTION = 50_000, 50, 50
+"""Objects made between two searches for garbage; Python's own 700 cost a quarter of the time that TensorFlow takes to start (RESULTS.md)."""
 
 
 def run(argv=None) -> int:
@@ -78,7 +82,7 @@ def run(argv=None) -> int:
         argv: the words after the program's name; None takes ``sys.argv``.
 
     Returns:
-        0 done, 1 failed, 2 wrong usage, 130 interrupted.
+        0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable, 130 interrupted.
 
     Example:
         >>> run(["--version"])
@@ -86,6 +90,7 @@ def run(argv=None) -> int:
         0
     """
     argv = sys.argv[1:] if argv is None else list(argv)
+    gc.set_threshold(*GARBAGE_COLLECTION)
     logging.basicConfig(format="rnnsearch: %(message)s", level=logging.WARNING, stream=sys.stderr, force=True)
     try:
         if "_ARGCOMPLETE" in os.environ:
@@ -104,6 +109,8 @@ def run(argv=None) -> int:
     except KeyboardInterrupt:
         _say("interrupted")
         return EXIT_INTERRUPTED
+    except Terminated:
+        return _terminated()
     except Exception as error:  # the last line of defence: a user sees one line, a developer asks for more
         if os.environ.get("RNNSEARCH_DEBUG"):
             raise
@@ -242,7 +249,8 @@ def _overview() -> str:
         "rnnsearch help VERB explains a verb; rnnsearch --version prints the version.\n"
         "Results go to standard output, logs and progress to standard error;\n"
         "--quiet shows errors only, --verbose details too, --log-file F keeps what is said.\n"
-        "Exit code: 0 done, 1 failed, 2 wrong usage. RNNSEARCH_DEBUG=1 shows tracebacks."
+        "Exit code: 0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable (train),\n"
+        "130 interrupted by Ctrl-C. RNNSEARCH_DEBUG=1 shows tracebacks."
     )
 
 
@@ -266,6 +274,8 @@ def _explain(error: Exception) -> int:
     if isinstance(error, UserError):
         _say(f"{coloured('error:', 'red')} {error}")
         return error.exit_code
+    if Terminated.__name__ in str(error):
+        return _terminated()
     if DISK_FULL in str(error):  # Python's own error or one of TensorFlow's, with or without a path
         paths = [word.strip("';:") for word in str(error).split() if word.startswith(("/", "'/"))]
         _say(f"error: {paths[0] if paths else 'a disk'}: {DISK_FULL}; free some there or write elsewhere")
@@ -276,6 +286,11 @@ def _explain(error: Exception) -> int:
     first_line = next(iter(str(error).strip().splitlines()), "")
     _say(f"unexpected error: {type(error).__name__}: {first_line} (RNNSEARCH_DEBUG=1 shows where)")
     return EXIT_FAILED
+
+
+def _terminated() -> int:
+    _say("stopped by SIGTERM; it can be gone on with")
+    return EXIT_TERMINATED
 
 
 def _say(message):

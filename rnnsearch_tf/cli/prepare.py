@@ -16,6 +16,7 @@ import sys
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.io.writing import Output
 
@@ -35,6 +36,7 @@ def run(arguments):
         raise UsageError("expected --config F.yaml, got none (only --check can do without); see rnnsearch prepare --help")
     config = load_config(arguments.config, overrides=arguments.set)
     processes = None if arguments.processes is None else whole_number(arguments.processes, "--processes", minimum=1)
+    check_files(config)
     import_tensorflow()
     from rnnsearch_tf.data.preparing import prepare
 

@@ -4,6 +4,9 @@ Takes that server's flags (underscores or hyphens) and configuration files, and
 answers its requests with its statuses. A new numbered folder under the base
 path is loaded and replaces the version before it without a request failing.
 
+The REST port has a page for people at /: type a sentence, see its translation, how sure
+the model is, and where it looked. --no-page leaves it out.
+
 Listens on 127.0.0.1 unless --host says otherwise: neither interface asks who is
 there. SIGTERM or Ctrl-C ends it once the accepted requests are answered, or after
 --shutdown_grace_in_seconds (exit code 1 then); while models still load, or by a
@@ -40,9 +43,11 @@ def run(arguments):
             log.info("stopping: nothing was served yet")
             os._exit(0)  # a load that runs cannot be broken off
     server = starting.result()
+    host = f"[{chosen.host}]" if ":" in chosen.host else chosen.host
     for interface, port in (("gRPC", server.grpc_port), ("REST", server.rest_port)):
+        page = "" if interface == "gRPC" or chosen.no_page else f"; a page for people: http://{host}:{port}/"
         if port is not None:
-            log.info("%s on %s:%d", interface, chosen.host, port)
+            log.info("%s on %s:%d%s", interface, chosen.host, port, page)
     while not told:
         time.sleep(LOOK)
     log.info("stopping: requests on their way are finished first")

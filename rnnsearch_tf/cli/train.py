@@ -1,7 +1,11 @@
 """Train a model: builds the vocabularies if RUN has none, trains with model.fit,
 keeps the best checkpoint on the development set in RUN/best.
 
-Ctrl-C saves and says how to go on; --resume goes on.
+Ctrl-C saves and says how to go on; --resume goes on. So does SIGTERM, with exit code 75: a scheduler may start the same command
+with --resume. The last two checkpoints are kept in RUN/checkpoints; if the last is damaged, the one before it is taken.
+
+A batch whose gradient is NaN or infinite stops the training before it is learned from, and its files and lines are named;
+--resume --skip-batch goes on without it.
 
 --from RUN begins with a trained model, for text of another domain, or more text:
 
@@ -17,13 +21,16 @@ import json
 import math
 import pathlib
 import shlex
+import signal
 import sys
+import threading
 
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.continuing import continued_config
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.data.corpus import check_files
+from rnnsearch_tf.errors import Terminated, UsageError, UserError
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
 
@@ -35,6 +42,7 @@ def arguments(parser):
         "--set", action="append", default=[], metavar="section.key=value", help="change one setting; may be repeated"
     )
     parser.add_argument("--resume", action="store_true", help="go on with the training that RUN holds")
+    parser.add_argument("--skip-batch", action="store_true", help="with --resume: leave out the batch whose gradient was not finite")
     parser.add_argument("--from", dest="start_from", metavar="RUN", help="begin with the model of another RUN")
     parser.add_argument(
         "--mix", metavar="W", help="with --from: train on that RUN's own text too, W of its pairs for one of the new text; 1: as many"
@@ -50,19 +58,38 @@ def run(arguments):
     output_folder = pathlib.Path(arguments.output)
     if output_folder.exists() and not output_folder.is_dir():
         raise UserError(f"--output {output_folder}: expected a folder, got a file")
+    if arguments.skip_batch and not arguments.resume:
+        raise UsageError("--skip-batch: expected --resume beside it, got none; it leaves out the batch at which a training stopped")
     if not arguments.resume:
-        Run(output_folder).refuse_training()  # before TensorFlow takes its seconds
-    import_tensorflow()
-    from rnnsearch_tf.parallel import use_one_thread_per_op
-    from rnnsearch_tf.training.run import train
+        Run(output_folder).refuse_training()
+    check_files(config)  # both before TensorFlow takes its seconds
+    with _sigterm_raises(), contextlib.redirect_stdout(sys.stderr):  # Keras writes its progress bar to standard output
+        import_tensorflow()
+        from rnnsearch_tf.parallel import use_one_thread_per_op
+        from rnnsearch_tf.training.run import train
 
-    use_one_thread_per_op([config.model], config.data.batch_size)
-
-    with contextlib.redirect_stdout(sys.stderr):  # Keras writes its progress bar to standard output
-        summary = train(config, output_folder, arguments.resume, arguments.start_from, new_words)
+        use_one_thread_per_op([config.model], config.data.batch_size)
+        summary = train(config, output_folder, arguments.resume, arguments.start_from, new_words, arguments.skip_batch)
     print(f"done. Next: {_next_command(config, shlex.quote(str(output_folder)))}", file=sys.stderr)
     with Output() as output:
         output.write([json.dumps(summary or {}, ensure_ascii=False, default=float)])
+
+
+@contextlib.contextmanager
+def _sigterm_raises():
+    """Inside, SIGTERM raises Terminated at once; while the model is fitted, training/interruption.py sees to it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def terminate(number, frame):
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _next_command(config, run):

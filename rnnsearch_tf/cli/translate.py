@@ -27,7 +27,7 @@ read otherwise. An empty source line has an empty translation, with phrases too.
 
 Confidence, from 0 to 1, after `rnnsearch evaluate --calibrate` on development text: of the sentence, how much chrF to
 expect of it; of each word, what spaces separate, how likely a reference has it. text: two more columns, after tabs, the
-second with one number a word; json: as `confidence` and `word_confidences`.
+second with one number a word; json: as `confidence` and `word_confidences`. The export of a calibrated RUN gives it too.
 
 Alignments:
   hard   Pharaoh links source-target from 0, the end symbols left out, every target
@@ -46,7 +46,7 @@ from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import (
     add_files, add_model, add_output, add_search, input_batches, lines_done, load_translator, option_value, search_changes,
 )
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.io.constraints import with_constraints, without_marks
 from rnnsearch_tf.io.reading import count_lines
@@ -91,11 +91,9 @@ def run(arguments):
     phrase_lines = _phrase_lines(arguments)
     exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
     nbest = changes.get("nbest", 1)
-    if arguments.confidence and exported:
-        raise UsageError(f"--confidence: expected a RUN, which has a calibration, got the exported model {exported}; name the RUN")
-    calibration = _calibration(arguments)
+    calibration = _calibration(arguments, exported)
     constrained = bool(arguments.constraints or arguments.term_marks)
-    translator = _load_exported(exported, form, arguments.alignment, nbest, constrained) if exported else load_translator(arguments)
+    translator = _load_exported(exported, form, arguments, nbest, constrained) if exported else load_translator(arguments)
     if arguments.alignment and not exported:
         translator.require_attention("--alignment")
     config = translator.search_config(**changes)
@@ -115,10 +113,12 @@ def run(arguments):
             bar.update(len(texts))
 
 
-def _calibration(arguments):
-    """The Calibration of the model's confidence; None where it is not asked for."""
+def _calibration(arguments, exported):
+    """What gives confidences of (translator, sources, translations): the RUN's Calibration, or an exported model; None: not asked for."""
     if not arguments.confidence:
         return None
+    if exported:
+        return lambda translator, sources, translations: translator.confidences(sources, translations)
     run = Run.open(arguments.model[0])
     import_tensorflow()
     from rnnsearch_tf.evaluation.confidence import Calibration
@@ -132,7 +132,14 @@ def _phrase_lines(arguments):
         return None
     if arguments.constraints == "-" and (not arguments.files or "-" in arguments.files):
         raise UsageError("--constraints -: expected a file, as the text comes from standard input; name a file for one of them")
-    return input_batches([arguments.constraints], 1024)
+    batches = input_batches([arguments.constraints], 1024)
+    phrases, lines = count_lines([arguments.constraints]), count_lines(arguments.files or ["-"])
+    if None not in (phrases, lines) and phrases != lines:  # where one is a pipe it is said at the first line without its partner
+        raise UserError(
+            f"{arguments.constraints}: expected a line of phrases for each of {lines} source lines, got {phrases} lines; "
+            "an empty line stands for none"
+        )
+    return batches
 
 
 def _constrained(batches, phrase_lines, arguments):
@@ -150,8 +157,9 @@ def _constrained(batches, phrase_lines, arguments):
         yield texts, constraints
 
 
-def _load_exported(folder, form, alignment, nbest, constrained):
-    """The exported model, which must have the signature that the output needs."""
+def _load_exported(folder, form, arguments, nbest, constrained):
+    """The exported model, which must have the signatures that the output needs."""
+    alignment = arguments.alignment
     lists = form == "nbest" or nbest > 1
     if constrained and (form != "text" or alignment):
         raise UsageError("--constraints, --term-marks: expected --output-type text without --alignment with them for an exported model")
@@ -161,6 +169,8 @@ def _load_exported(folder, form, alignment, nbest, constrained):
     from rnnsearch_tf.export.translator import ExportedTranslator
 
     translator = ExportedTranslator(folder)
+    if arguments.confidence:
+        translator.require("confidence")
     if constrained:
         translator.require("translate_constrained")
     if form != "text" or alignment:

@@ -63,6 +63,18 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
     return open_files(data, *paths, [f"data.{name}" for name in names])
 
 
+def check_files(config: Config) -> None:
+    """Open the text files that a configuration names, without reading them: an error takes no time, and no TensorFlow.
+
+    Raises:
+        UserError: a file is not there.
+        UsageError: as of :func:`open_corpus`.
+    """
+    if config.data.corpus == "files" and config.data.prepared is None:
+        for part in ("train", "development"):
+            open_corpus(config, part)
+
+
 def _split(pairs, size, part):
     """A part of the training text; of several corpora the first gives the development text, and all keep its sentences out of training."""
     if not isinstance(pairs, MixedPairs):

@@ -28,7 +28,8 @@ _SIGNATURE = {name: tf.TensorSpec([None, None], tf.int32) for name in ("source_i
 
 
 def training_dataset(
-    source_text: Text, target_text: Text, pairs: Pairs, data: DataConfig, seed: int, epoch: int | Callable[[], int] = 0
+    source_text: Text, target_text: Text, pairs: Pairs, data: DataConfig, seed: int, epoch: int | Callable[[], int] = 0,
+    know: Callable[[int, int], None] | None = None,
 ) -> tf.data.Dataset:
     """One epoch of training batches per iteration, in a new order each time.
 
@@ -44,6 +45,8 @@ def training_dataset(
         seed: int.
         epoch: number of the epoch that the first iteration gives, later ones
             counting on; or, not for PreparedPairs, a callable that is asked for it at the start of each.
+        know: called with the number of an epoch and how many batches it has, before the last of them is handed out; not for
+            PreparedPairs, whose batches are counted beforehand.
 
     Returns:
         tf.data.Dataset, finite, of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]},
@@ -72,7 +75,8 @@ def training_dataset(
         else:
             together = drawn[0]
         ordered = batching.shuffled(together, data.shuffle_buffer, _generator(seed, this_epoch, 0))
-        return batching.shuffled(_batches(ordered, data), data.shuffle_batches, _generator(seed, this_epoch, 1))
+        batches = batching.shuffled(_batches(ordered, data), data.shuffle_batches, _generator(seed, this_epoch, 1))
+        return batches if know is None else _counted(batches, lambda number: know(this_epoch, number))
 
     return batching.single_threaded(tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE).prefetch(2))
 
@@ -194,6 +198,18 @@ def _batches(pairs, data):
     if data.batching == "bucketed":
         return batching.bucketed_batches(pairs, data.batch_size, data.bucket_width)
     return batching.unsorted_batches(pairs, data.batch_size)
+
+
+def _counted(batches, know):
+    """Yield the batches; `know` is called with their number before the last one."""
+    number, waiting = 0, None
+    for batch in batches:
+        if number:
+            yield waiting
+        number, waiting = number + 1, batch
+    if number:
+        know(number)
+        yield waiting
 
 
 def _generator(seed, epoch, purpose):

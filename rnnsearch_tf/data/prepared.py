@@ -15,7 +15,6 @@ into memory: only the parts that are read take any, and the system takes that ba
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import pathlib
@@ -26,6 +25,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.data.pairs import Pairs, Report
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.run import digest_of
 from rnnsearch_tf.text.pipeline import Text, load_text
 
 FORMAT = 1
@@ -118,7 +118,7 @@ class PreparedPairs(Pairs):
     def verify(self) -> None:
         """Read all files and compare them with their checksums; UserError names the one that is damaged."""
         for name, known in self.manifest["files"].items():
-            if (found := digest(self.folder / name)) != known["sha256"]:
+            if (found := digest_of(self.folder / name)) != known["sha256"]:
                 raise self._damaged(f"{name} has the SHA-256 {found[:12]}…, not {known['sha256'][:12]}… as when it was written")
 
     def _text(self, side, config):
@@ -152,15 +152,6 @@ class PreparedPairs(Pairs):
 
     def _damaged(self, what) -> UserError:
         return UserError(f"{self.folder}: expected a corpus as `rnnsearch prepare` wrote it, got a damaged one: {what}; prepare it again")
-
-
-def digest(path) -> str:
-    """SHA-256 of a file, in hexadecimal digits."""
-    with open(path, "rb") as file:
-        value = hashlib.sha256()
-        while block := file.read(1 << 20):
-            value.update(block)
-    return value.hexdigest()
 
 
 def _size(kind):

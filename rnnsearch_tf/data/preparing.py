@@ -23,11 +23,11 @@ from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.counting import build_corpus_texts, corpus_pieces
 from rnnsearch_tf.data.dataset import EncodedPairs
 from rnnsearch_tf.data.pairs import Report
-from rnnsearch_tf.data.prepared import FORMAT, IDS, LENGTHS, LIMITS, MANIFEST, OFFSETS, PreparedPairs, digest
+from rnnsearch_tf.data.prepared import FORMAT, IDS, LENGTHS, LIMITS, MANIFEST, OFFSETS, PreparedPairs
 from rnnsearch_tf.data.processes import Processes, processes_for
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.progress import announced, progress
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.run import Run, digest_of
 from rnnsearch_tf.text.pipeline import load_text
 
 _PLAN, _LOCK, _BUILT = "plan.json", "lock", "texts.done"
@@ -208,7 +208,7 @@ def _finish(config, pieces, texts, partial):
         corpora.append({"weight": weight, "pairs": sum(count for count, _ in parts_of), **names})
     own = [*(partial / name for name in (IDS, OFFSETS, LENGTHS)), *Run(partial).text_files(), *sorted(partial.glob("development.*.txt"))]
     with announced("taking checksums"):
-        files = {path.name: {"bytes": path.stat().st_size, "sha256": digest(path)} for path in own}
+        files = {path.name: {"bytes": path.stat().st_size, "sha256": digest_of(path)} for path in own}
     manifest = {
         "format": FORMAT, "made_with": f"rnnsearch_tf {__version__}, tensorflow {tf.__version__}", "pairs": sum(kept),
         "ids": sum(part["ids"] for part in parts), **dict(zip(("id_type", "length_type"), (_NAMES[kind] for kind in _types(texts, config)))),

@@ -46,10 +46,14 @@ def open_files(data, source, target, names) -> Pairs:
         names: what messages call the two options.
 
     Raises:
-        UserError: a pattern fits no file.
+        UserError: a file is not there, or a pattern fits none.
         UsageError: there are not as many files on both sides.
     """
     sides = [files_of(data, value, name) for value, name in zip((source, target), names)]
+    for name, paths in zip(names, sides):
+        for path in paths:
+            if not os.path.exists(path):
+                raise UserError(f"{name}: {path}: expected a text file, found none; check the path")
     counts = [len(paths) for paths in sides]
     if counts[0] != counts[1]:
         found = " and ".join(f"{len(paths):,} ({_shown(paths)})" for paths in sides)

@@ -16,6 +16,7 @@ import json
 import numpy as np
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import write_file
 from rnnsearch_tf.evaluation.alignment import word_shares
 from rnnsearch_tf.evaluation.bleu import sentence_chrf
 
@@ -80,14 +81,14 @@ class Calibration:
         except FileNotFoundError:
             raise UserError(
                 f"{run.confidence}: expected a calibration of the model's confidence, found none; make it on development text: "
-                f"rnnsearch evaluate --model {run} --source F --reference F --calibrate"
+                f"rnnsearch evaluate --model {run} --calibrate"
             ) from None
         except (ValueError, TypeError) as error:
             raise UserError(f"{run.confidence}: expected what evaluate --calibrate writes, got something else ({error}); make it again") from None
 
     def save(self, run) -> None:
         """Write it into a RUN."""
-        run.confidence.write_text(json.dumps(dataclasses.asdict(self)) + "\n", encoding="utf-8")
+        write_file(run.confidence, json.dumps(dataclasses.asdict(self)) + "\n")
 
     def __call__(self, translator, sources, translations) -> list[Confidence]:
         """The confidence of translations.

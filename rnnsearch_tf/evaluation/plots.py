@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-import pathlib
 
 from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import write_file
 
 WORD_START = "▁"
 """What SentencePiece writes before the first piece of a word."""
@@ -61,10 +61,7 @@ def save_alignment(path, alignment, source_tokens, target_tokens) -> None:
         UserError: as `alignment_figure`, or the file cannot be written.
     """
     figure = alignment_figure(alignment, source_tokens, target_tokens)
-    try:
-        pathlib.Path(path).write_bytes(png(figure))
-    except OSError as error:
-        raise UserError(f"{path}: expected a file that can be written, got: {error.strerror or error}") from None
+    write_file(path, png(figure))
 
 
 def require_plots() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
+import json
 import logging
 
 from rnnsearch_tf.errors import UserError
@@ -33,7 +34,7 @@ TRICKY = [
 LONG = b"all work and no play makes a dull day " * 264  # more than 10,000 characters
 
 
-def check_export(folder, translator, profile, sentences) -> int:
+def check_export(folder, translator, profile, sentences, calibration=None) -> int:
     """Compare an exported model's answers with the Python model's.
 
     Asked: sentences of the model's own words, the empty line, odd Unicode, invalid UTF-8 and a
@@ -44,6 +45,7 @@ def check_export(folder, translator, profile, sentences) -> int:
         translator: Translator around the very weights that are stored.
         profile: Profile.
         sentences: list[str].
+        calibration: Calibration; None where the model has no signature ``confidence``.
 
     Returns:
         How many answers were compared.
@@ -62,7 +64,7 @@ def check_export(folder, translator, profile, sentences) -> int:
         raise UserError(f"{folder}: expected a SavedModel that loads in a session, got: {error}") from None
     compared = 0
     with _without_warnings():  # of overlong sentences, which are asked for on purpose
-        reference = PythonAnswers(translator, profile)
+        reference = PythonAnswers(translator, profile, calibration)
         for (name, inputs), answer in zip(requests, answers):
             if isinstance(answer, str):
                 raise UserError(f"{folder}: {name}: expected an answer, got the error: {answer}")
@@ -76,7 +78,7 @@ def check_export(folder, translator, profile, sentences) -> int:
 
 
 def _inputs(name, lines):
-    if name == "score":
+    if name in ("score", "confidence"):
         return {"source": lines, "target": lines[::-1]}
     if name == "translate_constrained":
         return {"text": lines, "constraints": [b"\t".join(line.split()[:2]) for line in lines[::-1]]}
@@ -93,6 +95,7 @@ READ = {
     "translate_aligned": lambda row: ([row["translation"], row["source_tokens"], row["target_tokens"]], [row["score"]]),
     "translate_constrained": lambda row: ([row["translation"], row["source_truncated"]], [row["score"]]),
     "score": lambda row: ([], [row["log_probability"]]),
+    "confidence": lambda row: ([row["words"]], [row["confidence"], *json.loads(row["word_confidences"])]),
     "sample": lambda row: ([row["translation"]], [row["log_probability"]]),
 }
 """What is compared of a row of an answer: (what must be the same, numbers that must be near)."""
@@ -101,14 +104,19 @@ READ = {
 class PythonAnswers:
     """The Translator's answers, in the form of READ; each is computed once."""
 
-    def __init__(self, translator, profile):
+    def __init__(self, translator, profile, calibration):
         self.translator = translator
         self.profile = profile
+        self.calibration = calibration
         self._translations = {}
 
     def __call__(self, name, line, *others):
         if name == "score":
             return [], self.translator.score([line], [*others])
+        if name == "confidence":
+            target = others[0].decode("utf-8", "replace")
+            [answer] = self.calibration(self.translator, [line], [target])
+            return [" ".join(target.split()).encode()], [answer.sentence, *(p for _, p in answer.words)]
         if name == "sample":
             [[drawn]] = self.translator.sample([line], 1, self.profile.temperature, seed=others[0] >> 32)
             return [drawn.text.encode()], [drawn.log_probability]

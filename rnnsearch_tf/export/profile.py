@@ -11,8 +11,8 @@ from rnnsearch_tf.config import SearchConfig, load_section
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.options import option
 
-SIGNATURES = ("translate", "translate_nbest", "translate_aligned", "translate_constrained", "score", "sample", "tokenize")
-"""What an export can answer; ``translate`` is ``serving_default`` too."""
+SIGNATURES = ("translate", "translate_nbest", "translate_aligned", "translate_constrained", "score", "confidence", "sample", "tokenize")
+"""What an export can answer; ``translate`` is ``serving_default`` too, ``confidence`` is there where the RUN is calibrated."""
 
 WEIGHTS = ("float32", "float16", "bfloat16", "int8")
 
@@ -27,7 +27,7 @@ NBEST = 5
 class Profile:
     """An export's options; ``search`` starts from the run's own search section."""
 
-    signatures: tuple[str, ...] = option(SIGNATURES, "what the model answers; translate is always there", choices=SIGNATURES)
+    signatures: tuple[str, ...] = option(SIGNATURES, "what the model answers; translate is always there, confidence where the run is calibrated", choices=SIGNATURES)
     search: SearchConfig = dataclasses.field(default_factory=lambda: SearchConfig(search_again=False))
     maximum_source_length: int = option(
         200, "longer sources are cut, and the answer says so: the longest row holds up its whole batch", unit="tokens", minimum=1

@@ -14,6 +14,7 @@ import shutil
 import tempfile
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import sync, sync_all
 from rnnsearch_tf.run import Run
 
 LARGEST_VERSION = 2**63 - 1
@@ -76,13 +77,10 @@ def beside(target):
 def publish(folder, target):
     """Give a finished folder its number, once all of it is on the disk: after a power failure it is whole or not there."""
     folder.chmod(0o755)  # mkdtemp's is for its owner alone; the server may be another user
-    for path, _, files in os.walk(folder):
-        for name in files:
-            _sync(os.path.join(path, name))
-        _sync(path)
+    sync_all(folder)
     _refuse_existing(target)
     os.rename(folder, target)
-    _sync(target.parent)
+    sync(target.parent)
 
 
 def _numbers(output) -> list:
@@ -118,11 +116,3 @@ def _remove_leftovers(output):
                 shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(descriptor)
-
-
-def _sync(path):
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -16,6 +16,7 @@ import typing
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
+from rnnsearch_tf.export.confidence import confidences
 from rnnsearch_tf.export.weights import StoredWeights
 from rnnsearch_tf.hoisting import hoist_weights
 from rnnsearch_tf.search.constrained import Phrases
@@ -45,9 +46,10 @@ class Served(tf.Module):
     Args:
         translator: Translator; its model may be an ensemble.
         profile: Profile.
+        calibration: Calibration of the model's confidence, for the signature of that name; None where there is none.
     """
 
-    def __init__(self, translator, profile):
+    def __init__(self, translator, profile, calibration=None):
         super().__init__(name="translation")
         self.weights = StoredWeights(translator.model.trainable_variables, profile.weights)
         self.source_texts = list(translator.source_texts)
@@ -55,7 +57,7 @@ class Served(tf.Module):
         search = profile.search
         self.lexicon = Lexicon.load(search.lexicon) if search.replace_unknown and search.lexicon else None
         self.shortlist = translator.shortlist(search)
-        self._answers = _Answers(self, translator.model, profile)
+        self._answers = _Answers(self, translator.model, profile, calibration)
 
     def signatures(self, names) -> dict:
         """{name: concrete function} of these signatures; ``serving_default`` is ``translate``."""
@@ -75,6 +77,7 @@ INPUTS = {
     "translate_aligned": {"text": tf.string},
     "translate_constrained": {"text": tf.string, "constraints": tf.string},
     "score": {"source": tf.string, "target": tf.string},
+    "confidence": {"source": tf.string, "target": tf.string},
     "sample": {"text": tf.string, "seed": tf.int64},
     "tokenize": {"text": tf.string},
 }
@@ -110,13 +113,14 @@ def _rows(values):
 class _Answers:
     """The functions behind the signatures. (Not a tf.Module: it holds the Keras model, which must not be saved.)"""
 
-    def __init__(self, served, model, profile):
+    def __init__(self, served, model, profile, calibration):
         self.source_texts = list(served.source_texts)
         self.target_text = served.target_text
         self.lexicon = served.lexicon
         self.shortlist = served.shortlist
         self.model = model
         self.profile = profile
+        self.calibration = calibration
 
     def translate(self, text):
         return self._best(*self._search(text, 1))
@@ -151,14 +155,12 @@ class _Answers:
         return self._best(source, result, tokens) | {"constraints_met": phrases.fits & ~(wanted & _wordless(source))}
 
     def score(self, source, target):
-        source = _read(self.source_texts, source, self.profile.maximum_source_length)
-        target = _read([self.target_text], target, self.profile.maximum_target_length)
-        scores = score_targets(*self.model.start(source.ids), self.model.step, target.ids)
-        return {
-            "log_probability": tf.reduce_sum(scores.log_probabilities, axis=1),
-            "source_truncated": source.truncated,
-            "target_truncated": target.truncated,
-        }
+        log_probabilities, _, truncated = self._scores(source, target)
+        return {"log_probability": tf.reduce_sum(log_probabilities, axis=1)} | truncated
+
+    def confidence(self, source, target):
+        log_probabilities, tokens, truncated = self._scores(source, target)
+        return confidences(self.calibration, log_probabilities, tokens, target) | truncated
 
     def sample(self, text, seed):
         source = _read(self.source_texts, text, self.profile.maximum_source_length)
@@ -179,6 +181,14 @@ class _Answers:
             "length": tf.cast(tokens.row_lengths(), tf.int32),
             "unknown": tf.reduce_sum(unknown, axis=1),
         }
+
+    def _scores(self, source, target):
+        """(log-probabilities of the target's tokens [B, I], these tokens, ragged, what was cut)."""
+        source = _read(self.source_texts, source, self.profile.maximum_source_length)
+        target = _read([self.target_text], target, self.profile.maximum_target_length)
+        scores = score_targets(*self.model.start(source.ids), self.model.step, target.ids)
+        truncated = {"source_truncated": source.truncated, "target_truncated": target.truncated}
+        return scores.log_probabilities, target.tokens, truncated
 
     def _search(self, text, nbest, constraints=None):
         """(Sentences, BeamResult, tokens of all B·N translations, ragged [B·N, None]); constraints: PhraseTokens."""

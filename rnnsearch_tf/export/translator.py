@@ -9,6 +9,7 @@ import pathlib
 import numpy as np
 
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.evaluation.confidence import Confidence
 from rnnsearch_tf.export.profile import FILE as PROFILE, read_profile
 from rnnsearch_tf.export.session import SessionModel
 from rnnsearch_tf.translation import Hypothesis, Translation
@@ -34,7 +35,7 @@ class ExportedTranslator:
             raise UserError(f"{folder}: expected a SavedModel that `rnnsearch export` wrote, got one without {PROFILE}")
         self.profile = read_profile(folder)
         try:
-            self._model = SessionModel(folder)
+            self._model = SessionModel(folder, optimized=False)
         except Exception as error:  # TensorFlow's are of many kinds
             reason = " ".join(str(error).split())[:200]
             raise UserError(f"{folder}: expected a whole SavedModel, got one that does not load ({reason}); export it again") from None
@@ -75,6 +76,17 @@ class ExportedTranslator:
             answer = self._nbest if config.nbest > 1 or "translate_nbest" in signatures else self._plain
         batches = range(0, len(texts), config.batch_size)
         return [each for start in batches for each in answer(texts[start : start + config.batch_size], config)]
+
+    def confidences(self, sources, translations) -> list:
+        """list[Confidence] of translations, as a RUN's calibration gives it; by ``confidence``, which only a calibrated RUN's export has."""
+        self.require("confidence")
+        size, found = self.profile.search.batch_size, []
+        for start in range(0, len(sources), size):
+            asked = {"source": sources[start : start + size], "target": translations[start : start + size]}
+            answer = self._model("confidence", **{name: np.array([text.encode() for text in texts], object) for name, texts in asked.items()})
+            for sentence, words, numbers in zip(*(answer[key] for key in ("confidence", "words", "word_confidences"))):
+                found.append(Confidence(float(sentence), list(zip(words.decode().split(), json.loads(numbers)))))
+        return found
 
     def _plain(self, texts, _):
         return _with_scores(self._ask("translate", texts))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.export.card import write_card
 from rnnsearch_tf.export.check import check_export
 from rnnsearch_tf.export.operations import check_operations
@@ -32,12 +33,14 @@ class Exported:
         bytes: of its stored weights.
         compared: answers that were compared with the Python model's.
         cost: sentence on what weights in fewer bits and a shortlist cost in BLEU; None where there is neither.
+        left_out: sentence on a signature that the profile names and the model cannot have; None where it has them all.
     """
 
     folder: pathlib.Path
     bytes: int
     compared: int
     cost: str | None
+    left_out: str | None
 
 
 def export_model(
@@ -61,11 +64,13 @@ def export_model(
     """
     runs = [Run.open(run) for run in ([runs] if isinstance(runs, (str, os.PathLike)) else runs)]
     profile = load_profile(load_config(runs[0].config).search, profile, overrides)
+    calibration = Calibration.load(runs[0]) if len(runs) == 1 and runs[0].confidence.exists() else None
+    profile, left_out = _possible(profile, calibration, runs)
     target = version_folder(output, version)
     translator = Translator.load(runs, precision=profile.precision, combine=combine)
     translator.maximum_lengths = {"source": profile.maximum_source_length, "target": profile.maximum_target_length}
     translator.search_config(**dataclasses.asdict(profile.search))  # refuses what the model cannot do
-    served = Served(translator, profile)
+    served = Served(translator, profile, calibration)
     cost = cost_in_bleu(translator, served.weights, profile)
     sentences = sentences_of(translator.source_text)
     with beside(target) as folder:
@@ -76,11 +81,23 @@ def export_model(
         asked = {name: INPUTS[name] for name in profile.signatures} | {"serving_default": INPUTS["translate"]}
         write_warmup(folder, asked, sentences, profile.warmup_requests)
         with announced("comparing its answers in a fresh process"):
-            compared = check_export(folder, translator, profile, sentences)
+            compared = check_export(folder, translator, profile, sentences, calibration)
         save_profile(profile, folder)
-        write_card(folder, runs, profile, served.weights.size, compared, cost)
+        write_card(folder, runs, profile, served.weights.size, compared, cost, left_out)
         publish(folder, target)
-    return Exported(target, served.weights.size, compared, cost)
+    return Exported(target, served.weights.size, compared, cost, left_out)
+
+
+def _possible(profile, calibration, runs):
+    """(the profile without the signatures that the model cannot have, a sentence on what was left out or None)."""
+    if calibration is not None or "confidence" not in profile.signatures:
+        return profile, None
+    reason = (
+        f"{runs[0]} is not calibrated; rnnsearch evaluate --model {runs[0]} --calibrate makes it so, on its development text"
+        if len(runs) == 1 else "an ensemble has no calibration"
+    )
+    signatures = tuple(name for name in profile.signatures if name != "confidence")
+    return dataclasses.replace(profile, signatures=signatures), f"without the signature confidence: {reason}"
 
 
 def declare_inputs(folder) -> None:

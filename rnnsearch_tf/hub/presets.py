@@ -4,12 +4,14 @@ import pathlib
 
 from rnnsearch_tf.config import as_dictionary, load_config, save_config
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import new_folder
 from rnnsearch_tf.hub.backbone import RNNSearchBackbone
 from rnnsearch_tf.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
 from rnnsearch_tf.hub.seq2seq_lm import RNNSearchSeq2SeqLM
 from rnnsearch_tf.hub.tokenizer import RNNSearchTokenizer
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import load_text
+from rnnsearch_tf.untrusted import check_preset
 
 CARD = """\
 ---
@@ -58,12 +60,13 @@ def run_to_preset(run, folder):
     """
     folder = _new(folder)
     model = load_run(run)
-    model.save_to_preset(str(folder))
     config, system = model.run_config(), model.backbone.system
-    (folder / "README.md").write_text(CARD.format(
-        source=config.source.language, target=config.target.language, system=type(system).__name__, parameters=system.count_params(),
-        source_size=system.source_vocabulary_size, target_size=system.target_vocabulary_size,
-    ), encoding="utf-8")
+    with new_folder(folder) as partial:
+        model.save_to_preset(str(partial))
+        (partial / "README.md").write_text(CARD.format(
+            source=config.source.language, target=config.target.language, system=type(system).__name__, parameters=system.count_params(),
+            source_size=system.source_vocabulary_size, target_size=system.target_vocabulary_size,
+        ), encoding="utf-8")
 
 
 def preset_to_run(preset, folder):
@@ -74,9 +77,11 @@ def preset_to_run(preset, folder):
         folder: path that does not exist yet.
 
     Raises:
-        UserError: there is something at ``folder``, or the preset is none of an RNNSearchSeq2SeqLM, or damaged.
+        UserError: there is something at ``folder``, or the preset is none of an RNNSearchSeq2SeqLM, damaged, or names code.
     """
-    run = Run(_new(folder))
+    folder = _new(folder)
+    if pathlib.Path(preset).is_dir():
+        check_preset(preset)
     try:
         model = RNNSearchSeq2SeqLM.from_preset(str(preset))
     except Exception as error:  # keras-nlp and h5py raise what comes, down to OSError of a file and KeyError of a configuration
@@ -84,12 +89,13 @@ def preset_to_run(preset, folder):
         raise UserError(
             f"{preset}: expected a preset that `rnnsearch preset` or save_to_preset wrote, got another or a damaged one ({reason}); make it again"
         ) from None
-    run.path.mkdir(parents=True)
-    save_config(model.run_config(), run.config)
-    for side, tokenizer in (("source", model.preprocessor.source_tokenizer), ("target", model.preprocessor.tokenizer)):
-        tokenizer.text.save(run, side)
-    run.write_weights(model.backbone.system)
-    run.record()
+    with new_folder(folder) as partial:
+        run = Run(partial)
+        save_config(model.run_config(), run.config)
+        for side, tokenizer in (("source", model.preprocessor.source_tokenizer), ("target", model.preprocessor.tokenizer)):
+            tokenizer.text.save(run, side)
+        run.write_weights(model.backbone.system)
+        run.record()
 
 
 def _new(folder):

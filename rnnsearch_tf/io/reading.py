@@ -24,6 +24,9 @@ log = logging.getLogger("rnnsearch_tf")
 CHUNK = 1 << 16
 """Bytes asked for at once: what a pipe holds."""
 
+LONGEST_LINE = 1 << 20
+"""Bytes of a line at most: what is longer is no text, or a file without line breaks that would fill the memory."""
+
 _LINES = 1024  # lines handed on at once where the caller takes them one by one
 
 
@@ -36,19 +39,22 @@ def raw_batches(name, size):
         size: most lines in a list. Memory holds no more than them and a chunk of the file.
 
     Raises:
-        UserError: the file is missing, is a folder, cannot be read, or is not whole gzip.
+        UserError: the file is missing, is a folder, cannot be read, is not whole gzip, or has a line beyond LONGEST_LINE.
     """
     where, count = _shown(name), 0
     try:
         with _open(name) as stream:
-            lines, rest, begun = [], [], False  # whole lines, and the pieces of the next one
+            lines, rest, held, begun = [], [], 0, False  # whole lines, the pieces of the next one and their bytes
             while chunk := stream.read1(CHUNK):
                 chunk, begun = chunk if begun else chunk.removeprefix(codecs.BOM_UTF8), True
                 *complete, last = chunk.split(b"\n")
+                if held + len(chunk if not complete else complete[0]) > LONGEST_LINE:
+                    raise UserError(f"{where}:{count + 1}: expected lines of at most {LONGEST_LINE:,} bytes, got a longer one; break it, or take it out")
                 if complete:
                     lines += [b"".join([*rest, complete[0]]), *complete[1:]]
-                    count, rest = count + len(complete), []
+                    count, rest, held = count + len(complete), [], 0
                 rest.append(last)
+                held += len(last)
                 while len(lines) >= size:
                     yield lines[:size]
                     del lines[:size]

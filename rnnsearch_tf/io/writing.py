@@ -8,13 +8,13 @@ import os
 import sys
 import tempfile
 
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import cannot_write, sync
 
 
 class Output:
     """Where results go: a file (``.gz`` compressed by name) or standard output.
 
-    A `write` ends with a flush, so that a reader has the lines at once.
+    A `write` ends with a flush, so that a reader has the lines at once: such a file grows under its own name.
 
     Raises:
         UserError: the file cannot be written.
@@ -22,18 +22,31 @@ class Output:
 
     def __init__(self, name=None):
         self._stack = contextlib.ExitStack()
+        self._name = name
         self._stream = sys.stdout if name in (None, "-") else self._stack.enter_context(_open_text(name))
 
     def write(self, lines, flush=True):
         """Write one line for each string; a line break inside one becomes a space."""
-        for line in lines:
-            self._stream.write(" ".join(line.splitlines()) if _breaks(line) else line)
-            self._stream.write("\n")
+        with self._named():
+            for line in lines:
+                self._stream.write(" ".join(line.splitlines()) if _breaks(line) else line)
+                self._stream.write("\n")
         if flush:
             self.flush()
 
     def flush(self):
-        self._stream.flush()
+        with self._named():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _named(self):
+        """Inside, an error of writing names the file."""
+        try:
+            yield
+        except OSError as error:
+            if self._stream is sys.stdout:
+                raise
+            raise cannot_write(self._name, error) from None
 
     def __enter__(self):
         return self
@@ -70,13 +83,15 @@ def whole_file(name):
                 else:
                     raw = stack.enter_context(open(path, "wb"))
             except OSError as error:
-                raise _cannot_write(path, error) from None
+                raise cannot_write(path, error) from None
             # No name and no time inside: the same results make the same bytes.
             packed = path.endswith(".gz")
             yield stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)) if packed else raw
         if partial:
+            sync(partial)
             os.replace(partial, path)
             partial = None
+            sync(os.path.dirname(path) or ".")
     finally:
         if partial:
             os.unlink(partial)
@@ -90,11 +105,7 @@ def _open_text(name):
     try:
         return (gzip.open if str(name).endswith(".gz") else open)(name, "wt", encoding="utf-8", newline="\n")
     except OSError as error:
-        raise _cannot_write(name, error) from None
-
-
-def _cannot_write(name, error) -> UserError:
-    return UserError(f"{name}: expected a file that can be written, got: {error.strerror}")
+        raise cannot_write(name, error) from None
 
 
 def _usual_mode(path) -> int:

@@ -179,6 +179,8 @@ class TranslationModel(keras.Model):
             objective = self.optimizer.scale_loss(loss.reduce(losses, tf.shape(inputs["source_ids"])[0]))
         weights = self.trainable_variables
         gradients = [tf.convert_to_tensor(g) for g in tape.gradient(objective, weights)]  # those of embeddings are IndexedSlices
+        if hasattr(self.optimizer, "objective"):
+            self.optimizer.objective = objective
         self.optimizer.apply(gradients, weights)
         norm = getattr(self.optimizer, "gradient_norm", None)
         _update_finite(self.norm_metric, tf.linalg.global_norm(gradients) if norm is None else tf.convert_to_tensor(norm))

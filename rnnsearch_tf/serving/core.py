@@ -96,6 +96,10 @@ class Core:
         with self._servable(spec) as servable:
             return checks.find_signature(servable.signatures, spec.signature_name)[1]
 
+    def models(self) -> dict:
+        """{name: numbers of the versions that answer, the newest first}."""
+        return self.manager.available()
+
     def check_rows(self, count):
         """Refuse a request of so many rows, INVALID_ARGUMENT, before it is turned into tensors, if it has too many."""
         self._rows.check(count)

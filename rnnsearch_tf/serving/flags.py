@@ -68,6 +68,7 @@ class Flags:
     enable_grpc_healthcheck_service: bool = flag(True, "grpc.health.v1, for readiness probes")
     ssl_config_file: str = flag("", "file with an SSLConfig: TLS for gRPC; REST, which has none, is off then")
     monitoring_config_file: str = flag("", "file with a MonitoringConfig: where the Prometheus page is")
+    no_page: bool = flag(False, "no page for people at / of the REST port (not in tensorflow_model_server)")
 
     enable_batching: bool = flag(False, "merge concurrent requests into one call")
     batching_parameters_file: str = flag("", "file with BatchingParameters; needs --enable_batching")

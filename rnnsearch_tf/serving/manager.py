@@ -102,6 +102,10 @@ class Manager:
     def is_available(self, name, number=None) -> bool:
         return any(version.state == State.AVAILABLE for version in self.versions(name) if number in (None, version.number))
 
+    def available(self) -> dict:
+        """{name: numbers of the versions that answer, the newest first} of all models."""
+        return {name: [version.number for version in self.versions(name) if version.state == State.AVAILABLE] for name in self._models}
+
     def missing(self) -> list:
         """Names of the models that have no version to answer."""
         return [name for name in self._models if not self.is_available(name)]

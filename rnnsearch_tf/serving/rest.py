@@ -4,6 +4,7 @@
     GET  /v1/models/NAME[/versions/N|/labels/L]/metadata   signatures
     POST /v1/models/NAME[/versions/N|/labels/L]:predict    row or columnar JSON, see json_tensors.py
     GET  the metrics path, if there is one                 Prometheus
+    GET  /                                                 the attention page, if it is asked for
 
 Anything that is refused comes back as ``{"error": "…"}``. Waitress does the HTTP:
 keep-alive, chunked bodies, limits, slow clients.
@@ -71,14 +72,15 @@ class RestServer:
         timeout: seconds that a :predict may take before it is answered with 504.
         metrics_path: where the Prometheus page is, or None for no such page.
         limits: connections.Limits, of bodies and of clients.
+        page: AttentionPage, or None for no such page.
 
     Raises:
         UserError: from `start`, the address is taken or is none of this machine.
     """
 
-    def __init__(self, core, host="127.0.0.1", port=0, *, threads=32, timeout=30.0, metrics_path=None, limits=connections.Limits()):
+    def __init__(self, core, host="127.0.0.1", port=0, *, threads=32, timeout=30.0, metrics_path=None, limits=connections.Limits(), page=None):
         self.host, self.port = host, port
-        self._application = Application(core, timeout, metrics_path, limits.values)
+        self._application = Application(core, timeout, metrics_path, limits.values, page)
         self._threads, self._limits = threads, limits
         self._sockets = {}  # of Waitress' loop, by descriptor
         self._ended = False
@@ -151,17 +153,22 @@ class RestServer:
 class Application:
     """The interface as a WSGI application; see the module."""
 
-    def __init__(self, core, timeout, metrics_path, most_values):
+    def __init__(self, core, timeout, metrics_path, most_values, page=None):
         self._core = core
         self._timeout = timeout
         self._metrics_path = metrics_path
         self._most_values = most_values
+        self._page = page
         self._reading = threading.Lock()
 
     def __call__(self, environ, start_response):
         method = environ["REQUEST_METHOD"]
         path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")  # WSGI's bytes-in-strings
         content_type = "application/json"
+        if self._page is not None and path in self._page:
+            status, headers, body = self._page.answer(method, path, environ["QUERY_STRING"])
+            start_response(f"{status} {REASONS[status]}", [*headers, ("Content-Length", str(len(body)))])
+            return [body if method != "HEAD" else b""]
         try:
             if path == self._metrics_path and method == "GET":
                 status, body, content_type = 200, self._core.metrics.page().encode(), "text/plain; version=0.0.4; charset=utf-8"

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.serving import config_files, tls
+from rnnsearch_tf.serving.attention_page import AttentionPage
 from rnnsearch_tf.serving.batching import Batcher
 from rnnsearch_tf.serving.batching_parameters import Parameters
 from rnnsearch_tf.serving.connections import Limits
@@ -174,6 +175,7 @@ def _rest(flags, core):
         threads=flags.rest_api_num_threads,
         timeout=flags.rest_api_timeout_in_ms / 1000,
         metrics_path=_metrics_path(flags),
+        page=None if flags.no_page else AttentionPage(core.models),
         limits=Limits(
             body=flags.max_request_bytes,
             values=flags.rest_api_max_values,

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, Config, TextConfig
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import write_file
 from rnnsearch_tf.io.reading import read_lines
 from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
@@ -145,9 +146,9 @@ class Text(tf.Module):
     def save(self, folder, side):
         """Write ``vocabulary.SIDE.txt``, and ``SIDE.spm.model`` with subwords; `side` is "source" or "target"."""
         vocabulary, model = _paths(folder, side)
-        self.vocabulary.save(vocabulary)
         if self._subwords is not None:
-            model.write_bytes(self._subwords.model)
+            write_file(model, self._subwords.model)
+        self.vocabulary.save(vocabulary)  # last: with it the side is whole
 
 
 class TracedText:

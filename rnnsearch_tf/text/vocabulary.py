@@ -6,7 +6,6 @@ the first three lines are the special tokens ``<pad>``, ``</s>`` and ``<unk>``.
 
 import collections
 import itertools
-import pathlib
 import re
 import tempfile
 
@@ -14,8 +13,10 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import write_file
 from rnnsearch_tf.io.reading import read_lines
 from rnnsearch_tf.text.counting import added, most_frequent, read_counts, write_counts
+from rnnsearch_tf.untrusted import MOST_TOKENS
 
 _LINES_AT_ONCE = 2048
 _WORDS_IN_MEMORY = 500_000
@@ -65,7 +66,7 @@ class Vocabulary(tf.Module):
 
     def save(self, path):
         """Write the vocabulary file."""
-        pathlib.Path(path).write_text(self._text + "\n", encoding="utf-8", newline="\n")
+        write_file(path, self._text + "\n")
 
     @classmethod
     def load(cls, path):
@@ -75,7 +76,9 @@ class Vocabulary(tf.Module):
             UserError: no file, invalid UTF-8, a missing special token, an empty line,
                 a token with a space, a duplicate; names file and line.
         """
-        tokens = list(read_lines(path))
+        tokens = list(itertools.islice(read_lines(path), MOST_TOKENS + 1))
+        if len(tokens) > MOST_TOKENS:
+            raise UserError(f"{path}: expected at most {MOST_TOKENS:,} tokens, got more; check the file")
         _check(tokens, path)
         return cls(tokens)
 

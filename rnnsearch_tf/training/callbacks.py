@@ -5,33 +5,56 @@ They share one :class:`~rnnsearch_tf.training.state.TrainingState`; the first of
 """
 
 import json
+import logging
 import math
+import os
 import shutil
 import sys
 import time
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import cannot_write
+from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.progress import duration
+from rnnsearch_tf.training.state import restore_means
+
+log = logging.getLogger("rnnsearch_tf")
 
 
 class Clock(keras.callbacks.Callback):
-    """Counts batches, epochs and seconds into the state."""
+    """Counts batches, epochs and seconds into the state.
+
+    A resumed epoch goes on with what was averaged over its first part.
+    """
 
     def __init__(self, state):
         super().__init__()
         self.state = state
         self._last = time.monotonic()
+        self._sizes = {}  # batches of an epoch, known before its last one comes
+
+    def know(self, epoch, batches):
+        """Be told how many batches an epoch has."""
+        self._sizes[epoch] = batches
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if self.state.batches_of_epoch:
+            restore_means(self.model, self.state)
 
     def on_train_batch_end(self, batch, logs=None):
-        self.state.batches += 1
-        self.state.batches_of_epoch += 1
+        state = self.state
+        state.batches += 1
+        state.batches_of_epoch += 1
+        state.epoch_read = state.batches_of_epoch == self._sizes.get(state.epoch)
+        self.model.speed_metric.tick()
         self.tick()
 
     def on_epoch_end(self, epoch, logs=None):
-        if not self.model.stop_training:
-            self.state.epoch += 1
-            self.state.batches_of_epoch = 0
+        state = self.state
+        if state.epoch_read or not self.model.stop_training:
+            state.epoch += 1
+            state.batches_of_epoch, state.epoch_read = 0, False
 
     def tick(self):
         """Add the time since the last call."""
@@ -70,6 +93,16 @@ def learning_rate(state, config):
     return rate
 
 
+class NonFiniteGradient(UserError):
+    """The gradient of a batch is NaN or infinite; the state is that before the batch.
+
+    Attributes:
+        batch: tf.data.Dataset of the one batch, set by who knows the data.
+    """
+
+    batch = None
+
+
 class Schedule(keras.callbacks.Callback):
     """Sets the learning rate before every batch."""
 
@@ -82,29 +115,64 @@ class Schedule(keras.callbacks.Callback):
 
 
 class Limits(keras.callbacks.Callback):
-    """Stops at the maximum of updates or minutes, or at a gradient that is not finite."""
+    """Stops at the maximum of updates or minutes, or at a gradient that is not finite.
+
+    Of a batch with such a gradient nothing is learned, and nothing is left in the state or in the random numbers of dropout.
+    Nor is it of the update that finds no batch at the end of an epoch, in which TensorFlow may have drawn them already.
+    """
 
     def __init__(self, state, config):
         super().__init__()
         self.state, self.config = state, config
+        self._dropouts, self._random = [], []
+
+    def on_train_begin(self, logs=None):
+        self._dropouts = [layer for layer in self.model._flatten_layers() if isinstance(layer, Dropout) and layer.rate]
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self._random = [(layer, layer.random_state()) for layer in self._dropouts]
+
+    def on_epoch_end(self, epoch, logs=None):
+        self._draw_again()
+
+    def _draw_again(self):
+        for layer, value in self._random:
+            layer.set_random_state(value)
 
     def on_train_batch_end(self, batch, logs=None):
         norm = float(self.model.optimizer.gradient_norm)
         if self.config.non_finite_gradient == "error" and not math.isfinite(norm):
-            raise UserError(
-                f"training: expected a finite gradient, got norm {norm} in batch {self.state.batches}; the weights are as "
-                "before that batch; lower training.learning_rate, or set training.non_finite_gradient=skip"
-            )
+            self._draw_again()
+            self.state.refuse()
+            raise NonFiniteGradient(f"training: expected a finite gradient, got norm {norm} in batch {self.state.batches + 1}")
+        self._random = []
         if share_done(self.state, self.config) >= 1.0:
             self.model.stop_training = True
 
 
 class MetricsLog(keras.callbacks.Callback):
-    """Appends one JSON line to metrics.jsonl every ``every`` batches and at the end of an epoch."""
+    """Appends one JSON line to metrics.jsonl every ``every`` batches and at the end of an epoch.
+
+    What stands there beyond the state's own records, a torn last line too, a killed training wrote; it is cut off and comes again.
+    """
 
     def __init__(self, path, state, every=100):
         super().__init__()
         self.path, self.state, self.every = path, state, every
+        if path.exists():
+            self.cut()
+
+    def cut(self):
+        """Shorten the file to the records that the state knows of."""
+        with open(self.path, "r+b") as file:
+            size = file.seek(0, os.SEEK_END)
+            if not self.state.batches and not self.state.metrics_bytes:  # a new training, which adds to what is there
+                self.state.metrics_bytes = size
+            if size < self.state.metrics_bytes:
+                log.warning("warning: %s: expected %d bytes, got %d: records are lost", self.path, self.state.metrics_bytes, size)
+                content = self.path.read_bytes()
+                self.state.metrics_bytes = content.rfind(b"\n") + 1
+            file.truncate(self.state.metrics_bytes)
 
     def on_train_batch_end(self, batch, logs=None):
         if self.state.batches % self.every == 0:
@@ -118,8 +186,15 @@ class MetricsLog(keras.callbacks.Callback):
         state = self.state
         record = {"kind": kind, "batches": state.batches, "epoch": state.epoch, "minutes": round(state.seconds / 60, 3)}
         record |= {key: round(float(value), 6) for key, value in (values or {}).items()}
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+        line = (json.dumps(record) + "\n").encode()
+        try:
+            with open(self.path, "ab") as file:
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise cannot_write(self.path, error) from None
+        state.metrics_bytes += len(line)
 
 
 class ProgressLine(keras.callbacks.Callback):
@@ -139,10 +214,13 @@ class ProgressLine(keras.callbacks.Callback):
         self.stream = stream or sys.stderr
         self.terminal = self.stream.isatty()
         self._next = time.monotonic()
+        self._begun = False
 
     def on_train_begin(self, logs=None):
-        self.stream.write("building the graph of an update; the first one takes longer\n")
-        self.stream.flush()
+        if not self._begun:
+            self._begun = True
+            self.stream.write("building the graph of an update; the first one takes longer\n")
+            self.stream.flush()
 
     def on_train_batch_end(self, batch, logs=None):
         if time.monotonic() >= self._next:

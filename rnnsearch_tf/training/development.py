@@ -1,5 +1,6 @@
 """Scores on the development text while training, the best weights, early stopping."""
 
+import dataclasses
 import sys
 
 import tensorflow as tf
@@ -29,12 +30,13 @@ class Development(keras.callbacks.Callback):
         texts: (source Text, target Text).
         sentences: (source list, reference list), or None: then the last weights are the best.
         metrics_log: MetricsLog, told every result.
+        interruption: Interruption; an evaluation is stopped at once, and made anew when the training goes on.
     """
 
-    def __init__(self, run, state, clock, config, texts, sentences, metrics_log):
+    def __init__(self, run, state, clock, config, texts, sentences, metrics_log, interruption):
         super().__init__()
         self.run, self.state, self.clock, self.config = run, state, clock, config
-        self.texts, self.metrics_log = texts, metrics_log
+        self.texts, self.metrics_log, self.interruption = texts, metrics_log, interruption
         self.sentences = sentences
         self._translator, self._loss = None, None
 
@@ -47,16 +49,39 @@ class Development(keras.callbacks.Callback):
         if not self.config.training.evaluate_every:
             self.evaluate()
 
-    def begin(self):
-        """Score the weights of another training before the first update, so that none worse than they are kept."""
-        if self.sentences is not None:
-            self.score_weights("of the model as it begins")
+    def catch_up(self):
+        """Before the first update: what a stop left undone.
+
+        A training that begins from another model scores its weights, so that none worse than they are kept. One that goes on
+        forgets the weights of evaluations that its state has not seen, and makes the evaluation that was stopped.
+        """
+        state = self.state
+        if state.began_from and not state.batches and self.sentences is not None:
+            with self.interruption.at_once():
+                self.score_weights("of the model as it begins")
+        for path in self.run.evaluated_weights():
+            if path > self.run.weights_after(state.batches):
+                self.run.remove(path)
+        if state.batches and state.evaluated != state.batches:
+            if self.config.training.evaluate_every:
+                self.on_train_batch_end(None)
+            elif not state.batches_of_epoch:
+                self.evaluate()
 
     def evaluate(self):
-        """Score the present weights, keep them if they are the best so far."""
-        state, settings = self.state, self.config.training
-        if updates_done(state, settings) < settings.evaluate_after:
+        """Score the present weights, keep them if they are the best so far; an evaluation that is stopped leaves no trace in the state."""
+        if updates_done(self.state, self.config.training) < self.config.training.evaluate_after:
             return
+        before = dataclasses.asdict(self.state)
+        try:
+            with self.interruption.at_once():
+                self._evaluate()
+        except BaseException:
+            vars(self.state).update(before)
+            raise
+
+    def _evaluate(self):
+        state, settings = self.state, self.config.training
         state.evaluated = state.batches
         self.remember()
         if self.sentences is None:

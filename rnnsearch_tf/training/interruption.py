@@ -1,19 +1,28 @@
-"""Ctrl-C between two batches, never inside one."""
+"""Ctrl-C and SIGTERM while a model is trained: at once where nothing is lost by it, else between two batches."""
 
+import contextlib
 import signal
 import sys
 import threading
 
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.errors import Terminated
+
+ERRORS = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+"""What each signal becomes."""
 
 
 class Interruption(keras.callbacks.Callback):
-    """Turns the first Ctrl-C into a KeyboardInterrupt before the next batch.
+    """Turns the first Ctrl-C into a KeyboardInterrupt, and the first SIGTERM into :class:`~rnnsearch_tf.errors.Terminated`.
 
-    In the middle of a batch the weights may be a step ahead of the counters, and
-    TensorFlow's data pipeline turns the exception into an error of its own. A
-    second Ctrl-C stops at once. Goes last in the list of callbacks, and holds
-    while its ``with`` block runs; outside the main thread it does nothing.
+    In the middle of an update the weights may be a step ahead of the counters, and TensorFlow's data pipeline turns
+    the exception into an error of its own: it is raised before the next batch. Before the first update is done, which
+    takes the time to trace its graph, and inside :meth:`at_once`, it is raised at once. A second signal always
+    stops at once. Goes last in the list of callbacks, and holds while its ``with`` block runs; outside the main thread
+    it does nothing.
+
+    Attributes:
+        asked: the signal that came, or None.
 
     Example:
         interruption = Interruption()
@@ -23,24 +32,43 @@ class Interruption(keras.callbacks.Callback):
 
     def __init__(self):
         super().__init__()
-        self.asked = False
-        self._before = None
+        self.asked = None
+        self._wait = False  # whether an update may be under way
+        self._before = {}
 
     def __enter__(self):
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._note)
+            self._before = {number: signal.signal(number, self._note) for number in ERRORS}
         return self
 
     def __exit__(self, *error):
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def on_train_batch_begin(self, batch, logs=None):  # what ends a batch or an epoch is done by now
-        if self.asked:
-            raise KeyboardInterrupt
+        self.stop_if_asked()
 
-    def _note(self, *_):
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
-        print("\nCtrl-C: stopping after this batch (and its evaluation); again: at once", file=sys.stderr, flush=True)
+    def on_train_batch_end(self, batch, logs=None):
+        self._wait = True
+
+    @contextlib.contextmanager
+    def at_once(self):
+        """Inside, a signal is not kept waiting; nor is one that has come already."""
+        self.stop_if_asked()
+        before, self._wait = self._wait, False
+        try:
+            yield
+        finally:
+            self._wait = before
+
+    def stop_if_asked(self):
+        """Raise what a signal that has come becomes."""
+        if self.asked is not None:
+            raise ERRORS[self.asked]
+
+    def _note(self, number, frame):
+        again, self.asked = self.asked is not None, number
+        if again or not self._wait:
+            raise ERRORS[number]
+        name = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"
+        print(f"\n{name}: stopping after this batch; again: at once", file=sys.stderr, flush=True)

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.files import write_file
 from rnnsearch_tf.options import CorpusConfig
 
 
@@ -40,4 +41,4 @@ def write_model_card(run, config, model, state) -> None:
         "made with": f"rnnsearch_tf {__version__}, tensorflow {tf.__version__}, keras {keras.__version__}",
     }
     lines = ["# Model card", "", *(f"- {name}: {value}" for name, value in rows.items()), "", "All settings are in `config.yaml`.", ""]
-    run.model_card.write_text("\n".join(lines), encoding="utf-8")
+    write_file(run.model_card, "\n".join(lines))

@@ -10,8 +10,9 @@ from __future__ import annotations
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.models.translation_model import TranslationLoss, TranslationModel
 
 POLICIES = ("error", "skip", "decay_weights")
 
@@ -20,8 +21,11 @@ class _Watched:
     """Mixed into an optimizer: watches the gradient's norm before it is applied.
 
     Attributes:
-        gradient_norm: L2 norm of the last gradient, over all weights, before clipping.
+        gradient_norm: L2 norm of the last gradient, over all weights, before clipping; NaN where the loss is not finite.
+        objective: the loss that the next gradient is of, a scalar, or None: then only the gradient is looked at.
     """
+
+    objective = None
 
     def __init__(self, *arguments, non_finite_gradient="error", **keywords):
         super().__init__(*arguments, **keywords)
@@ -48,6 +52,9 @@ class _Watched:
         weights = trainable_variables if trainable_variables is not None else self._trainable_variables
         grads = [tf.convert_to_tensor(gradient) for gradient in grads]  # those of embeddings are IndexedSlices
         self._norm = tf.linalg.global_norm(grads)
+        if self.objective is not None:
+            self._norm = tf.where(tf.math.is_finite(self.objective), self._norm, tf.constant(float("nan"), self._norm.dtype))
+            self.objective = None
         self.gradient_norm.assign(tf.cast(self._norm, tf.float32))
         update = super().apply
 
@@ -148,3 +155,13 @@ def build_optimizer(config: TrainingConfig) -> keras.optimizers.Optimizer:
     if config.optimizer == "adam":
         return Adam(beta_1=config.beta_1, beta_2=config.beta_2, epsilon=config.epsilon, **common)
     return SGD(momentum=config.momentum, **common)
+
+
+def compile_model(model: TranslationModel, config: Config) -> None:
+    """``model.compile`` with what the configuration says."""
+    training = config.training
+    model.compile(
+        optimizer=build_optimizer(training),
+        loss=TranslationLoss(reduction=training.loss_reduction, label_smoothing=training.label_smoothing),
+    )
+    model.optimizer.build(model.trainable_variables)  # or the graph of an update is traced a second time once they are there

@@ -7,10 +7,12 @@ Everything it does can be done by hand in a notebook with the same pieces.
 
 from __future__ import annotations
 
-import dataclasses
 import os
+import shutil
 import sys
 import time
+
+import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import Config, load_config, save_config
@@ -19,28 +21,23 @@ from rnnsearch_tf.data.counting import build_corpus_texts
 from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.numbered import NumberedBatches
 from rnnsearch_tf.data.prepared import PreparedPairs
-from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.models import TranslationLoss, build_model
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.models import build_model
 from rnnsearch_tf.parallel import training_shards
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import load_text, shortfall
 from rnnsearch_tf.training import starting
-from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, ProgressLine, Schedule, share_done, updates_done
+from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, NonFiniteGradient, ProgressLine, Schedule, updates_done
 from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.model_card import write_model_card
-from rnnsearch_tf.training.optimizers import build_optimizer
-from rnnsearch_tf.training.state import TrainingState, load_state, save_state
-
-SAVED_SETTINGS = (
-    *("optimizer", "rho", "epsilon", "beta_1", "beta_2", "momentum", "global_clipnorm", "loss_reduction"),
-    *("label_smoothing", "accumulate", "non_finite_gradient", "precision", "seed"),
-)
-"""Options of the training section that are part of a saved model; the others may change when it is resumed."""
-
+from rnnsearch_tf.training.optimizers import compile_model
+from rnnsearch_tf.training.refused import name_batch
+from rnnsearch_tf.training.state import TrainingState, load_state, save_state, saved_settings
 
 def train(
-    config: Config, output: str | os.PathLike, resume: bool = False, start_from: str | os.PathLike | None = None, new_words: int = 0
+    config: Config, output: str | os.PathLike, resume: bool = False, start_from: str | os.PathLike | None = None, new_words: int = 0,
+    skip_batch: bool = False,
 ) -> dict:
     """Train a model, or go on training it.
 
@@ -52,6 +49,7 @@ def train(
             optimizer, counters and best score are new. ``config`` has the model and the texts of that RUN, as
             :func:`continued_config` makes it.
         new_words: words of the new text to add to each of its vocabularies at most.
+        skip_batch: with ``resume``, leave out the batch whose gradient was not finite.
 
     Returns:
         dict: ``best_bleu``, ``best_loss`` (float or None), ``batches``, ``minutes``, ``run`` (str).
@@ -64,8 +62,10 @@ def train(
             state, so that ``resume`` loses nothing.
     """
     run = Run(output)
-    _check_output(run, config, resume, start_from, new_words)
+    _check_output(run, config, resume, start_from, new_words, skip_batch)
     keras.utils.set_random_seed(config.training.seed)
+    if config.training.deterministic:
+        tf.config.experimental.enable_op_determinism()
     start = None if start_from is None else starting.start_from(start_from, config, new_words)
     config = config if start is None else start.config
     _write_config(run, config)
@@ -76,32 +76,70 @@ def train(
         pairs.check_texts(texts)
     if resume:
         model, state = load_state(run)
+        _skip_refused(run, state, skip_batch)
         print(_standing(state, config.training), file=sys.stderr)
     else:
+        shutil.rmtree(run.checkpoints, ignore_errors=True)  # of a training that has learned nothing
         model = build_model(config, *(text.vocabulary.size for text in texts)) if start is None else start.model
         state = TrainingState(began_from=None if start is None else start.origin)
         compile_model(model, config)
     model.shards = training_shards(config.data.batch_size)
+    model.speed_metric.reads_clock = not config.training.deterministic
     report_parameters(model)
-    callbacks, development = _callbacks(run, config, state, texts)
-    development.set_model(model)
     interruption = Interruption()
-    try:
-        with interruption:
-            if state.began_from and not state.batches:
-                development.begin()
-            _fit(model, config, texts, pairs, state, [*callbacks, interruption])
-    except BaseException as stop:  # Ctrl-C, a bad gradient, a file that broke: what was learned is not lost
-        if state.batches or isinstance(stop, KeyboardInterrupt):
-            save_state(run, model, state)
+    callbacks, development = _callbacks(run, config, state, texts, interruption)
+    for callback in callbacks:
+        callback.set_model(model)
+    save = lambda: save_state(run, model, state, config)  # noqa: E731
+    saved = state.batches
+    with interruption:
+        if not resume or skip_batch:
+            save()  # a training that is killed has a beginning to go on from, and a disk that is full is met now
+        try:
+            development.catch_up()
+            _fit(model, config, texts, pairs, state, callbacks)
+            save()  # before the last evaluation, which can be interrupted too
+            saved = state.batches
+            with interruption.at_once():
+                development.finish()
+            save()
+        except BaseException as stop:  # a signal, a bad gradient, a file that broke: what was learned is not lost
+            if state.batches > saved or state.refused:
+                _save_stopped(save, stop)
             print(f"\nstopped; everything is saved. Go on with: {run.resume_command}{_unevaluated(run)}", file=sys.stderr)
-        raise
-    save_state(run, model, state)  # before the last evaluation, which can be interrupted too
-    development.finish()
-    save_state(run, model, state)
+            if isinstance(stop, NonFiniteGradient):
+                with interruption.at_once():
+                    raise _named(stop, run, texts, pairs) from None
+            raise
     write_model_card(run, config, model, state)
     scores = {"best_bleu": state.best_bleu, "best_loss": state.best_loss}
     return scores | {"batches": state.batches, "minutes": state.seconds / 60, "run": str(run)}
+
+
+def _save_stopped(save, stop):
+    """Save a training that something stopped; if it cannot be saved, say what stopped it too."""
+    try:
+        save()
+    except UserError as error:
+        raise UserError(f"{error}; the checkpoint before it is kept" + (f"; training stopped by: {stop}" if str(stop) else "")) from None
+
+
+def _named(stop, run, texts, pairs):
+    """The error of a batch whose gradient is not finite, with the lines that it is made of."""
+    lines = name_batch(next(iter(stop.batch)), texts, pairs, run.refused_batch)
+    return NonFiniteGradient(
+        f"{stop}, of {lines} (with their text in {run.refused_batch}); the training is saved as it was before that batch; leave it out: "
+        f"{run.resume_command} --skip-batch; or begin anew with a lower training.learning_rate, or training.non_finite_gradient=skip"
+    )
+
+
+def _skip_refused(run, state, skip):
+    """Leave the refused batch out if that is asked for; else it is tried again."""
+    if skip and not state.refused:
+        raise UserError(f"{run}: expected a training that stopped at a batch, got one that did not; leave --skip-batch out")
+    if skip:
+        state.skip()
+    state.refused = False
 
 
 def _unevaluated(run):
@@ -111,27 +149,13 @@ def _unevaluated(run):
 def _standing(state, settings):
     """What a resumed training says at first: where it goes on, or that it is over, and by which limit."""
     where = f"batch {state.batches:,}, epoch {state.epoch + 1} ({state.batches_of_epoch:,} batches of it), {state.seconds / 60:.1f} min"
-    limits = {
-        "epochs": state.epoch, "maximum_updates": updates_done(state, settings), "maximum_minutes": state.seconds / 60,
-    }
-    for name, reached in limits.items():
+    if name := _reached(state, settings):
         limit = getattr(settings, name)
-        if limit is not None and reached >= limit:
-            return (
-                f"nothing left to train: training.{name}={limit} is reached, at {where}; "
-                f"raise it, for example with --set training.{name}={2 * limit}"
-            )
+        return (
+            f"nothing left to train: training.{name}={limit} is reached, at {where}; "
+            f"raise it, for example with --set training.{name}={2 * limit}"
+        )
     return f"going on after {where}"
-
-
-def compile_model(model, config):
-    """``model.compile`` with what the configuration says."""
-    training = config.training
-    model.compile(
-        optimizer=build_optimizer(training),
-        loss=TranslationLoss(reduction=training.loss_reduction, label_smoothing=training.label_smoothing),
-    )
-    model.optimizer.build(model.trainable_variables)  # or the graph of an update is traced a second time once they are there
 
 
 def report_pairs(report, part="training"):
@@ -144,72 +168,99 @@ def report_parameters(model):
 
 
 def _fit(model, config, texts, pairs, state, callbacks):
-    """``model.fit``; a resumed training first finishes the epoch it was in."""
-    settings = config.training
-    if state.epoch >= settings.epochs or share_done(state, settings) >= 1.0:
+    """``model.fit`` of one epoch after the other; a resumed training first finishes the epoch it was in.
+
+    (Within one ``fit`` Keras gives every epoch the number of batches of the first; drawn pairs make more or fewer.)
+    """
+    clock, settings = callbacks[0], config.training
+    if _reached(state, settings):
         return
-    fit = dict(callbacks=callbacks, verbose=0, shuffle=False)
+    rest_of_epoch = _batches(config, texts, pairs, state, clock)
     model.stop_training = False
-    if isinstance(pairs, PreparedPairs):
-        _fit_prepared(model, NumberedBatches(pairs, config.data, settings.seed), state, settings.epochs, fit)
-        return
-    epochs = training_dataset(*texts, pairs, config.data, settings.seed, epoch=lambda: state.epoch)
-    if state.batches_of_epoch:
-        rest = epochs.skip(state.batches_of_epoch)
-        if next(iter(rest.take(1)), None) is None:  # stopped after the epoch's last batch
-            state.epoch, state.batches_of_epoch = state.epoch + 1, 0
-        else:
-            model.fit(rest, initial_epoch=state.epoch, epochs=state.epoch + 1, **fit)
-    if state.epoch < settings.epochs and not model.stop_training:
-        model.fit(epochs, initial_epoch=state.epoch, epochs=settings.epochs, **fit)
+    if state.epoch_read:
+        _end_epoch(model, state, callbacks)
+    while not model.stop_training and not _reached(state, settings):
+        try:
+            model.fit(rest_of_epoch(), initial_epoch=state.epoch, epochs=state.epoch + 1, callbacks=callbacks, verbose=0, shuffle=False)
+        except NonFiniteGradient as stop:
+            stop.batch = rest_of_epoch().take(1)
+            raise
 
 
-def _fit_prepared(model, batches, state, epochs, fit):
-    """``model.fit`` on numbered batches: a resumed training begins with the number that comes next."""
-    if state.batches_of_epoch >= batches.an_epoch:  # stopped after the epoch's last batch
-        state.epoch, state.batches_of_epoch = state.epoch + 1, 0
-    while state.epoch < epochs and not model.stop_training:
-        rest = batches.an_epoch - state.batches_of_epoch
-        last = state.epoch + 1 if state.batches_of_epoch else epochs  # the rest of one epoch, then whole ones
-        numbers = batches.dataset(state.epoch * batches.an_epoch + state.batches_of_epoch)
-        model.fit(numbers, initial_epoch=state.epoch, epochs=last, steps_per_epoch=rest, **fit)
+def _batches(config, texts, pairs, state, clock):
+    """A function without arguments that gives, as a Dataset, the batches of the epoch in progress that are not learned from yet."""
+    seed = config.training.seed
+    if not isinstance(pairs, PreparedPairs):
+        epochs = training_dataset(*texts, pairs, config.data, seed, epoch=lambda: state.epoch, know=clock.know)
+        return lambda: epochs.skip(state.batches_of_epoch) if state.batches_of_epoch else epochs
+    numbered = NumberedBatches(pairs, config.data, seed)
+    epochs, size = numbered.epochs(), numbered.an_epoch
+
+    def rest():
+        clock.know(state.epoch, size)
+        if state.batches_of_epoch:
+            return numbered.dataset(state.epoch * size + state.batches_of_epoch).take(size - state.batches_of_epoch)
+        epochs.epoch.assign(state.epoch)
+        return epochs
+
+    return rest
 
 
-def _callbacks(run, config, state, texts):
+def _end_epoch(model, state, callbacks):
+    """What ``fit`` does at the end of an epoch, for one whose batches were all learned from when the training was stopped."""
+    epoch, logs = state.epoch, model.get_metrics_result()
+    for callback in callbacks:
+        callback.on_epoch_end(epoch, logs)
+
+
+def _reached(state, settings):
+    """The name of the limit that ends the training now, or None."""
+    limits = {
+        "epochs": (settings.epochs, state.epoch),
+        "maximum_updates": (settings.maximum_updates, updates_done(state, settings)),
+        "maximum_minutes": (settings.maximum_minutes, state.seconds / 60),
+        "patience": (settings.patience, state.evaluations_since_best),
+    }
+    return next((name for name, (limit, reached) in limits.items() if limit is not None and reached >= limit), None)
+
+
+def _callbacks(run, config, state, texts, interruption):
     clock, log = Clock(state), MetricsLog(run.metrics, state)
     pairs, sentences = open_corpus(config, "development"), None
     if pairs is not None:
         first = [pair for number, pair in enumerate(pairs) if number < config.training.evaluate_sentences]
         sentences = tuple(zip(*first))  # (sources, references)
         report_pairs(pairs.report, "development")
-    evaluation = Development(run, state, clock, config, texts, sentences, log)
-    saving = SaveState(run, state, config.training.checkpoint_every_minutes)
+    evaluation = Development(run, state, clock, config, texts, sentences, log, interruption)
+    saving = SaveState(run, state, config)
     callbacks = [clock, Schedule(state, config.training), Limits(state, config.training), log, ProgressLine(state, config.training)]
     if config.training.tensorboard:
         from rnnsearch_tf.training.tensorboard import TensorBoard  # an extra
 
         callbacks.append(TensorBoard(run.tensorboard, state, config, texts, sentences))
-    return [*callbacks, evaluation, saving], evaluation
+    return [*callbacks, evaluation, saving, interruption], evaluation
 
 
 class SaveState(keras.callbacks.Callback):
     """Saves the training every so many minutes."""
 
-    def __init__(self, run, state, minutes):
+    def __init__(self, run, state, config):
         super().__init__()
-        self.run, self.state, self.seconds = run, state, 60 * minutes
+        self.run, self.state, self.config = run, state, config
         self._last = time.monotonic()
 
     def on_train_batch_end(self, batch, logs=None):
-        if time.monotonic() - self._last >= self.seconds:
-            save_state(self.run, self.model, self.state)
+        if time.monotonic() - self._last >= 60 * self.config.training.checkpoint_every_minutes:
+            save_state(self.run, self.model, self.state, self.config)
             self._last = time.monotonic()
 
 
-def _check_output(run, config, resume, start_from, new_words):
+def _check_output(run, config, resume, start_from, new_words, skip_batch):
     """Refuse a folder, or a combination of arguments, with which no training can begin or go on."""
     if resume and start_from is not None:
         raise UsageError(f"train: expected resume or start_from, got both; {run} knows what it began from: leave start_from out")
+    if skip_batch and not resume:
+        raise UsageError("train: expected resume beside skip_batch, got none; it leaves out the batch at which a training stopped")
     if new_words and start_from is None:
         raise UsageError(f"train: expected start_from beside new_words={new_words}, got none; name the RUN that they are added to")
     if not resume:
@@ -232,14 +283,13 @@ def _write_config(run, config):
 
 def _check_unchanged(before, config, written):
     """Refuse to resume with settings that the saved model and optimizer already have otherwise."""
-    for section in ("source", "target", "model", "training"):
-        old, new = (dataclasses.asdict(getattr(c, section)) for c in (before, config))
-        for key in SAVED_SETTINGS if section == "training" else old:
-            if old[key] != new[key]:
-                raise UsageError(
-                    f"{written}: --resume expects {section}.{key}={old[key]}, with which the training began, got {new[key]}; "
-                    "take the value from that file, or start anew with another --output"
-                )
+    new = saved_settings(config)
+    for name, old in saved_settings(before).items():
+        if old != new[name]:
+            raise UsageError(
+                f"{written}: --resume expects {name}={old}, with which the training began, got {new[name]}; "
+                "take the value from that file, or start anew with another --output"
+            )
 
 
 def _texts(run, config, pairs):

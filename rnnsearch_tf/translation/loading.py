@@ -13,6 +13,7 @@ from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import load_text
+from rnnsearch_tf.untrusted import check_model_archive
 
 
 def load_runs(runs, precision=None, combine="probabilities"):
@@ -56,10 +57,12 @@ def load_model(path: str | os.PathLike) -> TranslationModel:
         TranslationModel; of a ``.keras`` file compiled as it was saved.
 
     Raises:
-        UserError: there is neither at this path, or it is damaged.
+        UserError: there is neither at this path, it is damaged, or it names code that is not this package's.
     """
     if pathlib.Path(path).suffix != ".keras":
         return load_run(path)[0]
+    if pathlib.Path(path).is_file():
+        check_model_archive(path)
     try:
         return keras.models.load_model(path)
     except (ValueError, OSError, KeyError, TypeError) as error:

@@ -66,11 +66,16 @@ def test_escaped_text(rnnsearch, run_folder, tmp_path, translator):
 
 
 @pytest.mark.parametrize("count, message", [(3, "got 3 lines for 4 or more"), (7, "for each of 5 source lines, got 7 lines")])
-def test_another_number_of_lines_is_refused(rnnsearch, run_folder, source, tmp_path, count, message):
+def test_another_number_of_lines_is_refused(rnnsearch, run_folder, source, tmp_path, monkeypatch, count, message):
+    """Of standard input, whose lines cannot be counted beforehand, what has phrases is translated; of files nothing."""
     phrases = written(tmp_path / "phrases.txt", ["chat"] * count)
-    out, err = rnnsearch("translate", "--model", run_folder, "--batch-size", 4, "--constraints", phrases, source, code=1)
-    assert len(out) == min(count, 5), "what has phrases is translated"
-    assert "phrases.txt: expected a line of phrases for each" in err and message in err
+    words = ["translate", "--model", run_folder, "--batch-size", 4, "--constraints", phrases]
+    out, err = rnnsearch(*words, source, code=1)
+    assert out == [] and f"phrases.txt: expected a line of phrases for each of 5 source lines, got {count} lines" in err
+    with open(source, encoding="utf-8") as lines:
+        monkeypatch.setattr("sys.stdin", lines)
+        out, err = rnnsearch(*words, code=1)
+    assert len(out) == min(count, 5) and "phrases.txt: expected a line of phrases for each" in err and message in err
 
 
 @pytest.mark.parametrize(

@@ -88,3 +88,14 @@ def test_options_by_name_section_or_word(capsys, asked, first, count):
 
 def test_no_such_option_is_wrong_usage(capsys):
     assert "expected the name of an option" in printed(capsys, "options", "nosuchthing", code=2)
+
+
+@pytest.mark.parametrize("verb", ["train", "prepare"])
+@pytest.mark.parametrize("option", ["train_target", "development_source"])
+def test_a_file_that_is_not_there_is_said_before_tensorflow_is_loaded(capsys, tmp_path, monkeypatch, verb, option):
+    monkeypatch.setattr(f"rnnsearch_tf.cli.{verb}.import_tensorflow", lambda: pytest.fail("loaded"))
+    (tmp_path / "text").write_text("a\n")
+    files = {name: tmp_path / "text" for name in ("train_source", "train_target", "development_source", "development_target")}
+    settings = ["--set=data.folder=null", *(f"--set=data.{name}={path}" for name, path in (files | {option: tmp_path / "no-such"}).items())]
+    assert run([verb, "--config", "multi30k-en-fr-words", *settings, "--output", str(tmp_path / "run")]) == 1
+    assert f"data.{option}: {tmp_path}/no-such: expected a text file, found none; check the path" in capsys.readouterr().err

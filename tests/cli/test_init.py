@@ -69,6 +69,7 @@ def test_the_time_and_the_languages_may_be_said(files, tmp_path, capsys):
     assert init(tmp_path / "mine", files, "--minutes", "90", "--target-language", "no", "--source-language", "pt-BR") == 0
     config = load_config(tmp_path / "mine" / "config.yaml")
     assert (config.training.maximum_minutes, config.source.language, config.target.language) == (90, "pt-BR", "no")
+    assert f"the source file's name says {language_of(files[0])}, --source-language says pt-BR" in capsys.readouterr().out
     assert init(tmp_path / "other", files, "--minutes", "none") == 2
     assert init(tmp_path / "other", files, "--source-language", "klingon!") == 2
     assert not (tmp_path / "other").exists()

@@ -53,7 +53,7 @@ def test_broken_lines_are_counted_and_the_rest_still_looked_at(found, policy, se
 def test_unreadable_and_unnamed_files_are_findings_not_exceptions(found):
     config = load_config(values={"data": {"train_source": "/no/such/file", "train_target": "/no/such/file"}})
     assert [str(f) for f in check_data(config)] == [
-        "error: train: /no/such/file: expected a text file, found none; check the path",
+        "error: train: data.train_source: /no/such/file: expected a text file, found none; check the path",
         "warning: development: no development files are named: no BLEU while training, no best checkpoint",
     ]
     assert str(check_data(load_config())[0]).startswith("error: train: data.train_source: expected a text file, got none")

@@ -8,6 +8,8 @@ import sacrebleu
 from tiny_run import write_run
 
 from rnnsearch_tf.cli.main import run as rnnsearch
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation import confidence
@@ -108,6 +110,26 @@ def test_what_is_missing_or_damaged_is_said(calibrated, tmp_path, capsys):
         Calibration.fit(None, ["a", "b"], ["a", "b"], ["a", "b"], "dev.en")
     assert rnnsearch(["evaluate", *words, "--model", str(run), "--confidence"]) == 2
     assert "expected one --model" in capsys.readouterr().err
+
+
+def test_it_is_calibrated_on_the_development_text_by_itself(tmp_path, capsys):
+    """Without files: the pairs that data.held_out took out of training, none of them a training pair."""
+    sources, references = phrasebook(300, 1, "train")
+    for name, lines in (("en", sources), ("fr", references)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    files = ["data.corpus=files", f"data.train_source={tmp_path}/en", f"data.train_target={tmp_path}/fr"]
+    run = Run(write_run(tmp_path / "run", [*files, "data.held_out=90"], seed=18))
+    assert rnnsearch(["evaluate", "--model", str(run), "--calibrate", "--json"]) == 0
+    said = capsys.readouterr()
+    pairs = set(open_corpus(load_config(run.config), "train"))
+    sentences = json.loads(said.out)["all"]["sentences"]
+    assert sentences == Calibration.load(run).sentences <= len([pair for pair in zip(sources, references) if pair not in pairs])
+    assert 60 < sentences < 120
+    assert "which the weights were chosen by: on other text expect less" in said.err
+    assert rnnsearch(["evaluate", "--model", str(run), "--source", str(tmp_path / "en")]) == 2
+    assert "--reference: expected a file to go with --source" in capsys.readouterr().err
+    assert rnnsearch(["evaluate", "--model", str(write_run(tmp_path / "none", files))]) == 2
+    assert "trained without a development text" in capsys.readouterr().err
 
 
 def test_translate_shows_it(calibrated, tmp_path, capsys):

@@ -21,8 +21,15 @@ def once(tmp_path_factory, name, make):
 
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory):
-    """Path of a RUN with random weights."""
-    return once(tmp_path_factory, "exported_run", write_run)
+    """Path of a RUN with random weights, calibrated by weights of no meaning."""
+
+    def make(folder):
+        from rnnsearch_tf.evaluation.confidence import Calibration
+        from rnnsearch_tf.run import Run
+
+        Calibration([1.2, 0.7, -0.1, 0.3], [1.8, 0.6, 0.4], 60, "nothing").save(Run(write_run(folder)))
+
+    return once(tmp_path_factory, "exported_run", make)
 
 
 @pytest.fixture(scope="session")

@@ -21,9 +21,10 @@ PHRASES = [["vieux livre"], [], ["bleue", "Zoé 🙂"], ["a"], ["porte", "livre 
 def request(name, lines):
     phrases = ["\t".join(PHRASES[k % len(PHRASES)]) for k in range(len(lines))]
     seeds = [k << 32 for k in range(len(lines))]
-    others = {"score": {"target": lines[::-1]}, "sample": {"seed": seeds}, "translate_constrained": {"constraints": phrases}}
+    targets = {"target": lines[::-1]}
+    others = {"score": targets, "confidence": targets, "sample": {"seed": seeds}, "translate_constrained": {"constraints": phrases}}
     other = others.get(name, {})
-    return {"source" if name == "score" else "text": lines} | other
+    return {"source" if "target" in other else "text": lines} | other
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +159,7 @@ def test_a_wrong_rank_is_refused_by_name(session, name, wrong):
             session(name, **inputs)
 
 
-@pytest.mark.parametrize("name, key", [("score", "target"), ("sample", "seed"), ("translate_constrained", "constraints")])
+@pytest.mark.parametrize("name, key", [("score", "target"), ("confidence", "target"), ("sample", "seed"), ("translate_constrained", "constraints")])
 def test_inputs_of_two_lengths_are_refused(session, name, key):
     inputs = {k: np.array(v) for k, v in request(name, ["a", "b", "c"]).items()}
     inputs[key] = inputs[key][:2]

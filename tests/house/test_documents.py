@@ -57,19 +57,3 @@ def test_every_configuration_loads():
 def test_examples_in_docstrings(module):
     result = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.attempted and not result.failed
-
-
-def test_notebooks_run(monkeypatch):
-    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
-    monkeypatch.setenv("NOTEBOOK_EPOCHS", "1")
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        notebook = nbformat.read(path, as_version=4)
-        assert not any("class " in cell.source for cell in notebook.cells if cell.cell_type == "code")
-        assert "image/png" in kinds_of_output(notebook), f"{path.name}: expected to be committed with its outputs"
-        nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
-        assert "image/png" in kinds_of_output(notebook), f"{path.name}: expected a figure to be shown as a picture"
-
-
-def kinds_of_output(notebook):
-    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    return {kind for output in outputs for kind in output.get("data", ())}

@@ -74,7 +74,7 @@ def test_a_folder_of_that_name_comes_first(packed, trained, tmp_path, monkeypatc
 
 
 def test_an_unknown_name_hears_of_those_there_are(packed):
-    with pytest.raises(UserError, match="got nothing there; check the path, or take toy-model, which the package has"):
+    with pytest.raises(UserError, match="got nothing there; check the path; rnnsearch runs lists your own, rnnsearch models those"):
         Run.open("toy-modle")
 
 

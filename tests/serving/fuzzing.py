@@ -31,7 +31,7 @@ SERVICES = ["PredictionService/Predict", "PredictionService/GetModelMetadata", "
 MOST_KEPT = 300  # connections that it holds open
 PROPER = {"OK", "INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION", "UNIMPLEMENTED", "OUT_OF_RANGE", "RESOURCE_EXHAUSTED"}
 UNREADABLE = PROPER | {"INTERNAL"}  # gRPC's own answer to bytes that are no message
-STATUSES = {200, 400, 404, 413, 431, 501}
+STATUSES = {200, 400, 404, 405, 413, 431, 501}
 
 
 class Fuzzer:

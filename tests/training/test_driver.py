@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.errors import UsageError, UserError
@@ -20,7 +20,7 @@ from rnnsearch_tf.text.pipeline import load_text
 from rnnsearch_tf.training import development
 from rnnsearch_tf.training.optimizers import Adadelta
 from rnnsearch_tf.training.run import compile_model, train
-from rnnsearch_tf.training.state import load_state
+from rnnsearch_tf.training.state import TrainingState, load_state, save_state
 from rnnsearch_tf.translation import Translator
 
 TINY = [
@@ -30,6 +30,10 @@ TINY = [
     "training.optimizer=adam", "training.learning_rate=0.01", "training.evaluate_sentences=3", "training.loss_reduction=token_mean",
     "search.maximum_length_ratio=1.0",
 ]  # fmt: skip
+
+
+LANGUAGE_MODEL = ["model.system=cslm", "model.alignment_size=1000", "model.maxout_size=500", "model.output_rank=620",
+                  "model.readout_dropout=0", "model.second_hidden_size=6"]  # fmt: skip
 
 
 def config(*more):
@@ -225,11 +229,68 @@ def test_resuming_nothing_is_an_error(tmp_path):
 
 
 def test_a_damaged_state_is_an_error(tmp_path):
-    train(config("training.maximum_updates=1"), tmp_path)
-    [model] = (tmp_path / "checkpoints").glob("*.keras")
-    model.write_bytes(model.read_bytes()[:100])
-    with pytest.raises(UserError, match="expected a saved training, got a damaged one"):
-        train(config(), tmp_path, resume=True)
+    write_states(tmp_path)
+    for model in (tmp_path / "checkpoints").glob("*.keras"):
+        model.write_bytes(model.read_bytes()[:100])
+    with pytest.raises(UserError, match="(batch-[23].keras: expected a saved training, got a damaged one.*){2}copy .*checkpoints again"):
+        load_state(tmp_path)
+
+
+def write_states(folder, numbers=(1, 2, 3)):
+    """Checkpoints of a tiny language model, whose first bias is the number of batches."""
+    settings = config(*LANGUAGE_MODEL)
+    save_config(settings, folder / "config.yaml")
+    for side in ("source", "target"):
+        (folder / f"vocabulary.{side}.txt").write_text("<pad>\n</s>\n<unk>\nword\n")
+    model = build_model(settings, 4, 4)
+    compile_model(model, settings)
+    for number in numbers:
+        model.output_layer.b_softmax.assign([number] * 4)
+        save_state(folder, model, TrainingState(batches=number), settings)
+
+
+def damages():
+    """Ways in which a file breaks."""
+    def flip(path):
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+
+    yield "flipped", flip
+    yield "cut", lambda path: path.write_bytes(path.read_bytes()[:-5])
+    yield "empty", lambda path: path.write_bytes(b"")
+    yield "gone", lambda path: path.unlink()
+
+
+@pytest.mark.parametrize("name", ["state.json", "batch-3.keras"])
+@pytest.mark.parametrize("damage", dict(damages()).values(), ids=dict(damages()))
+def test_the_checkpoint_before_a_damaged_one_is_taken(tmp_path, caplog, name, damage):
+    """It is said, and the good one outlives the next two checkpoints as any other does."""
+    write_states(tmp_path)
+    damage(tmp_path / "checkpoints" / name)
+    model, state = load_state(tmp_path)
+    assert state.batches == 2 and model.output_layer.b_softmax.numpy().tolist() == [2.0] * 4
+    assert str(tmp_path / "checkpoints" / name) in caplog.text and "going on from the checkpoint before it, after batch 2" in caplog.text
+    state.batches = 3
+    save_state(tmp_path, model, state, config(*LANGUAGE_MODEL))
+    damage(tmp_path / "checkpoints" / "state.json")
+    assert load_state(tmp_path)[1].batches == 2
+
+
+def test_two_checkpoints_are_kept_also_where_one_is_written_twice(tmp_path):
+    write_states(tmp_path, (1, 2, 2))
+    assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {"state.json", "state.previous.json", "batch-2.keras", "batch-2-2.keras"}
+
+
+def test_a_checkpoint_of_another_configuration_is_an_error(tmp_path):
+    write_states(tmp_path)
+    save_config(config(*LANGUAGE_MODEL, "model.hidden_size=8"), tmp_path / "config.yaml")
+    with pytest.raises(UserError, match="state.json: expected a checkpoint of .*config.yaml, which has model.hidden_size=8, got one with 7"):
+        load_state(tmp_path)
+    save_config(config(*LANGUAGE_MODEL), tmp_path / "config.yaml")
+    (tmp_path / "vocabulary.target.txt").write_text("<pad>\n</s>\n<unk>\nword\nmore\n")
+    with pytest.raises(UserError, match="batch-3.keras: expected the model that .*config.yaml and the vocabularies describe, got another"):
+        load_state(tmp_path)
 
 
 def test_an_optimizer_of_another_version_is_an_error(tmp_path, monkeypatch):

@@ -7,12 +7,14 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.data.numbered import NumberedBatches
 from rnnsearch_tf.data.prepared import PreparedPairs
 from rnnsearch_tf.data.preparing import prepare
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.models import RNNSearch
-from rnnsearch_tf.training.run import _fit_prepared, train
+from rnnsearch_tf.training.refused import name_batch
+from rnnsearch_tf.training.run import _batches, train
 from rnnsearch_tf.training.state import TrainingState, load_state
 
 TINY = [
@@ -54,22 +56,28 @@ def test_a_resumed_training_meets_the_batches_of_one_never_stopped(tmp_path, pre
         train(load_config(overrides=[*TINY, f"data.prepared={other.folder}"]), tmp_path / "run", resume=True)
 
 
-@pytest.mark.parametrize("epoch, batches_of_epoch, expected", [
-    (0, 0, [(0, 0, 4, 6)]),
-    (2, 0, [(12, 2, 4, 6)]),
-    (1, 2, [(8, 1, 2, 4), (12, 2, 4, 6)]),
-    (1, 6, [(12, 2, 4, 6)]),  # stopped after the last batch of an epoch
-    (3, 6, []),
-    (3, 5, [(23, 3, 4, 1)]),
-])
-def test_which_batches_are_left(epoch, batches_of_epoch, expected):
-    """(number of the first batch, its epoch, the epoch to stop before, batches of an epoch) of every call of fit, of 4 epochs of 6."""
-    state, calls = TrainingState(epoch=epoch, batches_of_epoch=batches_of_epoch), []
+@pytest.mark.parametrize("epoch, learned", [(0, 0), (2, 0), (1, 2), (3, 5), (1, 1)])
+def test_which_batches_are_left(prepared, epoch, learned):
+    """Of 6 an epoch; asked twice, for a batch whose gradient is not finite is asked for again."""
+    config = load_config(overrides=[*TINY, f"data.prepared={prepared}"])
+    pairs, known = PreparedPairs(prepared), []
+    clock = types.SimpleNamespace(know=lambda *told: known.append(told))
+    rest = _batches(config, None, pairs, TrainingState(epoch=epoch, batches_of_epoch=learned), clock)
+    expected = list(NumberedBatches(pairs, config.data, config.training.seed).dataset(6 * epoch + learned).take(6 - learned).as_numpy_iterator())
+    for _ in range(2):
+        for batch, found in zip(expected, rest().as_numpy_iterator(), strict=True):
+            np.testing.assert_array_equal(found["source_ids"], batch["source_ids"])
+            np.testing.assert_array_equal(found["target_ids"], batch["target_ids"])
+    assert known == [(epoch, 6)] * 2
 
-    def fit(first, initial_epoch, epochs, steps_per_epoch):
-        calls.append((first, initial_epoch, epochs, steps_per_epoch))
-        state.epoch, state.batches_of_epoch = epochs, 0
 
-    model = types.SimpleNamespace(fit=fit, stop_training=False)
-    _fit_prepared(model, types.SimpleNamespace(an_epoch=6, dataset=lambda first: first), state, 4, {})
-    assert calls == expected
+def test_a_refused_batch_is_written_as_text(prepared, tmp_path):
+    config = load_config(overrides=[*TINY, f"data.prepared={prepared}"])
+    pairs = PreparedPairs(prepared)
+    batch = next(iter(NumberedBatches(pairs, config.data, 1).dataset()))
+    where = name_batch(batch, pairs.texts(config), pairs, tmp_path / "refused.txt")
+    size = len(batch["source_ids"])
+    assert where == f"{size} pairs of {prepared}"
+    text = set(zip(*phrasebook(57, config.data.phrasebook_seed, "train")))
+    rows = [tuple(line.split("\t")) for line in (tmp_path / "refused.txt").read_text().splitlines()]
+    assert len(rows) == size and set(rows) <= text

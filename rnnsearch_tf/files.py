@@ -1,0 +1,102 @@
+"""Files that are whole or not there: written under another name, brought to the disk, then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import pathlib
+import shutil
+
+from rnnsearch_tf.errors import UserError
+
+PARTIAL = "partial-"
+"""What the name of a file that is still being written begins with; its end is that of the final name."""
+
+
+@contextlib.contextmanager
+def replacing(path, rename=None):
+    """The path of a file to be written in the block, which then takes the place of ``path`` in one move.
+
+    A kill or a power failure at any moment leaves the old file or the new one. If the block fails, the old one stays.
+
+    Args:
+        path: of the file.
+        rename: called with both paths when the new file is on the disk; None: os.replace.
+
+    Raises:
+        UserError: the file cannot be written, because the disk is full, say.
+
+    Example:
+        >>> import tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "names.txt")
+        >>> with replacing(path) as partial:
+        ...     _ = partial.write_text("one")
+        >>> path.read_text(), partial.name, partial.exists()
+        ('one', 'partial-names.txt', False)
+    """
+    path = pathlib.Path(path)
+    partial = path.with_name(PARTIAL + path.name)
+    try:
+        yield partial
+        sync(partial)
+        (rename or os.replace)(partial, path)
+        sync(path.parent)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def new_folder(path):
+    """The path of a folder to be filled in the block, which then appears as ``path``, where there is nothing yet, in one move.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    path = pathlib.Path(path)
+    partial = path.with_name(PARTIAL + path.name)
+    try:
+        shutil.rmtree(partial, ignore_errors=True)  # a killed process's
+        partial.mkdir(parents=True)
+        yield partial
+        sync_all(partial)
+        os.rename(partial, path)
+        sync(path.parent)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def sync_all(folder) -> None:
+    """Wait until a folder and all that is in it are on the disk."""
+    for path, _, files in os.walk(folder):
+        for name in files:
+            sync(os.path.join(path, name))
+        sync(path)
+
+
+def write_file(path, content: str | bytes) -> None:
+    """Write a whole file; a string as UTF-8, its line breaks as they are. Errors as of :func:`replacing`."""
+    with replacing(path) as partial:
+        partial.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+def sync(path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def cannot_write(path, error) -> UserError:
+    """The error to raise for an OSError met while a file was written."""
+    reason = error.strerror or " ".join(str(error).split())[:200]
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error)
+    hint = "free some space there, or write elsewhere" if full else "check the folder and its permissions, or write elsewhere"
+    return UserError(f"{path}: expected a file that can be written, got: {reason}; {hint}")

@@ -1,0 +1,129 @@
+// The page: what the reader types goes to one model or two, and what comes back is shown.
+
+import { Panel } from "./panel.js";
+import { Problem, Server } from "./server.js";
+
+const PAUSE = 350; // milliseconds without a key before the text is translated
+const LONGEST = 2000; // characters
+
+const sentence = document.getElementById("sentence");
+const given = new URLSearchParams(location.search);
+const address = (given.get("server") ?? "").trim().replace(/\/+$/, "");
+const server = new Server(address);
+const panels = ["model", "beside"].map((side) => ({ side, panel: new Panel(side, () => translate()), asked: null }));
+let timer = null;
+
+const chosen = (side) => document.getElementById(side).value.trim();
+const written = () => sentence.value.replace(/\s+/g, " ").trim();
+
+/** Translate what is written, by every chosen model. */
+function translate() {
+  clearTimeout(timer);
+  remember();
+  const text = written();
+  const problem = text.length > LONGEST ? `The text is too long: it has ${text.length} characters, and the page takes ${LONGEST}.` : "";
+  say(document.getElementById("sentence-problem"), problem);
+  arrange();
+  for (const each of panels) ask(each, problem ? "" : text);
+}
+
+/** Have one model translate the text, and show what it says; an answer that comes too late is dropped. */
+async function ask(each, text) {
+  each.asked?.abort();
+  const model = chosen(each.side);
+  if (!model || !text) {
+    each.panel.clear();
+    return;
+  }
+  const { signal } = (each.asked = new AbortController());
+  each.panel.wait();
+  try {
+    const answer = await answerOf(model, text, signal);
+    each.panel.show(answer);
+    announce(`${model}: ${answer.best.translation[0] || "no translation"}`);
+  } catch (error) {
+    if (signal.aborted) return;
+    if (!(error instanceof Problem)) console.error(error);
+    each.panel.problem(error instanceof Problem ? error.message : "The server answered something that this page does not understand.");
+  }
+}
+
+async function answerOf(model, text, signal) {
+  const has = await server.signatures(model, signal);
+  const translating = ["translate_aligned", "translate"].find((name) => has.includes(name));
+  if (!translating) throw new Problem(`“${model}” is no translation model of this project: it has no signature translate.`);
+  const nbest = has.includes("translate_nbest") ? server.ask(model, "translate_nbest", { text: [text] }, signal) : null;
+  nbest?.catch(() => {}); // what fails there fails below too
+  const best = await server.ask(model, translating, { text: [text] }, signal);
+  const pair = { source: [text], target: best.translation };
+  const sure = has.includes("confidence") ? await server.ask(model, "confidence", pair, signal) : null;
+  return { best, sure, list: await nbest };
+}
+
+/** The panels of the models that are chosen, under their names. */
+function arrange() {
+  const place = document.getElementById("panels");
+  const used = panels.filter(({ side }) => chosen(side));
+  if (place.children.length !== used.length || used.some(({ panel }, n) => place.children[n] !== panel.element)) {
+    place.replaceChildren(...used.map(({ panel }) => panel.element));
+  }
+  for (const { side, panel } of used) panel.name(chosen(side));
+}
+
+/** Keep what is written in the address, so that it can be sent to somebody. */
+function remember() {
+  const kept = new URLSearchParams();
+  const values = { text: written(), model: chosen("model"), beside: chosen("beside"), server: address };
+  for (const [name, value] of Object.entries(values)) if (value) kept.set(name, value);
+  history.replaceState(null, "", kept.size ? `?${kept}` : location.pathname);
+}
+
+function say(place, message) {
+  place.textContent = message;
+  place.hidden = !message;
+}
+
+function announce(message) {
+  document.getElementById("status").textContent = message;
+}
+
+/** A menu of the models in place of the field for a name. */
+function menu(side, models, wanted) {
+  const field = document.getElementById(side);
+  if (!models.length || (wanted && !models.includes(wanted))) {
+    field.value = wanted; // a name that the server does not list stands as it was given
+    return;
+  }
+  const select = document.createElement("select");
+  for (const name of side === "beside" ? ["", ...models] : models) {
+    const label = name.replace("/versions/", ", version ") || "none";
+    select.append(new Option(label, name, false, name === wanted));
+  }
+  select.id = select.name = side;
+  field.replaceWith(select);
+}
+
+async function begin() {
+  sentence.value = given.get("text") ?? "";
+  document.getElementById("server").value = address;
+  if (address) document.querySelector("#asking details").open = true;
+  const models = await server.models();
+  for (const { side } of panels) {
+    menu(side, models, given.get(side) ?? (side === "model" ? models[0] ?? "" : ""));
+    document.getElementById(side).addEventListener("change", translate);
+  }
+  sentence.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(translate, PAUSE);
+  });
+  sentence.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing) return; // Enter also ends what an input method composes
+    event.preventDefault();
+    translate();
+  });
+  arrange();
+  if (written()) translate();
+  document.documentElement.dataset.ready = "";
+}
+
+begin();

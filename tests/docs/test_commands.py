@@ -1,0 +1,90 @@
+"""Every verb, flag and option that the documents name is one of the program's."""
+
+import contextlib
+import functools
+import io
+import re
+import shlex
+
+import pytest
+import yaml
+from documents import DOCUMENTS, INLINE, code_blocks, prose
+
+from rnnsearch_tf.cli.main import VERBS, run
+from rnnsearch_tf.config import Config, load_config, options
+
+OPTIONS = dict(options())
+SECTIONS = {name.split(".")[0] for name in OPTIONS if "." in name}
+FOREIGN = {"--help", "--version", "--quick", "--directory", "--mutual", "--rm", "--entrypoint", "--seen-as"}
+"""Flags of other programs, and those of the program itself."""
+
+NO_OPTIONS = {"model.export", "model.fit", "training.py"}
+"""What looks like an option of a section and is none."""
+
+
+@functools.cache
+def flags(verb):
+    """The flags that ``rnnsearch help VERB`` lists."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert run(["help", verb]) == 0
+    return set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", printed.getvalue()))
+
+
+def words_of(command):
+    """The words of a shell command, as far as they can be told apart."""
+    try:
+        return shlex.split(command, comments=True)
+    except ValueError:
+        return command.split()
+
+
+def commands(document):
+    """[VERB, words …] of every call of the program, in code blocks and in running text."""
+    lines = [line for language, code in code_blocks(document) if language in ("", "bash", "sh") for line in code.replace("\\\n", " ").split("\n")]
+    lines += [" ".join(code.split()) for code in INLINE.findall(prose(document))]
+    for line in lines:
+        for call in re.findall(r"(?:^|[\s|/(])rnnsearch +([a-z].*?)(?=\||&&|$)", line):
+            yield words_of(call)
+
+
+def mistakes(document):
+    for verb, *words in commands(document):
+        if verb in ("help", "trains") or not re.fullmatch(r"[a-z-]+", verb):
+            continue
+        if verb not in VERBS:
+            yield verb
+            continue
+        named = (word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word))
+        yield from (f"{verb} {flag}" for flag in named if flag.replace("_", "-") not in flags(verb))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_verbs_and_their_flags_exist(document):
+    assert not list(mistakes(document))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_flags_named_by_themselves_are_some_verbs(document):
+    known = set().union(*map(flags, VERBS)) | FOREIGN
+    words = [word for code in INLINE.findall(prose(document)) if ".py" not in code for word in code.split()]
+    named = {re.match(r"[\w-]+", word)[0] for word in words if word.startswith("--")}
+    assert not {flag for flag in named if flag.replace("_", "-") not in known}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_options_that_are_named_exist(document):
+    named = set(re.findall(rf"(?<![\w./-])((?:{'|'.join(SECTIONS)})\.[a-z_]+)(?=[\s=:`)]|$)", "\n".join(INLINE.findall(prose(document)))))
+    named |= {word.partition("=")[0] for _, *words in commands(document) for flag, word in zip(words, words[1:]) if flag == "--set" and "." in word}
+    assert not named - set(OPTIONS) - NO_OPTIONS
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_configurations_in_the_text_load(document):
+    for language, code in code_blocks(document):
+        if language == "yaml" or re.match(rf"(?:{'|'.join(SECTIONS)}):", code):
+            assert isinstance(load_config(values=yaml.safe_load(code)), Config)
+
+
+def test_there_is_something_to_look_at():
+    found = [command for document in DOCUMENTS for command in commands(document)]
+    assert len(found) > 60 and {command[0] for command in found} > {"init", "doctor", "train", "translate", "export", "serve", "client"}

@@ -1,0 +1,439 @@
+"""The attention page in a real Chromium: what it shows of a model's answers, by pointer and by keyboard, and what it says when something is wrong.
+
+Skipped where there is no Chromium, or no playwright to drive it.
+"""
+
+import http.server
+import json
+import os
+import re
+import shutil
+import threading
+import urllib.parse
+import urllib.request
+
+import grpc
+import numpy as np
+import pytest
+from scripted_core import ScriptedCore, confidence, translation, weights
+
+from rnnsearch_tf.serving.attention_page import AttentionPage
+from rnnsearch_tf.serving.errors import ServingError
+from rnnsearch_tf.serving.rest import RestServer
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SENTENCE = "she was never doubtful here"
+LONGEST = 2000  # characters, as the page says
+WAIT = 30_000  # milliseconds, for a busy machine
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="expected a Chromium, found none")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="expected the extra `browser`, which drives Chromium")
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def core():
+    return ScriptedCore()
+
+
+@pytest.fixture(scope="module")
+def server(core):
+    server = start(core)
+    yield server
+    server.stop(0)
+
+
+class Pages:
+    """Pages of a browser, one for all tests that ask for nothing special; `errors` and `hosts` are what they logged and asked."""
+
+    def __init__(self, browser):
+        self.browser, self.shared = browser, None
+        self.errors, self.hosts = [], set()
+
+    def open(self, context):
+        """A page of a new context with these options."""
+        page = self.browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | context).new_page()
+        page.set_default_timeout(WAIT)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self.hosts.add(urllib.parse.urlsplit(request.url).hostname))
+        return page
+
+
+@pytest.fixture(scope="module")
+def pages(browser):
+    return Pages(browser)
+
+
+@pytest.fixture
+def open_page(pages, server):
+    """open_page(query, port, **context) → a page that is ready; afterwards: no error was logged, and nothing left the host.
+
+    A page with options of its own is closed after the test.
+    """
+    own = []
+
+    def open_page(query="", port=None, **context):
+        if context:
+            own.append(page := pages.open(context))
+        else:
+            page = pages.shared = pages.shared or pages.open({})
+            page.mouse.move(2, 2)
+        page.goto(f"http://127.0.0.1:{port or server.port}/{query}")
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    pages.errors.clear(), pages.hosts.clear()
+    yield open_page
+    for page in own:
+        page.context.close()
+    assert not pages.errors and pages.hosts == {"127.0.0.1"}
+
+
+def start(core, port=0):
+    server = RestServer(core, port=port, page=AttentionPage(core.models))
+    server.start()
+    return server
+
+
+def translated(page, text=SENTENCE, panel=0):
+    """The panel, once it shows the translation of the text."""
+    panel = page.locator(".panel").nth(panel)
+    panel.locator(".translation", has_text=re.compile(f"^{re.escape(translation(text))}$")).wait_for()
+    panel.locator("xpath=self::*[not(@aria-busy)]").wait_for()
+    return panel
+
+
+def texts(locator):
+    return [text.strip() for text in locator.all_text_contents()]
+
+
+def weight_of(cell):
+    return float(cell.evaluate("each => each.style.getPropertyValue('--weight')"))
+
+
+def test_a_sentence_is_translated_while_it_is_typed(open_page):
+    page = open_page()
+    page.locator("#sentence").press_sequentially(SENTENCE, delay=5)
+    panel = translated(page)
+    target, source, alpha = translation(SENTENCE).split(), SENTENCE.split(), np.array(weights(5))[:5, :5]
+    assert texts(panel.locator(".translation .word")) == target
+    sure = [float(word.evaluate("each => each.style.getPropertyValue('--confidence')")) for word in panel.locator(".translation .word").all()]
+    assert sure == [confidence(word) for word in target]
+    assert texts(panel.locator(".translation .unsure")) == ["DOUBTFUL"]
+    assert panel.locator(".sureness").inner_text().startswith("75\u202f% sure of the sentence")
+    assert texts(panel.locator(".heatmap thead th")) == source and texts(panel.locator(".heatmap tbody th")) == target
+    cells = panel.locator(".heatmap tbody td").all()
+    np.testing.assert_allclose([weight_of(cell) for cell in cells], alpha.ravel(), atol=1e-3)
+    assert texts(panel.locator(".heatmap tbody td"))[:5] == [f"{round(100 * weight)}\u202f%" for weight in alpha[0]]
+    threads = panel.locator("[data-thread]").all()
+    drawn = {(int(t.get_attribute("data-target")), int(t.get_attribute("data-source"))): weight_of(t) for t in threads}
+    assert drawn == pytest.approx({(i, j): alpha[i, j] for i in range(5) for j in range(5) if alpha[i, j] >= 0.02}, abs=1e-3)
+    ways = {tuple(map(int, (t.get_attribute("data-target"), t.get_attribute("data-source")))): t.get_attribute("d") for t in threads}
+    assert ways == {(i, j): f"M0 {j + 0.5}C45 {j + 0.5} 55 {i + 0.5} 100 {i + 0.5}" for i, j in drawn}
+    rows = [texts(row.locator("td")) for row in panel.locator(".nbest tbody tr").all()]
+    best = translation(SENTENCE)
+    assert rows == [[best, "63\u202f%", "-0.25"], [f"{best} INDEED", "2.5\u202f%", "-0.50"]]
+    assert texts(panel.locator(".nbest em")) == ["INDEED"]
+    assert page.locator("#status").text_content() == f"plain: {best}"
+
+
+def test_enter_translates_at_once_and_the_address_keeps_it(open_page):
+    page = open_page(locale="en-GB")  # one of its own: the clock stays stopped
+    page.clock.install()
+    page.clock.pause_at("2100-01-01")  # the time that typing waits for never comes
+    page.fill("#sentence", SENTENCE)
+    page.locator("#sentence").press("Enter")
+    translated(page)
+    assert page.input_value("#sentence") == SENTENCE
+    query = urllib.parse.urlsplit(page.url).query
+    assert dict(urllib.parse.parse_qsl(query)) == {"text": SENTENCE, "model": "plain"}
+    translated(open_page(f"?{query}"))
+
+
+def test_an_answer_that_comes_too_late_is_dropped(open_page, core):
+    page = open_page()
+    core.gate.clear()
+    page.fill("#sentence", "slow one")
+    with page.expect_request("**/v1/models/plain:predict"):
+        page.locator("#sentence").press("Enter")
+    page.fill("#sentence", "two")
+    page.locator("#sentence").press("Enter")
+    translated(page, "two")
+    page.evaluate("""() => {
+      window.seen = [];
+      const line = document.querySelector(".translation");
+      new MutationObserver(() => seen.push(line.textContent)).observe(line, { childList: true });
+    }""")
+    core.gate.set()
+    page.wait_for_timeout(500)
+    assert page.evaluate("seen") == [] and texts(page.locator(".translation")) == ["TWO"]
+
+
+def test_the_pointer_follows_a_word(open_page):
+    panel = translated(page := open_page(f"?text={SENTENCE}"))
+    panel.locator(".translation .word", has_text="NEVER").hover()
+    assert panel.locator(".readout").inner_text() == "“NEVER” looks at “never” 80\u202f%, “she” 9\u202f%, the end 8\u202f%. 90\u202f% sure."
+    followed = panel.locator("[data-thread].followed")
+    assert {each.get_attribute("data-target") for each in followed.all()} == {"2"}
+    assert texts(panel.locator(".heatmap th.followed")) == ["NEVER"] and panel.locator(".heatmap td.followed").count() == 5
+    looks = [float(word.evaluate("each => each.style.getPropertyValue('--look')")) for word in panel.locator("ol.source .word").all()]
+    np.testing.assert_allclose(looks, weights(5)[2][:5], atol=1e-3)
+    panel.locator("ol.source .word", has_text="was").hover()
+    assert panel.locator(".readout").inner_text() == "“was” is looked at by “WAS” 80\u202f%, “SHE” 9\u202f%."
+    panel.locator(".heatmap tbody td").nth(4).hover()
+    assert panel.locator(".readout").inner_text() == "“HERE” looks at “here”: 80\u202f%."
+    page.mouse.move(2, 2)
+    assert panel.locator(".readout").inner_text().startswith("Point at a word") and panel.locator(".following").count() == 0
+
+
+def test_tab_follows_the_words_one_by_one(open_page):
+    panel = translated(page := open_page(f"?text={SENTENCE}"))
+    page.focus("summary")
+    said = []
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        said.append(panel.locator(".readout").inner_text().split(" ")[:3])
+    words = translation(SENTENCE).split()
+    assert said == [[f"“{word}”", "looks", "at"] for word in words] + [[f"“{word}”", "is", "looked"] for word in SENTENCE.split()]
+    assert page.evaluate("document.activeElement.getAttribute('aria-describedby')") == panel.locator(".readout").get_attribute("id")
+
+
+def test_two_models_side_by_side(open_page):
+    page = open_page(f"?text={SENTENCE}")
+    assert texts(page.locator("#model option")) == ["plain", "plain, version 2", "plain, version 1", "pieces", "bare", "blind", "numbers"]
+    page.select_option("#beside", "pieces")
+    left, right = translated(page), translated(page, panel=1)
+    assert [texts(panel.locator("h2")) for panel in (left, right)] == [["plain"], ["pieces"]]
+    boxes = [panel.bounding_box() for panel in (left, right)]
+    assert boxes[0]["y"] == boxes[1]["y"] and boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+    for panel in (left, right):  # the pieces have become words again
+        assert texts(panel.locator(".heatmap tbody th")) == translation(SENTENCE).split()
+        np.testing.assert_allclose([weight_of(cell) for cell in panel.locator(".heatmap tbody td").all()], np.ravel(np.array(weights(5))[:5, :5]), atol=2e-3)
+    page.select_option("#model", "plain/versions/1")
+    assert texts(translated(page).locator("h2")) == ["plain, version 1"]
+    page.select_option("#beside", "")
+    page.locator(".panel").nth(1).wait_for(state="detached")
+
+
+def test_what_a_model_lacks_is_said(open_page):
+    page = open_page(f"?text={SENTENCE}&model=bare&beside=blind")
+    for number in (0, 1):
+        panel = translated(page, panel=number)
+        assert panel.locator(".readout").inner_text().startswith("This model aligns nothing")
+        assert "its export has no calibration" in panel.locator(".sureness").inner_text()
+        assert not panel.locator(".looking").is_visible() and not panel.locator(".others").is_visible()
+    word = panel.locator(".translation .word").first
+    word.hover()
+    assert panel.locator(".readout").inner_text() == f"“{word.inner_text()}”"
+
+
+@pytest.mark.parametrize("query, message", [
+    ("model=nothing&text=a", "The server has no model “nothing” that answers. Check the name."),
+    ("model=numbers&text=a", "“numbers” is no translation model of this project: it has no signature translate."),
+], ids=["unknown", "numbers"])
+def test_a_wrong_model_is_said(open_page, query, message):
+    page = open_page(f"?{query}")
+    page.locator(".panel .problem").wait_for()
+    assert page.locator(".panel .problem span").inner_text() == message
+
+
+def test_a_text_that_is_too_long_is_said(open_page):
+    page = open_page("?text=a+long+story")
+    assert translated(page, "a long story").locator(".cut").inner_text() == (
+        "The sentence is longer than the model reads: what stands behind “story” was left out.")
+    page.fill("#sentence", "a" * (LONGEST + 1))
+    page.locator("#sentence-problem").wait_for()
+    assert page.locator("#sentence-problem").inner_text() == f"The text is too long: it has {LONGEST + 1} characters, and the page takes {LONGEST}."
+    assert not page.locator(".result").is_visible()
+    page.fill("#sentence", SENTENCE)
+    assert not translated(page).locator(".cut").is_visible() and not page.locator("#sentence-problem").is_visible()
+
+
+@pytest.mark.parametrize("code, message", [
+    (grpc.StatusCode.UNAVAILABLE, "The server has too much to do just now. Try again in a moment."),
+    (grpc.StatusCode.DEADLINE_EXCEEDED, "The translation took longer than the server allows. Try a shorter sentence."),
+    (grpc.StatusCode.INVALID_ARGUMENT, "The server refused the text: as asked"),
+], ids=lambda each: getattr(each, "name", ""))
+def test_a_refusal_is_said_in_words(open_page, core, code, message):
+    core.refusal = ServingError(code, "as asked")
+    try:
+        page = open_page("?text=a")
+        page.locator(".panel .problem").wait_for()
+        assert page.locator(".panel .problem span").inner_text() == message
+    finally:
+        core.refusal = None
+    page.click(".panel .problem button")
+    assert not translated(page, "a").locator(".problem").is_visible()
+
+
+def test_a_server_that_is_gone_is_said_and_tried_again(open_page, core):
+    server = start(core)
+    page = open_page("?text=one", port=server.port)
+    translated(page, "one")
+    server.stop(0)
+    page.fill("#sentence", "two")
+    page.locator(".panel .problem").wait_for()
+    assert page.locator(".panel .problem span").inner_text() == "The server does not answer any more. Start it again, then try again."
+    again = start(core, server.port)
+    page.click(".panel .problem button")
+    translated(page, "two")
+    again.stop(0)
+
+
+@pytest.fixture
+def elsewhere(server):
+    """elsewhere(header) → the address of another server, with tensorflow_model_server's paths only and this CORS header or none."""
+    servers = []
+
+    def begin(header):
+        class Stock(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.answer(None)
+
+            def do_POST(self):
+                self.answer(self.rfile.read(int(self.headers["Content-Length"])))
+
+            def answer(self, body):
+                with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{self.path}", body) as answer:
+                    text = answer.read()
+                self.send_response(200)
+                for name, value in {"Content-Type": "application/json", "Content-Length": str(len(text)), **header}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_):
+                pass
+
+        servers.append(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Stock))
+        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{servers[-1].server_port}"
+
+    yield begin
+    for each in servers:
+        each.shutdown()
+        each.server_close()
+
+
+def test_another_server_is_asked_where_it_allows_that(open_page, elsewhere):
+    address = elsewhere({"Access-Control-Allow-Origin": "*"})
+    page = open_page(f"?text={SENTENCE}")
+    page.click("summary")
+    page.fill("#server", address)
+    page.click("text=Use it")
+    translated(page)
+    page.fill("#model", "pieces")  # it says no names
+    page.locator("#model").blur()
+    page.locator("h2", has_text="pieces").wait_for()
+    translated(page)
+    assert dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(page.url).query)) == {"text": SENTENCE, "model": "pieces", "server": address}
+
+
+def test_another_server_that_does_not_allow_it_is_said(open_page, elsewhere):
+    address = elsewhere({})
+    page = open_page(f"?text={SENTENCE}&model=plain&server={address}")
+    page.locator(".panel .problem").wait_for()
+    said = page.locator(".panel .problem span").inner_text()
+    assert said.startswith(f"{address} does not answer this page.") and said.endswith("only with --rest_api_enable_cors_support.")
+
+
+def test_text_is_never_taken_for_html(open_page):
+    text = "<img src=x onerror=planted=1> <b>bold</b> <script>planted=1</script>"
+    page = open_page(f"?text={urllib.parse.quote(text)}")
+    panel = translated(page, text)
+    assert panel.locator("img, b, script").count() == 0
+    assert page.evaluate("typeof planted") == "undefined" and "<B>BOLD</B>" in panel.locator(".nbest").inner_text()
+
+
+def test_the_policy_holds(open_page, server):
+    page = open_page(locale="en-GB")
+    said = []
+    page.on("console", lambda message: said.append(message.text))
+
+    def plant(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace("<main>", "<script>window.planted = 1</script><main onclick='planted=1'>"))
+
+    page.route(lambda url: urllib.parse.urlsplit(url).path == "/", plant)
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("main[onclick]").count() == 1 and page.evaluate("window.planted") is None
+    assert any("Content Security Policy" in text for text in said)
+    assert page.evaluate(f"fetch('http://localhost:{server.port}/v1/models/plain').then(() => 'sent', () => 'stopped')") == "stopped"
+
+
+@pytest.mark.parametrize("text, words, direction", [
+    ("היא מעולם לא", ["היא", "מעולם", "לא"], "rtl"),
+    ("دخلت المدينة", ["دخلت", "المدينة"], "rtl"),
+    ("彼女は パリ", ["彼女は", "パリ"], "ltr"),
+    ("👩‍👩‍👧 🙂 é", ["👩‍👩‍👧", "🙂", "é"], "ltr"),
+], ids=["hebrew", "arabic", "japanese", "emoji"])
+def test_any_script(open_page, text, words, direction):
+    page = open_page(f"?text={urllib.parse.quote(text)}")
+    panel = translated(page, text)
+    assert texts(panel.locator("ol.source .word")) == words
+    assert panel.locator(".translation").evaluate("each => getComputedStyle(each).direction") == direction
+    assert page.locator("#sentence").evaluate("each => getComputedStyle(each).direction") == direction
+
+
+def test_pieces_of_scripts_without_spaces_stay_apart(open_page):
+    page = open_page("?text=" + urllib.parse.quote("東京は雨 Tokyo") + "&model=pieces")
+    panel = translated(page, "東京は雨 Tokyo")
+    assert texts(panel.locator("ol.source .word")) == ["東京", "は雨", "Tokyo"]
+
+
+def test_a_phone(open_page):
+    page = open_page(f"?text={'+'.join(SENTENCE.split() * 4)}&beside=pieces", viewport={"width": 340, "height": 700}, has_touch=True)
+    panel = translated(page, " ".join(SENTENCE.split() * 4))
+    assert page.evaluate("document.scrollingElement.scrollWidth") == 340
+    assert page.locator("#sentence").bounding_box()["width"] > 290
+    panel.locator(".translation .word").first.tap()
+    assert panel.locator(".readout").inner_text().startswith("“HERE” looks at")
+
+
+def test_accessibility(open_page):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="expected the extra `browser`, which has axe").Axe()
+    page = open_page(f"?text={SENTENCE}&beside=nothing", reduced_motion="reduce")
+    panel = translated(page)
+    page.locator(".panel .problem").nth(1).wait_for()
+    page.click("summary")
+    for scheme, width, follow in (("light", 1200, False), ("light", 340, True), ("dark", 340, False), ("dark", 1200, True)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        (panel.locator(".translation .word").first if follow else page.locator("#sentence")).focus()
+        found = axe.run(page)
+        assert not found.response["violations"], f"{scheme} {width}: {found.generate_report()}"
+        assert len(found.response["passes"]) > 20
+        assert (page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 28)") == (scheme == "dark")
+
+
+def test_an_exported_model(pages, exported):
+    """The way from the page to a SavedModel and back, by the embedded server: what the page shows is what the model answers."""
+    from rnnsearch_tf.export.session import SessionModel
+    from rnnsearch_tf.serving.flags import FREE, Flags
+    from rnnsearch_tf.serving.server import Server
+
+    session, text = SessionModel(exported), "My sister reads an old book."
+    aligned, listed = session("translate_aligned", text=[text]), session("translate_nbest", text=[text])
+    [best] = [each.decode() for each in aligned["translation"]]
+    sure = session("confidence", source=[text], target=[best])
+    flags = Flags(model_name="tiny", model_base_path=str(exported.parent.resolve()), port=FREE, rest_api_port=FREE)
+    with Server(flags) as server:
+        page = pages.shared = pages.shared or pages.open({})
+        page.goto(f"http://127.0.0.1:{server.rest_port}/?text={urllib.parse.quote(text)}")
+        page.locator(".translation .word").first.wait_for(timeout=WAIT)
+        assert page.locator(".translation").inner_text() == best
+        assert texts(page.locator(".heatmap tbody th")) == aligned["target_tokens"][0].decode().split()
+        alpha = np.array(json.loads(aligned["alignment"][0]))[: page.locator(".heatmap tbody th").count(), :-1]
+        np.testing.assert_allclose([weight_of(cell) for cell in page.locator(".heatmap tbody td").all()], alpha.ravel(), atol=1e-3)
+        assert texts(page.locator(".nbest tbody td:first-child")) == [each.decode() for each in listed["translation"][0]]
+        assert page.locator(".sureness").inner_text().startswith(f"{round(100 * sure['confidence'][0])}\u202f% sure")
+        assert texts(page.locator("h2")) == ["tiny"] and page.locator(".translation .rated").count() > 0

@@ -1,0 +1,194 @@
+"""A training that is killed and resumed is the one that never was: weights, optimizer, metrics and files, to the last bit."""
+
+import collections
+import io
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+import tensorflow as tf
+from killed import LANGUAGE_MODEL as SMALL
+from killed import SETTINGS
+
+from rnnsearch_tf.cli.main import run as rnnsearch
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.dataset import training_dataset
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.run import Run
+from rnnsearch_tf.text.pipeline import load_text
+from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.training import run as driver
+from rnnsearch_tf.training.callbacks import Limits
+from rnnsearch_tf.training.development import Development
+from rnnsearch_tf.training.run import train
+
+PROGRAM = pathlib.Path(__file__).parents[1] / "killed.py"
+
+
+def trained(folder, *words, **environment):
+    """Run killed.py; what it printed, as a list of dictionaries."""
+    environment = {**os.environ, **environment}
+    done = subprocess.run([sys.executable, PROGRAM, folder, *words], env=environment, capture_output=True, text=True, timeout=3000)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def arrays(file):
+    """{name: array} of an .h5 file."""
+    found = {}
+    with h5py.File(file) as content:
+        content.visititems(lambda name, item: found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
+def everything(run):
+    """All that a RUN says, times aside: {name: value}."""
+    found, timed = {}, ("minutes", "target_tokens_per_second")
+    state = json.loads((run / "checkpoints" / "state.json").read_text())
+    with zipfile.ZipFile(run / "checkpoints" / state["model"]) as archive:
+        found |= {f"saved {name}": array for name, array in arrays(io.BytesIO(archive.read("model.weights.h5"))).items()}
+    found["state"] = {key: value for key, value in state.items() if key not in ("seconds", "model", "model_sha256", "sha256", "metrics_bytes")}
+    for path in [run / "best" / "model.weights.h5", *sorted((run / "evaluated").iterdir())]:
+        found |= {f"{path.name} {name}": array for name, array in arrays(path).items()}
+    records = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+    found["metrics"] = [{key: value for key, value in record.items() if key not in timed} for record in records]
+    found["checksums"] = [line.split()[1] for line in (run / "SHA256SUMS").read_text().splitlines()]
+    assert not list(run.rglob("partial-*")), "half-written files"
+    return found
+
+
+def assert_same(one, other):
+    one, other = everything(one), everything(other)
+    assert one.keys() == other.keys()
+    for name in one:
+        same = np.array_equal(one[name], other[name]) if isinstance(one[name], np.ndarray) else one[name] == other[name]
+        assert same, f"{name}: {one[name]} is not {other[name]}"
+
+
+def test_two_kills(tmp_path):
+    """In the middle of an evaluation, and of a checkpoint in the middle of an epoch."""
+    trained(tmp_path, "whole", "killed=evaluate:1,save:5", "--", *SMALL)
+    assert len(everything(tmp_path / "whole")["metrics"]) > 6
+    assert_same(tmp_path / "whole", tmp_path / "killed")
+
+
+RNNSEARCH = ["model.alignment_size=5", "model.maxout_size=4", "model.output_rank=null"]
+TWO_SHARDS = [*RNNSEARCH, "data.batch_size=32", "data.phrasebook_size=200", "training.deterministic=true"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings, threads", [(SMALL, 1), (RNNSEARCH, 1), (TWO_SHARDS, 2)], ids=["cslm", "rnnsearch", "two threads"])
+def test_kills_at_seven_random_moments(tmp_path, settings, threads):
+    """Three times, so 21 in all; the last with the shards of a batch at the same time, under deterministic operations."""
+    threads = dict(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS=str(threads))
+    [whole] = trained(tmp_path, "whole", "--", *settings, **threads)
+    moments = [random.uniform(0.1, whole["seconds"]) for _ in range(7)]
+    trained(tmp_path, *(f"killed{number}={moment:.2f}" for number, moment in enumerate(moments)), "--", *settings, **threads)
+    for number, moment in enumerate(moments):
+        try:
+            assert_same(tmp_path / "whole", tmp_path / f"killed{number}")
+        except AssertionError as error:
+            raise AssertionError(f"killed after {moment:.2f} s: {error}") from None
+
+
+@pytest.fixture
+def stop(monkeypatch):
+    """stop(owner, attribute, number): SIGTERM comes in the middle of that call, once."""
+
+    def arrange(owner, attribute, number=1):
+        left, called = [number], getattr(owner, attribute)
+
+        def watched(*arguments, **keywords):
+            left[0] -= 1
+            if not left[0]:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return called(*arguments, **keywords)
+
+        monkeypatch.setattr(owner, attribute, watched)
+
+    return arrange
+
+
+def test_sigterm_in_every_phase(tmp_path, stop, monkeypatch, capsys):
+    """Exit code 75 each time; where nothing was saved yet the same command begins, else --resume goes on; nothing is lost."""
+    settings = [word for setting in [*SETTINGS, *SMALL] for word in ("--set", setting)]
+    (tmp_path / "c.yaml").write_text("")
+    command = ["train", "--config", str(tmp_path / "c.yaml"), *settings, "--output"]
+    assert rnnsearch([*command, str(tmp_path / "whole")]) == 0
+    run, handler = tmp_path / "stopped", signal.getsignal(signal.SIGTERM)
+    for owner, attribute, number, batches in (
+        (driver, "build_texts", 1, None),  # the vocabularies
+        (TranslationModel, "_sharded_losses", 1, 0),  # the graph of an update
+        (Limits, "on_train_batch_end", 3, 3),
+        (TranslationModel, "save", 1, 4),  # the checkpoint after a batch
+        (Development, "_development_loss", 1, 8),
+        (Development, "_average", 1, 24),
+    ):
+        with monkeypatch.context():
+            stop(owner, attribute, number)
+            assert rnnsearch([*command, str(run), *(["--resume"] if Run(run).state.exists() and batches != 0 else [])]) == 75, attribute
+            monkeypatch.undo()
+        said = capsys.readouterr().err
+        assert "stopped by SIGTERM" in said and "Traceback" not in said
+        assert (json.loads(Run(run).state.read_text())["batches"] if batches is not None else None) == batches, attribute
+        assert signal.getsignal(signal.SIGTERM) == handler
+    assert rnnsearch([*command, str(run), "--resume"]) == 0
+    assert_same(tmp_path / "whole", run)
+
+
+def test_a_batch_that_is_not_finite_is_named_and_left_out(tmp_path, monkeypatch):
+    """Its lines in both files; tried again it is refused again; without it all goes on as under non_finite_gradient: skip."""
+    lines = [f"the word w{number % 7} and w{number % 5}" for number in range(60)]
+    lines[41] = "the poison w1 and w1"
+    for name in "st":
+        (tmp_path / name).write_text("".join(line + "\n" for line in lines))
+    settings = [*SETTINGS, *SMALL, "data.corpus=files", f"data.train_source={tmp_path / 's'}", f"data.train_target={tmp_path / 't'}",
+                "model.embedding_dropout=0", "training.epochs=1", "training.average=0"]  # fmt: skip
+    losses = TranslationModel._sharded_losses
+    words, batches = Vocabulary.build(collections.Counter(" ".join(lines).split()), 100), []
+    poison = words.tokens.index("poison")
+
+    def poisoned(model, inputs, smoothing):
+        bad = tf.reduce_any(inputs["target_ids"] == poison)
+        return tuple(tf.where(bad, float("nan"), values) for values in losses(model, inputs, smoothing))
+
+    monkeypatch.setattr(TranslationModel, "_sharded_losses", poisoned)
+    config = load_config(overrides=settings)
+    for resume in (False, True):
+        with pytest.raises(UserError, match="expected a finite gradient, got norm nan in batch") as raised:
+            train(config, tmp_path / "run", resume=resume)
+        batches.append(json.loads((tmp_path / "run" / "checkpoints" / "state.json").read_text())["batches"])
+    assert batches[0] == batches[1]
+
+    texts = [load_text(tmp_path / "run", side, getattr(config, side)) for side in ("source", "target")]
+    epoch = training_dataset(*texts, open_corpus(config), config.data, config.training.seed)
+    [(number, batch)] = [(number, batch) for number, batch in enumerate(epoch) if (batch["target_ids"].numpy() == poison).any()]
+    in_batch = {text.decode() for text in texts[1].decode(tf.constant(batch["target_ids"].numpy())).numpy()}
+    expected = [number for number, line in enumerate(lines, start=1) if line in in_batch]
+    assert number == batches[0] and 42 in expected
+    assert f"of {tmp_path / 's'} and {tmp_path / 't'}, lines {', '.join(map(str, expected))} (with" in str(raised.value)
+    assert f"--output {tmp_path / 'run'} --resume --skip-batch" in str(raised.value)
+    listed = (tmp_path / "run" / "refused_batch.txt").read_text().splitlines()
+    assert listed == [f"{tmp_path / 's'}:{number}\t{lines[number - 1]}\t{lines[number - 1]}" for number in expected]
+
+    assert train(config, tmp_path / "run", resume=True, skip_batch=True)["batches"] == sum(1 for _ in epoch)
+    train(load_config(overrides=[*settings, "training.non_finite_gradient=skip"]), tmp_path / "skipping")
+    for one, other in zip(*(arrays(tmp_path / name / "best" / "model.weights.h5").values() for name in ("run", "skipping"))):
+        assert np.array_equal(one, other)
+    with pytest.raises(UserError, match="expected a training that stopped at a batch, got one that did not; leave --skip-batch out"):
+        train(config, tmp_path / "run", resume=True, skip_batch=True)
+
+
+def test_a_time_limit_is_refused_where_all_is_to_be_the_same():
+    with pytest.raises(UsageError, match="training.deterministic: expected no training.maximum_minutes beside it, got 3.0"):
+        load_config(overrides=["training.deterministic=true", "training.maximum_minutes=3"])
