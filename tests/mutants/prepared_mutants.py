@@ -49,9 +49,8 @@ _FAULTS = [
     ("text/vocabulary.py", "counts in memory twice", "            self._counts.clear()\n", "", f"{COUNTS}::test_few_words_in_memory_count_as_many"),
     ("data/counting.py", "the file in which the lines end counts whole", "if left < report.kept:", "if False:",
      f"{FOLDERS}::test_subwords_are_learned_from_the_first_lines_of_the_whole_text"),
-    ("training/run.py", "resumed at the epoch's beginning", "batches.dataset(state.epoch * batches.an_epoch + state.batches_of_epoch)", "batches.dataset(state.epoch * batches.an_epoch)",
-     f"{TRAINING}::test_a_resumed_training_meets_the_batches_of_one_never_stopped"),
-    ("training/run.py", "the last batch is waited for", "if state.batches_of_epoch >= batches.an_epoch:", "if False:", f"{TRAINING}::test_which_batches_are_left"),
+    ("training/run.py", "resumed at the epoch's beginning", "numbered.dataset(state.epoch * size + state.batches_of_epoch)", "numbered.dataset(state.epoch * size)",
+     f"{TRAINING}::test_which_batches_are_left"),
 ]
 
 PREPARED = [Mutant(file, fault, old, new, (test,)) for file, fault, old, new, test in _FAULTS]
