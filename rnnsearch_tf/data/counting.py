@@ -24,7 +24,7 @@ def _corpora(pairs):
     return [corpus for corpus, _ in pairs.corpora] if isinstance(pairs, MixedPairs) else [pairs]
 
 
-def build_corpus_texts(config, pairs, sides=("source", "target"), processes=None) -> list:
+def build_corpus_texts(config, pairs, sides=("source", "target"), processes=None, folder=None) -> list:
     """As :func:`~rnnsearch_tf.text.pipeline.build_texts` of the pairs, the same to the byte; their report is there afterwards.
 
     Args:
@@ -32,23 +32,28 @@ def build_corpus_texts(config, pairs, sides=("source", "target"), processes=None
         pairs: Pairs that ``open_corpus(config)`` gave.
         sides: those to make.
         processes: Processes; None: as many as the text is worth.
+        folder: where several processes write their counts, and find those that are there already; None: a temporary one.
     """
     owners, pieces = zip(*corpus_pieces(pairs))
     asked = [side for side in sides if getattr(config, side).vocabulary is None]
     if processes is None:
         with Processes(processes_for(pieces)) as processes:
-            return build_corpus_texts(config, pairs, sides, processes)
+            return build_corpus_texts(config, pairs, sides, processes, folder)
     if processes.number == 1 or len(pieces) == 1 or not asked:
         return build_texts(config, pairs.lines(), sides)
-    with tempfile.TemporaryDirectory(prefix="rnnsearch-counts-") as folder:
-        requests = [{"number": number, "sides": asked, "folder": folder} for number in range(len(pieces))]
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="rnnsearch-counts-") as folder:
+            return build_corpus_texts(config, pairs, sides, processes, folder)
+    left = [number for number in range(len(pieces)) if not _path(folder, number, "report").exists()]
+    requests = [{"number": number, "sides": asked, "folder": str(folder)} for number in left]
+    if requests:
         processes.call(f"{__name__}:count_piece", config, requests, "counting words")
-        reports = [Report(**json.loads(_path(folder, number, "report").read_text(encoding="utf-8"))) for number in range(len(pieces))]
-        counts = {side: _added(getattr(config, side), side, pieces, reports, folder) for side in asked}
-        for number, corpus in enumerate(_corpora(pairs)):
-            corpus.take_report(sum((report for owner, report in zip(owners, reports) if owner == number), Report()))
-        pairs.take_report(sum(reports, Report()))
-        return [text_of_counts(getattr(config, side), counts.get(side), f"{side} training text") for side in sides]
+    reports = [Report(**json.loads(_path(folder, number, "report").read_text(encoding="utf-8"))) for number in range(len(pieces))]
+    counts = {side: _added(getattr(config, side), side, pieces, reports, folder) for side in asked}
+    for number, corpus in enumerate(_corpora(pairs)):
+        corpus.take_report(sum((report for owner, report in zip(owners, reports) if owner == number), Report()))
+    pairs.take_report(sum(reports, Report()))
+    return [text_of_counts(getattr(config, side), counts.get(side), f"{side} training text") for side in sides]
 
 
 def count_piece(config, number, sides, folder) -> None:
@@ -58,11 +63,13 @@ def count_piece(config, number, sides, folder) -> None:
     count_tokens(counts, pairs.lines())
     for side, counted in counts.items():
         counted.save(_path(folder, number, side))
-    _path(folder, number, "report").write_text(json.dumps(dataclasses.asdict(pairs.check())), encoding="utf-8")
+    partial = _path(folder, number, "report.new")
+    partial.write_text(json.dumps(dataclasses.asdict(pairs.check())), encoding="utf-8")
+    partial.replace(_path(folder, number, "report"))  # it says that the counts are whole
 
 
 def _path(folder, number, what):
-    return pathlib.Path(folder) / f"{number}.{what}"
+    return pathlib.Path(folder) / f"count-{number:06}.{what}"
 
 
 def _added(config, side, pieces, reports, folder):

@@ -124,7 +124,7 @@ def _texts(config, partial, processes):
     """[source Text, target Text]: those that were built before, or built now."""
     if (partial / _BUILT).exists():
         return _load(config, partial)
-    texts = build_corpus_texts(config, open_corpus(config, "train"), processes=processes)
+    texts = build_corpus_texts(config, open_corpus(config, "train"), processes=processes, folder=partial)
     for side, text in zip(("source", "target"), texts):
         text.save(partial, side)
     _write_json(partial / _BUILT, {})
@@ -211,8 +211,9 @@ def _finish(config, pieces, texts, partial):
         files = {path.name: {"bytes": path.stat().st_size, "sha256": digest_of(path)} for path in own}
     manifest = {
         "format": FORMAT, "made_with": f"rnnsearch_tf {__version__}, tensorflow {tf.__version__}", "pairs": sum(kept),
-        "ids": sum(part["ids"] for part in parts), **dict(zip(("id_type", "length_type"), (_NAMES[kind] for kind in _types(texts, config)))),
-        "corpora": corpora, **{side: dataclasses.asdict(getattr(config, side)) for side in ("source", "target")},
+        "ids": sum(part["ids"] for part in parts), "corpora": corpora,
+        **dict(zip(("id_type", "length_type"), (_NAMES[kind] for kind in _types(texts, config)))),
+        **{side: dataclasses.asdict(getattr(config, side)) for side in ("source", "target")},
         **{name: getattr(config.data, name) for name in LIMITS}, "report": dataclasses.asdict(sum(reports, Report())), "files": files,
     }  # fmt: skip
     _write_json(partial / MANIFEST, manifest)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import heapq
 import itertools
 import operator
 
 
-def write_counts(path, items) -> None:
-    """Write (word, count) pairs, words as bytes in rising order, one a line."""
-    with open(path, "wb") as file:
-        file.writelines(b"%d %s\n" % (count, word) for word, count in items)
+def write_counts(file, items) -> None:
+    """Write (word, count) pairs, words as bytes in rising order, one a line, to a binary file."""
+    file.writelines(b"%d %s\n" % (count, word) for word, count in items)
 
 
-def read_counts(path):
-    """Yield what :func:`write_counts` wrote."""
-    with open(path, "rb") as file:
-        for line in file:
-            count, _, word = line.rstrip(b"\n").partition(b" ")
-            yield word, int(count)
+def read_counts(file):
+    """Yield what :func:`write_counts` wrote, from the file's beginning."""
+    file.seek(0)
+    for line in file:
+        count, _, word = line.rstrip(b"\n").partition(b" ")
+        yield word, int(count)
 
 
 def added(streams):
@@ -51,4 +51,6 @@ class SavedCounts:
 
     def total(self, most=None) -> collections.Counter:
         """As :meth:`TokenCounts.total`."""
-        return most_frequent(added(map(read_counts, self.paths)), most)
+        with contextlib.ExitStack() as stack:
+            files = [stack.enter_context(open(path, "rb")) for path in self.paths]
+            return most_frequent(added(map(read_counts, files)), most)

@@ -156,7 +156,7 @@ class TokenCounts:
         self._distinct, self._counts = distinct, collections.Counter()
         self.most_lines, self._most_words = most_lines, most_words
         self._lines_left = most_lines
-        self._folder, self._files = None, []
+        self._files = []
 
     def add(self, lines):
         """Count the tokens of a list of lines, str or bytes."""
@@ -169,8 +169,7 @@ class TokenCounts:
         for word, count in zip(words.numpy().tolist(), counts.numpy().tolist()):
             self._counts[word] += count
         if len(self._counts) > self._most_words:
-            self._folder = self._folder or tempfile.TemporaryDirectory(prefix="rnnsearch-counts-")
-            self._files.append(pathlib.Path(self._folder.name) / str(len(self._files)))
+            self._files.append(tempfile.TemporaryFile())  # it has no name: nothing is left of it after a kill
             write_counts(self._files[-1], sorted(self._counts.items()))
             self._counts.clear()
 
@@ -180,7 +179,8 @@ class TokenCounts:
 
     def save(self, path):
         """Write the counts to a file for :class:`~rnnsearch_tf.text.counting.SavedCounts`."""
-        write_counts(path, self._items())
+        with open(path, "wb") as file:
+            write_counts(file, self._items())
 
     def _items(self):
         """(word, count), words as bytes in rising order."""

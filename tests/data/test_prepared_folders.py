@@ -1,5 +1,6 @@
 """The folder of a prepared corpus: written whole or not at all, refused in words where it does not fit or is damaged."""
 
+import collections
 import json
 import os
 import pathlib
@@ -13,12 +14,13 @@ import pytest
 
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import SPECIAL_TOKENS, load_config
-from rnnsearch_tf.data import preparing
+from rnnsearch_tf.data import counting, preparing
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.prepared import PreparedPairs
 from rnnsearch_tf.data.preparing import prepare
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
@@ -111,7 +113,7 @@ def test_a_text_that_has_changed_is_begun_anew(text, made, tmp_path, monkeypatch
 
 KILLED = """
 import os, signal, sys
-from rnnsearch_tf.data import preparing
+from rnnsearch_tf.data import counting, preparing
 from test_prepared_folders import configuration
 join = preparing._join
 def killed(partial, parts):
@@ -318,3 +320,16 @@ def test_the_verb_says_what_it_wrote(text, made, tmp_path, capsys):
 ])
 def test_wrong_usage(capsys, words, message):
     assert run(["prepare", *words]) == 2 and message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("most", [30, 40, 50, 65, 1000])
+def test_subwords_are_learned_from_the_first_lines_of_the_whole_text(text, tmp_path, monkeypatch, most):
+    """Counted file by file they are the words of the first lines, wherever these end."""
+    monkeypatch.setattr(subwords, "MOST_LINES", most)
+    config = configuration(text, {"tokenization": "sentencepiece"})
+    pieces = [piece for _, piece in counting.corpus_pieces(open_corpus(config))]
+    for number in range(3):
+        counting.count_piece(config, number, ["target"], tmp_path)
+    found = counting._added(config.target, "target", pieces, [piece.check() for piece in pieces], tmp_path)
+    lines = [target for _, target in open_corpus(config)][:most]
+    assert dict(found.total()) == collections.Counter(" ".join(lines).split())
