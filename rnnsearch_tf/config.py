@@ -72,9 +72,14 @@ def load_config(
     return _build(Config(), _merge(below or {}, tree), where, prefix="")
 
 
-def named_options(path: str | os.PathLike | None = None, overrides: Sequence[str] = ()) -> set:
-    """Dotted names of the options that a YAML file and overrides set, such as ``data.batch_size``; arguments as of :func:`load_config`."""
-    return set(_names(_read(Config(), path, overrides, None)[1]))
+def named_options(path: str | os.PathLike | None = None, overrides: Sequence[str] = (), default=Config()) -> set:
+    """Dotted names of the options that a YAML file and overrides set, such as ``data.batch_size``.
+
+    Args:
+        path, overrides: as of :func:`load_config`.
+        default: a Config, or the dataclass of options that the file is of.
+    """
+    return set(_names(_read(default, path, overrides, None)[1]))
 
 
 def shipped_configs() -> dict:

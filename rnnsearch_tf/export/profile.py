@@ -7,7 +7,7 @@ import pathlib
 
 import yaml
 
-from rnnsearch_tf.config import SearchConfig, load_section
+from rnnsearch_tf.config import SearchConfig, load_section, named_options
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.options import option
 
@@ -66,12 +66,14 @@ def load_profile(search: SearchConfig, path=None, overrides=()) -> Profile:
         UsageError: as :func:`~rnnsearch_tf.config.load_config`.
 
     Example:
-        >>> load_profile(SearchConfig(), overrides=["search.beam_size=6", "weights=int8"]).search.nbest
-        5
+        >>> load_profile(SearchConfig(), overrides=["search.beam_size=4", "weights=int8"]).search.nbest
+        4
     """
-    nbest = search.nbest if search.nbest > 1 else min(NBEST, search.beam_size)
-    base = dataclasses.replace(search, nbest=nbest, search_again=False)
-    return load_section(Profile(search=base), path, overrides)
+    default = Profile(search=dataclasses.replace(search, search_again=False))
+    profile = load_section(default, path, overrides)
+    if search.nbest > 1 or "search.nbest" in named_options(path, overrides, default):
+        return profile
+    return dataclasses.replace(profile, search=dataclasses.replace(profile.search, nbest=min(NBEST, profile.search.beam_size)))
 
 
 def save_profile(profile: Profile, folder) -> None:

@@ -46,8 +46,8 @@ def scan(step, inputs, state, mask=None):
 
 
 def _unstack(values):
-    time_first = _swap(values)
-    return tf.TensorArray(values.dtype, tf.shape(time_first)[0]).unstack(time_first)
+    time_first = _swap(tf.convert_to_tensor(values))  # a mask may be an array of NumPy's, where there is no graph
+    return tf.TensorArray(time_first.dtype, tf.shape(time_first)[0]).unstack(time_first)
 
 
 def _swap(values):

@@ -1,5 +1,6 @@
 """SentencePiece subwords: trained with the sentencepiece package, run with tensorflow_text's op."""
 
+import hashlib
 import io
 import pathlib
 import tempfile
@@ -28,11 +29,9 @@ class Subwords(tf.Module):
 
     def __init__(self, model, where="SentencePiece model"):
         super().__init__(name="subwords")
-        import tensorflow_text  # its op library takes a second to load, and words do without
-
         self.model = model
         try:
-            self._op = tensorflow_text.SentencepieceTokenizer(model=model, out_type=tf.string)
+            self._op = _tokenizer(model)
             size = int(self._op.vocab_size())
         except tf.errors.OpError:
             raise UserError(f"{where}: expected a SentencePiece model, got {len(model)} bytes that are none") from None
@@ -51,6 +50,27 @@ class Subwords(tf.Module):
     def tokenize(self, texts):
         """Most probable pieces: string [B] -> RaggedTensor string [B, None]."""
         return self._op.tokenize(texts)
+
+
+def _tokenizer(model):
+    """tensorflow_text's tokenizer, with a resource that stays.
+
+    Its own belongs to a kernel in TensorFlow's cache, and goes when ``tf.random.set_seed`` empties that. One that has a name belongs to the
+    process; it is named after the bytes, so that equal models share it. In a SavedModel nothing is different.
+    """
+    import tensorflow_text  # its op library takes a second to load, and words do without
+    from tensorflow_text.python.ops import sentencepiece_tokenizer as library
+
+    class Named(library._SentencepieceModelResource):
+        def _create_resource(self):
+            if not tf.executing_eagerly():
+                return super()._create_resource()
+            name = f"rnnsearch_tf-{hashlib.sha256(model).hexdigest()}"
+            return library.gen_sentencepiece_tokenizer.sentencepiece_op(model=model, shared_name=name)
+
+    tokenizer = tensorflow_text.SentencepieceTokenizer(model=model, out_type=tf.string)
+    tokenizer._model_resource = Named(model, None)
+    return tokenizer
 
 
 def join(pieces):
