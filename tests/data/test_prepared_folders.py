@@ -124,6 +124,7 @@ preparing.prepare(configuration(sys.argv[1]), sys.argv[2])
 """
 
 
+@pytest.mark.slow
 def test_a_killed_preparation_leaves_nothing_and_goes_on(text, made, tmp_path):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", KILLED, text, tmp_path / "prepared"], env=environment, capture_output=True, timeout=300)
