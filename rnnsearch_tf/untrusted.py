@@ -37,12 +37,13 @@ MODEL_FILES = (".json", ".weights.h5")
 """What the names of the files of a ``.keras`` archive end with."""
 
 
-def check_archive(path, endings: Sequence[str]) -> None:
+def check_archive(path, endings: Sequence[str], what="an archive") -> None:
     """Refuse a zip archive (``.keras``, ``.npz``) with other files in it than expected, links, or far more bytes than it has.
 
     Args:
         path: of the archive.
         endings: what the name of a file in it ends with, such as ``.npy``; folders there are none.
+        what: what errors say was expected.
 
     Raises:
         UserError: one of these, or no archive at all.
@@ -51,7 +52,7 @@ def check_archive(path, endings: Sequence[str]) -> None:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise UserError(f"{path}: expected an archive, got a damaged or other file ({error}); copy it again") from None
+        raise UserError(f"{path}: expected {what}, got a damaged or other file ({error}); copy it again") from None
     for entry in entries:
         if not entry.filename.endswith(tuple(endings)) or any(part in entry.filename for part in ("/", "\\", "..")):
             raise _refused(path, f"files *{', *'.join(endings)} without folders", repr(entry.filename))
@@ -65,7 +66,7 @@ def check_archive(path, endings: Sequence[str]) -> None:
 
 def check_model_archive(path) -> None:
     """Refuse a ``.keras`` file that names code: other classes than this package's, optimizers and number types."""
-    check_archive(path, MODEL_FILES)
+    check_archive(path, MODEL_FILES, "a model that model.save wrote")
     with zipfile.ZipFile(path) as archive:
         for name in archive.namelist():
             if name.endswith(".json"):

@@ -175,8 +175,8 @@ def test_weights_that_lie_in_another_file(run):
 @pytest.mark.parametrize(
     "text, expected",
     [
-        ("model: !!python/object/apply:os.mkdir [BOOM]", "expected YAML, got a file that does not parse"),
-        ("!!python/object/new:os.mkdir [BOOM]", "expected YAML, got a file that does not parse"),
+        ("model: !!python/object/apply:os.mkdir [BOOM]", "expected YAML such as .* could not determine a constructor"),
+        ("!!python/object/new:os.mkdir [BOOM]", "expected YAML such as .* could not determine a constructor"),
         ("\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30))]), "anchors and aliases blow up"),
         ("model: &m {hidden_size: *m}", "anchors and aliases blow up|expected YAML"),
         ("model: " + "[" * 5000, "nested without end|does not parse"),

@@ -134,7 +134,7 @@ def test_sigterm_in_every_phase(tmp_path, stop, monkeypatch, capsys):
     assert rnnsearch([*command, str(tmp_path / "whole")]) == 0
     run, handler = tmp_path / "stopped", signal.getsignal(signal.SIGTERM)
     for owner, attribute, number, batches in (
-        (driver, "build_texts", 1, None),  # the vocabularies
+        (driver, "build_corpus_texts", 1, None),  # the vocabularies
         (TranslationModel, "_sharded_losses", 1, 0),  # the graph of an update
         (Limits, "on_train_batch_end", 3, 3),
         (TranslationModel, "save", 1, 4),  # the checkpoint after a batch
