@@ -132,5 +132,7 @@ def reverse_words(values, mask):
         >>> reverse_words(ids, ids != PAD_ID).numpy().tolist()
         [[7, 6, 5, 1, 0], [8, 1, 0, 0, 0]]
     """
-    words = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1) - 1
-    return tf.reverse_sequence(values, tf.maximum(words, 0), seq_axis=1)
+    words = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1, keepdims=True) - 1
+    position = tf.range(tf.shape(values)[1])
+    mirrored = words - 1 - position  # [B, J]
+    return tf.gather(values, tf.where(mirrored >= 0, mirrored, position), batch_dims=1)  # no GPU can tf.reverse_sequence ids
