@@ -72,7 +72,7 @@ DISK_FULL = os.strerror(errno.ENOSPC)
 EXIT_DONE, EXIT_FAILED, EXIT_TERMINATED, EXIT_INTERRUPTED = 0, 1, 75, 130
 
 GARBAGE_COLLECTION = 50_000, 50, 50
-"""Objects made between two searches for garbage; Python's own 700 cost a quarter of the time that TensorFlow takes to start (RESULTS.md)."""
+"""Objects made between two searches for garbage; Python's own 700 cost a fifth of the time that importing TensorFlow takes (RESULTS.md)."""
 
 
 def run(argv=None) -> int:

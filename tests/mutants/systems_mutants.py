@@ -13,7 +13,7 @@ SYSTEMS = [
            "r * (recurrent - context_term)[..., :n] + (recurrent - recurrent + context_term)[..., :n])", (LOGITS,)),
     Mutant("models/encoder_decoder.py", "the mean word counts padding", "count = tf.reduce_sum(tf.cast(mask, words.dtype), axis=1, keepdims=True)",
            "count = tf.cast(tf.shape(words)[1], words.dtype)", (LOGITS, f"{SAME}::test_padding_neighbours_and_their_order_change_nothing")),
-    Mutant("models/layered.py", "the end symbol is reversed too", "axis=1) - 1\n", "axis=1)\n", (LOGITS,)),
+    Mutant("models/layered.py", "the end symbol is reversed too", "keepdims=True) - 1", "keepdims=True)", (LOGITS,)),
     Mutant("models/luong.py", "alignments in the order of reading", "annotations = reverse_words(annotations, mask)", "pass",
            (STEPS,)),
     Mutant("models/luong.py", "nothing is fed", 'words = tf.concat([words, state["attentional"]], axis=-1)',
