@@ -11,6 +11,7 @@ from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.pairs import Report
 from rnnsearch_tf.data.processes import Processes, processes_for
+from rnnsearch_tf.files import write_file
 from rnnsearch_tf.text.counting import SavedCounts
 from rnnsearch_tf.text.pipeline import build_texts, count_tokens, text_of_counts, token_counts
 
@@ -63,9 +64,7 @@ def count_piece(config, number, sides, folder) -> None:
     count_tokens(counts, pairs.lines())
     for side, counted in counts.items():
         counted.save(_path(folder, number, side))
-    partial = _path(folder, number, "report.new")
-    partial.write_text(json.dumps(dataclasses.asdict(pairs.check())), encoding="utf-8")
-    partial.replace(_path(folder, number, "report"))  # it says that the counts are whole
+    write_file(_path(folder, number, "report"), json.dumps(dataclasses.asdict(pairs.check())))  # it says that the counts are whole
 
 
 def _path(folder, number, what):

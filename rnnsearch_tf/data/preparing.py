@@ -26,6 +26,7 @@ from rnnsearch_tf.data.pairs import Report
 from rnnsearch_tf.data.prepared import FORMAT, IDS, LENGTHS, LIMITS, MANIFEST, OFFSETS, PreparedPairs
 from rnnsearch_tf.data.processes import Processes, processes_for
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files import sync, write_file
 from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run, digest_of
 from rnnsearch_tf.text.pipeline import load_text
@@ -63,7 +64,7 @@ def prepare(config: Config, output: str | os.PathLike, processes: int | None = N
             partial.rename(output)
         except OSError as error:
             raise UserError(f"{output}: expected a folder that can be made, got: {error.strerror}") from None
-        _sync(output.parent)
+        sync(output.parent)
     return PreparedPairs(output)
 
 
@@ -117,7 +118,7 @@ def _begin(partial, plan):
     for other in partial.iterdir():
         if other.name != _LOCK:
             other.unlink()
-    _write_json(path, plan)
+    write_file(path, _json(plan))
 
 
 def _texts(config, partial, processes):
@@ -127,7 +128,7 @@ def _texts(config, partial, processes):
     texts = build_corpus_texts(config, open_corpus(config, "train"), processes=processes, folder=partial)
     for side, text in zip(("source", "target"), texts):
         text.save(partial, side)
-    _write_json(partial / _BUILT, {})
+    write_file(partial / _BUILT, "")
     return texts
 
 
@@ -171,9 +172,9 @@ def _write_piece(texts, pairs, config, part):
             lengths_file.write(lengths.astype(kinds[1]).tobytes())
             end, too_long = int(ends[-1]) if len(ends) else end, too_long + int(dropped)
     for name in (IDS, OFFSETS, LENGTHS):
-        _sync(part(name))
+        sync(part(name))
     report = dataclasses.asdict(dataclasses.replace(pairs.check(), too_long=too_long))
-    _write_json(part("json"), {"report": report, "ids": end})
+    write_file(part("json"), _json({"report": report, "ids": end}))
 
 
 def _interleaved(source, target):
@@ -216,13 +217,13 @@ def _finish(config, pieces, texts, partial):
         **{side: dataclasses.asdict(getattr(config, side)) for side in ("source", "target")},
         **{name: getattr(config.data, name) for name in LIMITS}, "report": dataclasses.asdict(sum(reports, Report())), "files": files,
     }  # fmt: skip
-    _write_json(partial / MANIFEST, manifest)
+    write_file(partial / MANIFEST, _json(manifest))
     for path in partial.iterdir():
         if path in own or path.name == MANIFEST:
-            _sync(path)
+            sync(path)
         else:
             path.unlink()
-    _sync(partial)
+    sync(partial)
 
 
 def _join(partial, parts):
@@ -260,17 +261,5 @@ def _require_one(config, pieces, kept):
         )
 
 
-def _write_json(path, value):
-    partial = path.with_name(f"{path.name}.new")
-    partial.write_text(json.dumps(value, indent=1, ensure_ascii=False), encoding="utf-8")
-    _sync(partial)
-    partial.replace(path)
-
-
-def _sync(path):
-    """See that a file or a folder is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _json(value):
+    return json.dumps(value, indent=1, ensure_ascii=False)

@@ -74,21 +74,21 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.parametrize("where, again", [("_write_piece", [2]), ("_sync", [])])
+@pytest.mark.parametrize("where, again", [("_write_piece", [2]), ("write_file", [])])
 def test_a_stopped_preparation_leaves_nothing_and_goes_on(text, made, tmp_path, monkeypatch, where, again):
     """Stopped at the third part, and when all but the manifest is written."""
-    written, write_json, original = [], preparing._write_json, getattr(preparing, where)
+    written, write_file, original = [], preparing.write_file, getattr(preparing, where)
 
     def stopping(*arguments):
-        if where == "_write_piece" and len(written) < 2 or where == "_sync" and arguments[0].name not in ("manifest.json.new",):
+        if where == "_write_piece" and len(written) < 2 or where == "write_file" and arguments[0].name != "manifest.json":
             return original(*arguments)
         raise Stop
 
-    def watching(path, value):
+    def watching(path, content):
         written.extend([int(path.name[5:11])] if path.name.startswith("part-") else [])
-        write_json(path, value)
+        write_file(path, content)
 
-    monkeypatch.setattr(preparing, "_write_json", watching)
+    monkeypatch.setattr(preparing, "write_file", watching)
     with monkeypatch.context() as stopped, pytest.raises(Stop):
         stopped.setattr(preparing, where, stopping)
         prepare(configuration(text), tmp_path / "prepared")
