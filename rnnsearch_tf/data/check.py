@@ -179,6 +179,13 @@ def _mark(text) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8"), digest_size=8).digest(), "big")
 
 
+def _held_out(data, part):
+    """Why there are not as many lines as in the files, in words."""
+    if not data.held_out:
+        return ""
+    return ", without the pairs that data.held_out takes out for development" if part == "train" else ", held out of the training text"
+
+
 def _findings(seen, pairs, config, part):
     """(severity, message) of one part."""
     data = config.data
@@ -186,7 +193,7 @@ def _findings(seen, pairs, config, part):
     if seen.bad["unpaired"]:
         yield bad_line, seen.places["unpaired"][0]
     else:
-        yield "note", f"{seen.lines:,} lines on both sides"
+        yield "note", f"{seen.lines:,} lines on both sides{_held_out(data, part)}"
     for kind, words in (("invalid", "not UTF-8"), ("empty", "empty on one side or both")):
         if seen.bad[kind]:
             yield bad_line, f"{_share(seen.bad[kind], seen.lines)} of the pairs are {words}: {'; '.join(seen.places[kind])}{_encodings(seen, pairs, config) if kind == 'invalid' else ''}"

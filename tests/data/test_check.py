@@ -207,3 +207,14 @@ def test_a_small_vocabulary_is_said_by_doctor_and_by_train(write, tmp_path, caps
     assert said in capsys.readouterr().err
     assert any(line.startswith(f"warning: train: {said}") for line in lines)
     assert not any("target vocabulary" in line and "asks for" in line for line in lines)
+
+
+def test_lines_that_are_held_out_are_said(tmp_path):
+    """So that the counts add up: every line is in one of the two parts, as no sentence comes twice."""
+    for name in ("s", "t"):
+        (tmp_path / name).write_text("".join(f"{name}{number} word\n" for number in range(300)))
+    files = {"train_source": str(tmp_path / "s"), "train_target": str(tmp_path / "t"), "held_out": 60}
+    found = [str(finding) for finding in check_data(load_config(values={"data": files}))]
+    [train] = [line for line in found if line.endswith(" lines on both sides, without the pairs that data.held_out takes out for development")]
+    [development] = [line for line in found if line.endswith(" lines on both sides, held out of the training text")]
+    assert sum(int(line.split()[2]) for line in (train, development)) == 300
