@@ -61,7 +61,7 @@ def run(arguments):
     changes = search_changes(arguments)
     if len(arguments.model) > 1 and (arguments.calibrate or arguments.confidence):
         raise UsageError(f"--calibrate, --confidence: expected one --model, which the calibration belongs to, got {len(arguments.model)}")
-    name, sources, references = _development_text(arguments) if arguments.source is arguments.reference is None else _files(arguments)
+    name, sources, references = _files(arguments) if arguments.source or arguments.reference else _development_text(arguments)
     translator = load_translator(arguments)
     if translator.config.target.lowercase and not arguments.lowercase:
         log.warning("warning: the model writes lower case and the scores count case; --lowercase compares without it")
@@ -99,10 +99,13 @@ def _files(arguments):
 def _development_text(arguments):
     """(its name, source sentences, references) of the pairs that the first model's best weights were chosen by."""
     run = Run.open(arguments.model[0])
-    pairs = open_corpus(load_config(run.config), "development")
+    try:
+        pairs = open_corpus(load_config(run.config), "development")
+        sources, references = ([], []) if pairs is None else map(list, zip(*pairs))
+    except UserError as error:
+        raise UserError(f"{run}: expected the development text of its training, got: {error}; or name --source F --reference F") from None
     if pairs is None:
         raise UsageError(f"{run}: expected --source F --reference F, as the model was trained without a development text; name them")
-    sources, references = map(list, zip(*pairs))
     log.warning("%s: %d pairs of the development text, which the weights were chosen by: on other text expect less", run, len(sources))
     return "the development text", sources, references
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rnnsearch_tf.text.characters import WORD_START
+
 
 def add_pieces(parser):
     parser.add_argument("--pieces", action="store_true", help="links of subword pieces, not of words, where the model has SentencePiece")
@@ -46,5 +48,5 @@ class Links:
 
 def _cut(source_tokens, target_tokens, text):
     """Whether the tokens of each side are pieces, as far as a sentence shows it."""
-    source, target = (any(token.startswith("▁") for token in tokens) for tokens in (source_tokens, target_tokens))
+    source, target = (any(token.startswith(WORD_START) for token in tokens) for tokens in (source_tokens, target_tokens))
     return source, target or source and "".join(target_tokens) == text  # one word of pieces, all from within words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_SPACE = "▁"  # U+2581, how SentencePiece writes the space before a word
+from rnnsearch_tf.text.characters import WORD_START
 
 
 def pharaoh(alignment, threshold=None) -> str:
@@ -84,12 +84,12 @@ def word_shares(pieces, words=None):
         [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
     """
     joined = "".join(pieces)
-    words = joined.split(_SPACE) if words is None else words
+    words = joined.split(WORD_START) if words is None else words
     owners = [number for number, word in enumerate(filter(None, words)) for _ in word]  # the word of every character
     shares = np.zeros((len(pieces), owners[-1] + 1 if owners else 0))
     place = 0
     for row, piece in zip(shares, pieces):
-        length = len(piece.replace(_SPACE, ""))
+        length = len(piece.replace(WORD_START, ""))
         for owner in (owners[place : place + max(length, 1)] or owners[-1:]) if owners else []:
             row[owner] += 1
         place += length

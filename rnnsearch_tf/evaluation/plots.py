@@ -7,9 +7,8 @@ import io
 from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import write_file
+from rnnsearch_tf.text.characters import WORD_START
 
-WORD_START = "▁"
-"""What SentencePiece writes before the first piece of a word."""
 
 
 def alignment_figure(alignment, source_tokens, target_tokens):

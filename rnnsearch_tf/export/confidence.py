@@ -8,12 +8,10 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.text.characters import SPACE
+from rnnsearch_tf.text.characters import SPACE, WORD_START
 
 DIGITS = 7
 """Decimals of a word's confidence."""
-
-_BEFORE_WORD = "▁"  # U+2581, how SentencePiece writes the space before a word
 
 
 def confidences(calibration, log_probabilities, tokens, texts) -> dict:
@@ -71,7 +69,7 @@ def _of_words(log_probabilities, tokens, words):
 
 
 def _characters(tokens):
-    return tf.strings.length(tf.strings.regex_replace(tokens, _BEFORE_WORD, ""), "UTF8_CHAR")
+    return tf.strings.length(tf.strings.regex_replace(tokens, WORD_START, ""), "UTF8_CHAR")
 
 
 def _exclusive_sums(ragged):

@@ -62,3 +62,6 @@ EAST_ASIAN = _bracket(
     "1100-11ff 2e80-a4cf a840-a87f ac00-d7af f900-faff fe30-fe4f ff65-ffdc 17000-18aff 1b000-1b12f 1b170-1b2ff 20000-2ffff"
 )
 """Blocks whose characters are written without spaces between them; the detokenizer joins them."""
+
+WORD_START = "▁"
+"""How SentencePiece writes the space before a word: U+2581."""

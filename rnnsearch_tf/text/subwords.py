@@ -9,11 +9,10 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.text.characters import WORD_START
 
 MOST_LINES = 5_000_000
 """Lines that a model is learned from; more teach it nothing, and their words are held in memory."""
-
-_SPACE = "▁"  # U+2581, how SentencePiece writes the space before a word
 
 
 class Subwords(tf.Module):
@@ -76,7 +75,7 @@ def _tokenizer(model):
 def join(pieces):
     """Text of pieces: RaggedTensor string [B, None] -> string [B]."""
     texts = tf.strings.reduce_join(pieces, axis=1)
-    return tf.strings.strip(tf.strings.regex_replace(texts, _SPACE, " "))
+    return tf.strings.strip(tf.strings.regex_replace(texts, WORD_START, " "))
 
 
 def train(counts, size, where="training text"):

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 
 import pytest
-from tiny_run import write_run
 
 from rnnsearch_tf import run as run_module
 from rnnsearch_tf.errors import UserError
@@ -14,16 +13,6 @@ from rnnsearch_tf.run import Run
 from rnnsearch_tf.translation import Translator
 
 LINES = ["The door is white.", "She goes to the hotel."]
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    return write_run(tmp_path_factory.mktemp("whole") / "run")
-
-
-@pytest.fixture
-def run(whole, tmp_path):
-    return shutil.copytree(whole, tmp_path / "run")
 
 
 def flip(path, place=0.5):

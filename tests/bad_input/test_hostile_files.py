@@ -4,14 +4,12 @@ import gzip
 import json
 import os
 import pickle
-import shutil
 import stat
 import zipfile
 
 import h5py
 import numpy as np
 import pytest
-from tiny_run import write_run
 
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config
@@ -24,16 +22,6 @@ from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import load_model
 from rnnsearch_tf.untrusted import MODEL_FILES, check_archive, check_preset
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    return write_run(tmp_path_factory.mktemp("whole") / "run")
-
-
-@pytest.fixture
-def run(whole, tmp_path):
-    return shutil.copytree(whole, tmp_path / "run")
 
 
 class Bomb:

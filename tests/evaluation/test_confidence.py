@@ -130,6 +130,10 @@ def test_it_is_calibrated_on_the_development_text_by_itself(tmp_path, capsys):
     assert "--reference: expected a file to go with --source" in capsys.readouterr().err
     assert rnnsearch(["evaluate", "--model", str(write_run(tmp_path / "none", files))]) == 2
     assert "trained without a development text" in capsys.readouterr().err
+    (tmp_path / "en").unlink()
+    assert rnnsearch(["evaluate", "--model", str(run), "--calibrate"]) == 1
+    said = capsys.readouterr().err
+    assert f"{run}: expected the development text of its training, got: data.train_source: {tmp_path}/en: " in said and "or name --source F" in said
 
 
 def test_translate_shows_it(calibrated, tmp_path, capsys):
