@@ -61,11 +61,16 @@ def table_1(work, models) -> Page:
     """BLEU of all sentences, and of those without unknown words with a decoder that may not produce one."""
     rows = []
     for name in models:
-        found = work.of_each_seed("table1", name, lambda name, seed: _table_1_of(work, name, seed))
+        found = measured_bleu(work, name)
         columns = {"all": "All", "short": "of the single sentences", "no_unk": "No UNK", "no_unk_sentences": "sentences without UNK"}
         rows.append({"model": name} | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()})
     paper = [dict(zip(("model", "All", "No UNK"), row)) for row in PAPER_TABLE_1]
     return Page("Bahdanau et al. 2015, Table 1: BLEU", rows, paper)
+
+
+def measured_bleu(work, name) -> list:
+    """[{"all", "short", "no_unk" (BLEU), "no_unk_sentences"} of each seed]."""
+    return work.of_each_seed("table1", name, lambda name, seed: _table_1_of(work, name, seed))
 
 
 def _table_1_of(work, name, seed):
@@ -120,7 +125,7 @@ def figure_2(work, models) -> Page:
 
     rows, curves = [], {}
     for name in models:
-        found = work.of_each_seed("figure2", name, lambda name, seed: _figure_2_of(work, name, seed))
+        found = measured_lengths(work, name)
         lengths = [bucket["shortest"] for bucket in found[0]]
         values = [[each[k]["bleu"] for each in found] for k in range(len(lengths))]
         curves[name] = lengths, [float(np.mean(each)) for each in values]
@@ -128,6 +133,11 @@ def figure_2(work, models) -> Page:
     sentences = {f"{bucket['shortest']}–{bucket['longest']}": bucket["sentences"] for bucket in found[0]}
     text = [f"Sentences of each length: {', '.join(f'{length} words {count}' for length, count in sentences.items())}."]
     return Page("Bahdanau et al. 2015, Figure 2: BLEU by sentence length", rows, [], text, {"curves": png(_curves(curves))})
+
+
+def measured_lengths(work, name) -> list:
+    """[the buckets by length, dictionaries as of evaluation.bleu.Bucket, of each seed]."""
+    return work.of_each_seed("figure2", name, lambda name, seed: _figure_2_of(work, name, seed))
 
 
 def _figure_2_of(work, name, seed):

@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 
 BAHDANAU = "rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50"
+SUTSKEVER = "lstm-forward", "lstm-reversed", "lstm-reversed-2", "lstm-reversed-3"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,13 +28,11 @@ ITEMS = {
     "bahdanau2015-figure2": Item("their BLEU by the length of the source sentence", BAHDANAU, "bahdanau2015:figure_2"),
     "bahdanau2015-figure3": Item("alignment matrices of RNNsearch-50", ("rnnsearch-50",), "bahdanau2015:figure_3"),
     "bahdanau2015-table3": Item("long sentences, translated by both", ("rnnencdec-50", "rnnsearch-50"), "bahdanau2015:table_3"),
-    "sutskever2014-table1": Item(
-        "a deep LSTM with the source as it is and reversed, beams, an ensemble",
-        ("lstm-forward", "lstm-reversed", "lstm-reversed-2", "lstm-reversed-3"), "sutskever2014:table_1",
-    ),
+    "sutskever2014-table1": Item("a deep LSTM with the source as it is and reversed, beams, an ensemble", SUTSKEVER, "sutskever2014:table_1"),
     "luong2015-attention": Item(
         "dot, general, concat, with and without input feeding: BLEU and alignment error rate",
         ("phrasebook-rnnsearch", *(f"phrasebook-{score}{ending}" for score in ("dot", "general", "concat") for ending in ("", "-feeding"))),
         "luong2015:attention",
     ),
+    "claims": Item("which of the papers' claims hold at this scale", (*BAHDANAU, *SUTSKEVER), "claims:claims"),
 }  # fmt: skip

@@ -9,11 +9,8 @@ BEAMS = 1, 2, 12
 
 def table_1(work, models) -> Page:
     """BLEU by size of the beam; the first model reads the source as it is, the others, an ensemble, reversed."""
-    forward, *ensemble = models
-    systems = {"forward": [forward], "reversed": ensemble[:1], f"ensemble of {len(ensemble)}, reversed": ensemble}
-    seed, rows = work.seeds[0], []
-    for system, names in systems.items():
-        found = work.measured(f"beams-{len(names)}-{names[0]}-{seed}", lambda names=names: _by_beam(work, names, seed))
+    rows = []
+    for system, found in measured_systems(work, models).items():
         rows.append({"LSTM": system} | {f"beam {beam}": found[str(beam)] for beam in BEAMS})
     paper = [
         {"LSTM": "forward, beam 12", "BLEU": 26.17},
@@ -24,6 +21,17 @@ def table_1(work, models) -> Page:
         {"LSTM": "ensemble of 5, reversed, beam 12", "BLEU": 34.81},
     ]
     return Page("Sutskever et al. 2014, Table 1: reversed source, beams, ensembles", rows, paper, ["BLEU in 13a on test_2016_flickr."])
+
+
+def measured_systems(work, models) -> dict:
+    """{system: {beam as str: BLEU}} of the forward and the reversed LSTM and the ensemble, of the first seed."""
+    forward, *ensemble = models
+    systems = {"forward": [forward], "reversed": ensemble[:1], f"ensemble of {len(ensemble)}, reversed": ensemble}
+    seed = work.seeds[0]
+    return {
+        system: work.measured(f"beams-{len(names)}-{names[0]}-{seed}", lambda names=names: _by_beam(work, names, seed))
+        for system, names in systems.items()
+    }
 
 
 def _by_beam(work, names, seed):

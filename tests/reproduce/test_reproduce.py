@@ -102,6 +102,24 @@ def test_seeds_give_mean_and_spread():
     assert table([]) == []
 
 
+def test_claims_are_what_the_measurements_say(tmp_path):
+    """Two seeds: RNNsearch is better in both, 50 words help it in one; reversing helps."""
+    work = Workspace(tmp_path, None, seeds=[1, 2])
+    bleu = {"rnnencdec-30": (10, 11), "rnnsearch-30": (20, 21), "rnnencdec-50": (9, 10), "rnnsearch-50": (19, 25)}
+    by_length = {"rnnencdec-50": [30, 5], "rnnsearch-50": [32, 30]}
+    for name, values in bleu.items():
+        for seed, value in zip(work.seeds, values):
+            work.measured(f"table1-{name}-{seed}", lambda value=value: {"all": value})
+            work.measured(f"figure2-{name}-{seed}", lambda name=name: [{"bleu": each} for each in by_length.get(name, [])])
+    for key, beams in (("1-lstm-forward", (20, 22, 23)), ("1-lstm-reversed", (21, 23, 25.5)), ("3-lstm-reversed", (24, 25, 27))):
+        work.measured(f"beams-{key}-1", lambda beams=beams: dict(zip(("1", "2", "12"), beams)))
+    rows = items.ITEMS["claims"].page(work).ours
+    assert [(row["difference"], row["verdict"]) for row in rows] == [
+        ("12.50 ± 3.54", "held"), ("10.00 ± 0.00", "held"), ("23.00 ± 0.00", "held"), ("1.50 ± 3.54", "undecided"),
+        ("-1.00 ± 0.00", "not held"), ("11.00 ± 0.00", "held"), (2.5, "held"), (1.5, "held"), (-0.5, "not held"),
+    ]  # fmt: skip
+
+
 def overrides(more=()):
     return [word for each in (*QUICK, *more) for word in ("--set", each)]
 
