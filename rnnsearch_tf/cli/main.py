@@ -27,6 +27,7 @@ from rnnsearch_tf.progress import coloured
 VERBS = {
     "init": "a configuration that fits your own two text files",
     "prepare": "text as ids, once, for corpora larger than memory",
+    "select": "the pairs of a large corpus that look like a domain",
     "train": "train a model and keep its best checkpoint",
     "translate": "translate text, one sentence a line",
     "score": "log-probability of sentence pairs",
