@@ -34,7 +34,7 @@ VERBS = {
     "rescore": "add the model's score to a Moses n-best list",
     "phrase-table": "add the model's score to a Moses phrase table",
     "oracle": "BLEU of an n-best list and of the best choice from it",
-    "evaluate": "BLEU and chrF against a reference translation",
+    "evaluate": "BLEU, chrF and TER against a reference translation",
     "align": "word alignments of sentence pairs",
     "aer": "error rate of alignments against links made by hand",
     "plot-attention": "pictures of the alignments (Figure 3)",
