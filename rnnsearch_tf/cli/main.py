@@ -38,6 +38,7 @@ VERBS = {
     "align": "word alignments of sentence pairs",
     "aer": "error rate of alignments against links made by hand",
     "plot-attention": "pictures of the alignments (Figure 3)",
+    "embed": "plots of learned vectors of words, phrases and sentences",
     "shortlist": "likely translations of every word, for a faster search",
     "sample": "draw translations at random from the model",
     "export": "a SavedModel for TensorFlow Serving, text in and text out",
