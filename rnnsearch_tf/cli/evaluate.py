@@ -86,6 +86,10 @@ def run(arguments):
     translator = load_translator(arguments)
     if translator.config.target.lowercase and not arguments.lowercase:
         log.warning("warning: the model writes lower case and the scores count case; --lowercase compares without it")
+    if beams:
+        from rnnsearch_tf.evaluation.search_errors import check_scores, search_errors
+
+        check_scores(translator.search_config(**changes))
     calibration = _calibration(arguments, sources, name)
     translations = _translated(translator, sources, changes)
     if arguments.translations:
@@ -94,8 +98,6 @@ def run(arguments):
     report = evaluation_report(translator, sources, translations, references, arguments)
     report |= _significance([t.text for t in translations], baseline, references, arguments)
     if beams:
-        from rnnsearch_tf.evaluation.search_errors import search_errors
-
         report["search_errors"] = search_errors(translator, sources, references, beams, arguments.lowercase, **changes)
     if arguments.calibrate or arguments.confidence:
         report["confidence"] = _confidence(translator, sources, [t.text for t in translations], references, arguments, calibration, name)

@@ -27,11 +27,10 @@ def search_errors(translator, sources, references, beam_sizes, lowercase=False, 
         {"sentences": those compared, "beams": [{"beam_size", "search_errors": their number, "share", "bleu": of all sentences}]}.
 
     Raises:
-        UsageError: search.coverage_penalty, which scores more than the words, is set.
+        UsageError: as of :func:`check_scores`.
     """
     config = translator.search_config(**search)
-    if config.coverage_penalty:
-        raise UsageError(f"--search-errors: expected search.coverage_penalty 0, got {config.coverage_penalty:g}, for which a reference has no score")
+    check_scores(config)
     known = [UNKNOWN_ID not in ids for ids in translator.target_text.encode(references).to_list()]
     chosen = [k for k, (fits, source) in enumerate(zip(known, sources)) if fits and source.strip()]
     forced = translator.score_targets([sources[k] for k in chosen], [references[k] for k in chosen])
@@ -43,6 +42,12 @@ def search_errors(translator, sources, references, beam_sizes, lowercase=False, 
         score = bleu([translation.text for translation in found], references, lowercase=lowercase).score
         beams.append({"beam_size": size, "search_errors": errors, "share": share, "bleu": score})
     return {"sentences": len(chosen), "beams": beams}
+
+
+def check_scores(config) -> None:
+    """Raise UsageError where a SearchConfig scores more than the words: search.coverage_penalty is set."""
+    if config.coverage_penalty:
+        raise UsageError(f"--search-errors: expected search.coverage_penalty 0, got {config.coverage_penalty:g}, for which a reference has no score")
 
 
 def _is_error(reference, hypothesis, exponent) -> bool:

@@ -76,7 +76,7 @@ def test_groups_of_sentences(report, translator, text):
 def test_search_errors(report, translator, text):
     """The references are what a wide beam finds: a narrow one misses some of them."""
     sources, references = text
-    wide = translator.translate(sources, beam_size=12, allow_unknown=False)
+    wide = translator.translate(sources, beam_size=8, allow_unknown=False)
     references[:] = [w.text if w.tokens and k not in (2, 6, 9) else r for k, (w, r) in enumerate(zip(wide, references))]
     found, _ = report("--json", "--search-errors", "1,8", "--no-unknown")
     known = [k for k, row in enumerate(ids(translator, "target", references)) if 2 not in row and sources[k]]
