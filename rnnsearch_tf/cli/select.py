@@ -9,8 +9,6 @@ Pairs with an empty side, and those beyond --maximum-length, are never kept. How
 
 import contextlib
 
-import numpy as np
-
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import option_value, whole_number
 from rnnsearch_tf.errors import UsageError
@@ -61,14 +59,20 @@ def run(arguments):
     tokenization = "space" if arguments.tokenized else "moses"
     configs = [TextConfig(language=language, tokenization=tokenization, lowercase=True) for language in languages]
     selection = select(in_domain, files, keep, configs, order, longest, seed, rounds)
-    with contextlib.ExitStack() as stack:
-        for file, name in zip(files, [stack.enter_context(whole_file(output)) for output in outputs]):
-            name.writelines(line + b"\n" for line, kept in zip(read_raw(file), selection.kept) if kept)
+    _write(files, selection.kept, outputs)
     if arguments.scores:
         with Output(arguments.scores) as output:
             output.write(f"{score:.6f}" for score in selection.scores)
     with Output() as output:
         output.write(_report(selection))
+
+
+def _write(files, kept, outputs):
+    """The lines that are kept, as they are; both files appear once both are whole."""
+    with contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(whole_file(output)) for output in outputs]
+        for file, stream in zip(files, streams):
+            stream.writelines(line + b"\n" for line, keep in zip(read_raw(file), kept) if keep)
 
 
 def _share(text) -> float:
@@ -84,5 +88,5 @@ def _share(text) -> float:
 def _report(selection):
     pairs, kept = len(selection.scores), int(selection.kept.sum())
     yield f"kept       {kept} of {pairs} pairs ({100 * kept / pairs:.1f} %)"
-    yield f"left out   {int(np.isinf(selection.scores).sum())} with an empty side or too long"
+    yield f"left out   {selection.left_out} with an empty side or too long"
     yield f"cut-off    {selection.cut_off:.4f} nats a token"

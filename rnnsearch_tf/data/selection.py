@@ -40,6 +40,11 @@ class Selection:
     kept: np.ndarray
 
     @property
+    def left_out(self) -> int:
+        """Pairs that could not be kept."""
+        return int(np.isinf(self.scores).sum())
+
+    @property
     def cut_off(self) -> float:
         """The score of the last pair that is kept; NaN where none is."""
         return float(self.scores[self.kept].max(initial=-np.inf)) if self.kept.any() else float("nan")
@@ -83,8 +88,8 @@ class Side:
 def select(in_domain, files, keep: float, configs, order: int = 2, longest: int | None = None, seed: int = 1, rounds: int = 1) -> Selection:
     """Choose the pairs of a corpus that are most like those of a domain.
 
-    The files are read several times, some thousand pairs at a time: memory holds the text of the domain, as many pairs more, and eight
-    bytes for each pair of the corpus.
+    The files are read several times, some thousand pairs at a time: memory holds the text of the domain, as many pairs more, and some
+    twenty bytes for each pair of the corpus.
 
     Args:
         in_domain: (source file, target file), text of the domain; a thousand pairs do.
