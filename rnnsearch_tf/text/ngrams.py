@@ -80,8 +80,8 @@ class NgramModel:
         place, p = words, np.full(len(words), 1 / self._possible)
         for n, order in enumerate(self._orders, start=1):
             if n > 1:
-                known = np.where(position >= n - 1, np.roll(place, 1), -1)
-                place = _find(order.keys, known * (self._size + 1) + words, known >= 0)
+                known = np.roll(place, 1)  # at the first symbol of a sentence those of the one before, after which no n-gram goes on
+                place = _find(order.keys, known * (self._size + 1) + words)
             sums = np.where(known >= 0, order.sums[known], 0)
             seen = np.where(place >= 0, np.maximum(order.counts[place] - order.discount, 0), 0) if len(order.counts) else 0.0
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -106,9 +106,9 @@ def _order(n, keys, counts, contexts, base):
     return _Order(keys, counts, sums, words, once / (once + 2 * twice) if once and twice else WITHOUT_COUNTS)
 
 
-def _find(keys, wanted, possible):
-    """Places of keys among those that are sorted; -1 where there is none."""
+def _find(keys, wanted):
+    """Places of keys among those that are sorted; -1 where there is none, and for those made of a place -1, which are negative."""
     if not len(keys):
         return np.full(len(wanted), -1)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(possible & (keys[place] == wanted), place, -1)
+    return np.where(keys[place] == wanted, place, -1)

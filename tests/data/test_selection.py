@@ -26,6 +26,8 @@ def corpus(tmp_path):
     for side in "ab":
         texts[f"in.{side}"] = lines(DOMAIN[side], 20, generator)
         texts[f"all.{side}"] = lines(DOMAIN[side], 12, generator) + lines(OTHER[side], 28, generator)
+    for name, line in (("in.a", 3), ("all.a", 2)):
+        texts[name][line] += " sometimes"  # once in the domain's text: an unknown word
     texts["all.a"][5], texts["all.b"][17] = "", "  "
     texts["all.a"][7] = " ".join(["cat"] * 30)
     for name, text in texts.items():
