@@ -58,14 +58,14 @@ def test_it_is_mosess(share):
 
 
 def test_worked_out_by_hand():
-    """In common: 0-0, 3-3. By target word: 1-0 touches 0-0, and source word 1 is free: added. 1-1 touches 0-0, and target word 1 is free:
+    """In common: 0-0, 3-3, 7-7, 8-8. By target word: 1-0 touches 0-0, and source word 1 is free: added. 1-1 touches 0-0, and target word 1 is free:
     added. 2-1 touches 1-0, and source word 2 is free: added. 2-2 touches 1-1, and target word 2 is free: added. 3-2 touches 3-3, which comes
-    later: by then both its words have links. 5-5 touches nothing; both its words are free: added at the end. 5-0 is not: target word 0 has a
-    link."""
-    forward = {(0, 0), (1, 0), (1, 1), (3, 3), (3, 2), (5, 5)}
-    reverse = {(0, 0), (2, 1), (3, 3), (2, 2), (5, 0)}
-    assert grow_diag_final_and(forward, reverse) == {(0, 0), (3, 3), (1, 0), (1, 1), (2, 1), (2, 2), (5, 5)}
-    assert METHODS["intersection"](forward, reverse) == {(0, 0), (3, 3)}
+    later: by then both its words have links. 9-7 touches 8-8 at a corner, and source word 9 is free: added. 5-5 touches
+    nothing; both its words are free: added at the end. 5-0 and 6-0 are not: target word 0 has a link."""
+    forward = {(0, 0), (1, 0), (1, 1), (3, 3), (3, 2), (5, 5), (7, 7), (8, 8), (9, 7)}
+    reverse = {(0, 0), (2, 1), (3, 3), (2, 2), (5, 0), (6, 0), (7, 7), (8, 8)}
+    assert grow_diag_final_and(forward, reverse) == {(0, 0), (3, 3), (1, 0), (1, 1), (2, 1), (2, 2), (5, 5), (7, 7), (8, 8), (9, 7)}
+    assert METHODS["intersection"](forward, reverse) == {(0, 0), (3, 3), (7, 7), (8, 8)}
     assert METHODS["union"](forward, reverse) == forward | reverse
 
 
