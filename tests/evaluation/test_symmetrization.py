@@ -12,6 +12,7 @@ from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.evaluation.aer import hypothesis_links
 from rnnsearch_tf.evaluation.alignment import entropies
 from rnnsearch_tf.evaluation.symmetrization import METHODS, grow_diag_final_and
+from rnnsearch_tf.translation import Translator
 
 STEPS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
@@ -83,7 +84,9 @@ def runs(tmp_path_factory):
     return write_run(folder / "run", ["source.language=en", "target.language=fr"]), write_run(folder / "reverse", languages, seed=6)
 
 
-def test_two_models_are_put_together(runs, tmp_path, capsys):
+def test_two_models_are_put_together(runs, tmp_path, capsys, monkeypatch):
+    loaded = {str(path): Translator.load(path) for path in runs}  # once for all commands
+    monkeypatch.setattr(Translator, "load", lambda runs, **_: loaded[str(runs[0])])
     lines = {"s": ["The door is white.", "Where is the white cat?", "", "She goes to the hotel."], "t": ["La porte est blanche.", "Où est le chat ?", "", "Elle va."]}
     files = {name: str(tmp_path / name) for name in lines}
     for name, path in files.items():
