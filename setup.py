@@ -26,7 +26,7 @@ CORE = [
 EXTRAS = {
     "subwords": ["sentencepiece>=0.2"],  # trains subword vocabularies; using them needs only tensorflow-text
     "moses": ["sacremoses>=0.1.1"],  # BLEU as the Multi30k literature has it
-    "plots": ["matplotlib>=3.8"],
+    "plots": ["matplotlib>=3.8", "scikit-learn>=1.4"],
     "browser": ["playwright>=1.40", "axe-playwright-python>=0.1.4"],  # tests of the attention page, with a Chromium of the system
     "tensorboard": ["tensorboard>=2.19", "matplotlib>=3.8"],
     "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.5,<10", "mkdocstrings[python]>=1.0,<2", "latex2mathml>=3.77"],

@@ -8,8 +8,12 @@ separate: the attention of a word is the sum over its pieces on the source side,
 on the target side. --pieces links the pieces. With --tokenized the lines are Moses tokens,
 and these are what is numbered, as `aer` and Moses count them.
 
+With --reverse-model, a model of the other direction, the links of both are made one set by --symmetrize: grow-diag-final-and
+as Moses defines it, the links of both (intersection), or of either (union).
+
 --soft gives one JSON object a line instead: source_tokens, target_tokens (the end symbol
-last in both; pieces under SentencePiece) and alignment, one row a target token.
+last in both; pieces under SentencePiece), alignment, one row a target token, and entropy,
+for each target token how spread its attention is, in nats.
 """
 
 import json
@@ -19,6 +23,10 @@ from rnnsearch_tf.cli.shared import add_model, add_output, load_translator
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.io.reading import read_pairs
 from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.run import Run
+
+
+SYMMETRIZATIONS = ("grow-diag-final-and", "intersection", "union")
 
 
 def arguments(parser):
@@ -28,6 +36,8 @@ def arguments(parser):
     parser.add_argument(
         "--tokenized", action="store_true", help="the lines are Moses tokens; without it they are tokenized as for translating"
     )
+    parser.add_argument("--reverse-model", metavar="RUN", help="a model that translates the target into the source: the links of both together")
+    parser.add_argument("--symmetrize", choices=SYMMETRIZATIONS, help="how both are put together (default: grow-diag-final-and)")
     add_output(parser)
     parser.add_argument("source", metavar="SOURCE", help="source sentences, plain or .gz")
     parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
@@ -36,17 +46,51 @@ def arguments(parser):
 def run(arguments):
     if arguments.soft and arguments.pieces:
         raise UsageError("--pieces: has no part in --soft, whose tokens are pieces already; leave one out")
+    if arguments.symmetrize and not arguments.reverse_model:
+        raise UsageError("--symmetrize: expected --reverse-model RUN beside it, got none; name a model of the other direction")
+    for flag in ("soft", "pieces"):
+        if arguments.reverse_model and getattr(arguments, flag):
+            raise UsageError(f"--{flag}: expected no --reverse-model beside it, as it is of one model; leave one out")
     translator = load_translator(arguments)
     translator.require_attention("align")
-    links = Links(translator, arguments.pieces)
+    if arguments.reverse_model:
+        links = _both(arguments, translator)
+    else:
+        of_one = Links(translator, arguments.pieces)
+        links = lambda lines: _links(translator, of_one, lines, arguments.tokenized)  # noqa: E731
     with Output(arguments.output) as output:
         for lines in read_pairs(arguments.source, arguments.target, translator.config.search.batch_size):
-            pairs = translator.score_targets(*lines, tokenized=arguments.tokenized)
             if arguments.soft:
-                output.write(map(_soft, pairs))
+                output.write(map(_soft, translator.score_targets(*lines, tokenized=arguments.tokenized)))
             else:
-                words = _words(translator, lines) if arguments.tokenized else [(None, None)] * len(pairs)
-                output.write(links(p.alignment, p.source_tokens, p.target_tokens, w) for p, w in zip(pairs, words))
+                output.write(links(lines))
+
+
+def _links(translator, links, lines, tokenized):
+    """Pharaoh links of each pair of (sources, targets)."""
+    pairs = translator.score_targets(*lines, tokenized=tokenized)
+    words = _words(translator, lines) if tokenized else [(None, None)] * len(pairs)
+    return (links(p.alignment, p.source_tokens, p.target_tokens, w) for p, w in zip(pairs, words))
+
+
+def _both(arguments, translator):
+    """A function of (sources, targets) that gives the links of two models put together, of each pair."""
+    from rnnsearch_tf.evaluation.aer import hypothesis_links
+    from rnnsearch_tf.evaluation.symmetrization import METHODS, check_same_words
+    from rnnsearch_tf.translation import Translator
+
+    reverse = Translator.load([Run.open(arguments.reverse_model)])
+    reverse.require_attention("align")
+    check_same_words(translator, reverse)
+    together = METHODS[arguments.symmetrize or SYMMETRIZATIONS[0]]
+
+    def links(lines):
+        rows = (_links(model, Links(model), texts, arguments.tokenized) for model, texts in ((translator, lines), (reverse, lines[::-1])))
+        for own, other in zip(*rows):
+            found = together(hypothesis_links(own), {(j, i) for i, j in hypothesis_links(other)})
+            yield " ".join(f"{source}-{target}" for source, target in sorted(found))
+
+    return links
 
 
 def _words(translator, lines):
@@ -59,12 +103,13 @@ def _words(translator, lines):
 
 def _soft(scored) -> str:
     from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
-    from rnnsearch_tf.evaluation.alignment import as_numbers
+    from rnnsearch_tf.evaluation.alignment import as_numbers, entropies
 
     end = [SPECIAL_TOKENS[END_ID]]
     fields = {
         "source_tokens": scored.source_tokens + end,
         "target_tokens": scored.target_tokens + end,
         "alignment": as_numbers(scored.alignment, digits=6),
+        "entropy": [round(float(value), 6) for value in entropies(scored.alignment)],
     }
     return json.dumps(fields, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Translate the source and compare with the reference: BLEU and chrF by sacreBLEU.
+"""Translate the source and compare with the reference: BLEU, chrF and TER by sacreBLEU.
 
 Every score stands beside its sacreBLEU signature. Two rows of scores: all
 sentences, and those without unknown words (pairs whose source and reference
@@ -12,6 +12,12 @@ model's tokens are lower-cased, and the signature then says case:lc.
 --lc-norm-tok adds BLEU as the literature on Multi30k has it: both sides lower-cased, punctuation normalized,
 Moses tokens with escapes. Detokenized references make the published lc.norm.tok files, to the character.
 
+--bootstrap adds 95 % confidence intervals. --baseline compares with the translations of another system (--translations of its own
+evaluation) by a paired test: the p-value is the chance of such a difference where there is none.
+
+--by-length, --by-frequency and --by-unknown are tables of groups of sentences; --search-errors counts those whose reference
+the model scores above what its own search found, for several beam sizes.
+
 Without --source and --reference it is about the development text that the model's weights were chosen by.
 
 --calibrate fits a confidence between 0 and 1 to how good the translations of these sentences are, for a sentence
@@ -23,7 +29,8 @@ With --shortlist all is translated a second time, among all words: what the shor
 import json
 import logging
 
-from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_translator, search_changes
+from rnnsearch_tf.cli.evaluate_table import table
+from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_translator, search_changes, whole_number
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError, UserError
@@ -44,6 +51,14 @@ def arguments(parser):
     parser.add_argument("--source", metavar="F", help="source sentences, plain or .gz (default, with --reference: the model's development text)")
     parser.add_argument("--reference", metavar="F", help="reference translations, as many lines")
     parser.add_argument("--by-length", action="store_true", help="a table by source length too (Figure 2)")
+    parser.add_argument(
+        "--by-frequency", action="store_true", help="a table by the average frequency rank of the source words too (Sutskever et al., Figure 3)"
+    )
+    parser.add_argument("--by-unknown", action="store_true", help="a table by the number of words that the model does not know too")
+    parser.add_argument("--search-errors", metavar="BEAMS", help="a table of search errors by beam size too, such as 1,2,12; translates once for each")
+    parser.add_argument("--bootstrap", metavar="N", help="confidence intervals of so many resamples of the sentences too, such as 1000")
+    parser.add_argument("--baseline", metavar="F", help="translations of another system; is the difference significant?")
+    parser.add_argument("--test", choices=("bootstrap", "randomization"), help="the paired test of --baseline (default: bootstrap)")
     parser.add_argument("--tokenized", action="store_true", help="BLEU of tokens (tokenize=none) too")
     parser.add_argument("--lc-norm-tok", action="store_true", help="BLEU as the Multi30k literature has it too (needs sacremoses)")
     parser.add_argument("--lowercase", action="store_true", help="compare without case; the signature says so")
@@ -61,16 +76,29 @@ def run(arguments):
     changes = search_changes(arguments)
     if len(arguments.model) > 1 and (arguments.calibrate or arguments.confidence):
         raise UsageError(f"--calibrate, --confidence: expected one --model, which the calibration belongs to, got {len(arguments.model)}")
+    beams = None if arguments.search_errors is None else _beam_sizes(arguments.search_errors)
+    if arguments.bootstrap is not None:
+        arguments.bootstrap = whole_number(arguments.bootstrap, "--bootstrap", minimum=2)
+    if arguments.test and not arguments.baseline:
+        raise UsageError("--test: expected --baseline F beside it, got none; name the other system's translations")
     name, sources, references = _files(arguments) if arguments.source or arguments.reference else _development_text(arguments)
+    baseline = _baseline(arguments, len(references))
     translator = load_translator(arguments)
     if translator.config.target.lowercase and not arguments.lowercase:
         log.warning("warning: the model writes lower case and the scores count case; --lowercase compares without it")
+    if beams:
+        from rnnsearch_tf.evaluation.search_errors import check_scores, search_errors
+
+        check_scores(translator.search_config(**changes))
     calibration = _calibration(arguments, sources, name)
     translations = _translated(translator, sources, changes)
     if arguments.translations:
         with Output(arguments.translations) as output:
             output.write(translation.text for translation in translations)
     report = evaluation_report(translator, sources, translations, references, arguments)
+    report |= _significance([t.text for t in translations], baseline, references, arguments)
+    if beams:
+        report["search_errors"] = search_errors(translator, sources, references, beams, arguments.lowercase, **changes)
     if arguments.calibrate or arguments.confidence:
         report["confidence"] = _confidence(translator, sources, [t.text for t in translations], references, arguments, calibration, name)
     if translator.search_config(**changes).shortlist:
@@ -110,6 +138,35 @@ def _development_text(arguments):
     return "the development text", sources, references
 
 
+def _beam_sizes(text):
+    return [whole_number(size, "--search-errors", minimum=1) for size in text.split(",")]
+
+
+def _baseline(arguments, sentences):
+    """The translations of the other system, or None."""
+    if not arguments.baseline:
+        return None
+    lines = read_all(arguments.baseline)
+    if len(lines) != sentences:
+        raise UserError(f"{arguments.baseline}: expected {sentences} translations, one a source sentence, got {len(lines)} lines")
+    return lines
+
+
+def _significance(translations, baseline, references, arguments) -> dict:
+    """What resampling says: the intervals, the comparison."""
+    from rnnsearch_tf.evaluation.significance import TESTS, compared, confidence_intervals
+
+    found, samples = {}, arguments.bootstrap
+    if samples:
+        found["bootstrap"] = confidence_intervals(translations, references, samples, arguments.lowercase)
+    if baseline is not None:
+        test = arguments.test or next(iter(TESTS))
+        found["baseline"] = {"test": test, "file": arguments.baseline} | compared(
+            translations, baseline, references, test, samples, arguments.lowercase
+        )
+    return found
+
+
 def _translated(translator, sources, changes):
     """The translations of all sources; many batches at once, so that there is progress to show and sentences of like length go together."""
     at_once = BATCHES_AT_ONCE * translator.search_config(**changes).batch_size
@@ -124,6 +181,7 @@ def _translated(translator, sources, changes):
 def evaluation_report(translator, sources, translations, references, arguments) -> dict:
     """All the numbers asked for, ready for JSON."""
     from rnnsearch_tf.evaluation.bleu import by_length
+    from rnnsearch_tf.evaluation.groups import average_ranks, by_frequency_rank, by_unknown_words, unknown_words
     from rnnsearch_tf.evaluation.words import without_unknown
 
     lowercase = arguments.lowercase
@@ -133,10 +191,16 @@ def evaluation_report(translator, sources, translations, references, arguments) 
         "all": _scores(translator, translations, references, everyone, arguments),
         "without_unknown_words": _scores(translator, translations, references, known, arguments),
     }
+    texts = [translation.text for translation in translations]
     if arguments.by_length:
-        texts = [translation.text for translation in translations]
         lengths = [len(translation.source_tokens) for translation in translations]
         report["by_length"] = [vars(bucket) for bucket in by_length(texts, references, lengths, lowercase=lowercase)]
+    if arguments.by_frequency:
+        ranks = average_ranks(translator.source_text, sources)
+        report["by_frequency_rank"] = by_frequency_rank(texts, references, ranks, lowercase)
+    if arguments.by_unknown:
+        numbers = unknown_words(translator.source_text, translator.target_text, sources, references)
+        report["by_unknown_words"] = by_unknown_words(texts, references, numbers, lowercase)
     return report
 
 
@@ -167,7 +231,7 @@ def _confidence(translator, sources, translations, references, arguments, calibr
 
 def _scores(translator, translations, references, chosen, arguments) -> dict:
     """The corpus scores over the chosen sentences."""
-    from rnnsearch_tf.evaluation.bleu import bleu, chrf
+    from rnnsearch_tf.evaluation.bleu import bleu, chrf, ter
     from rnnsearch_tf.evaluation.words import lc_norm_tok, tokenized
 
     if not chosen:
@@ -177,8 +241,9 @@ def _scores(translator, translations, references, chosen, arguments) -> dict:
     scores = [
         bleu(texts, references, lowercase=arguments.lowercase),
         chrf(texts, references, lowercase=arguments.lowercase),
+        ter(texts, references, lowercase=arguments.lowercase),
     ]
-    fields = {"sentences": len(chosen), "bleu": vars(scores[0]), "chrf": vars(scores[1])}
+    fields = {"sentences": len(chosen)} | dict(zip(("bleu", "chrf", "ter"), map(vars, scores)))
     if arguments.tokenized:
         lowercase = arguments.lowercase or translator.config.target.lowercase
         tokens = (tokenized(translator.target_text, lines) for lines in (texts, references))
@@ -190,38 +255,3 @@ def _scores(translator, translations, references, chosen, arguments) -> dict:
         score = vars(bleu(hypothesis_tokens, reference_tokens, tokenize="none", lowercase=True))
         fields["lc_norm_tok_bleu"] = score | {"signature": f"{score['signature']}|{how}"}
     return fields
-
-
-LABELS = {"bleu": "BLEU", "chrf": "chrF2", "tokenized_bleu": "BLEU, tokenized", "lc_norm_tok_bleu": "BLEU, lc.norm.tok"}
-
-TITLES = {
-    "all": "all sentences",
-    "without_unknown_words": "sentences without unknown words",
-    "without_shortlist": "all sentences, searched among all words",
-}
-
-
-def table(report):
-    """The lines a person reads."""
-    for name, title in TITLES.items():
-        if name not in report:
-            continue
-        scores = report[name]
-        yield f"{title}: {scores['sentences']}"
-        for key, label in LABELS.items():
-            if key in scores:
-                yield f"  {label:<18}{scores[key]['score']:6.2f}  {scores[key]['signature']}"
-    if "confidence" in report:
-        found = report["confidence"]
-        yield (
-            f"confidence: correlation with sentence chrF {found['correlation']:.3f} (by rank {found['rank_correlation']:.3f}); "
-            f"mean {found['mean_confidence']:.3f}, mean chrF {found['mean_chrf']:.3f}; calibrated on {found['calibrated on']}"
-        )
-    if "without_shortlist" in report:
-        with_it, without = (report[name]["bleu"]["score"] for name in ("all", "without_shortlist"))
-        yield f"cost of the shortlist: {without - with_it:.2f} BLEU"
-    if "by_length" in report:
-        yield "source tokens  sentences    BLEU   chrF2"
-        for bucket in report["by_length"]:
-            span = f"{bucket['shortest']}-{bucket['longest']}"
-            yield f"{span:>13}  {bucket['sentences']:>9}  {bucket['bleu']:6.2f}  {bucket['chrf']:6.2f}"

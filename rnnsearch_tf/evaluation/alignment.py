@@ -103,6 +103,23 @@ def _with_end(shares):
     return whole
 
 
+def entropies(alignment) -> np.ndarray:
+    """How spread the attention of each target token is: −Σ_j α_ij ln α_ij, in nats, from 0 (one word) to ln J (all alike).
+
+    Args:
+        alignment: float [I, J].
+
+    Returns:
+        float64 [I].
+
+    Example:
+        >>> entropies([[1.0, 0.0], [0.5, 0.5]]).round(3).tolist()
+        [0.0, 0.693]
+    """
+    weights = np.asarray(alignment, np.float64)
+    return -(weights * np.log(np.where(weights > 0, weights, 1))).sum(axis=-1) + 0.0  # no -0
+
+
 def as_numbers(alignment, digits=4) -> list:
     """The matrix as nested lists, rounded, for JSON."""
     return [[round(float(weight), digits) for weight in row] for row in alignment]

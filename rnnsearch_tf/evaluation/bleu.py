@@ -1,4 +1,4 @@
-"""BLEU and chrF, computed by sacreBLEU and reported with its signatures.
+"""BLEU, chrF and TER, computed by sacreBLEU and reported with its signatures.
 
 The papers report multi-bleu.perl on tokenized text; that is
 `bleu(..., tokenize="none")` on tokens joined by spaces. Everything else here is on
@@ -56,6 +56,12 @@ def chrf(hypotheses, references, lowercase=False) -> Score:
     """chrF2 of a corpus, in percent; arguments and errors as for `bleu`."""
     _check(hypotheses, references)
     return _score(sacrebleu.CHRF(lowercase=lowercase), "chrF2", hypotheses, references)
+
+
+def ter(hypotheses, references, lowercase=False) -> Score:
+    """TER of a corpus, in percent, lower is better; arguments and errors as for `bleu`. Case counts here too, as the signature says."""
+    _check(hypotheses, references)
+    return _score(sacrebleu.TER(case_sensitive=not lowercase), "TER", hypotheses, references)
 
 
 def sentence_chrf(hypothesis: str, reference: str) -> float:

@@ -89,3 +89,53 @@ def labels(tokens) -> list:
         whole = lambda token: token.startswith(WORD_START) or token in SPECIAL_TOKENS  # noqa: E731
         tokens = [token.removeprefix(WORD_START) if whole(token) else f"·{token}" for token in tokens]
     return [token.replace("$", r"\$") for token in tokens]  # matplotlib reads a pair of dollar signs as a formula
+
+
+def vectors_figure(points, texts):
+    """Labelled points: every point a dot, and beside it its label where no label before it is in the way.
+
+    Args:
+        points: float [N, 2].
+        texts: list[str] of length N, those first that matter most. Characters that matplotlib's font lacks are drawn with fonts of the system.
+
+    Returns:
+        matplotlib Figure, 10 by 10 inches.
+
+    Raises:
+        UserError: matplotlib is missing.
+    """
+    figure = _figure_class()(figsize=(10, 10), layout="constrained")
+    axes = figure.add_subplot()
+    axes.scatter(*zip(*points), s=6, color="0.6", linewidths=0)
+    axes.set(xticks=[], yticks=[])
+    figure.draw_without_rendering()  # so that places in the picture are known
+    fonts, taken = _fonts("".join(texts)), []
+    for point, text in zip(points, labels(texts)):
+        label = axes.annotate(_shortened(text), point, (2, 2), textcoords="offset points", fontsize=8, fontfamily=fonts)
+        box = label.get_window_extent()
+        if any(box.overlaps(other) for other in taken):
+            label.remove()
+        else:
+            taken.append(box)
+    figure._repr_png_ = lambda: png(figure)
+    return figure
+
+
+def _shortened(text, most=40):
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _fonts(text) -> list:
+    """Names of fonts that have the characters of a text, matplotlib's own first; what no font has is left to it."""
+    from matplotlib import font_manager, ft2font
+
+    names, missing = ["DejaVu Sans"], {ord(character) for character in text if not character.isspace()}
+    own = [font for font in font_manager.fontManager.ttflist if font.name in names]
+    for font in [*own, *font_manager.fontManager.ttflist]:
+        if not missing:
+            break
+        found = missing & ft2font.FT2Font(font.fname).get_charmap().keys()
+        missing -= found
+        if found and font.name not in names:
+            names.append(font.name)
+    return names

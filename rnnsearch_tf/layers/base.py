@@ -160,6 +160,12 @@ def real_positions(values, mask=None):
     return tf.fill(tf.shape(values)[:2], True) if mask is None else tf.cast(mask, tf.bool)
 
 
+def mean_of_words(vectors, mask):
+    """The mean over the real positions of a sentence: float [B, J, n], bool [B, J] -> float [B, n]; zero where there is none."""
+    real = tf.cast(mask, vectors.dtype)[..., tf.newaxis]
+    return tf.math.divide_no_nan(tf.reduce_sum(vectors * real, axis=1), tf.reduce_sum(real, axis=1))
+
+
 def padded(bias, size):
     """A bias of the first columns, zeros behind it: [width] → [size]."""
     return bias if bias.shape[0] == size else tf.pad(bias, [[0, size - bias.shape[0]]])

@@ -87,12 +87,18 @@ class EncoderDecoder(TranslationModel):
         pre_logits = self.output_layer.pre_logits(state, words, memory.output_term[:, tf.newaxis])
         return pre_logits, no_alignment(previous_ids, memory.mask), state
 
+    def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
+        """A vector for each source phrase: c, float [B, n]."""
+        return self._context(self.source_embedding(source_ids), source_ids != PAD_ID)
+
+    def _context(self, words, mask):
+        zeros = tf.zeros([tf.shape(words)[0], self.config.hidden_size], words.dtype)
+        return self.summary_matrices.context(scan(self.encoder.advance, self.encoder.inputs(words), zeros, mask)[:, -1])
+
     def _encode(self, source_ids, training=False):
         mask = source_ids != PAD_ID
         words = self.drop_words(self.source_embedding(source_ids), training=training)  # zero at padding
-        zeros = tf.zeros([tf.shape(words)[0], self.config.hidden_size], words.dtype)
-        last_state = scan(self.encoder.advance, self.encoder.inputs(words), zeros, mask)[:, -1]
-        context = self.summary_matrices.context(last_state)
+        context = self._context(words, mask)
         count = tf.reduce_sum(tf.cast(mask, words.dtype), axis=1, keepdims=True)
         mean = tf.math.divide_no_nan(tf.reduce_sum(words, axis=1), count)  # m_x [B, m]
         output_term = self.output_layer.context_term(tf.concat([context, mean], axis=-1))

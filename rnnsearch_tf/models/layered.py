@@ -63,6 +63,11 @@ class LayeredModel(TranslationModel):
         states, mask = self.read(source_ids)
         return last(states), mask
 
+    def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
+        """A vector for each source sentence: the hidden states of all layers after its last word, float [B, layers · n]."""
+        states, _ = self.read(source_ids)
+        return tf.concat([layer["state"] for layer in last(states)], axis=-1)
+
     def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`; there is no alignment: zeros."""
         state = self.decoder.advance(self.target_embedding(previous_ids), state)

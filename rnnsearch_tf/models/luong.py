@@ -12,6 +12,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.layers.base import mean_of_words
 from rnnsearch_tf.layers.luong_attention import LuongAttention
 from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.models.layered import LayeredModel, last, reverse_words
@@ -71,6 +72,11 @@ class LuongModel(LayeredModel):
     def start(self, source_ids: tf.Tensor) -> tuple:
         """(the encoder's last states and, to feed, ŝ_0; AttentionMemory)."""
         return self._encode(source_ids)
+
+    def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
+        """A vector for each source sentence: the mean of the encoder's states that attention reads, float [B, n]."""
+        memory = self._encode(source_ids)[1]
+        return mean_of_words(memory.annotations, memory.mask)
 
     def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`."""

@@ -19,7 +19,7 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import Decoder, DeepOutput, Encoder
-from rnnsearch_tf.layers.base import ready
+from rnnsearch_tf.layers.base import mean_of_words, ready
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 
@@ -113,6 +113,11 @@ class RNNSearch(TranslationModel):
             after = self.decoder.update(attended, inputs, projected_context)
             read = after if self.config.decoder_order == "look_update_generate" else state
         return self.output_layer.pre_logits(read["state"], previous, context_term), alignment, after
+
+    def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
+        """A vector for each source sentence: the mean of its annotations, float [B, 2n]; without attention the context →h_{T_x}, [B, n]."""
+        memory = self._encode(source_ids)[1]
+        return mean_of_words(memory.annotations, memory.mask) if self.has_attention else memory.annotations
 
     def _attend(self, state, memory):
         """(what the update takes, C_o c_i [B, K, 2l], alignment [B, K, J], state): both sums of :meth:`start`'s memory."""

@@ -32,7 +32,7 @@ TOGETHER = [
            ("smt/test_word_translations.py::test_it_is_that_of_plain_loops",)),
     Mutant("cli/shortlist.py", "the end symbol is translated", "(target[:-1] for target in targets)", "targets",
            ("cli/test_shortlist_verb.py::test_words_are_translated",)),
-    Mutant("cli/evaluate.py", "the cost of the shortlist is a gain", "{without - with_it:.2f} BLEU", "{with_it - without:.2f} BLEU",
+    Mutant("cli/evaluate_table.py", "the cost of the shortlist is a gain", "{without - with_it:.2f} BLEU", "{with_it - without:.2f} BLEU",
            ("cli/test_shortlist_verb.py::test_what_it_costs_is_said",)),
     Mutant("models/ensemble.py", "logarithms in place of probabilities", 'if self.combine == "probabilities":', "if False:",
            (f"{ENSEMBLE}::test_the_members_probabilities_are_averaged_word_by_word",

@@ -1,0 +1,88 @@
+"""Plots of learned vectors: words, phrases or sentences, near each other where the model takes them for alike.
+
+words      rows of the word embedding, the most frequent words of --side
+phrases    what the encoder makes of each distinct line of FILE (Cho et al. 2014a, Figure 5)
+sentences  the same of every line (Sutskever et al. 2014, Figure 2)
+
+A sentence is the mean of its annotations where the model attends; the fixed context of RNNencdec and the RNN
+Encoder-Decoder; of deep LSTMs and stacked networks the states of all layers after the last word.
+
+Two files are written, DIR/WHAT-METHOD.png and .tsv, and their names printed; a line of the second is text, x and y,
+with tabs between. Every point is drawn; labels that would cover another are left out. Needs the extra `plots`.
+"""
+
+import itertools
+import pathlib
+
+from rnnsearch_tf.cli.shared import add_files, add_model, input_batches, load_translator, whole_number
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.io.writing import Output
+
+WHAT = "words", "phrases", "sentences"
+LINES = 256
+
+
+def arguments(parser):
+    add_model(parser)
+    parser.add_argument("--method", choices=("tsne", "pca"), default="tsne", help="t-SNE or principal components (default: %(default)s)")
+    parser.add_argument("--side", choices=("source", "target"), help="whose words (default: source)")
+    parser.add_argument("--number", metavar="N", default="300", help="points at most: the most frequent words, the first lines (default: %(default)s)")
+    parser.add_argument("--seed", metavar="N", default="1", help="of t-SNE (default: %(default)s)")
+    parser.add_argument("--output", metavar="DIR", default="vectors", help="folder of the files (default: %(default)s)")
+    parser.add_argument("what", choices=WHAT, help="what is plotted")
+    add_files(parser, "phrases or sentences of the source language")
+
+
+def run(arguments):
+    number, seed = whole_number(arguments.number, "--number", minimum=1), whole_number(arguments.seed, "--seed", maximum=2**32 - 1)
+    if arguments.what == "words" and arguments.files:
+        raise UsageError(f"words: expected no file, as they are the vocabulary's, got {arguments.files[0]}")
+    if arguments.what != "words" and arguments.side:
+        raise UsageError(f"--side: expected words beside it, got {arguments.what}, which are of the source")
+    if len(arguments.model) > 1:
+        raise UsageError(f"--model: expected one, whose vectors are plotted, got {len(arguments.model)}")
+    from rnnsearch_tf.evaluation.plots import png, require_plots, vectors_figure
+    from rnnsearch_tf.files import write_file
+
+    require_plots()
+    folder = pathlib.Path(arguments.output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: expected a folder that can be made, got: {error.strerror}") from None
+    lines = None if arguments.what == "words" else _lines(arguments, number)
+    translator = load_translator(arguments)
+    from rnnsearch_tf.evaluation.vectors import in_the_plane, require_sklearn, sentence_vectors, word_vectors
+
+    require_sklearn()
+    if lines is None:
+        side = arguments.side or "source"
+        texts, vectors = word_vectors(translator.model, getattr(translator, f"{side}_text"), side, number)
+    else:
+        texts, vectors = lines, sentence_vectors(translator.model, translator.source_text, lines)
+    points = in_the_plane(vectors, arguments.method, seed)
+    path = folder / f"{arguments.what}-{arguments.method}"
+    write_file(f"{path}.png", png(vectors_figure(points, texts)))
+    write_file(f"{path}.tsv", "".join(f"{text}\t{x:.6g}\t{y:.6g}\n" for text, (x, y) in zip(texts, points)))
+    with Output() as output:
+        output.write([f"{path}.png", f"{path}.tsv"])
+
+
+def _lines(arguments, number) -> list:
+    """The first lines with text, white space as single spaces; of phrases each once."""
+    read = (" ".join(line.split()) for batch in input_batches(arguments.files, LINES) for line in batch)
+    lines = filter(None, read)
+    if arguments.what == "phrases":
+        lines = _distinct(lines)
+    found = list(itertools.islice(lines, number))
+    if not found:
+        raise UserError(f"{' '.join(arguments.files) or 'standard input'}: expected {arguments.what}, got no line with text")
+    return found
+
+
+def _distinct(lines):
+    seen = set()
+    for line in lines:
+        if line not in seen:
+            seen.add(line)
+            yield line

@@ -1,0 +1,78 @@
+"""How sure a score is, and whether two systems differ: resampling of the sentences, by sacreBLEU."""
+
+from __future__ import annotations
+
+import sacrebleu
+from sacrebleu.significance import PairedTest
+
+from rnnsearch_tf.errors import UserError
+
+TESTS = {"bootstrap": ("bs", 1000), "randomization": ("ar", 10_000)}
+"""{test: (sacreBLEU's name of it, its number of resamples)}; Koehn 2004, and Riezler and Maxwell 2005."""
+
+
+def metrics(lowercase=False) -> dict:
+    """{"bleu", "chrf", "ter": sacreBLEU's metric}, as evaluation/bleu.py has them."""
+    return {
+        "bleu": sacrebleu.BLEU(lowercase=lowercase),
+        "chrf": sacrebleu.CHRF(lowercase=lowercase),
+        "ter": sacrebleu.TER(case_sensitive=not lowercase),
+    }
+
+
+def confidence_intervals(hypotheses, references, samples: int, lowercase=False) -> dict:
+    """95 % confidence intervals by bootstrap resampling.
+
+    Args:
+        hypotheses, references: list[str].
+        samples: resamples, at least 2.
+        lowercase: compare without case.
+
+    Returns:
+        {metric: {"mean": of the resamples, "half_width": of the interval around it, "signature"}}, in percent.
+    """
+    found = {}
+    for name, metric in metrics(lowercase).items():
+        score = metric.corpus_score(hypotheses, [references], n_bootstrap=samples)
+        found[name] = {"mean": float(score._mean), "half_width": float(score._ci), "signature": str(metric.get_signature())}
+    return found
+
+
+def compared(hypotheses, baseline, references, test="bootstrap", samples=None, lowercase=False) -> dict:
+    """Whether two systems differ, by a paired test.
+
+    Args:
+        hypotheses, baseline: list[str], translations of the same sentences by the two systems.
+        references: list[str].
+        test: a key of TESTS.
+        samples: resamples; None: as many as sacreBLEU takes.
+        lowercase: compare without case.
+
+    Returns:
+        {metric: {"score", "baseline": score of the other system, "p_value": chance of such a difference where there is none, "signature"}}.
+
+    Raises:
+        UserError: the lists differ in length.
+
+    Example:
+        >>> same = ["a b c d e", "f g h i j"]
+        >>> compared(same, same, same)["bleu"]["p_value"]
+        1.0
+    """
+    if not len(hypotheses) == len(baseline) == len(references):
+        raise UserError(
+            f"expected as many translations of the baseline as references, got {len(baseline)} and {len(references)}; "
+            "the baseline has to be of the same sentences"
+        )
+    kind, usual = TESTS[test]
+    tested = metrics(lowercase)
+    systems = [("baseline", baseline), ("system", hypotheses)]
+    signatures, results = PairedTest(systems, tested, [references], kind, samples or usual)()
+    names = dict(zip((name for name in results if name in signatures), tested))  # sacreBLEU's name of each: chrF2
+    return {name: _pair(*results[title], signatures[title]) for title, name in names.items()}
+
+
+def _pair(baseline, system, signature) -> dict:
+    # No difference is what chance gives always; sacreBLEU, which counts the resamples above it, would give it the smallest p-value.
+    p = float(system.p_value) if system.score != baseline.score else 1.0
+    return {"score": system.score, "baseline": baseline.score, "p_value": p, "signature": str(signature)}

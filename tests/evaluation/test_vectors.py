@@ -1,0 +1,112 @@
+"""Vectors against the equations' references, places in the plane against NumPy's singular values, and the verb that draws them."""
+
+import importlib
+import pathlib
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tiny_rnnsearch import SOURCE_SIZE
+from tiny_run import write_run
+from tiny_systems import tiny_system
+
+from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.evaluation.plots import vectors_figure
+from rnnsearch_tf.evaluation.vectors import in_the_plane
+
+pytest.importorskip("sklearn")
+IDS = np.array([[3, 4, 5, 6, 1], [7, 3, 1, 0, 0], [8, 1, 0, 0, 0]], np.int32) % SOURCE_SIZE
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_run(tmp_path_factory.mktemp("vectors") / "run")
+
+
+@pytest.mark.parametrize("name", ["rnnsearch", "rnnencdec", "encoder_decoder", "deep_lstm", "luong-general"])
+def test_padding_and_company_change_nothing(name):
+    model = tiny_system(name)
+    together = model.source_vectors(tf.constant(IDS)).numpy()
+    assert together.shape[0] == len(IDS) and np.ptp(together, axis=0).max() > 1e-3
+    for ids, vector in zip(IDS, together):
+        np.testing.assert_allclose(model.source_vectors(tf.constant(ids[ids != 0][np.newaxis])).numpy()[0], vector, atol=1e-12)
+
+
+def test_vectors_are_what_the_papers_plot():
+    """From the pieces of each system, one sentence and one position at a time."""
+    ids = tf.constant(IDS[:1])
+    model = tiny_system("rnnsearch")
+    annotations = model.encoder(model.source_embedding(ids)).numpy()[0]
+    np.testing.assert_allclose(model.source_vectors(ids).numpy()[0], sum(annotations) / len(annotations), atol=1e-12)
+    model = tiny_system("rnnencdec")
+    np.testing.assert_allclose(model.source_vectors(ids).numpy()[0], model.encoder(model.source_embedding(ids)).numpy()[0, -1], atol=1e-12)
+    model = tiny_system("encoder_decoder")
+    weights = model.paper_weights()
+    first = model.start(ids)[0].numpy()[0]  # h'_0 = tanh(V' c)
+    bias = weights.get("b_V_prime", 0)
+    np.testing.assert_allclose(np.tanh(model.source_vectors(ids).numpy()[0] @ weights["V_prime"] + bias), first, atol=1e-12)
+    model = tiny_system("deep_lstm")
+    layers = model.start(ids)[0]
+    np.testing.assert_allclose(model.source_vectors(ids).numpy()[0], np.concatenate([layer["state"][0] for layer in layers]), atol=1e-12)
+
+
+def test_principal_components():
+    vectors = np.random.default_rng(2).normal(size=(40, 6)) * [5, 3, 1, 1, 1, 1]
+    centred = vectors - vectors.mean(axis=0)
+    _, _, directions = np.linalg.svd(centred)
+    points = in_the_plane(vectors, "pca")
+    np.testing.assert_allclose(abs(points), abs(centred @ directions[:2].T), atol=1e-10)
+
+
+def test_neighbours_stay_neighbours():
+    generator = np.random.default_rng(3)
+    group = np.repeat(np.arange(3), 20)
+    points = in_the_plane(10 * np.eye(8)[group] + generator.normal(size=(60, 8)), "tsne", seed=4)
+    distance = np.linalg.norm(points[:, None] - points, axis=-1) + 1e9 * np.eye(60)
+    assert (group[distance.argmin(axis=1)] == group).all()
+
+
+def test_labels_do_not_overlap():
+    generator = np.random.default_rng(1)
+    points, texts = generator.normal(size=(150, 2)), [f"word{number}" for number in range(150)]
+    figure = vectors_figure(points, texts)
+    shown = figure.axes[0].texts
+    boxes = [label.get_window_extent() for label in shown]
+    assert len(figure.axes[0].collections[0].get_offsets()) == 150
+    assert 20 < len(shown) < 150 and shown[0].get_text() == "word0"  # the first has its label in any case
+    assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
+
+
+def test_the_verb(folder, tmp_path, capsys, monkeypatch):
+    lines = ["The door is white.", "My sister sells an old book.", "", "The door is white.", "She goes to the hotel.", "Where is the cat?", "$5 et $6"]
+    (tmp_path / "lines").write_text("\n".join(lines) + "\n")
+    for what, method, count in (("words", "pca", 12), ("phrases", "tsne", 5), ("sentences", "tsne", 6)):
+        words = ["embed", "--model", str(folder), "--method", method, "--number", "12", "--output", str(tmp_path / "out"), what]
+        assert run(words + [str(tmp_path / "lines")] * (what != "words")) == 0
+        picture, table = capsys.readouterr().out.split()
+        assert picture == str(tmp_path / "out" / f"{what}-{method}.png")
+        assert pathlib.Path(picture).read_bytes().startswith(b"\x89PNG")
+        rows = [line.split("\t") for line in pathlib.Path(table).read_text().splitlines()]
+        assert len(rows) == count and np.isfinite([[float(x) for x in row[1:]] for row in rows]).all()
+        texts = [row[0] for row in rows]
+        if what == "words":
+            assert texts == pathlib.Path(folder, "vocabulary.source.txt").read_text().splitlines()[3:15]
+        else:
+            assert texts == list(dict.fromkeys(filter(None, lines)) if what == "phrases" else filter(None, lines))
+
+
+@pytest.mark.parametrize("words, code, message", [
+    (["words", "file"], 2, "expected no file"), (["sentences", "--side", "target"], 2, "--side"), (["words", "--number", "3"], 1, "at least 4"),
+    (["phrases", "/dev/null"], 1, "/dev/null: expected phrases"), (["words", "--model", "x"], 2, "expected one"),
+])  # fmt: skip
+def test_what_is_wrong_is_said(folder, tmp_path, capsys, words, code, message):
+    assert run(["embed", "--model", str(folder), "--output", str(tmp_path / "out"), *words]) == code
+    captured = capsys.readouterr()
+    assert message in captured.err and captured.err.count("\n") == 1 and captured.out == ""
+
+
+def test_a_missing_package_is_named(folder, tmp_path, capsys, monkeypatch):
+    vectors = importlib.import_module("rnnsearch_tf.evaluation.vectors")
+    monkeypatch.setitem(__import__("sys").modules, "sklearn", None)
+    assert run(["embed", "--model", str(folder), "--output", str(tmp_path), "words"]) == 1
+    assert "rnnsearch-tf[plots]" in capsys.readouterr().err and vectors.METHODS == ("tsne", "pca")
