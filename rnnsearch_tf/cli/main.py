@@ -29,6 +29,7 @@ VERBS = {
     "prepare": "text as ids, once, for corpora larger than memory",
     "train": "train a model and keep its best checkpoint",
     "translate": "translate text, one sentence a line",
+    "translate-corpus": "translate text in many files",
     "score": "log-probability of sentence pairs",
     "rescore": "add the model's score to a Moses n-best list",
     "phrase-table": "add the model's score to a Moses phrase table",
