@@ -6,9 +6,14 @@ at once, and what has come back is written at once.
 
 While the server is UNAVAILABLE (not up yet, or its queue is full) a request is sent
 again, with growing pauses, until its deadline; any other refusal ends the command.
+
+Several servers of one model share the requests evenly, and one that goes away costs no
+answer: --server ipv4:10.0.0.5:8500,10.0.0.6:8500, or dns:///NAME:8500 where NAME has the
+addresses of all.
 """
 
 import os
+import re
 
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import add_files, add_output, whole_number
@@ -18,7 +23,7 @@ from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):
-    parser.add_argument("--server", required=True, metavar="HOST:PORT", help="the server's gRPC address")
+    parser.add_argument("--server", required=True, metavar="HOST:PORT", help="the server's gRPC address, or those of several replicas, see above")
     parser.add_argument("--model-name", required=True, metavar="NAME", help="the served model")
     parser.add_argument("--model-version", metavar="N", help="this version of it (default: the latest)")
     parser.add_argument("--version-label", metavar="L", help="the version that has this label")
@@ -49,9 +54,11 @@ def run(arguments):
 
 def checked(arguments) -> dict:
     """The options that choose the model, checked, as keywords of `Client`."""
-    host, colon, port = arguments.server.rpartition(":")
-    if not (host and colon and port.isdecimal() and 0 < int(port) < 65536):
-        raise UsageError(f"--server: expected HOST:PORT, got {arguments.server!r}")
+    scheme = re.match("ipv[46]:|dns:", arguments.server)
+    servers = arguments.server.split(",") if scheme and scheme[0] != "dns:" else [arguments.server]
+    for host, colon, port in (server.rpartition(":") for server in servers):
+        if not (host and colon and port.isdecimal() and 0 < int(port) < 65536) or ("," in host):
+            raise UsageError(f"--server: expected HOST:PORT, ipv4:IP:PORT,IP:PORT or dns:///NAME:PORT, got {arguments.server!r}")
     if arguments.model_version is not None and arguments.version_label is not None:
         raise UsageError("expected --model-version or --version-label, got both; leave one out")
     if bool(arguments.tls_certificate) != bool(arguments.tls_key):

@@ -1,7 +1,9 @@
 """A gRPC client that translates: for this project's server and for tensorflow_model_server.
 
-Retries are for UNAVAILABLE only, the one status that says nothing was done: the
-server is starting, or its queue is full. All attempts of a request share its deadline.
+Retries are for UNAVAILABLE only: the server is starting, its queue is full, or the connection to it broke. A translation asked
+for twice is the same one, so nothing is lost and nothing is done wrong. All attempts of a request share its deadline.
+
+An address may stand for several replicas. They are asked in turn, and one that is gone is left out until it is back.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ CHANNEL_OPTIONS = [
     ("grpc.initial_reconnect_backoff_ms", 100),  # the waits between attempts are ours
     ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
+    ("grpc.lb_policy_name", "round_robin"),  # of the replicas that an address stands for
 ]
 ADVICE = {
     grpc.StatusCode.NOT_FOUND: "check the model's name and version",
@@ -53,7 +56,8 @@ class Client:
     """Translates lists of texts with a served model; safe to use from many threads.
 
     Args:
-        address: HOST:PORT of the server's gRPC interface.
+        address: HOST:PORT of the server's gRPC interface; of several replicas ``ipv4:IP:PORT,IP:PORT``, or ``dns:///NAME:PORT`` of a
+            name that has the addresses of them all.
         model_name: the served model.
         version, label: of the model; both None: the latest.
         signature: one with an input `text` and an output `translation`.
