@@ -28,6 +28,9 @@ def arguments(parser):
     parser.add_argument("--model-version", metavar="N", help="this version of it (default: the latest)")
     parser.add_argument("--version-label", metavar="L", help="the version that has this label")
     parser.add_argument("--signature", default="serving_default", metavar="S", help="default: %(default)s")
+    parser.add_argument(
+        "--confidence", action="store_true", help="after a tab how sure the model is of the sentence, from 0 to 1, and after another one of each word"
+    )
     parser.add_argument("--deadline", default="60", metavar="SECONDS", help="for one request, its retries included (default: %(default)s)")
     parser.add_argument("--batch-size", default="32", metavar="N", help="most lines in one request (default: %(default)s)")
     parser.add_argument("--concurrency", default="4", metavar="N", help="requests under way at once (default: %(default)s)")
@@ -49,7 +52,11 @@ def run(arguments):
         settings["credentials"] = tls_credentials(arguments.tls_ca, arguments.tls_certificate, arguments.tls_key)
     with Client(arguments.server, arguments.model_name, **settings) as client, Output(arguments.output) as output:
         for lines in client.translate_batches(batches(arguments.files or ["-"], batch_size), concurrency):
-            output.write([line.text for line in lines])
+            output.write([line.text if line.confidence is None else _with_confidence(line) for line in lines])
+
+
+def _with_confidence(line):
+    return f"{line.text}\t{line.confidence:.3f}\t{' '.join(f'{p:.3f}' for p in line.word_confidences)}"
 
 
 def checked(arguments) -> dict:
@@ -72,7 +79,8 @@ def checked(arguments) -> dict:
     if not 0 < deadline < float("inf"):
         raise UsageError(f"--deadline: expected seconds above 0, got {arguments.deadline!r}")
     version = arguments.model_version and whole_number(arguments.model_version, "--model-version")
-    return {"version": version, "label": arguments.version_label, "signature": arguments.signature, "deadline": deadline}
+    model = {"version": version, "label": arguments.version_label, "signature": arguments.signature}
+    return model | {"confidence": arguments.confidence, "deadline": deadline}
 
 
 def batches(names, size):

@@ -80,8 +80,14 @@ def test_files_in_order_in_batches(server, tmp_path, capsys):
     assert captured.out == "" and "refused with UNAVAILABLE; trying again for" in captured.err
 
 
+def test_confidence_stands_after_tabs(server, tmp_path, capsys):
+    (tmp_path / "in").write_text("ab cd\n\n")
+    assert run(["client", "--server", server.address, "--model-name", "mt", "--confidence", str(tmp_path / "in")]) == 0
+    assert capsys.readouterr().out == "AB CD\t0.500\t0.250 0.250\n\t0.000\t\n"
+
+
 @pytest.mark.parametrize("words, message", [
-    (["--server", "localhost", "--model-name", "mt"], "--server: expected HOST:PORT, got 'localhost'"),
+    (["--server", "localhost", "--model-name", "mt"], "--server: expected HOST:PORT, ipv4:IP:PORT,IP:PORT or dns:///NAME:PORT, got 'localhost'"),
     (["--server", "localhost:99999", "--model-name", "mt"], "--server: expected HOST:PORT"),
     (["--server", "a:1,b:2", "--model-name", "mt"], "--server: expected HOST:PORT, ipv4:IP:PORT,IP:PORT or dns:///NAME:PORT, got 'a:1,b:2'"),
     (["--server", "ipv4:10.0.0.1:1,10.0.0.2", "--model-name", "mt"], "--server: expected HOST:PORT"),
