@@ -29,8 +29,8 @@ RNNSEARCH = [sys.executable, "-m", "rnnsearch_tf"]
 
 
 def write_files(folder, lines):
-    """Files of SENTENCES_OF_A_FILE lines, or of fewer where that makes less than eight for each core."""
-    size = min(SENTENCES_OF_A_FILE, max(1, len(lines) // (8 * os.cpu_count())))
+    """Files of SENTENCES_OF_A_FILE lines, or of fewer where that makes less than four for each core."""
+    size = min(SENTENCES_OF_A_FILE, max(1, len(lines) // (4 * os.cpu_count())))
     folder.mkdir()
     for number, start in enumerate(range(0, len(lines), size)):
         (folder / f"part-{number:05}.txt").write_text("".join(f"{line}\n" for line in lines[start : start + size]), encoding="utf-8")

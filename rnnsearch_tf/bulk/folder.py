@@ -45,7 +45,7 @@ class CorpusFolder:
     def __enter__(self):
         with contextlib.ExitStack() as stack:
             try:
-                (self.path / BAD_LINES).mkdir(parents=True, exist_ok=True)
+                self.path.mkdir(parents=True, exist_ok=True)
                 descriptor = os.open(self.path, os.O_RDONLY)
             except OSError as error:
                 raise cannot_write(self.path, error) from None
@@ -101,6 +101,7 @@ class CorpusFolder:
             for path in (self._output(name), self._bad(name)):
                 for partial in glob.glob(f"{glob.escape(str(path.parent))}/.{glob.escape(path.name)}.*"):
                     os.unlink(partial)
+        (self.path / BAD_LINES).mkdir(exist_ok=True)
         files = {name: known["files"][name] for name in done} | sizes
         write_file(manifest, json.dumps(self.identity | {"files": files}, indent=1, ensure_ascii=False) + "\n")
 

@@ -103,7 +103,7 @@ def test_folders_and_names_that_would_cost_something(tmp_path, inputs):
     (out / "a").write_text("somebody's")
     with pytest.raises(UsageError, match="out: expected an empty folder, or one that rnnsearch translate-corpus has begun, got one with a;"):
         CorpusFolder(out, inputs, IDENTITY).__enter__()
-    assert (out / "a").read_text() == "somebody's"
+    assert (out / "a").read_text() == "somebody's" and os.listdir(out) == ["a"]
     (out / "a").unlink()
     (out / "translate-corpus.json").write_text("[]")
     with pytest.raises(UserError, match="translate-corpus.json: expected what rnnsearch translate-corpus wrote, got a damaged file"):
