@@ -8,8 +8,8 @@ lists, things that it must refuse, and connections that break in the middle of a
 `rnnsearch train`, with evaluations and checkpoints, in a process of its own.
 
 Every 10 seconds the process's memory is taken from /proc: all that is resident, and the anonymous part, which no file stands for.
-Prints a Markdown table, one row for each twelfth of the time that is at least five minutes, and how anonymous memory grows by the
-hour after a warm-up of a sixth of the time (least squares). Ends with 1 if an answer was neither right nor the refusal it should be.
+Prints a Markdown table, a row for every five minutes (twelve rows at most), and how anonymous memory grows by the hour after a
+warm-up of a sixth of the time (least squares). Ends with 1 if an answer was neither right nor the refusal it should be.
 """
 
 import argparse

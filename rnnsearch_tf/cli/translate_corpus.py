@@ -6,8 +6,8 @@ there, and DIR/bad-lines/NAME.jsonl says which line it is and why.
 
   rnnsearch translate-corpus --model served/mine --input 'text/part-*.gz' --output translated
 
-A file appears in DIR when it is whole. Stopped or killed, the same command goes on with the
-files that are not there yet. It refuses to go on with another model or other options. The
+A file appears in DIR when it is whole. Stopped (by SIGTERM with exit code 75) or killed, the
+same command goes on with the files that are not there yet. It refuses to go on with another model or other options. The
 model is a RUN, several as an ensemble, or what `rnnsearch export` wrote.
 
 --workers processes translate one file after the other, on one core each, so text in more
@@ -22,6 +22,7 @@ With several machines, model, input and DIR must be in a file system that all of
 import json
 import sys
 
+from rnnsearch_tf.cli.ending import sigterm_raises
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import add_model, add_search, search_changes, whole_number
 from rnnsearch_tf.errors import UsageError
@@ -44,10 +45,11 @@ def run(arguments):
         raise UsageError(f"expected options of Apache Beam behind --, got {beam_options[0]!r}; files stand behind --input")
     if beam_options and workers:
         raise UsageError("--workers: expected it without options of Apache Beam, which has its own, such as --direct_num_workers; leave one out")
-    import_tensorflow()
-    from rnnsearch_tf.bulk.corpus import translate_corpus
+    with sigterm_raises():
+        import_tensorflow()
+        from rnnsearch_tf.bulk.corpus import translate_corpus
 
-    result = translate_corpus(arguments.model, arguments.input, arguments.output, workers, beam_options, arguments.combine, search)
+        result = translate_corpus(arguments.model, arguments.input, arguments.output, workers, beam_options, arguments.combine, search)
     if result["bad_lines"]:
         print(f"{result['bad_lines']:,} lines were not translated; {arguments.output}/bad-lines says which and why", file=sys.stderr)
     with Output() as output:

@@ -115,6 +115,20 @@ def test_killed_workers_end_too_and_the_same_command_goes_on(capsys, run_folder,
     assert not list(output.glob(".part*"))
 
 
+def test_told_to_end_it_leaves_whole_files_and_says_that_it_can_be_gone_on_with(capsys, run_folder, corpus, tmp_path, monkeypatch):
+    def told_to_end(texts):
+        if len(texts) < 20:  # in the second file
+            os.kill(os.getpid(), signal.SIGTERM)
+        return texts
+
+    monkeypatch.setattr("rnnsearch_tf.bulk.corpus.load_engine", lambda settings: told_to_end)
+    out, errors = translate_corpus(capsys, run_folder, corpus, tmp_path / "out", "--workers", 1, code=75)
+    assert not out and "stopped by SIGTERM; it can be gone on with" in errors
+    assert sorted(os.listdir(tmp_path / "out")) == ["bad-lines", "part-1.txt", "translate-corpus.json"] and not os.listdir(tmp_path / "out" / "bad-lines")
+    monkeypatch.setattr("rnnsearch_tf.bulk.corpus.load_engine", lambda settings: lambda texts: texts)
+    assert translate_corpus(capsys, run_folder, corpus, tmp_path / "out", "--workers", 1)[0]["translated"] == 2
+
+
 def children(parent):
     return [pid for pid in filter(str.isdecimal, os.listdir("/proc")) if state(pid)[1:2] == [str(parent)]]
 
