@@ -93,10 +93,11 @@ def test_ports_are_published_on_loopback_only():
 
 
 def test_both_start_the_server_alike():
-    """Compose may have TLS besides; a flag's variable is the only one, and empty means off."""
-    ours = flags(COMPOSE["command"])
+    """Compose may have TLS besides; a flag's variable is the only one, and empty means off. Pods send clients to look for new pods."""
+    ours, pods = flags(COMPOSE["command"]), flags(CONTAINER["args"])
     assert ours.pop("ssl_config_file") == "${SSL_CONFIG:-}"
-    assert ours == flags(CONTAINER["args"])
+    assert pods.pop("grpc_channel_arguments") == "grpc.max_connection_age_ms=60000"
+    assert ours == pods
     assert (COMPOSE["entrypoint"], CONTAINER["command"]) == (["tensorflow_model_server"],) * 2
 
 
