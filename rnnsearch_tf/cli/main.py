@@ -44,6 +44,7 @@ VERBS = {
     "preset": "a model as a preset of keras-nlp, or a preset as a RUN",
     "serve": "answer over gRPC and REST, as tensorflow_model_server does",
     "client": "translate with a served model, over gRPC",
+    "reproduce": "a table or figure of the papers, made again",
     "average": "a model of the averaged weights of a training's last evaluations",
     "demo": "the whole way on the built-in corpus",
     "doctor": "what is wrong with the data, before an hour is lost",

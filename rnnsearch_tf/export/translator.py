@@ -11,7 +11,7 @@ import numpy as np
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.evaluation.confidence import Confidence
 from rnnsearch_tf.export.profile import FILE as PROFILE, read_profile
-from rnnsearch_tf.export.session import SessionModel
+from rnnsearch_tf.export.lazy_session import LazySession
 from rnnsearch_tf.translation import Hypothesis, Translation
 from rnnsearch_tf.translation.constraints import constraint_lines, too_many_tokens
 
@@ -35,7 +35,7 @@ class ExportedTranslator:
             raise UserError(f"{folder}: expected a SavedModel that `rnnsearch export` wrote, got one without {PROFILE}")
         self.profile = read_profile(folder)
         try:
-            self._model = SessionModel(folder, optimized=False)
+            self._model = LazySession(folder)
         except Exception as error:  # TensorFlow's are of many kinds
             reason = " ".join(str(error).split())[:200]
             raise UserError(f"{folder}: expected a whole SavedModel, got one that does not load ({reason}); export it again") from None

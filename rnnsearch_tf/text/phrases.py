@@ -13,7 +13,7 @@ import unicodedata
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID, UNKNOWN_ID
-from rnnsearch_tf.text.characters import EAST_ASIAN
+from rnnsearch_tf.text.characters import EAST_ASIAN, WORD_START
 from rnnsearch_tf.text.pipeline import Text
 
 MOST_TOKENS = 64
@@ -36,7 +36,7 @@ def read_phrases(text: Text, lines) -> PhraseTokens:
         lines: string [B], the phrases of a sentence with tabs between; what has no token is passed over.
     """
     phrases = tf.strings.split(lines, "\t")  # [B, (P)]
-    tokens = text.tokenize(phrases.values)  # [n, (L)]
+    tokens = _without_space(text, text.tokenize(phrases.values))  # [n, (L)]
     real = tokens.row_lengths() > 0
     counts = tf.math.unsorted_segment_sum(tf.cast(real, tf.int64), phrases.value_rowids(), phrases.nrows())
     tokens = tf.RaggedTensor.from_row_lengths(tf.ragged.boolean_mask(tokens, real), counts)  # [B, (P), (L)]
@@ -62,6 +62,21 @@ def word_joints(text: Text):
     tokens = text.vocabulary.tokens
     begins, ends = (tf.constant([_of_word(token[place]) for token in tokens]) for place in (0, -1))
     return begins & ~tf.strings.regex_full_match(tokens, f"[{EAST_ASIAN}].*"), ends
+
+
+def _without_space(text, tokens):
+    """Phrases [n, (L)] without the space that SentencePiece sets before every text, where the script is written without spaces.
+
+    A piece that the vocabulary has only with the space keeps it.
+    """
+    if text.config.tokenization != "sentencepiece":
+        return tokens
+    first, second = tf.unstack(tokens[:, :2].to_tensor("", shape=[None, 2]), axis=1)
+    bare = tf.strings.regex_replace(first, f"^{WORD_START}([{EAST_ASIAN}])", r"\1")
+    first = tf.where(text.vocabulary.ids(bare) == UNKNOWN_ID, first, bare)
+    only_space = (first == WORD_START) & tf.strings.regex_full_match(second, f"[{EAST_ASIAN}].*")
+    first = tf.RaggedTensor.from_tensor(first[:, tf.newaxis], lengths=tf.cast((first != "") & ~only_space, tf.int64))
+    return tf.concat([first, tokens[:, 1:]], axis=1)
 
 
 def _of_word(character):

@@ -49,6 +49,17 @@ def test_phrases_beyond_the_most_are_left_out():
     assert (phrases.ids.numpy() > 0).sum(axis=(1, 2)).tolist() == [MOST_TOKENS, MOST_TOKENS - 1, 0, 0]
 
 
+def test_a_phrase_of_a_script_without_spaces_begins_without_one():
+    """Pieces of the text: 猫 and ▁ by themselves, ▁黒い猫 only with its space."""
+    japanese = build_text(config(language="ja", vocabulary_size=24), ["猫がいる", "黒い猫 abc", "犬がいる ab", "黒い犬がいる"] * 5)
+    assert "▁黒い猫" in japanese.vocabulary.tokens and "黒い猫" not in japanese.vocabulary.tokens
+    found = read_phrases(japanese, tf.constant(["猫\t猫がいる\tabc\t abc 猫\t黒い猫"]))
+    assert ["".join(token.decode() for token in phrase) for phrase in tf.reshape(found.tokens, found.ids.shape[1:]).numpy()] == [
+        "猫", "猫がいる", "▁abc", "▁abc▁猫", "▁黒い猫",
+    ]  # fmt: skip
+    assert read_phrases(japanese, tf.constant([""])).ids.shape == (1, 1, 1)
+
+
 def test_joints_are_those_of_letters():
     text = build_text(config(), LINES)
     begins, ends = (dict(zip(text.vocabulary.tokens, table.numpy())) for table in word_joints(text))

@@ -1,0 +1,184 @@
+"""Bahdanau, Cho, Bengio 2015: RNNencdec and RNNsearch, trained on sentences of up to 30 and up to 50 words.
+
+A test text of every length is made of test_2016_flickr: its sentences alone, in twos, up to fives (corpora.py).
+BLEU is of tokens, as the paper's (multi-bleu.perl), lower-cased as the models are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+
+from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
+from rnnsearch_tf.io.reading import read_all
+from rnnsearch_tf.reproduce.page import Page, over_seeds
+
+BEAM = 12
+SCORED = 500
+"""Sentences whose negative log-likelihood is measured, of each text."""
+
+SHOWN_LENGTHS = 10, 20, 30, 40
+"""Words of the sentences whose alignments are drawn."""
+
+PAPER_TABLE_1 = [("rnnencdec-30", 13.93, 24.19), ("rnnsearch-30", 21.50, 31.44), ("rnnencdec-50", 17.82, 26.71), ("rnnsearch-50", 26.75, 34.16)]
+PAPER_TABLE_2 = [
+    ("rnnencdec-30", 846_000, 6.4, 109.0, 28.1, 53.0),
+    ("rnnsearch-30", 471_000, 3.6, 113.0, 26.7, 47.2),
+    ("rnnencdec-50", 600_000, 4.5, 108.0, 44.0, 43.6),
+    ("rnnsearch-50", 288_000, 2.2, 111.0, 40.7, 38.1),
+]
+
+
+def test_text(work):
+    """(sources, references) of every length."""
+    folder = work.texts()
+    return read_all(folder / "test.en"), read_all(folder / "test.fr")
+
+
+def translations(work, name, seed, forbid_unknown=False) -> dict:
+    """{"texts", "source_lengths" in tokens} of the test text."""
+    sources, _ = test_text(work)
+
+    def translate():
+        changes = {"allow_unknown": False} if forbid_unknown else {}
+        found = work.translator(name, seed).translate(sources, beam_size=BEAM, **changes)
+        return {"texts": [each.text for each in found], "source_lengths": [len(each.source_tokens) for each in found]}
+
+    return work.measured(f"translations{'-no-unk' if forbid_unknown else ''}-{name}-{seed}", translate)
+
+
+def known(work, name, seed) -> list:
+    """Positions of the test pairs without unknown words, by the vocabularies of this model."""
+    from rnnsearch_tf.evaluation.words import without_unknown
+
+    translator = work.translator(name, seed)
+    return without_unknown(translator.source_text, translator.target_text, *test_text(work))
+
+
+def table_1(work, models) -> Page:
+    """BLEU of all sentences, and of those without unknown words with a decoder that may not produce one."""
+    rows = []
+    for name in models:
+        found = measured_bleu(work, name)
+        columns = {"all": "All", "short": "of the single sentences", "no_unk": "No UNK", "no_unk_sentences": "sentences without UNK"}
+        rows.append({"model": name} | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()})
+    paper = [dict(zip(("model", "All", "No UNK"), row)) for row in PAPER_TABLE_1]
+    return Page("Bahdanau et al. 2015, Table 1: BLEU", rows, paper)
+
+
+def measured_bleu(work, name) -> list:
+    """[{"all", "short", "no_unk" (BLEU), "no_unk_sentences"} of each seed]."""
+    return work.of_each_seed("table1", name, lambda name, seed: _table_1_of(work, name, seed))
+
+
+def _table_1_of(work, name, seed):
+    texts, forbidden, few = translations(work, name, seed)["texts"], translations(work, name, seed, True)["texts"], known(work, name, seed)
+    _, references = test_text(work)
+    single = range(_single_sentences(work))
+    score = lambda texts, chosen: _bleu(work, name, seed, [texts[i] for i in chosen], [references[i] for i in chosen])  # noqa: E731
+    return {
+        "all": score(texts, range(len(texts))), "short": score(texts, single), "no_unk": score(forbidden, few), "no_unk_sentences": len(few),
+    }  # fmt: skip
+
+
+def _bleu(work, name, seed, texts, references):
+    from rnnsearch_tf.evaluation.bleu import bleu
+    from rnnsearch_tf.evaluation.words import tokenized
+
+    if not texts:
+        return None
+    side = work.translator(name, seed).target_text
+    return bleu(tokenized(side, texts), tokenized(side, references), tokenize="none", lowercase=True).score
+
+
+def _single_sentences(work):
+    from rnnsearch_tf.reproduce.corpora import read_multi30k
+
+    return len(read_multi30k(work.data, "test"))
+
+
+def table_2(work, models) -> Page:
+    """How long the models were trained, and how well they fit."""
+    rows = []
+    for name in models:
+        found = work.of_each_seed("table2", name, lambda name, seed: _table_2_of(work, name, seed))
+        rows.append({"model": name} | {column: over_seeds([each[column] for each in found]) for column in found[0]})
+    paper = [dict(zip(rows[0], row)) for row in PAPER_TABLE_2]
+    return Page("Bahdanau et al. 2015, Table 2: training", rows, paper, ["NLL: negative log-likelihood of a sentence, in nats, its mean."])
+
+
+def _table_2_of(work, name, seed):
+    from rnnsearch_tf.data.corpus import open_corpus
+
+    state, config, nll = json.loads(work.run(name, seed).state.read_text(encoding="utf-8")), work.config(name, seed), {}
+    for part, key in (("train", "training NLL"), ("development", "development NLL")):
+        sources, targets = map(list, zip(*itertools.islice(open_corpus(config, part), SCORED)))
+        nll[key] = -float(np.mean(work.translator(name, seed).score(sources, targets)))
+    return {"updates": state["batches"], "epochs": float(state["epoch"]), "hours": state["seconds"] / 3600} | nll
+
+
+def figure_2(work, models) -> Page:
+    """BLEU by the length of the source sentence."""
+    from rnnsearch_tf.evaluation.plots import png
+
+    rows, curves = [], {}
+    for name in models:
+        found = measured_lengths(work, name)
+        lengths = [bucket["shortest"] for bucket in found[0]]
+        values = [[each[k]["bleu"] for each in found] for k in range(len(lengths))]
+        curves[name] = lengths, [float(np.mean(each)) for each in values]
+        rows.append({"model": name} | {f"{length}–{length + 9}": over_seeds(each) for length, each in zip(lengths, values)})
+    sentences = {f"{bucket['shortest']}–{bucket['longest']}": bucket["sentences"] for bucket in found[0]}
+    text = [f"Sentences of each length: {', '.join(f'{length} words {count}' for length, count in sentences.items())}."]
+    return Page("Bahdanau et al. 2015, Figure 2: BLEU by sentence length", rows, [], text, {"curves": png(_curves(curves))})
+
+
+def measured_lengths(work, name) -> list:
+    """[the buckets by length, dictionaries as of evaluation.bleu.Bucket, of each seed]."""
+    return work.of_each_seed("figure2", name, lambda name, seed: _figure_2_of(work, name, seed))
+
+
+def _figure_2_of(work, name, seed):
+    from rnnsearch_tf.evaluation.bleu import by_length
+
+    found, (_, references) = translations(work, name, seed), test_text(work)
+    return [vars(bucket) for bucket in by_length(found["texts"], references, found["source_lengths"], lowercase=True)]
+
+
+def _curves(curves):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.add_subplot(xlabel="words of the source sentence", ylabel="BLEU", ylim=(0, None))
+    for name, (lengths, values) in curves.items():
+        style = "-" if name.startswith("rnnsearch") else "--"
+        axes.plot([length + 4.5 for length in lengths], values, style, marker="o", markersize=3, label=name)
+    axes.legend()
+    return figure
+
+
+def figure_3(work, models) -> Page:
+    """Where a model looks."""
+    from rnnsearch_tf.evaluation.plots import alignment_figure, png
+
+    seed, (sources, _) = work.seeds[0], test_text(work)
+    words = [len(source.split()) for source in sources]
+    chosen = [words.index(min(words, key=lambda length: abs(length - wanted))) for wanted in SHOWN_LENGTHS]
+    end = [SPECIAL_TOKENS[END_ID]]
+    pictures, rows = {}, []
+    for number, found in enumerate(work.translator(models[0], seed).translate([sources[i] for i in chosen], beam_size=BEAM), start=1):
+        pictures[str(number)] = png(alignment_figure(found.alignment, found.source_tokens + end, found.tokens + end))
+        rows.append({"picture": number, "source": sources[chosen[number - 1]], "translation": found.text})
+    text = ["Source words along the top, target words down the side; α_ij from 0, black, to 1, white."]
+    return Page("Bahdanau et al. 2015, Figure 3: alignments", rows, [], text, pictures)
+
+
+def table_3(work, models) -> Page:
+    """Long sentences, translated by each model."""
+    seed, (sources, references) = work.seeds[0], test_text(work)
+    longest = sorted(range(len(sources)), key=lambda i: -len(sources[i].split()))[:3]
+    found = {name: translations(work, name, seed)["texts"] for name in models}
+    rows = [{"source": sources[i], "reference": references[i]} | {name: texts[i] for name, texts in found.items()} for i in longest]
+    return Page("Bahdanau et al. 2015, Table 3: long sentences", rows)

@@ -1,0 +1,83 @@
+"""The texts of the small scale: Multi30k with its short sentences joined to long ones.
+
+The papers train and test on sentences of up to 50 words and more; Multi30k's have 12. Captions that follow each other are joined, so
+that lengths up to 60 words are there, with all of their translations at hand. Every model of one comparison reads the same files.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import random
+from collections.abc import Iterator
+
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import write_file
+from rnnsearch_tf.io.reading import read_all
+
+LANGUAGES = "en", "fr"
+FILES = {"train": "train", "development": "val", "test": "test_2016_flickr"}
+MOST_JOINED = 5
+SEED = 1
+
+
+def joined(pairs, sizes: Iterator[int]) -> Iterator[tuple[str, str]]:
+    """Pairs made of so many pairs that follow each other; what is left over at the end is left out.
+
+    Args:
+        pairs: list of (source, target).
+        sizes: how many pairs each new one is made of.
+
+    Example:
+        >>> list(joined([("a", "x"), ("b", "y"), ("c", "z")], iter([2, 1, 1])))
+        [('a b', 'x y'), ('c', 'z')]
+    """
+    start = 0
+    for size in sizes:
+        group = pairs[start : start + size]
+        if len(group) < size:
+            return
+        yield tuple(" ".join(side) for side in zip(*group))
+        start += size
+
+
+def write_joined(data, folder, longest: int) -> None:
+    """Write the joined texts: train (once in groups of one to four, in random order of sizes, twice over), development, test.
+
+    Args:
+        data: folder with ``multi30k/train.en.gz``, ``train.fr.gz``, ``val`` and ``test_2016_flickr`` of both languages.
+        folder: where ``train.en`` and so on are written.
+        longest: words a side of a training pair may have.
+
+    Raises:
+        UserError: a file of the corpus is not there.
+    """
+    for part, sizes in (("train", _random_sizes(2)), ("development", _random_sizes(1)), ("test", _every_size())):
+        pairs = read_multi30k(data, part)
+        made = [pair for each in sizes for pair in joined(pairs, each)]
+        if part == "train":
+            made = [pair for pair in made if max(len(side.split()) for side in pair) <= longest]
+        for language, lines in zip(LANGUAGES, zip(*made)):
+            write_file(pathlib.Path(folder) / f"{part}.{language}", "".join(f"{line}\n" for line in lines))
+
+
+def read_multi30k(data, part: str) -> list:
+    """Its pairs (English, French) of ``train``, ``development`` or ``test``."""
+    paths = [pathlib.Path(data) / "multi30k" / f"{FILES[part]}.{language}.gz" for language in LANGUAGES]
+    if missing := [str(path) for path in paths if not path.exists()]:
+        raise UserError(f"expected Multi30k under {data}, got no {' and no '.join(missing)}; name the folder that has multi30k/ with --data")
+    return list(zip(*(read_all(path) for path in paths)))
+
+
+def _random_sizes(times):
+    """One to four pairs together, as often as the text is read."""
+    return [_draws(random.Random(SEED + number)) for number in range(times)]
+
+
+def _draws(generator):
+    while True:
+        yield generator.randint(1, MOST_JOINED - 1)
+
+
+def _every_size():
+    """The whole text in ones, then in twos, up to fives: the test set has every length."""
+    return [iter(lambda size=size: size, None) for size in range(1, MOST_JOINED + 1)]

@@ -1,0 +1,73 @@
+"""A page of results: Markdown to read, the numbers as JSON, pictures as PNG."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+import statistics
+
+from rnnsearch_tf.files import write_file
+
+
+@dataclasses.dataclass
+class Page:
+    """What an item found.
+
+    Attributes:
+        title: what the paper calls it.
+        ours, paper: tables, as lists of rows {column: value}; the paper's may be empty.
+        text: what the page says besides.
+        pictures: {name: bytes of a PNG}.
+    """
+
+    title: str
+    ours: list
+    paper: list = dataclasses.field(default_factory=list)
+    text: list = dataclasses.field(default_factory=list)
+    pictures: dict = dataclasses.field(default_factory=dict)
+
+    def write(self, folder, item: str, made: dict) -> pathlib.Path:
+        """Write DIR/ITEM.md, ITEM.json and its pictures; return the path of the first."""
+        folder = pathlib.Path(folder)
+        for name, content in self.pictures.items():
+            write_file(folder / f"{item}-{name}.png", content)
+        numbers = {"item": item, "title": self.title, "ours": self.ours, "paper": self.paper, "made": made}
+        write_file(folder / f"{item}.json", json.dumps(numbers, ensure_ascii=False, indent=1) + "\n")
+        parts = [f"# {self.title}", "## Ours", *table(self.ours)]
+        parts += [f"![{name}]({item}-{name}.png)" for name in self.pictures]
+        parts += ["## The paper's", *table(self.paper)] if self.paper else []
+        parts += [*self.text, "## How it was made", *(f"- {name}: {value}" for name, value in made.items())]
+        write_file(folder / f"{item}.md", _joined(parts))
+        return folder / f"{item}.md"
+
+
+def table(rows) -> list:
+    """A Markdown table of rows with the same columns; numbers with two digits."""
+    if not rows:
+        return []
+    columns = list(rows[0])
+    lines = [columns, ["---"] * len(columns), *([_cell(row[column]) for column in columns] for row in rows)]
+    return ["\n".join(f"| {' | '.join(line)} |" for line in lines)]
+
+
+def over_seeds(values):
+    """The value of one seed, or mean and spread (standard deviation) of several as ``mean ± spread``; a dash where one has none."""
+    if None in values:
+        return "–"
+    if len(values) == 1:
+        return values[0]
+    return f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"
+
+
+def _cell(value):
+    text = f"{value:.2f}" if isinstance(value, float) else str(value)
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _joined(parts):
+    """Paragraphs with a blank line between, list entries without."""
+    text = parts[0]
+    for before, part in zip(parts, parts[1:]):
+        text += ("\n" if before.startswith("- ") and part.startswith("- ") else "\n\n") + part
+    return text + "\n"

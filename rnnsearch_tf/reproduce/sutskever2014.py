@@ -1,0 +1,45 @@
+"""Sutskever, Vinyals, Le 2014: the deep LSTM with the source as it is and reversed, beams of 1, 2 and 12, an ensemble."""
+
+from __future__ import annotations
+
+from rnnsearch_tf.reproduce.page import Page
+
+BEAMS = 1, 2, 12
+
+
+def table_1(work, models) -> Page:
+    """BLEU by size of the beam; the first model reads the source as it is, the others, an ensemble, reversed."""
+    rows = []
+    for system, found in measured_systems(work, models).items():
+        rows.append({"LSTM": system} | {f"beam {beam}": found[str(beam)] for beam in BEAMS})
+    paper = [
+        {"LSTM": "forward, beam 12", "BLEU": 26.17},
+        {"LSTM": "reversed, beam 12", "BLEU": 30.59},
+        {"LSTM": "ensemble of 5, reversed, beam 1", "BLEU": 33.00},
+        {"LSTM": "ensemble of 2, reversed, beam 12", "BLEU": 33.27},
+        {"LSTM": "ensemble of 5, reversed, beam 2", "BLEU": 34.50},
+        {"LSTM": "ensemble of 5, reversed, beam 12", "BLEU": 34.81},
+    ]
+    return Page("Sutskever et al. 2014, Table 1: reversed source, beams, ensembles", rows, paper, ["BLEU in 13a on test_2016_flickr."])
+
+
+def measured_systems(work, models) -> dict:
+    """{system: {beam as str: BLEU}} of the forward and the reversed LSTM and the ensemble, of the first seed."""
+    forward, *ensemble = models
+    systems = {"forward": [forward], "reversed": ensemble[:1], f"ensemble of {len(ensemble)}, reversed": ensemble}
+    seed = work.seeds[0]
+    return {
+        system: work.measured(f"beams-{len(names)}-{names[0]}-{seed}", lambda names=names: _by_beam(work, names, seed))
+        for system, names in systems.items()
+    }
+
+
+def _by_beam(work, names, seed):
+    from rnnsearch_tf.evaluation.bleu import bleu
+    from rnnsearch_tf.reproduce.corpora import read_multi30k
+    from rnnsearch_tf.translation import Translator
+
+    translator = Translator.load([work.run(name, seed) for name in names])
+    sources, references = map(list, zip(*read_multi30k(work.data, "test")))
+    texts = {beam: [each.text for each in translator.translate(sources, beam_size=beam)] for beam in BEAMS}
+    return {str(beam): bleu(found, references).score for beam, found in texts.items()}

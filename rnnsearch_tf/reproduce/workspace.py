@@ -1,0 +1,115 @@
+"""The folder that reproducing works in: texts, models and measurements are each made once, and kept.
+
+::
+
+    DIR/texts/up-to-50/train.en …    the corpora, see corpora.py
+    DIR/models/NAME-SEED/            a RUN for each model and seed
+    DIR/measured/ITEM-….json         what was measured of them
+    DIR/ITEM.md, ITEM.json, ITEM-….png    the pages
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import json
+import logging
+import pathlib
+from collections.abc import Callable
+
+from rnnsearch_tf.config import load_config, shipped_config
+from rnnsearch_tf.files import new_folder, write_file
+from rnnsearch_tf.reproduce.corpora import LANGUAGES, write_joined
+from rnnsearch_tf.reproduce.recipes import RECIPES
+from rnnsearch_tf.run import Run
+
+log = logging.getLogger("rnnsearch_tf")
+
+
+class Workspace:
+    """What is there of an experiment, and how the rest is made.
+
+    Args:
+        folder: DIR, made if it is not there.
+        data: folder of the corpora.
+        seeds: list[int], of the models.
+        overrides: list of ``section.key=value`` for every training, to try things out; the pages say so.
+    """
+
+    def __init__(self, folder, data, seeds=(1234,), overrides=()):
+        self.folder, self.data = pathlib.Path(folder), data
+        self.seeds, self.overrides = list(seeds), list(overrides)
+
+    def config(self, name: str, seed: int):
+        """The configuration of a model."""
+        recipe = RECIPES[name]
+        changes = [*recipe.changes, *self._files(recipe), f"training.seed={seed + recipe.member}", *self.overrides]
+        return load_config(shipped_config(recipe.configuration), overrides=changes)
+
+    def _files(self, recipe):
+        """The settings that name a model's texts."""
+        if recipe.corpus == "captions":
+            return [f"data.folder={pathlib.Path(self.data).resolve() / 'multi30k'}"]
+        if recipe.corpus == "phrasebook":
+            return []
+        parts, sides = ("train", "development"), zip(("source", "target"), LANGUAGES)
+        files = [f"data.{part}_{side}={part}.{language}" for side, language in sides for part in parts]
+        return [f"data.folder={self.texts(recipe.longest).resolve()}", *files]
+
+    def texts(self, longest: int = 50) -> pathlib.Path:
+        """The folder of the joined texts, written now if it is not there; only the training part has a longest sentence."""
+        folder = self.folder / "texts" / f"up-to-{longest}"
+        if not folder.exists():
+            with new_folder(folder) as partial:
+                write_joined(self.data, partial, longest)
+        return folder
+
+    def run(self, name: str, seed: int) -> Run:
+        return Run(self.folder / "models" / f"{name}-{seed}")
+
+    def is_trained(self, name: str, seed: int) -> bool:
+        return self.run(name, seed).model_card.exists()  # the last thing that a training writes
+
+    def untrained(self, names) -> list:
+        """(name, seed) of the models that are to be trained or trained on, each once."""
+        return [(name, seed) for name in dict.fromkeys(names) for seed in self.seeds if not self.is_trained(name, seed)]
+
+    @staticmethod
+    def minutes(models) -> int:
+        """Minutes of one core that the trainings of these (name, seed) take."""
+        return sum(RECIPES[name].minutes for name, _ in models)
+
+    def train(self, names) -> None:
+        """Train what is not trained yet; a training that was stopped goes on."""
+        from rnnsearch_tf.training.run import train
+
+        for name, seed in self.untrained(names):
+            run = self.run(name, seed)
+            log.warning("%s, seed %d: about %d minutes of one core", name, seed, RECIPES[name].minutes)
+            train(self.config(name, seed), run, resume=run.state.exists())
+
+    @functools.lru_cache(maxsize=1)  # noqa: B019  there is one workspace in a process
+    def translator(self, name: str, seed: int):
+        from rnnsearch_tf.translation import Translator
+
+        return Translator.load(self.run(name, seed))
+
+    def measured(self, key: str, measure: Callable[[], object]):
+        """What was measured under this name, measured now if it was not."""
+        path = self.folder / "measured" / f"{key}.json"
+        if not path.exists():
+            found = measure()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_file(path, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    def made(self, item) -> dict:
+        """How the pages say that they were made."""
+        settings = "".join(f" --set {each}" for each in self.overrides)
+        seeds = f" --seeds {len(self.seeds)}" if len(self.seeds) > 1 else ""
+        versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("tensorflow", "keras", "sacrebleu"))
+        return {"command": f"`rnnsearch reproduce {item} --data DATA{seeds}{settings}`", "seeds": ", ".join(map(str, self.seeds)), "versions": versions}
+
+    def of_each_seed(self, key: str, name: str, measure: Callable) -> list:
+        """[what ``measure(name, seed)`` gives] for every seed."""
+        return [self.measured(f"{key}-{name}-{seed}", functools.partial(measure, name, seed)) for seed in self.seeds]

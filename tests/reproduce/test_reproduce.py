@@ -1,0 +1,170 @@
+"""Reproduced tables and figures: the texts, what is measured, what is kept, and the pages."""
+
+import gzip
+import json
+import statistics
+
+import pytest
+import sacrebleu
+
+from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.reproduce import items
+from rnnsearch_tf.reproduce.corpora import joined, write_joined
+from rnnsearch_tf.reproduce.page import Page, over_seeds, table
+from rnnsearch_tf.reproduce.recipes import RECIPES
+from rnnsearch_tf.reproduce.workspace import Workspace
+
+QUICK = [
+    "training.maximum_updates=2", "training.evaluate_every=2", "training.evaluate_sentences=4", "training.warmup_updates=0", "data.batch_size=4",
+    "model.hidden_size=8", "model.embedding_size=8", "search.beam_size=2",
+]  # fmt: skip
+
+
+def multi30k(folder, captions=40):
+    """A corpus like Multi30k: the n-th caption has n words, the French one the same in capitals."""
+    (folder / "multi30k").mkdir(parents=True)
+    for part in ("train", "val", "test_2016_flickr"):
+        lines = [" ".join(f"{n}w{k}" for k in range(n % 12 + 1)) for n in range(captions)]
+        for language, text in (("en", lines), ("fr", [line.upper() for line in lines])):
+            (folder / "multi30k" / f"{part}.{language}.gz").write_bytes(gzip.compress("".join(f"{line}\n" for line in text).encode()))
+    return folder
+
+
+def read(path):
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def test_joined_texts_are_the_captions_in_their_order_on_both_sides(tmp_path):
+    write_joined(multi30k(tmp_path / "data"), tmp_path, longest=20)
+    for part in ("train", "development", "test"):
+        english, french = read(tmp_path / f"{part}.en"), read(tmp_path / f"{part}.fr")
+        assert [line.upper() for line in english] == french
+    assert max(len(line.split()) for line in read(tmp_path / "train.en")) <= 20
+    captions = gzip.decompress((tmp_path / "data/multi30k/test_2016_flickr.en.gz").read_bytes()).decode().splitlines()
+    expected = [" ".join(captions[start : start + size]) for size in range(1, 6) for start in range(0, len(captions) - size + 1, size)]
+    assert read(tmp_path / "test.en") == expected
+    development = " ".join(read(tmp_path / "development.en"))
+    assert gzip.decompress((tmp_path / "data/multi30k/val.en.gz").read_bytes()).decode().replace("\n", " ").startswith(development)
+
+
+def test_nothing_is_joined_beyond_the_end():
+    assert list(joined([("a", "x"), ("b", "y")], iter([1, 2]))) == [("a", "x")]
+
+
+def test_a_missing_corpus_is_named_before_anything_is_made(tmp_path):
+    with pytest.raises(UserError, match=r"expected Multi30k under .*train\.en\.gz.*--data"):
+        Workspace(tmp_path / "out", tmp_path / "nowhere").config("rnnsearch-50", 1)
+    assert not list((tmp_path / "out" / "texts").iterdir())
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_is_a_good_configuration(name, tmp_path):
+    work = Workspace(tmp_path / "out", multi30k(tmp_path / "data"))
+    config = work.config(name, 7)
+    assert config.training.seed == 7 + RECIPES[name].member
+    assert RECIPES[name].minutes <= 20
+
+
+def test_every_item_has_its_models_and_its_function():
+    import importlib
+
+    for item in items.ITEMS.values():
+        assert set(item.models) <= set(RECIPES)
+        module, function = item.make.split(":")
+        assert callable(getattr(importlib.import_module(f"rnnsearch_tf.reproduce.{module}"), function))
+    assert len({name for item in items.ITEMS.values() for name in item.models if not name.startswith("phrasebook")}) <= 12
+
+
+def test_measurements_are_made_once(tmp_path):
+    work, made = Workspace(tmp_path, None, seeds=[1, 2]), []
+    for _ in range(2):
+        assert work.of_each_seed("length", "model", lambda name, seed: made.append(seed) or {"é": seed}) == [{"é": 1}, {"é": 2}]
+    assert made == [1, 2]
+
+
+def test_a_page_says_what_was_found_and_how_it_was_made(tmp_path):
+    page = Page("A table", [{"model": "a|b", "BLEU": 12.345}], [{"model": "paper", "BLEU": 20.0}], ["It holds."], {"curve": b"PNG"})
+    path = page.write(tmp_path, "item", {"seeds": "1"})
+    assert path.read_text(encoding="utf-8") == (
+        "# A table\n\n## Ours\n\n| model | BLEU |\n| --- | --- |\n| a\\|b | 12.35 |\n\n![curve](item-curve.png)\n\n"
+        "## The paper's\n\n| model | BLEU |\n| --- | --- |\n| paper | 20.00 |\n\nIt holds.\n\n## How it was made\n\n- seeds: 1\n"
+    )
+    assert (tmp_path / "item-curve.png").read_bytes() == b"PNG"
+    assert json.loads((tmp_path / "item.json").read_text(encoding="utf-8"))["ours"] == page.ours
+
+
+def test_seeds_give_mean_and_spread():
+    values = [10.0, 11.0, 13.5]
+    assert over_seeds(values) == f"{sum(values) / 3:.2f} ± {statistics.stdev(values):.2f}"
+    assert over_seeds([10.0]) == 10.0
+    assert over_seeds([10.0, None]) == "–"
+    assert table([]) == []
+
+
+def test_claims_are_what_the_measurements_say(tmp_path):
+    """Two seeds: RNNsearch is better in both, 50 words help it in one; reversing helps."""
+    work = Workspace(tmp_path, None, seeds=[1, 2])
+    bleu = {"rnnencdec-30": (10, 11), "rnnsearch-30": (20, 21), "rnnencdec-50": (9, 10), "rnnsearch-50": (19, 25)}
+    by_length = {"rnnencdec-50": [30, 5], "rnnsearch-50": [32, 30]}
+    for name, values in bleu.items():
+        for seed, value in zip(work.seeds, values):
+            work.measured(f"table1-{name}-{seed}", lambda value=value: {"all": value})
+            work.measured(f"figure2-{name}-{seed}", lambda name=name: [{"bleu": each} for each in by_length.get(name, [])])
+    for key, beams in (("1-lstm-forward", (20, 22, 23)), ("1-lstm-reversed", (21, 23, 25.5)), ("3-lstm-reversed", (24, 25, 27))):
+        work.measured(f"beams-{key}-1", lambda beams=beams: dict(zip(("1", "2", "12"), beams)))
+    rows = items.ITEMS["claims"].page(work).ours
+    assert [(row["difference"], row["verdict"]) for row in rows] == [
+        ("12.50 ± 3.54", "held"), ("10.00 ± 0.00", "held"), ("23.00 ± 0.00", "held"), ("1.50 ± 3.54", "undecided"),
+        ("-1.00 ± 0.00", "not held"), ("11.00 ± 0.00", "held"), (2.5, "held"), (1.5, "held"), (-0.5, "not held"),
+    ]  # fmt: skip
+
+
+def overrides(more=()):
+    return [word for each in (*QUICK, *more) for word in ("--set", each)]
+
+
+def test_an_item_on_the_built_in_corpus(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(items.ITEMS, "luong2015-attention", items.Item("attention", ("phrasebook-dot",), "luong2015:attention"))
+    command = ["reproduce", "luong2015-attention", "--output", str(tmp_path), *overrides(["data.phrasebook_size=50"])]
+    assert run(command) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "luong2015-attention.md")
+    found = json.loads((tmp_path / "luong2015-attention.json").read_text(encoding="utf-8"))
+    [row] = found["ours"]
+    assert row["AER"] == pytest.approx(error_rate_by_the_verbs(tmp_path, capsys), abs=1e-4)
+    assert "--set model.hidden_size=8" in found["made"]["command"]
+    trained = (tmp_path / "models/phrasebook-dot-1234/model_card.md").stat().st_mtime_ns
+    assert run(command) == 0
+    assert (tmp_path / "models/phrasebook-dot-1234/model_card.md").stat().st_mtime_ns == trained
+
+
+def error_rate_by_the_verbs(folder, capsys):
+    """What `rnnsearch align` and `rnnsearch aer` say of the same sentences."""
+    from rnnsearch_tf.data.phrasebook import phrasebook, phrasebook_alignments
+
+    seed = 1
+    texts, gold = phrasebook(500, seed, "test"), phrasebook_alignments(500, seed, "test")
+    for name, lines in zip(("source", "target", "gold"), (*texts, [" ".join(f"{s}-{t}" for s, t in links) for links in gold])):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    run(["align", "--model", str(folder / "models/phrasebook-dot-1234"), str(folder / "source"), str(folder / "target")])
+    (folder / "links").write_text(capsys.readouterr().out, encoding="utf-8")
+    run(["aer", str(folder / "gold"), str(folder / "links")])
+    return float(capsys.readouterr().out.split()[1])
+
+
+@pytest.mark.slow
+def test_the_items_of_bahdanau_2015(tmp_path, monkeypatch, capsys):
+    names = "rnnencdec-50", "rnnsearch-50"
+    for item in ("table1", "table2", "figure2", "table3"):
+        old = items.ITEMS[f"bahdanau2015-{item}"]
+        monkeypatch.setitem(items.ITEMS, f"bahdanau2015-{item}", items.Item(old.shows, names, old.make))
+    data = multi30k(tmp_path / "data")
+    for item in ("table1", "table2", "figure2", "figure3", "table3"):
+        assert run(["reproduce", f"bahdanau2015-{item}", "--data", str(data), "--output", str(tmp_path), *overrides(["model.maxout_size=8"])]) == 0
+    pages = {item: json.loads((tmp_path / f"bahdanau2015-{item}.json").read_text(encoding="utf-8"))["ours"] for item in ("table1", "table2")}
+    for row in pages["table1"]:
+        texts = json.loads((tmp_path / f"measured/translations-{row['model']}-1234.json").read_text(encoding="utf-8"))["texts"]
+        references = [line.lower() for line in read(tmp_path / "texts/up-to-50/test.fr")]
+        assert row["All"] == pytest.approx(sacrebleu.corpus_bleu(texts, [references], tokenize="none", force=True, lowercase=True).score)
+    assert all(row["updates"] == 2 and row["training NLL"] > 0 for row in pages["table2"])
+    assert (tmp_path / "bahdanau2015-figure2-curves.png").read_bytes().startswith(b"\x89PNG")
