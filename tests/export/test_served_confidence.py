@@ -51,7 +51,8 @@ def test_the_command_says_the_same_of_the_export(exported, run_folder, source, c
 def test_a_client_of_a_server_says_the_same_of_the_export(exported, source, capsys):
     assert rnnsearch(["translate", "--model", str(exported), "--confidence", source]) == 0
     expected = capsys.readouterr().out
-    with Server(Flags(model_name="mt", model_base_path=str(exported.parent), port=FREE, rest_api_port=0)) as server:
+    flags = Flags(model_name="mt", model_base_path=str(exported.parent), port=FREE, rest_api_port=0, enable_model_warmup=False)
+    with Server(flags) as server:
         assert rnnsearch(["client", "--server", f"127.0.0.1:{server.grpc_port}", "--model-name", "mt", "--confidence", source]) == 0
     assert capsys.readouterr().out == expected and expected.count("\t") == 2 * len(LINES)
 
