@@ -48,6 +48,7 @@ def test_the_command_says_the_same_of_the_export(exported, run_folder, source, c
         assert numbers[0] == pytest.approx(numbers[1], abs=1e-4 + 1e-6)  # four digits are written
 
 
+@pytest.mark.slow
 def test_a_client_of_a_server_says_the_same_of_the_export(exported, source, capsys):
     assert rnnsearch(["translate", "--model", str(exported), "--confidence", source]) == 0
     expected = capsys.readouterr().out
