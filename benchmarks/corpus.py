@@ -8,7 +8,7 @@ as a worker; translate-corpus has a process for each core. Rates are of the whol
 start, which a run over one sentence gives. Prints a Markdown table and the share: what a worker of translate-corpus makes of what
 `translate` makes in the same run; at least 0.9 is asked for.
 
-100,000 sentences take about 20 minutes on two quiet cores.
+100,000 sentences take about 15 minutes on two quiet cores.
 """
 
 import argparse
