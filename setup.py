@@ -36,6 +36,7 @@ EXTRAS["dev"] = sorted(
     | {"pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "nbclient>=0.10", "ipykernel>=6"}
     | {"prometheus-client>=0.20"}  # the tests read the server's metrics with its parser
 )
+EXTRAS["beam"] = ["apache-beam>=2.77,<3"]  # not in dev, for it wants an older protobuf than the newest gRPC packages; its tests are skipped then
 
 
 

@@ -89,7 +89,7 @@ class Run:
             hint = "check the path; rnnsearch runs lists your own, rnnsearch models those that come with the program"
             raise UserError(f"{run}: expected a RUN folder that `rnnsearch train` wrote, got {found}; {hint}")
         if (run.path / "saved_model.pb").exists():
-            raise UserError(f"{run}: expected a RUN folder, got an exported SavedModel; of the verbs only `rnnsearch translate` takes one")
+            raise UserError(f"{run}: expected a RUN folder, got an exported SavedModel; of the verbs only translate and translate-corpus take one")
         needed = [run.config, run.vocabulary("source"), run.vocabulary("target"), run.best_weights.parent]
         missing = [path.name for path in needed if not path.exists()]
         if missing:

@@ -6,9 +6,14 @@ at once, and what has come back is written at once.
 
 While the server is UNAVAILABLE (not up yet, or its queue is full) a request is sent
 again, with growing pauses, until its deadline; any other refusal ends the command.
+
+Several servers of one model share the requests evenly, and one that goes away costs no
+answer: --server ipv4:10.0.0.5:8500,10.0.0.6:8500, or dns:///NAME:8500 where NAME has the
+addresses of all.
 """
 
 import os
+import re
 
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import add_files, add_output, whole_number
@@ -18,11 +23,14 @@ from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):
-    parser.add_argument("--server", required=True, metavar="HOST:PORT", help="the server's gRPC address")
+    parser.add_argument("--server", required=True, metavar="HOST:PORT", help="the server's gRPC address, or those of several replicas, see above")
     parser.add_argument("--model-name", required=True, metavar="NAME", help="the served model")
     parser.add_argument("--model-version", metavar="N", help="this version of it (default: the latest)")
     parser.add_argument("--version-label", metavar="L", help="the version that has this label")
     parser.add_argument("--signature", default="serving_default", metavar="S", help="default: %(default)s")
+    parser.add_argument(
+        "--confidence", action="store_true", help="after a tab how sure the model is of the sentence, from 0 to 1, and after another one of each word"
+    )
     parser.add_argument("--deadline", default="60", metavar="SECONDS", help="for one request, its retries included (default: %(default)s)")
     parser.add_argument("--batch-size", default="32", metavar="N", help="most lines in one request (default: %(default)s)")
     parser.add_argument("--concurrency", default="4", metavar="N", help="requests under way at once (default: %(default)s)")
@@ -44,14 +52,20 @@ def run(arguments):
         settings["credentials"] = tls_credentials(arguments.tls_ca, arguments.tls_certificate, arguments.tls_key)
     with Client(arguments.server, arguments.model_name, **settings) as client, Output(arguments.output) as output:
         for lines in client.translate_batches(batches(arguments.files or ["-"], batch_size), concurrency):
-            output.write([line.text for line in lines])
+            output.write([line.text if line.confidence is None else _with_confidence(line) for line in lines])
+
+
+def _with_confidence(line):
+    return f"{line.text}\t{line.confidence:.3f}\t{' '.join(f'{p:.3f}' for p in line.word_confidences)}"
 
 
 def checked(arguments) -> dict:
     """The options that choose the model, checked, as keywords of `Client`."""
-    host, colon, port = arguments.server.rpartition(":")
-    if not (host and colon and port.isdecimal() and 0 < int(port) < 65536):
-        raise UsageError(f"--server: expected HOST:PORT, got {arguments.server!r}")
+    scheme = re.match("ipv[46]:|dns:", arguments.server)
+    servers = arguments.server.split(",") if scheme and scheme[0] != "dns:" else [arguments.server]
+    for host, colon, port in (server.rpartition(":") for server in servers):
+        if not (host and colon and port.isdecimal() and 0 < int(port) < 65536) or ("," in host):
+            raise UsageError(f"--server: expected HOST:PORT, ipv4:IP:PORT,IP:PORT or dns:///NAME:PORT, got {arguments.server!r}")
     if arguments.model_version is not None and arguments.version_label is not None:
         raise UsageError("expected --model-version or --version-label, got both; leave one out")
     if bool(arguments.tls_certificate) != bool(arguments.tls_key):
@@ -65,7 +79,8 @@ def checked(arguments) -> dict:
     if not 0 < deadline < float("inf"):
         raise UsageError(f"--deadline: expected seconds above 0, got {arguments.deadline!r}")
     version = arguments.model_version and whole_number(arguments.model_version, "--model-version")
-    return {"version": version, "label": arguments.version_label, "signature": arguments.signature, "deadline": deadline}
+    model = {"version": version, "label": arguments.version_label, "signature": arguments.signature}
+    return model | {"confidence": arguments.confidence, "deadline": deadline}
 
 
 def batches(names, size):

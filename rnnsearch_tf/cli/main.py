@@ -30,6 +30,7 @@ VERBS = {
     "select": "the pairs of a large corpus that look like a domain",
     "train": "train a model and keep its best checkpoint",
     "translate": "translate text, one sentence a line",
+    "translate-corpus": "translate text in many files",
     "score": "log-probability of sentence pairs",
     "rescore": "add the model's score to a Moses n-best list",
     "phrase-table": "add the model's score to a Moses phrase table",
@@ -252,8 +253,8 @@ def _overview() -> str:
         "rnnsearch help VERB explains a verb; rnnsearch --version prints the version.\n"
         "Results go to standard output, logs and progress to standard error;\n"
         "--quiet shows errors only, --verbose details too, --log-file F keeps what is said.\n"
-        "Exit code: 0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable (train),\n"
-        "130 interrupted by Ctrl-C. RNNSEARCH_DEBUG=1 shows tracebacks."
+        "Exit code: 0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable (train,\n"
+        "translate-corpus), 130 interrupted by Ctrl-C. RNNSEARCH_DEBUG=1 shows tracebacks."
     )
 
 

@@ -21,16 +21,15 @@ import json
 import math
 import pathlib
 import shlex
-import signal
 import sys
-import threading
 
+from rnnsearch_tf.cli.ending import sigterm_raises
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.data.corpus import check_files
-from rnnsearch_tf.errors import Terminated, UsageError, UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
 
@@ -63,7 +62,7 @@ def run(arguments):
     if not arguments.resume:
         Run(output_folder).refuse_training()
     check_files(config)  # both before TensorFlow takes its seconds
-    with _sigterm_raises(), contextlib.redirect_stdout(sys.stderr):  # Keras writes its progress bar to standard output
+    with sigterm_raises(), contextlib.redirect_stdout(sys.stderr):  # Keras writes its progress bar to standard output
         import_tensorflow()
         from rnnsearch_tf.parallel import use_one_thread_per_op
         from rnnsearch_tf.training.run import train
@@ -73,23 +72,6 @@ def run(arguments):
     print(f"done. Next: {_next_command(config, shlex.quote(str(output_folder)))}", file=sys.stderr)
     with Output() as output:
         output.write([json.dumps(summary or {}, ensure_ascii=False, default=float)])
-
-
-@contextlib.contextmanager
-def _sigterm_raises():
-    """Inside, SIGTERM raises Terminated at once; while the model is fitted, training/interruption.py sees to it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def terminate(number, frame):
-        raise Terminated
-
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _next_command(config, run):

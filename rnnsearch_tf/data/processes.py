@@ -1,4 +1,4 @@
-"""Work on the files of a training text in several processes: each does one file after the other.
+"""Work on the files of a text in several processes: each does one file after the other.
 
 A process is a Python of its own that is told over its standard input what to do next, so that scripts and notebooks can start
 it as well as the command line. It ends with the process that started it, even when that is killed.
@@ -65,7 +65,7 @@ class Processes:
 
         Args:
             function: its name with its module: ``module:function``; it is called as ``function(config, **request)``.
-            config: Config.
+            config: Config; None for a function that takes none.
             requests: list of dictionaries that JSON can hold.
             doing: what is shown beside the progress.
 
@@ -74,7 +74,7 @@ class Processes:
         """
         waiting = queue.SimpleQueue()
         for request in requests:
-            waiting.put(json.dumps({"function": function, "config": as_dictionary(config), "request": request}) + "\n")
+            waiting.put(json.dumps({"function": function, "config": config and as_dictionary(config), "request": request}) + "\n")
         number = min(self.number, len(requests))
         self._started += [_start() for _ in range(number - len(self._started))]
         with progress(doing=doing, total=len(requests), unit="files") as bar, concurrent.futures.ThreadPoolExecutor(number) as threads:
@@ -114,8 +114,8 @@ def _heed(answer, process, failed):
     if not answer:
         if not failed.is_set():
             raise UserError(
-                f"expected an answer of a process that reads text, got its end (exit code {process.wait()}); where memory was short, "
-                "take --processes 1, or smaller files"
+                f"expected an answer of a process that was started, got its end (exit code {process.wait()}); where memory was short, "
+                "let fewer work at once (--processes, --workers), or take smaller files"
             )
         return
     values = json.loads(answer)
@@ -133,7 +133,8 @@ def answer() -> None:
         module, _, name = asked["function"].partition(":")
         error, code = None, None
         try:
-            getattr(importlib.import_module(module), name)(load_config(values=asked["config"]), **asked["request"])
+            config = [] if asked["config"] is None else [load_config(values=asked["config"])]
+            getattr(importlib.import_module(module), name)(*config, **asked["request"])
         except UserError as problem:
             error, code = str(problem), problem.exit_code
         except Exception as problem:

@@ -77,6 +77,11 @@ class ExportedTranslator:
         batches = range(0, len(texts), config.batch_size)
         return [each for start in batches for each in answer(texts[start : start + config.batch_size], config)]
 
+    def texts(self, texts) -> list:
+        """Of each text its translation alone, str, or None if it is longer than the model takes; by ``translate``, all as one batch."""
+        answer = self._ask("translate", texts)
+        return [None if cut else text.decode() for text, cut in zip(answer["translation"], answer["source_truncated"])]
+
     def confidences(self, sources, translations) -> list:
         """list[Confidence] of translations, as a RUN's calibration gives it; by ``confidence``, which only a calibrated RUN's export has."""
         self.require("confidence")

@@ -30,16 +30,17 @@ LONGEST_LINE = 1 << 20
 _LINES = 1024  # lines handed on at once where the caller takes them one by one
 
 
-def raw_batches(name, size):
+def raw_batches(name, size, cut=False):
     """Yield lists of 1 to `size` lines as bytes, without their line feeds, as soon as they have arrived.
 
     Args:
         name: a file, ``.gz`` read by name; None or ``-`` for standard input; an int
             for a copy of its descriptor, which is closed at the end.
         size: most lines in a list. Memory holds no more than them and a chunk of the file.
+        cut: bool; a line beyond LONGEST_LINE is handed on without its end, and is still longer than that.
 
     Raises:
-        UserError: the file is missing, is a folder, cannot be read, is not whole gzip, or has a line beyond LONGEST_LINE.
+        UserError: the file is missing, is a folder, cannot be read, is not whole gzip, or has a line beyond LONGEST_LINE (without `cut`).
     """
     where, count = _shown(name), 0
     try:
@@ -48,13 +49,14 @@ def raw_batches(name, size):
             while chunk := stream.read1(CHUNK):
                 chunk, begun = chunk if begun else chunk.removeprefix(codecs.BOM_UTF8), True
                 *complete, last = chunk.split(b"\n")
-                if held + len(chunk if not complete else complete[0]) > LONGEST_LINE:
+                if not cut and held + len(chunk if not complete else complete[0]) > LONGEST_LINE:
                     raise UserError(f"{where}:{count + 1}: expected lines of at most {LONGEST_LINE:,} bytes, got a longer one; break it, or take it out")
                 if complete:
                     lines += [b"".join([*rest, complete[0]]), *complete[1:]]
                     count, rest, held = count + len(complete), [], 0
-                rest.append(last)
-                held += len(last)
+                if held <= LONGEST_LINE:
+                    rest.append(last)
+                    held += len(last)
                 while len(lines) >= size:
                     yield lines[:size]
                     del lines[:size]

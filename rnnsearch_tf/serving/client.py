@@ -1,12 +1,15 @@
 """A gRPC client that translates: for this project's server and for tensorflow_model_server.
 
-Retries are for UNAVAILABLE only, the one status that says nothing was done: the
-server is starting, or its queue is full. All attempts of a request share its deadline.
+Retries are for UNAVAILABLE only: the server is starting, its queue is full, or the connection to it broke. A translation asked
+for twice is the same one, so nothing is lost and nothing is done wrong. All attempts of a request share its deadline.
+
+An address may stand for several replicas. They are asked in turn, and one that is gone is left out until it is back.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
+import json
 import logging
 import queue
 import random
@@ -32,10 +35,11 @@ CHANNEL_OPTIONS = [
     ("grpc.initial_reconnect_backoff_ms", 100),  # the waits between attempts are ours
     ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
+    ("grpc.lb_policy_name", "round_robin"),  # of the replicas that an address stands for
 ]
 ADVICE = {
     grpc.StatusCode.NOT_FOUND: "check the model's name and version",
-    grpc.StatusCode.FAILED_PRECONDITION: "check the signature's name",
+    grpc.StatusCode.FAILED_PRECONDITION: "check the signature's name; only the export of a calibrated RUN has confidence",
     grpc.StatusCode.DEADLINE_EXCEEDED: "allow a longer deadline or send smaller batches",
     grpc.StatusCode.UNAVAILABLE: "check the address and that the server runs, with TLS on both sides or on none",
     grpc.StatusCode.UNIMPLEMENTED: "check that the address is the gRPC port of a model server",
@@ -43,20 +47,27 @@ ADVICE = {
 
 
 class Translated(typing.NamedTuple):
-    """The translation of one text; score is None where the model's signature has none."""
+    """The translation of one text; score is None where the model's signature has none, the others where they were not asked for.
+
+    `confidence` is how sure the model is of the sentence, from 0 to 1, `word_confidences` of each of its words, what spaces separate.
+    """
 
     text: str
     score: float | None = None
+    confidence: float | None = None
+    word_confidences: list | None = None
 
 
 class Client:
     """Translates lists of texts with a served model; safe to use from many threads.
 
     Args:
-        address: HOST:PORT of the server's gRPC interface.
+        address: HOST:PORT of the server's gRPC interface; of several replicas ``ipv4:IP:PORT,IP:PORT``, or ``dns:///NAME:PORT`` of a
+            name that has the addresses of them all.
         model_name: the served model.
         version, label: of the model; both None: the latest.
         signature: one with an input `text` and an output `translation`.
+        confidence: True asks how sure the model is, too, by its signature `confidence`.
         deadline: seconds for one request, its retries included.
         credentials: grpc.ChannelCredentials for TLS, or None for plain text.
 
@@ -67,9 +78,10 @@ class Client:
     """
 
     def __init__(
-        self, address, model_name, *, version=None, label=None, signature="serving_default", deadline=DEADLINE, credentials=None
+        self, address, model_name, *, version=None, label=None, signature="serving_default", confidence=False, deadline=DEADLINE,
+        credentials=None,
     ):
-        self.address, self.deadline = address, deadline
+        self.address, self.confidence, self.deadline = address, confidence, deadline
         self._request = predict_pb2.PredictRequest()  # all outputs, as everyone asks: a server merges only requests for the same ones
         self._request.model_spec.name = model_name
         self._request.model_spec.signature_name = signature
@@ -86,7 +98,7 @@ class Client:
         self._closed = threading.Event()
 
     def translate(self, texts) -> list:
-        """The translations of a list of texts, as one request.
+        """The translations of a list of texts, as one request, and as a second one how sure the model is of them, if that is asked for.
 
         Args:
             texts: list of str.
@@ -99,12 +111,7 @@ class Client:
         """
         if not texts:
             return []
-        request = predict_pb2.PredictRequest()
-        request.CopyFrom(self._request)
-        values = [text.encode("utf-8", "replace") for text in texts]
-        shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=len(values))])
-        request.inputs["text"].CopyFrom(TensorProto(dtype=types_pb2.DT_STRING, tensor_shape=shape, string_val=values))
-        outputs = self._answer(request).outputs
+        outputs = self._outputs(text=texts)
         translation, scores = outputs["translation"], list(outputs["score"].float_val)
         if len(translation.string_val) != len(texts):
             raise UserError(
@@ -112,7 +119,26 @@ class Client:
                 f"({types_pb2.DataType.Name(translation.dtype)}); is it a translation model?"
             )
         strings = [text.decode("utf-8", "replace") for text in translation.string_val]
-        return [Translated(*each) for each in zip(strings, scores if len(scores) == len(strings) else [None] * len(strings))]
+        scores = scores if len(scores) == len(strings) else [None] * len(strings)
+        sure = self._confidences(texts, strings) if self.confidence else [()] * len(strings)
+        return [Translated(text, score, *more) for text, score, more in zip(strings, scores, sure)]
+
+    def _confidences(self, sources, translations):
+        """[(confidence, those of the words)]."""
+        outputs = self._outputs("confidence", source=sources, target=translations)
+        words = [json.loads(numbers) for numbers in outputs["word_confidences"].string_val]
+        return list(zip(outputs["confidence"].float_val, words, strict=True))
+
+    def _outputs(self, signature=None, **inputs):
+        """The outputs of one request, whose inputs are lists of texts; without a signature that of translations."""
+        request = predict_pb2.PredictRequest()
+        request.CopyFrom(self._request)
+        request.model_spec.signature_name = signature or request.model_spec.signature_name
+        for name, texts in inputs.items():
+            values = [text.encode("utf-8", "replace") for text in texts]
+            shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=len(values))])
+            request.inputs[name].CopyFrom(TensorProto(dtype=types_pb2.DT_STRING, tensor_shape=shape, string_val=values))
+        return self._answer(request).outputs
 
     def translate_batches(self, batches, concurrency=1):
         """Translate an iterable of lists of texts, several at a time, and yield the results in its order.

@@ -21,7 +21,7 @@ def completed(line, folder=None):
 
 
 @pytest.mark.parametrize("line, expected", [
-    ("rnnsearch tra", ["train", "translate"]),
+    ("rnnsearch tra", ["train", "translate", "translate-corpus"]),
     ("rnnsearch train --res", ["--resume"]),
     ("rnnsearch train --config phrasebook-l", ["phrasebook-lstm", "phrasebook-luong"]),
     ("rnnsearch train --set search.beam", ["search.beam_size="]),

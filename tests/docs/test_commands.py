@@ -15,7 +15,7 @@ from rnnsearch_tf.config import Config, load_config, options
 
 OPTIONS = dict(options())
 SECTIONS = {name.split(".")[0] for name in OPTIONS if "." in name}
-FOREIGN = {"--help", "--version", "--quick", "--directory", "--mutual", "--rm", "--entrypoint", "--seen-as"}
+FOREIGN = {"--help", "--version", "--quick", "--directory", "--mutual", "--rm", "--entrypoint", "--seen-as", "--sdk-container-image", "--"}
 """Flags of other programs, and those of the program itself."""
 
 NO_OPTIONS = {"model.export", "model.fit", "training.py"}
@@ -54,6 +54,7 @@ def mistakes(document):
         if verb not in VERBS:
             yield verb
             continue
+        words = words[: words.index("--")] if "--" in words else words  # what stands behind it is another program's
         named = (word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word))
         yield from (f"{verb} {flag}" for flag in named if flag.replace("_", "-") not in flags(verb))
 

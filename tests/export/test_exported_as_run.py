@@ -82,4 +82,4 @@ def test_a_fixed_search_says_so(capsys, exported, source, words, message):
 
 def test_other_verbs_refuse_it(capsys, exported, source):
     assert run(["score", "--model", str(exported), source, source]) == 1
-    assert "only `rnnsearch translate` takes one" in capsys.readouterr().err
+    assert "only translate and translate-corpus take one" in capsys.readouterr().err

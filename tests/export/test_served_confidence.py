@@ -13,6 +13,8 @@ from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.export import confidence, writer
 from rnnsearch_tf.export.translator import ExportedTranslator
 from rnnsearch_tf.run import Run
+from rnnsearch_tf.serving.flags import FREE, Flags
+from rnnsearch_tf.serving.server import Server
 
 LINES = ["My sister reads an old book.", "", "the blue door", "Zoé 🙂 sings", "a b c d e f g"]
 
@@ -44,6 +46,16 @@ def test_the_command_says_the_same_of_the_export(exported, run_folder, source, c
         assert [word for word, _ in of_export["word_confidences"]] == [word for word, _ in of_run["word_confidences"]]
         numbers = [[row["confidence"], *(p for _, p in row["word_confidences"])] for row in (of_export, of_run)]
         assert numbers[0] == pytest.approx(numbers[1], abs=1e-4 + 1e-6)  # four digits are written
+
+
+@pytest.mark.slow
+def test_a_client_of_a_server_says_the_same_of_the_export(exported, source, capsys):
+    assert rnnsearch(["translate", "--model", str(exported), "--confidence", source]) == 0
+    expected = capsys.readouterr().out
+    flags = Flags(model_name="mt", model_base_path=str(exported.parent), port=FREE, rest_api_port=0, enable_model_warmup=False)
+    with Server(flags) as server:
+        assert rnnsearch(["client", "--server", f"127.0.0.1:{server.grpc_port}", "--model-name", "mt", "--confidence", source]) == 0
+    assert capsys.readouterr().out == expected and expected.count("\t") == 2 * len(LINES)
 
 
 @pytest.mark.parametrize("tokens, text", [

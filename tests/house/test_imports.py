@@ -8,7 +8,7 @@ import sys
 import pytest
 
 PACKAGE = pathlib.Path(__file__).parents[2] / "rnnsearch_tf"
-ORDER = ["io", "text", "data", "layers", "models", "search", "translation", "evaluation", "training", "smt", "export", "hub", "serving", "reproduce", "cli"]
+ORDER = ["io", "text", "data", "layers", "models", "search", "translation", "evaluation", "training", "smt", "export", "bulk", "hub", "serving", "reproduce", "cli"]
 """A room may import those before it."""
 
 FOUNDATION = {"config", "options", "training_text", "presets", "errors", "files", "untrusted", "progress", "eight_bit", "pretrained", "backend", "run", "configs", "parallel", "hoisting"}

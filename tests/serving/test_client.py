@@ -50,6 +50,16 @@ def test_one_request(server):
     assert list(tensor.string_val) == ["é".encode(), b"", b"a\0b"] and not request.output_filter
 
 
+def test_how_sure_the_model_is_comes_with_a_second_request(server):
+    with Client(server.address, "mt", version=3, confidence=True) as client:
+        assert client.translate(["ab cd", "", "é"]) == [
+            ("AB CD", None, pytest.approx(0.5), [0.25, 0.25]), ("", None, 0, []), ("É", None, pytest.approx(0.2), [0.1])]
+    first, second = server.requests
+    assert second.model_spec.signature_name == "confidence" and second.model_spec.version.value == 3
+    assert list(second.inputs["source"].string_val) == [b"ab cd", b"", "é".encode()]
+    assert list(second.inputs["target"].string_val) == [b"AB CD", b"", "É".encode()]
+
+
 def test_the_latest_version_or_a_label(server, client):
     client.translate(["a"])
     assert not server.requests[0].model_spec.HasField("version") and not server.requests[0].model_spec.version_label

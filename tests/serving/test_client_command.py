@@ -80,9 +80,17 @@ def test_files_in_order_in_batches(server, tmp_path, capsys):
     assert captured.out == "" and "refused with UNAVAILABLE; trying again for" in captured.err
 
 
+def test_confidence_stands_after_tabs(server, tmp_path, capsys):
+    (tmp_path / "in").write_text("ab cd\n\n")
+    assert run(["client", "--server", server.address, "--model-name", "mt", "--confidence", str(tmp_path / "in")]) == 0
+    assert capsys.readouterr().out == "AB CD\t0.500\t0.250 0.250\n\t0.000\t\n"
+
+
 @pytest.mark.parametrize("words, message", [
-    (["--server", "localhost", "--model-name", "mt"], "--server: expected HOST:PORT, got 'localhost'"),
+    (["--server", "localhost", "--model-name", "mt"], "--server: expected HOST:PORT, ipv4:IP:PORT,IP:PORT or dns:///NAME:PORT, got 'localhost'"),
     (["--server", "localhost:99999", "--model-name", "mt"], "--server: expected HOST:PORT"),
+    (["--server", "a:1,b:2", "--model-name", "mt"], "--server: expected HOST:PORT, ipv4:IP:PORT,IP:PORT or dns:///NAME:PORT, got 'a:1,b:2'"),
+    (["--server", "ipv4:10.0.0.1:1,10.0.0.2", "--model-name", "mt"], "--server: expected HOST:PORT"),
     ([*REQUIRED, "--model-version", "1", "--version-label", "x"], "expected --model-version or --version-label, got both"),
     ([*REQUIRED, "--model-version", "x"], "--model-version: expected a whole number"),
     ([*REQUIRED, "--deadline", "0"], "--deadline: expected seconds above 0, got '0'"),
@@ -92,7 +100,7 @@ def test_files_in_order_in_batches(server, tmp_path, capsys):
     ([*REQUIRED, "--tls-key", "k"], "expected --tls-certificate and --tls-key together"),
     ([*REQUIRED, "--tls-key", "k", "--tls-certificate", "c"], "--tls-key: expected --tls-ca beside it"),
     ([*REQUIRED, "--tls", "k"], "unknown option --tls; did you mean --tls-"),
-], ids=["no_port", "port", "both", "version", "deadline", "nan", "batch", "concurrency", "pair", "ca", "unknown"])
+], ids=["no_port", "port", "names", "second_port", "both", "version", "deadline", "nan", "batch", "concurrency", "pair", "ca", "unknown"])
 def test_wrong_usage(words, message, capsys):
     assert run(["client", *words]) == 2
     assert message in capsys.readouterr().err

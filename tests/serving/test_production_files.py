@@ -25,7 +25,7 @@ from rnnsearch_tf.serving.server import Server
 
 FOLDER = pathlib.Path(__file__).parents[2] / "serving"
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]["serving"]
-DEPLOYMENT, SERVICE, POLICY = yaml.safe_load_all((FOLDER / "kubernetes.yaml").read_text())
+DEPLOYMENT, SCALER, SERVICE, POLICY = yaml.safe_load_all((FOLDER / "kubernetes.yaml").read_text())
 POD = DEPLOYMENT["spec"]["template"]["spec"]
 (CONTAINER,) = POD["containers"]
 
@@ -93,10 +93,11 @@ def test_ports_are_published_on_loopback_only():
 
 
 def test_both_start_the_server_alike():
-    """Compose may have TLS besides; a flag's variable is the only one, and empty means off."""
-    ours = flags(COMPOSE["command"])
+    """Compose may have TLS besides; a flag's variable is the only one, and empty means off. Pods send clients to look for new pods."""
+    ours, pods = flags(COMPOSE["command"]), flags(CONTAINER["args"])
     assert ours.pop("ssl_config_file") == "${SSL_CONFIG:-}"
-    assert ours == flags(CONTAINER["args"])
+    assert pods.pop("grpc_channel_arguments") == "grpc.max_connection_age_ms=60000"
+    assert ours == pods
     assert (COMPOSE["entrypoint"], CONTAINER["command"]) == (["tensorflow_model_server"],) * 2
 
 
@@ -134,6 +135,18 @@ def test_a_rollout_keeps_answering():
     assert 0 < wait < POD["terminationGracePeriodSeconds"]
 
 
+def test_replicas_follow_the_processor_time_that_they_ask_for():
+    spec = SCALER["spec"]
+    assert (SCALER["apiVersion"], SCALER["kind"]) == ("autoscaling/v2", "HorizontalPodAutoscaler")
+    assert spec["scaleTargetRef"] == {"apiVersion": DEPLOYMENT["apiVersion"], "kind": "Deployment", "name": DEPLOYMENT["metadata"]["name"]}
+    assert "replicas" not in DEPLOYMENT["spec"], "applied again it would undo the scaling"
+    assert 2 <= spec["minReplicas"] < spec["maxReplicas"]
+    (metric,) = spec["metrics"]
+    assert metric == {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60}}}
+    assert CONTAINER["resources"]["requests"]["cpu"] == CONTAINER["resources"]["limits"]["cpu"], "60 % of what it can have"
+    assert spec["behavior"]["scaleDown"]["stabilizationWindowSeconds"] >= 300
+
+
 def test_service_and_policy_select_the_pods():
     labels = DEPLOYMENT["spec"]["template"]["metadata"]["labels"]
     assert DEPLOYMENT["spec"]["selector"]["matchLabels"] == SERVICE["spec"]["selector"] == POLICY["spec"]["podSelector"]["matchLabels"] == labels
@@ -148,7 +161,7 @@ def test_kustomize_builds_all_of_it():
     result = subprocess.run(["kubectl", "kustomize", str(FOLDER)], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     documents = {document["kind"]: document for document in yaml.safe_load_all(result.stdout)}
-    assert set(documents) == {"ConfigMap", "Deployment", "Service", "NetworkPolicy"}
+    assert set(documents) == {"ConfigMap", "Deployment", "HorizontalPodAutoscaler", "Service", "NetworkPolicy"}
     assert documents["ConfigMap"]["data"]["models.config"] == (FOLDER / "models.config").read_text()
 
 
