@@ -72,12 +72,13 @@ class Ours:
             between: function called before each, outside the clock.
 
         Returns:
-            list of {"seconds", "tokens": target words, end symbols counted and padding not}.
+            list of {"seconds", "cpu": seconds of all threads, "tokens": target words, end symbols counted and padding not}.
         """
         batches = [self.next_batch() for _ in range(warm_up + updates)]
         clock = _clock(between)
         self.model.fit(dataset_of(batches), verbose=0, shuffle=False, callbacks=[clock])
-        rows = [dict(seconds=s, tokens=int((b["target_ids"] != 0).sum())) for s, b in zip(clock.seconds, batches)]
+        tokens = [int((batch["target_ids"] != 0).sum()) for batch in batches]
+        rows = [dict(seconds=seconds, cpu=cpu, tokens=number) for (seconds, cpu), number in zip(clock.times, tokens)]
         return rows[warm_up:]
 
     def loss(self, updates, last):
@@ -194,22 +195,22 @@ def dataset_of(batches):
 
 
 def _clock(between):
-    """A Keras callback that notes the seconds of every batch, input included."""
+    """A Keras callback that notes the seconds of every batch, on the clock and of the processor, input included."""
     from rnnsearch_tf.backend import keras
 
     class Clock(keras.callbacks.Callback):
-        seconds = []
+        times = []
 
         def on_train_batch_begin(self, batch, logs=None):
             if between is not None:
                 between()
-            self.start = time.perf_counter()
+            self.start = time.perf_counter(), time.process_time()
 
         def on_train_batch_end(self, batch, logs=None):
-            self.seconds.append(time.perf_counter() - self.start)
+            self.times.append((time.perf_counter() - self.start[0], time.process_time() - self.start[1]))
 
     clock = Clock()
-    clock.seconds = []
+    clock.times = []
     return clock
 
 
