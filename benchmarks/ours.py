@@ -28,10 +28,13 @@ class Ours:
         batches: path of batches that peers.py wrote; None: synthetic ones.
         seed: of the weights; None: the default one.
         spread: over the cores: ``operations``, or ``shards`` of a batch; None: what the command line would do.
+        deterministic: as training.deterministic.
     """
 
-    def __init__(self, size, system="rnnsearch", precision="float32", lengths=None, run=None, batches=None, seed=None, spread=None):
+    def __init__(self, size, system="rnnsearch", precision="float32", lengths=None, run=None, batches=None, seed=None, spread=None,
+                 deterministic=False):  # fmt: skip
         import numpy as np
+        import tensorflow as tf
 
         import sizes
         from rnnsearch_tf.models import build_model
@@ -41,6 +44,8 @@ class Ours:
         self.name, self.size = size, sizes.with_lengths(sizes.SIZES[size], **(lengths or {}))
         self.config = sizes.configuration(self.size, system, precision)
         arrange_threads(self.config, spread)
+        if deterministic:
+            tf.config.experimental.enable_op_determinism()
         if seed is not None:
             self.config = dataclasses.replace(self.config, training=dataclasses.replace(self.config.training, seed=seed))
         if run is None:
@@ -49,6 +54,7 @@ class Ours:
             self._load(run, precision)
         compile_model(self.model, self.config)
         self.model.shards = training_shards(self.size.batch_size)
+        self.model.speed_metric.reads_clock = not deterministic
         words = self.model.source_vocabulary_size, self.model.target_vocabulary_size
         generator = np.random.default_rng(1)
         self.batches = [sizes.synthetic_batch(self.size, generator, *words) for _ in range(4)]
