@@ -10,7 +10,7 @@ large matrix product is timed in the same process: the ceiling. GFLOP/s counts t
 (products.py), not what an implementation computes twice. Parts are differences of medians: ever more of an update is run;
 the encoder's includes what search computes once a sentence: U_a h_j, C h_j, C_o h_j.
 Peak memory is that of the whole process up to the last update, TensorFlow itself included. Under --deterministic two processes
-take turns, with and without it, and the ratio is the median of the rounds' ratios.
+take turns, with and without it, and a ratio is the median of the rounds' ratios.
 """
 
 import itertools
@@ -39,13 +39,13 @@ def measure(repeats, **options):
 
 
 def beside_deterministic(repeats, **options):
-    """Milliseconds of an update plain and under training.deterministic, and the ratio: the cells of one row."""
+    """Milliseconds of an update plain and under training.deterministic, the ratio, that of CPU time: the cells of one row."""
     commands = ([sys.executable, str(measuring.HERE / "ours.py"), json.dumps(options | dict(deterministic=way))] for way in (False, True))
     with measuring.Worker(next(commands)) as plain, measuring.Worker(next(commands)) as deterministic:
-        update = lambda worker: median(row["seconds"] for row in worker("updates", updates=4))  # noqa: E731
-        rounds = [(update(plain), update(deterministic)) for _ in range(repeats)]
-    first, second = zip(*rounds)
-    return [1000 * median(first), 1000 * median(second), median(b / a for a, b in rounds)]
+        rounds = [[worker("updates", updates=4) for worker in (plain, deterministic)] for _ in range(repeats)]
+    clock, cpu = ([[median(row[name] for row in rows) for rows in both] for both in rounds] for name in ("seconds", "cpu"))
+    ratio = lambda pairs: median(second / first for first, second in pairs)  # noqa: E731
+    return [*(1000 * median(values) for values in zip(*clock)), ratio(clock), ratio(cpu)]
 
 
 def main():
@@ -70,7 +70,7 @@ def main():
     heads = ["size", "system", "precision", "batch, source, target", "target tokens/s", "update, ms", "GFLOP/s", "ceiling, GFLOP/s",
              "share", "peak memory, GB", "input and Keras, ms", *(f"{part}, ms" for part in PARTS)]
     if arguments.deterministic:
-        heads = [*heads[:4], "plain, ms", "deterministic, ms", "ratio"]
+        heads = [*heads[:4], "plain, ms", "deterministic, ms", "ratio", "ratio of CPU time"]
     with measuring.printed(heads) as rows:
         for size, system, precision, (source, target, batch) in itertools.product(arguments.sizes, systems, arguments.precisions, lengths):
             changed = dict(source_length=source, target_length=target, batch_size=batch)
