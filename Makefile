@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all mutants docs setup clean
+.PHONY: demo test test-all gpu-check mutants docs setup clean
 demo: setup
 	$(BIN)/rnnsearch demo --output runs/demo
 
@@ -12,6 +12,10 @@ test: setup
 # With those that take minutes each: long fuzzing, soaks.
 test-all: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# For whoever has a GPU: the tests that say something about one, and its speed.
+gpu-check: setup
+	$(BIN)/python benchmarks/gpu_check.py
 
 # The documents as pages, in site/.
 docs: setup

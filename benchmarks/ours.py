@@ -28,10 +28,13 @@ class Ours:
         batches: path of batches that peers.py wrote; None: synthetic ones.
         seed: of the weights; None: the default one.
         spread: over the cores: ``operations``, or ``shards`` of a batch; None: what the command line would do.
+        deterministic: as training.deterministic.
     """
 
-    def __init__(self, size, system="rnnsearch", precision="float32", lengths=None, run=None, batches=None, seed=None, spread=None):
+    def __init__(self, size, system="rnnsearch", precision="float32", lengths=None, run=None, batches=None, seed=None, spread=None,
+                 deterministic=False):  # fmt: skip
         import numpy as np
+        import tensorflow as tf
 
         import sizes
         from rnnsearch_tf.models import build_model
@@ -41,6 +44,8 @@ class Ours:
         self.name, self.size = size, sizes.with_lengths(sizes.SIZES[size], **(lengths or {}))
         self.config = sizes.configuration(self.size, system, precision)
         arrange_threads(self.config, spread)
+        if deterministic:
+            tf.config.experimental.enable_op_determinism()
         if seed is not None:
             self.config = dataclasses.replace(self.config, training=dataclasses.replace(self.config.training, seed=seed))
         if run is None:
@@ -49,6 +54,7 @@ class Ours:
             self._load(run, precision)
         compile_model(self.model, self.config)
         self.model.shards = training_shards(self.size.batch_size)
+        self.model.speed_metric.reads_clock = not deterministic
         words = self.model.source_vocabulary_size, self.model.target_vocabulary_size
         generator = np.random.default_rng(1)
         self.batches = [sizes.synthetic_batch(self.size, generator, *words) for _ in range(4)]
@@ -72,12 +78,13 @@ class Ours:
             between: function called before each, outside the clock.
 
         Returns:
-            list of {"seconds", "tokens": target words, end symbols counted and padding not}.
+            list of {"seconds", "cpu": seconds of all threads, "tokens": target words, end symbols counted and padding not}.
         """
         batches = [self.next_batch() for _ in range(warm_up + updates)]
         clock = _clock(between)
         self.model.fit(dataset_of(batches), verbose=0, shuffle=False, callbacks=[clock])
-        rows = [dict(seconds=s, tokens=int((b["target_ids"] != 0).sum())) for s, b in zip(clock.seconds, batches)]
+        tokens = [int((batch["target_ids"] != 0).sum()) for batch in batches]
+        rows = [dict(seconds=seconds, cpu=cpu, tokens=number) for (seconds, cpu), number in zip(clock.times, tokens)]
         return rows[warm_up:]
 
     def loss(self, updates, last):
@@ -194,22 +201,22 @@ def dataset_of(batches):
 
 
 def _clock(between):
-    """A Keras callback that notes the seconds of every batch, input included."""
+    """A Keras callback that notes the seconds of every batch, on the clock and of the processor, input included."""
     from rnnsearch_tf.backend import keras
 
     class Clock(keras.callbacks.Callback):
-        seconds = []
+        times = []
 
         def on_train_batch_begin(self, batch, logs=None):
             if between is not None:
                 between()
-            self.start = time.perf_counter()
+            self.start = time.perf_counter(), time.process_time()
 
         def on_train_batch_end(self, batch, logs=None):
-            self.seconds.append(time.perf_counter() - self.start)
+            self.times.append((time.perf_counter() - self.start[0], time.process_time() - self.start[1]))
 
     clock = Clock()
-    clock.seconds = []
+    clock.times = []
     return clock
 
 

@@ -35,6 +35,7 @@ SIZES = {
 
 SYSTEMS = {  # name of the row: options of the model section
     "rnnsearch": {},
+    "rnnsearch, reset gate after": dict(unit="gru_reset_after"),
     "rnnsearch, LSTM": dict(unit="lstm"),
     "rnnsearch, layer normalization": dict(layer_normalization=True),
     "rnnsearch, coverage": dict(attention="coverage"),
@@ -125,7 +126,7 @@ def write_run(folder, config):
     return run.path
 
 
-def with_lengths(size, source_length=None, target_length=None, batch_size=None):
-    """The Size with other batches, where given."""
-    changes = dict(source_length=source_length, target_length=target_length, batch_size=batch_size)
+def with_lengths(size, source_length=None, target_length=None, batch_size=None, vocabulary_size=None):
+    """The Size with other batches and vocabularies, where given."""
+    changes = dict(source_length=source_length, target_length=target_length, batch_size=batch_size, vocabulary_size=vocabulary_size)
     return size._replace(**{name: value for name, value in changes.items() if value})

@@ -146,7 +146,7 @@ class ModelConfig:
         choices=("rnnsearch", "rnnencdec", "encoder_decoder", "deep_lstm", "luong", "stacked", "cslm"),
     )
     unit: str = option(
-        "gru", "gru: the gated unit of Bahdanau et al. 2015; lstm: long short-term memory", choices=("gru", "lstm")
+        "gru", "gru: the gated unit of Bahdanau et al. 2015; gru_reset_after: cuDNN's; lstm: an LSTM", choices=("gru", "gru_reset_after", "lstm")
     )
     layer_normalization: bool = option(False, "the products of every recurrent unit are normalized (Ba et al. 2016)")
     forget_bias: float = option(
@@ -353,7 +353,7 @@ class Config:
 def _check_system(model: ModelConfig) -> None:
     """An option that the chosen system does not have stays at its default."""
     if model.peepholes and model.system != "deep_lstm" and model.unit != "lstm":
-        raise UsageError("model.peepholes: needs an LSTM, got model.unit=gru; set model.unit=lstm")
+        raise UsageError(f"model.peepholes: needs an LSTM, got model.unit={model.unit}; set model.unit=lstm")
     if model.forget_bias and (model.biases == "none" or model.system != "deep_lstm" and model.unit != "lstm"):
         raise UsageError(
             f"model.forget_bias: needs an LSTM with biases, got model.unit={model.unit}, model.biases={model.biases}; "

@@ -3,7 +3,7 @@
 _FAITHFUL = {
     "data": dict(batching="paper", batch_size=80, batches_read_ahead=20, shuffle_batches=0),
     "model": dict(
-        embedding_size=620, hidden_size=1000, alignment_size=1000, maxout_size=500, initialization="paper",
+        unit="gru", embedding_size=620, hidden_size=1000, alignment_size=1000, maxout_size=500, initialization="paper",
         tie_target_embeddings=False, scale_embeddings=False, embedding_dropout=0.0, hidden_dropout=0.0, readout_dropout=0.0,
     ),
     "training": dict(

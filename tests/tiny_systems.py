@@ -14,6 +14,7 @@ from tiny_rnnsearch import SIZES, SOURCE_SIZE, TARGET_SIZE, randomize
 SYSTEMS = {  # name of the row: options of the model section
     "rnnsearch": dict(system="rnnsearch", alignment_size=5, maxout_size=3, output_rank=None),
     "rnnsearch-lstm": dict(unit="lstm", maxout_size=3, output_rank=2, alignment_size=5, decoder_order="look_update_generate"),
+    "rnnsearch-reset-after": dict(unit="gru_reset_after", maxout_size=3, output_rank=None, alignment_size=5, biases="all"),
     "rnnsearch-normalized": dict(layer_normalization=True, maxout_size=3, output_rank=None, alignment_size=5, biases="none"),
     "rnnsearch-coverage": dict(attention="coverage", maxout_size=3, output_rank=None, alignment_size=5, biases="all"),
     "rnnsearch-windows": dict(attention="gaussian_window", windows=2, maxout_size=3, output_rank=None, decoder_order="paper"),

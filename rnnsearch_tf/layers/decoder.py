@@ -36,7 +36,7 @@ class Decoder(PaperLayer):
         hidden_size: n.
         alignment_size: n', hidden units of the alignment model, or the number of Gaussian windows.
         attention: ``content``, ``coverage``, ``gaussian_window``, or None for the fixed context of RNNencdec.
-        unit: ``gru`` or ``lstm``.
+        unit: ``gru``, ``gru_reset_after`` or ``lstm``.
         layer_normalization, forget_bias: of the unit, see :class:`RecurrentUnit`.
 
     Call arguments:

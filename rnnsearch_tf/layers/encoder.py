@@ -22,13 +22,14 @@ class Encoder(PaperLayer):
     Args:
         hidden_size: n, units of each direction.
         bidirectional: read backward too; RNNencdec does not.
-        unit: ``gru`` or ``lstm``.
+        unit: ``gru``, ``gru_reset_after`` or ``lstm``.
         layer_normalization, forget_bias: of the units, see :class:`RecurrentUnit`.
 
     Call arguments:
         embeddings: float [B, J, m]: source words.
         mask: bool [B, J], True at real positions. A padded position keeps the state as it
             was, so padding changes nothing. None: the mask of ``mask_zero``, which Keras hands on, or all are real.
+        training: a gradient is asked for; see :meth:`RecurrentUnit.read`.
 
     Returns:
         annotations float [B, J, 2n], forward half first; [B, J, n] of one direction. ←h_1 is ``annotations[:, 0, n:]``.
@@ -58,14 +59,10 @@ class Encoder(PaperLayer):
     def compute_output_shape(self, embeddings_shape):
         return *embeddings_shape[:-1], len(self.units) * self.hidden_size
 
-    def call(self, embeddings: tf.Tensor, mask: tf.Tensor | None = None) -> tf.Tensor:
-        annotations, mask = [], real_positions(embeddings, mask)
-        for unit in self.units:
-            turn = (lambda x: tf.reverse(x, [1])) if unit.name == "backward" else tf.identity
-            zero = tf.zeros([tf.shape(embeddings)[0], self.hidden_size], embeddings.dtype)
-            states = unit.all_steps(unit.inputs(turn(embeddings)), unit.initial_state(zero), turn(mask))
-            annotations.append(turn(states["state"]))
-        return tf.concat(annotations, axis=-1)
+    def call(self, embeddings: tf.Tensor, mask: tf.Tensor | None = None, training: bool = False) -> tf.Tensor:
+        zeros, mask = tf.zeros([tf.shape(embeddings)[0], self.hidden_size], embeddings.dtype), real_positions(embeddings, mask)
+        read = lambda unit, **how: unit.read(embeddings, unit.initial_state(zeros), mask, training=training, **how)["state"]  # noqa: E731
+        return tf.concat([read(unit, backward=unit.name == "backward") for unit in self.units], axis=-1)
 
     def compute_mask(self, embeddings, mask=None):
         """The annotations have the mask of the words."""

@@ -66,15 +66,14 @@ class RecurrentStack(PaperLayer):
             values: float [B, T, d].
             state: as :meth:`zero_state`, before the first position.
             mask: bool [B, T], True at real positions; elsewhere the states stay as they were. None: all are real.
-            training: dropout is active.
+            training: dropout is active, and a gradient is asked for.
 
         Returns:
             The states after every position: a tuple of dictionaries of float [B, T, n].
         """
         states, below = [], None
         for unit, initial_state in zip(self.units, state):
-            inputs = unit.inputs(self._layer_input(values, below))
-            states.append(unit.all_steps(inputs, initial_state, mask))
+            states.append(unit.read(self._layer_input(values, below), initial_state, mask, training=training))
             below = self.drop(states[-1]["state"], training=training)
         return tuple(states)
 

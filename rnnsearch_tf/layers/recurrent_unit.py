@@ -1,7 +1,8 @@
 """A recurrent unit with its weights: gated (Bahdanau et al. 2015) or LSTM, with or without a context.
 
-    gru    the gated hidden unit, see ``kernels/gru.py``
-    lstm   see ``kernels/lstm.py``
+    gru               the gated hidden unit, see ``kernels/gru.py``
+    gru_reset_after   another, which cuDNN has, see ``kernels/gru_reset_after.py``
+    lstm              see ``kernels/lstm.py``
 
 With layer normalization every product with a weight, and the cell inside an LSTM's tanh(cell), is normalized.
 """
@@ -13,11 +14,12 @@ from rnnsearch_tf.layers.base import PaperLayer, padded, tensor
 from rnnsearch_tf.layers.initializers import Raised, Seeds, initializer
 from rnnsearch_tf.layers.kernels import KERNELS
 from rnnsearch_tf.layers.kernels.gru import gated_unit
+from rnnsearch_tf.layers.kernels.gru_reset_after import cudnn_gru, gpu_with_cudnn, reset_after_unit, right_padded
 from rnnsearch_tf.layers.kernels.lstm import lstm_unit
 from rnnsearch_tf.layers.normalization import normalized
 from rnnsearch_tf.layers.scan import scan
 
-GATES = {"gru": ("", "_z", "_r"), "lstm": ("", "_input", "_forget", "_output")}
+GATES = {"gru": ("", "_z", "_r"), "gru_reset_after": ("", "_z", "_r"), "lstm": ("", "_input", "_forget", "_output")}
 """Endings of the symbols of a unit's blocks, in the order they stand side by side; the candidate first."""
 
 
@@ -27,11 +29,11 @@ class RecurrentUnit(PaperLayer):
 
     Args:
         hidden_size: n.
-        unit: ``gru`` or ``lstm``.
+        unit: ``gru``, ``gru_reset_after`` or ``lstm``.
         layer_normalization: normalize the products.
         peepholes: the gates of an LSTM see its cell.
         forget_bias: float, what b_forget of an LSTM begins at.
-        biases: ``none``; ``groundhog``: the candidate of a gated unit, all of an LSTM; ``all``.
+        biases: ``none``; ``groundhog``: the candidate of a gated unit, all of an LSTM; ``all``, with gru_reset_after b_U too.
     """
 
     hidden_size: int
@@ -56,7 +58,8 @@ class RecurrentUnit(PaperLayer):
         self.U_gates, self.U_gates_gain = self._matrix("U", gates[1:], n, draw("recurrent")) if apart else (None, None)
         self.C, self.C_gain = self._matrix("C", gates, context_size, draw("other")) if context_size else (None, None)
         self.b = self._bias(gates)
-        self.cell_gain = self.matrix("cell_gain", (n,), "ones") if self.layer_normalization and not apart else None
+        self.b_U = self.vector("b_U", n) if self.unit == "gru_reset_after" and self.biases == "all" else None
+        self.cell_gain = self.matrix("cell_gain", (n,), "ones") if self.layer_normalization and self.unit == "lstm" else None
         p = [f"p{gate}" for gate in gates[1:]]  # [p_input | p_forget | p_output]
         self.p = self.matrix("p", (3 * n,), draw("peephole"), p) if self.peepholes else None
         self.output_size, self.built = n, True
@@ -75,7 +78,7 @@ class RecurrentUnit(PaperLayer):
             return None
         letters = [f"b{gate}" for gate in (gates if self.biases == "all" or self.unit == "lstm" else gates[:1])]
         size = len(letters) * self.hidden_size
-        if self.unit == "gru" or not self.forget_bias:
+        if self.unit != "lstm" or not self.forget_bias:
             return self.vector("b", size, letters)
         begin = GATES["lstm"].index("_forget") * self.hidden_size
         raised = Raised(self.bias_initializer("b"), begin, begin + self.hidden_size, self.forget_bias)
@@ -83,10 +86,7 @@ class RecurrentUnit(PaperLayer):
 
     def inputs(self, values):
         """What does not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b, [..., 3n] (of an LSTM 4n)."""
-        if self.W_gain is None:
-            return self.dot(values, self.W, self.b)
-        normal = self._product(values, self.W, self.W_gain)
-        return normal if self.b is None else normal + padded(self.b, self.W.shape[1])
+        return self._product(values, self.W, self.W_gain, self.b)
 
     def context_term(self, context):
         """What a context adds to the inputs: c [..., 2n] → [C c | C_z c | C_r c], [..., 3n or 4n]."""
@@ -94,7 +94,7 @@ class RecurrentUnit(PaperLayer):
 
     def initial_state(self, output):
         """The state that shows ``output`` [..., n]; an LSTM's cell starts at zero."""
-        return {"state": output} if self.unit == "gru" else {"state": output, "cell": tf.zeros_like(output)}
+        return {"state": output, "cell": tf.zeros_like(output)} if self.unit == "lstm" else {"state": output}
 
     def advance(self, inputs, state):
         """The next state.
@@ -106,18 +106,48 @@ class RecurrentUnit(PaperLayer):
         Returns:
             A dictionary like ``state``.
         """
-        if self.unit == "gru":
-            state_gates = self._product(state["state"], self.U_gates, self.U_gates_gain)
-            times_U = lambda values: self._product(values, self.U, self.U_gain)  # noqa: E731
-            return {"state": gated_unit(inputs, state_gates, state["state"], times_U)[0]}
+        if self.unit != "gru":
+            return self._advance_lstm(inputs, state) if self.unit == "lstm" else self._advance_reset_after(inputs, state)
+        state_gates = self._product(state["state"], self.U_gates, self.U_gates_gain)
+        times_U = lambda values: self._product(values, self.U, self.U_gain)  # noqa: E731
+        return {"state": gated_unit(inputs, state_gates, state["state"], times_U)[0]}
+
+    def _advance_reset_after(self, inputs, state):
+        products = self._product(state["state"], self.U, self.U_gain, self.b_U)
+        return {"state": reset_after_unit(inputs, products, state["state"])}
+
+    def _advance_lstm(self, inputs, state):
         total = inputs + self._product(state["state"], self.U, self.U_gain)
         normalize = lambda cell: normalized(cell, self.cell_gain, self.hidden_size)  # noqa: E731
         new_state, cell, _ = lstm_unit(total, state["cell"], self.p, normalize)
         return {"state": new_state, "cell": cell}
 
-    def _product(self, values, weight, gain):
-        product = self.dot(values, weight)
-        return product if gain is None else normalized(product, gain, self.hidden_size)
+    def _product(self, values, weight, gain, bias=None):
+        if gain is None:
+            return self.dot(values, weight, bias)
+        normal = normalized(self.dot(values, weight), gain, self.hidden_size)
+        return normal if bias is None else normal + padded(bias, weight.shape[1])
+
+    def read(self, values, state, mask=None, backward=False, training=False):
+        """:meth:`inputs` and :meth:`all_steps` of a whole sentence, the unit that cuDNN has by cuDNN in training on a GPU.
+
+        Search, and with it what is exported, has the loop, so that it runs anywhere.
+
+        Args:
+            values: float [B, T, m].
+            state: before the first position that is read, from :meth:`initial_state`.
+            mask: bool [B, T] or None. Where False the state stays as it was.
+            backward: from the last position to the first.
+            training: whether a gradient is asked for.
+
+        Returns:
+            A dictionary like ``state`` of float [B, T, n], in the order of ``values``.
+        """
+        if training and self._fits_cudnn():
+            return self._read_by_cudnn(values, state, mask, backward)
+        turn = (lambda x: tf.reverse(x, [1])) if backward else tf.identity
+        states = self.all_steps(self.inputs(turn(values)), state, None if mask is None else turn(mask))
+        return tf.nest.map_structure(turn, states)
 
     def all_steps(self, inputs, state, mask=None):
         """:meth:`advance` at every position.
@@ -134,6 +164,19 @@ class RecurrentUnit(PaperLayer):
         if kernel is None:
             return scan(self.advance, inputs, state, mask)
         return kernel(inputs, state, self.state_weights(), mask, self.product_dtype)
+
+    def _fits_cudnn(self):
+        """Whether there is a GPU whose cuDNN computes what this unit does."""
+        plain = self.unit == "gru_reset_after" and not self.layer_normalization and self.product_dtype is None
+        return plain and gpu_with_cudnn()
+
+    def _read_by_cudnn(self, values, state, mask, backward):
+        """:meth:`read` by cuDNN; sentences with padding on the left, or empty ones, by the loop."""
+        weights = {name: tensor(getattr(self, name)) for name in ("W", "U", "b", "b_U")}
+        read = lambda mask: {"state": cudnn_gru(values, state["state"], weights, mask, backward)}  # noqa: E731
+        if mask is None:
+            return read(tf.fill(tf.shape(values)[:2], True))
+        return tf.cond(right_padded(mask), lambda: read(mask), lambda: self.read(values, state, mask, backward))
 
     def state_weights(self):
         """The weights that meet the state, as tensors by name."""

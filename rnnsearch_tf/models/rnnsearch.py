@@ -130,7 +130,7 @@ class RNNSearch(TranslationModel):
         """(first state, memory) of a batch of source sentences."""
         mask = source_ids != PAD_ID
         words = self.drop_words(self.source_embedding(source_ids), training=training)
-        annotations = self.encoder(words, mask)
+        annotations = self.encoder(words, mask, training=training)
         memory = self.decoder.alignment_model.memory(self.drop_hidden(annotations, training=training), mask)
         return self.decoder.initial_state(annotations, memory), memory
 

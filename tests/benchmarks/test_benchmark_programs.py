@@ -1,18 +1,20 @@
 """The benchmark programs start, count products as they are made, and give every output its length."""
 
 import pathlib
+import re
 import subprocess
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 FOLDER = pathlib.Path(__file__).parents[2] / "benchmarks"
 PROGRAMS = ["kernels.py", "training.py", "decoding.py", "input.py", "startup.py", "precision.py", "peers.py", "shortlist.py", "threads.py",
-            "adaptation.py", "constraints.py", "data_pipeline.py", "selection.py", "corpus.py", "soak.py"]
+            "adaptation.py", "constraints.py", "data_pipeline.py", "selection.py", "corpus.py", "soak.py", "gpu_check.py", "cost_model.py"]
 WORKERS = ["ours.py", "peer_joeynmt.py", "peer_opennmt.py"]
-SYSTEMS = ["rnnsearch", "rnnsearch, coverage", "rnnsearch, Gaussian windows", "rnnencdec, LSTM", "encoder_decoder", "deep_lstm",
-           "luong, input feeding", "luong, concat, GRU", "stacked", "cslm"]
+SYSTEMS = ["rnnsearch", "rnnsearch, reset gate after", "rnnsearch, coverage", "rnnsearch, Gaussian windows", "rnnencdec, LSTM",
+           "encoder_decoder", "deep_lstm", "luong, input feeding", "luong, concat, GRU", "stacked", "cslm"]
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +28,47 @@ def test_help_answers_without_tensorflow(program):
     code += f"try: runpy.run_path({str(FOLDER / program)!r}, run_name='__main__')\nfinally: assert 'tensorflow' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0 and "usage:" in done.stdout, done.stderr
+
+
+class Ended(NamedTuple):
+    """What subprocess.run returns."""
+
+    returncode: int
+    stdout: str
+
+
+def test_a_gpu_check_without_a_gpu_says_so(monkeypatch, capsys):
+    import gpu_check
+
+    monkeypatch.setattr("tensorflow.config.list_physical_devices", lambda kind: [])
+    monkeypatch.setattr(sys, "argv", ["gpu_check.py"])
+    with pytest.raises(SystemExit) as ended:
+        gpu_check.main()
+    said = capsys.readouterr()
+    assert ended.value.code == 1 and not said.out
+    assert "expected a GPU that TensorFlow sees, got none" in said.err and "pip install" in said.err
+
+
+@pytest.mark.parametrize("fails", (None, "pytest", "decoding.py"))
+def test_a_gpu_check_reports_tests_and_tables(fails, monkeypatch, capsys):
+    """Its programs are there; one that fails is named, and so are tests."""
+    import gpu_check
+
+    def run(command, **_):
+        command = " ".join(map(str, command))
+        assert all((FOLDER.parent / name).exists() for name in re.findall(r"tests/\S+|benchmarks/\S+", command))
+        if "pytest" in command:
+            bad = Ended(1, "FAILED tests/a.py::test_b - c\n1 failed, 3 passed in 2.00s")
+            return bad if fails == "pytest" else Ended(0, "4 passed in 2.00s\n")
+        return Ended(int(fails is not None and fails in command), "a table")
+
+    monkeypatch.setattr(gpu_check, "gpus", lambda: ([("GPU:0", "H100, (9, 0)")], "TensorFlow"))
+    monkeypatch.setattr(gpu_check.subprocess, "run", run)
+    assert gpu_check.check(gpu_check.TABLES) == (fails is None)
+    printed = capsys.readouterr().out
+    assert "`GPU:0`: H100, (9, 0)." in printed and ("1 failed, 3 passed" if fails == "pytest" else "4 passed") in printed
+    assert ("- tests/a.py::test_b" in printed) == (fails == "pytest") and ("decoding.py" in printed) == (fails == "decoding.py")
+    assert printed.endswith("All is well on this GPU.\n") == (fails is None)
 
 
 @pytest.fixture
@@ -115,6 +158,28 @@ def test_batches_of_peers_are_written_and_read(tmp_path):
         np.testing.assert_array_equal(target, other)
         lengths = np.maximum((source != 0).sum(1), (target != 0).sum(1))
         assert lengths.max() - lengths.min() <= 1 and ((source == 1).sum(1) == 1).all()
+
+
+def test_a_fit_finds_the_formula_and_leaves_out_what_would_be_negative():
+    import cost_model
+
+    true = {"1": 0.2, "B (J + I)": 3e-5, "B I V": 2e-9, "V": 1e-6}
+    values = [cost_model.predicted(cost_model.TIME, true, point) for point in cost_model.POINTS]
+    found = cost_model.fitted(cost_model.TIME, cost_model.POINTS, values)
+    for point in cost_model.HELD_OUT:
+        expected = cost_model.predicted(cost_model.TIME, true, point)
+        assert cost_model.predicted(cost_model.TIME, found, point) == pytest.approx(expected, rel=1e-6)
+    less = [value - 1e-7 * length * batch * length for value, (length, batch, _) in zip(values, cost_model.POINTS)]
+    assert all(value >= 0 for value in cost_model.fitted(cost_model.TIME, cost_model.POINTS, less).values())
+
+
+def test_the_hours_of_the_papers_training():
+    """Its Table 2 from its own rate: 252 hours again."""
+    import cost_model
+
+    each = 5e11
+    assert cost_model.hours(each, cost_model.UPDATES * each / 252 / 3600, 1.0) == pytest.approx(252)
+    assert cost_model.hours(each, 2e12, 0.25) == pytest.approx(2 * cost_model.hours(each, 1e12, 1.0))
 
 
 def test_tasks_take_turns():

@@ -148,14 +148,15 @@ def test_a_real_process_exits_2_too():
 
 def test_fidelity_marks_what_departs(capsys, tmp_path):
     path = tmp_path / "c.yaml"
-    path.write_text("preset: groundhog\nmodel:\n  hidden_size: 64\n")
+    path.write_text("preset: groundhog\nmodel:\n  hidden_size: 64\n  unit: gru_reset_after\n")
     assert run(["fidelity", "--config", str(path), "--set", "model.biases=none"]) == 0
     captured = capsys.readouterr()
     rows = {line.split()[0]: line.split()[1:] for line in captured.out.splitlines() if "." in line.split(" ")[0]}
     assert captured.err == ""
     assert rows["model.hidden_size"] == ["64", "1000", "1000", "neither"]
+    assert rows["model.unit"] == ["gru_reset_after", "gru", "gru", "neither"]
     assert rows["model.biases"] == ["none", "none", "groundhog", "paper"]
     assert rows["model.output_rank"] == ["620", "none", "620", "authors"]
     assert rows["training.rho"] == ["0.95", "0.95", "0.95", "both"]
     assert rows["training.loss_reduction"] == ["sum", "-", "sum", "authors"]
-    assert "1 of " in captured.out
+    assert "2 of " in captured.out

@@ -3,10 +3,19 @@
 from mutants import Mutant
 
 LOGITS, STEPS = "equations/test_variants.py::test_logits_and_alignments", "equations/test_systems.py::test_steps_of_a_search"
+AFTER = "equations/test_reset_after.py"
 
 VARIANTS = [
     Mutant("layers/recurrent_unit.py", "the candidate's product is not normalized", "self._product(values, self.U, self.U_gain)",
            "self._product(values, self.U, None)", (LOGITS,)),
+    Mutant("layers/kernels/gru_reset_after.py", "Bahdanau's polarity of the update gate", "candidate + z * (state - candidate)",
+           "state + z * (candidate - state)", (f"{AFTER}::test_it_is_keras_unit_with_the_same_weights",)),
+    Mutant("layers/kernels/gru_reset_after.py", "cuDNN is handed the gates in our order", "in reversed(tf.split(weight, 3, axis=1))",
+           "in tf.split(weight, 3, axis=1)", (f"{AFTER}::test_cudnn_is_handed_what_keras_hands_over", f"{AFTER}::test_cudnn_gives_what_the_loop_gives")),
+    Mutant("layers/kernels/gru_reset_after.py", "cuDNN's zeros at padding", "return tf.where(mask[..., tf.newaxis], turn(states), stays)",
+           "return turn(states)", (f"{AFTER}::test_cudnn_gives_what_the_loop_gives",)),
+    Mutant("layers/recurrent_unit.py", "an exported model needs cuDNN", "if training and self._fits_cudnn():", "if self._fits_cudnn():",
+           (f"{AFTER}::test_cudnn_gives_what_the_loop_gives", f"{AFTER}::test_the_graphs_on_a_machine_with_a_gpu")),
     Mutant("layers/kernels/lstm.py", "the forget gate and the input gate change places", "candidate, input_gate, forget_gate, output_gate = tf.split",
            "candidate, forget_gate, input_gate, output_gate = tf.split", (LOGITS,)),
     Mutant("layers/recurrent_unit.py", "the context is not normalized", "return self._product(context, self.C, self.C_gain)",
@@ -25,7 +34,7 @@ VARIANTS = [
            "if self.attention else annotations[:, 0]", (LOGITS,)),
     Mutant("layers/fixed_context.py", "the context is the first state", "ContextMemory(annotations[:, -1], mask)",
            "ContextMemory(annotations[:, 0], mask)", (LOGITS, STEPS)),
-    Mutant("layers/encoder.py", "padding moves the state", "unit.initial_state(zero), turn(mask))", "unit.initial_state(zero))", (LOGITS,)),
+    Mutant("layers/recurrent_unit.py", "padding moves the state", "None if mask is None else turn(mask))", "None)", (LOGITS,)),
     Mutant("layers/luong_attention.py", "no bias in the tanh of concat", "self.W_a[self.hidden_size :], self.b_a)", "self.W_a[self.hidden_size :])",
            ("equations/test_systems.py::test_logits_and_losses",)),
     Mutant("layers/attention.py", "the masks of a list are not heeded", "_, annotations_mask = mask", "pass",

@@ -83,7 +83,7 @@ def stack(w, side, x, states, factors, options):
     for k, state in enumerate(states):
         read_here = x if below is None else np.concatenate([x, below]) if options["system"] == "stacked" else below
         prefix = f"{side}.{k + 1}."
-        state = layered.gru(read_here, state, w, prefix) if options["unit"] == "gru" else layered.lstm(w, prefix, read_here, state)
+        state = layered.advance(read_here, state, w, prefix, options["unit"])
         below = state[0] * factors[k]
         result.append(state)
     return result

@@ -6,12 +6,12 @@
 
 Nothing of the package is imported. Weights come by symbol, input size first; layer k of the
 encoder has encoder.k.W, of the decoder decoder.k.W. What is absent is zero. The gated unit,
-and each sum of products with or without layer normalization, are those of variants.py.
+with the reset gate before or after, and each sum of products with or without layer normalization, are those of variants.py.
 """
 
 import numpy as np
 from reference.rnnsearch import bias, embed, log_softmax, sigmoid
-from reference.variants import gru, normalized, total
+from reference.variants import UNITS, normalized, total
 
 
 def lstm(w, prefix, x, state):
@@ -24,9 +24,14 @@ def lstm(w, prefix, x, state):
     return o * np.tanh(normalized(cell, w, f"{prefix}cell")), cell
 
 
+def advance(x, state, w, prefix, unit):
+    """One step of a unit of one layer."""
+    return lstm(w, prefix, x, state) if unit == "lstm" else UNITS[unit](x, state, w, prefix)
+
+
 def zeros(w, side, options):
     """The states of all layers before the first word."""
-    parts = 1 if options["unit"] == "gru" else 2
+    parts = 2 if options["unit"] == "lstm" else 1
     return [(np.zeros(w[f"{side}.{k + 1}.U"].shape[0]),) * parts for k in range(options["layers"])]
 
 
@@ -39,7 +44,7 @@ def layers(w, side, x, states, options):
         else:
             read = np.concatenate([x, below]) if options["system"] == "stacked" else below
         prefix = f"{side}.{k + 1}."
-        state = gru(read, state, w, prefix) if options["unit"] == "gru" else lstm(w, prefix, read, state)
+        state = advance(read, state, w, prefix, options["unit"])
         below = state[0]
         result.append(state)
     return result

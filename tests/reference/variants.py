@@ -1,6 +1,7 @@
 """RNNencdec and the variants of RNNsearch in float64 NumPy, one sentence at a time, written from their papers.
 
     RNNencdec                 Bahdanau et al. 2015, §4.2, A.2: c_i = →h_{T_x}, s_0 = tanh(W_s →h_{T_x})
+    reset gate after          Cho et al. 2014a, version 1 (arXiv 1406.1078v1), z as Keras and cuDNN have it
     LSTM units                Hochreiter and Schmidhuber 1997 with the forget gate of Gers et al. 2000
     Gaussian windows          Graves 2013 (arXiv 1308.0850), eqs. 46-51; Bahdanau et al. 2015, §6.1
     coverage                  See et al. 2017 (arXiv 1704.04368), eqs. 10-11
@@ -43,6 +44,16 @@ def gru(x, state, weights, prefix="", context=None):
     return ((1.0 - z) * h + z * candidate,)
 
 
+def gru_reset_after(x, state, weights, prefix="", context=None):
+    """r ∘ (U h + b_U) in place of U (r ∘ h), and h = z h' + (1 − z) h̃; the state is (h,)."""
+    (h,) = state
+    z = sigmoid(total(weights, prefix, "_z", x, h, context))
+    r = sigmoid(total(weights, prefix, "_r", x, h, context))
+    recurrent = normalized(h @ weights[f"{prefix}U"], weights, f"{prefix}U") + bias(weights, f"{prefix}b_U")
+    entering = total(weights, prefix, "", x, np.zeros_like(h), context)  # nothing of U
+    return (z * h + (1.0 - z) * np.tanh(entering + r * recurrent),)
+
+
 def lstm(x, state, weights, prefix="", context=None):
     """An LSTM unit; the state is (h, cell). h = o tanh(cell), cell = f cell' + i g."""
     h, cell = state
@@ -53,12 +64,12 @@ def lstm(x, state, weights, prefix="", context=None):
     return show * np.tanh(normalized(cell, weights, f"{prefix}cell")), cell
 
 
-UNITS = {"gru": gru, "lstm": lstm}
+UNITS = {"gru": gru, "gru_reset_after": gru_reset_after, "lstm": lstm}
 
 
 def first(unit, h):
     """A unit's state that shows h; the cell of an LSTM starts at zero."""
-    return (h,) if unit == "gru" else (h, np.zeros_like(h))
+    return (h, np.zeros_like(h)) if unit == "lstm" else (h,)
 
 
 def read(weights, word_ids, unit, direction):
