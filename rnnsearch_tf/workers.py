@@ -1,0 +1,141 @@
+"""The processes that train one model together, each on its share of every batch.
+
+Every worker has the whole model and makes the same update: the gradients of the shares are summed over all workers, and so are the
+numbers that the loss is divided by. Worker 0 is the chief, which alone writes files. Under a ``tf.distribute.MirroredStrategy`` one
+process has several replicas of the model; the sums are then over the replicas.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf.cluster import this_worker
+from rnnsearch_tf.errors import PeerLost, UsageError, UserError
+
+_GROUP = 7001  # of the collective operations; no other is used in the cluster with this number
+_COUNTS, _GRADIENTS, _AGREED, _KINDS = range(4)  # what is summed
+
+
+class Alone:
+    """One process, whether or not it has several replicas.
+
+    Attributes:
+        index: int, 0; the number of this worker.
+        count: int, 1; how many there are.
+        chief: bool, True; whether this worker writes files.
+    """
+
+    index, count, chief = 0, 1, True
+
+    def counts(self, *numbers: tf.Tensor) -> list[tf.Tensor]:
+        """Integers of a batch, int32 scalars -> their sums over all workers, the same in all of them."""
+        return self.sums(numbers) if _replicas() > 1 else list(numbers)
+
+    def sums(self, tensors) -> list[tf.Tensor]:
+        """Tensors of an update -> their sums over all workers, the same bits in all of them."""
+        if _replicas() == 1:
+            return list(tensors)
+        return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, list(tensors))
+
+    def agree(self, *numbers: float) -> list[float]:
+        """At least one number known to Python -> their sums over all workers; waits for all of them."""
+        return list(numbers)
+
+    def part(self) -> None:
+        """Wait for all workers before this one ends, since its end is an error to those that still need it."""
+        with contextlib.suppress(PeerLost):
+            self.agree(0)
+
+
+class Workers(Alone):
+    """This process as one of several; made by :func:`join`.
+
+    Args:
+        index: int, the number of this worker, from 0.
+        count: int, how many there are.
+    """
+
+    def __init__(self, index: int, count: int):
+        self.index, self.count, self.chief = index, count, index == 0
+
+    def counts(self, *numbers):
+        return [tf.cast(total, tf.int32) for total in tf.unstack(self._sum(tf.cast(tf.stack(numbers), tf.float64), _COUNTS))]
+
+    def sums(self, tensors):
+        """One operation sums all tensors of a type: many small ones would take their time one by one."""
+        tensors, totals = list(tensors), {}
+        for number, dtype in enumerate(dict.fromkeys(tensor.dtype for tensor in tensors)):
+            places = [place for place, tensor in enumerate(tensors) if tensor.dtype == dtype]
+            sizes = [tensors[place].shape.num_elements() for place in places]
+            flat = tf.ensure_shape(tf.concat([tf.reshape(tensors[place], [-1]) for place in places], axis=0), [sum(sizes)])
+            parts = tf.split(self._sum(flat, _GRADIENTS, number), sizes)
+            totals |= {place: tf.reshape(part, tensors[place].shape) for place, part in zip(places, parts)}
+        return [totals[place] for place in range(len(tensors))]
+
+    def agree(self, *numbers):
+        """Raises PeerLost where another worker is gone."""
+        with losing_peers():
+            return self._sum(tf.constant(numbers, tf.float64), _AGREED).numpy().tolist()
+
+    def _sum(self, values, kind, number=0):
+        """The sum has one key in every graph, since two workers may run differently traced ones, and one for every size, which may not change."""
+        instance = values.shape[0] * 2 * _KINDS + 2 * kind + number
+        return tf.raw_ops.CollectiveReduceV2(
+            input=values, group_size=self.count, group_key=_GROUP, instance_key=instance, ordering_token=[], merge_op="Add", final_op="Id",
+        )  # fmt: skip
+
+
+_joined = {}
+
+
+def join() -> Alone:
+    """Become the worker that TF_CONFIG says, and wait until all have come; before TensorFlow's first operation, once a process.
+
+    Returns:
+        Workers; Alone where there is one worker only.
+
+    Raises:
+        UsageError: TF_CONFIG is not set, or is no such cluster; or TensorFlow has worked already.
+    """
+    index, addresses = this_worker()
+    if len(addresses) == 1:
+        return Alone()
+    if not _joined:
+        try:
+            _joined["strategy"] = tf.distribute.MultiWorkerMirroredStrategy()  # connects the workers, and watches whether they live
+        except RuntimeError as error:
+            if "startup" not in str(error):
+                raise UserError(f"TF_CONFIG: expected to become worker {index} of {', '.join(addresses)}, got: {error}") from None
+            raise UsageError("multi-worker training: expected to begin before TensorFlow's first operation; begin it first in a process") from None
+    return Workers(index, len(addresses))
+
+
+@contextlib.contextmanager
+def losing_peers():
+    """Inside, the error of a sum for which a worker is missing becomes PeerLost."""
+    try:
+        yield
+    except (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError, tf.errors.InternalError,
+            tf.errors.FailedPreconditionError, tf.errors.DeadlineExceededError) as error:  # fmt: skip
+        if "ollective" not in str(error):
+            raise
+        raise PeerLost("the end of another worker") from None
+
+
+def vary_dropout(layers, worker: int) -> None:
+    """Let the dropout of a worker draw other numbers than the chief's, from whose state its own follows.
+
+    Args:
+        layers: Dropout layers, all in the chief's state.
+        worker: int, this worker's number.
+    """
+    for layer in layers:
+        seed, drawn = layer.random_state()
+        layer.set_random_state(np.array([(int(seed) + 1_000_003 * worker) % 2**32, drawn], np.uint32))
+
+
+def _replicas():
+    return tf.distribute.get_strategy().num_replicas_in_sync
