@@ -32,7 +32,9 @@ class Alone:
 
     def counts(self, *numbers: tf.Tensor) -> list[tf.Tensor]:
         """Integers of a batch, int32 scalars -> their sums over all workers, the same in all of them."""
-        return self.sums(numbers) if _replicas() > 1 else list(numbers)
+        if _replicas() == 1:
+            return list(numbers)
+        return [tf.cast(total, tf.int32) for total in self.sums(tf.cast(number, tf.float64) for number in numbers)]  # int32 has no GPU kernels
 
     def sums(self, tensors) -> list[tf.Tensor]:
         """Tensors of an update -> their sums over all workers, the same bits in all of them."""
@@ -111,6 +113,15 @@ def join() -> Alone:
                 raise UserError(f"TF_CONFIG: expected to become worker {index} of {', '.join(addresses)}, got: {error}") from None
             raise UsageError("multi-worker training: expected to begin before TensorFlow's first operation; begin it first in a process") from None
     return Workers(index, len(addresses))
+
+
+def mirrored() -> tf.distribute.Strategy:
+    """The MirroredStrategy in whose scope this is called, or one of all GPUs: one a process, since TensorFlow mixes up the sums of two."""
+    if tf.distribute.has_strategy():
+        return tf.distribute.get_strategy()
+    if "replicas" not in _joined:
+        _joined["replicas"] = tf.distribute.MirroredStrategy()
+    return _joined["replicas"]
 
 
 @contextlib.contextmanager

@@ -7,8 +7,8 @@ command is given on each, with the addresses of all and the number of this one:
 
   rnnsearch launch --hosts a:2222,b:2222 --index 0 -- train --config F.yaml --output RUN
 
-What stands behind -- is a `rnnsearch train`, to which --distribute multi-worker is added, and --resume where RUN has a checkpoint
-and the training was begun by this launcher or --resume was given. RUN and the text must be seen by all workers.
+What stands behind -- is a `rnnsearch train`, to which --distribute multi-worker is added. With --resume among its words it begins
+where RUN has no checkpoint yet, and goes on where it has one. RUN and the text must be seen by all workers.
 
 When a worker is killed, the others are stopped, and all start again from the last checkpoint. SIGTERM and Ctrl-C
 are passed on: training stops after the batch in progress, is saved, and the exit code is 75 or 130.
@@ -46,18 +46,18 @@ def arguments(parser):
 def run(arguments):
     indices, addresses = _workers(arguments)
     restarts = whole_number(arguments.restarts, "--restarts")
-    output, words = _training(arguments.command)
+    output, goes_on, words = _training(arguments.command)
     told = []
     before = {number: signal.signal(number, lambda number, frame: told.append(number)) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         for left in range(restarts, -1, -1):
-            job = Job(indices, addresses or _free_addresses(len(indices)), words)
+            resume = ["--resume"] if goes_on and Run(output).state.exists() else []
+            job = Job(indices, addresses or _free_addresses(len(indices)), [*words, *resume])
             code, lost = job.wait(told)
             if told or not lost or not left:
                 return code
             print(f"launch: a worker was lost; starting again, {left - 1} more times at most", file=sys.stderr, flush=True)
-            if Run(output).state.exists() and "--resume" not in words:
-                words = [*words, "--resume"]
+            goes_on = True
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -141,7 +141,7 @@ def _workers(arguments):
 
 
 def _training(command):
-    """(RUN, the words of the training), refused where they are no training for several workers."""
+    """(RUN, whether to go on with it, the words of the training without that), refused where they are no training of several workers."""
     if command[0] != "train":
         raise UsageError(f"launch: expected `-- train …`, got {command[0]!r}; only a training has several workers")
     from rnnsearch_tf.cli.main import Parser
@@ -151,7 +151,8 @@ def _training(command):
     parsed, _ = parser.parse_known_args(command[1:])
     if parsed.distribute not in (None, "multi-worker"):
         raise UsageError(f"launch: expected --distribute multi-worker, got {parsed.distribute}; leave it out")
-    return parsed.output, [*command, *([] if parsed.distribute else ["--distribute", "multi-worker"])]
+    words = [word for word in command if word != "--resume"]
+    return parsed.output, parsed.resume, [*words, *([] if parsed.distribute else ["--distribute", "multi-worker"])]
 
 
 def _free_addresses(count):

@@ -145,7 +145,7 @@ class Limits(keras.callbacks.Callback):
             layer.set_random_state(value)
 
     def on_train_batch_end(self, batch, logs=None):
-        norm = float(self.model.optimizer.gradient_norm)
+        norm = float(self.model.optimizer.gradient_norm.numpy())
         if self.config.non_finite_gradient == "error" and not math.isfinite(norm):
             self.take_back()
             self.state.refuse()

@@ -35,7 +35,7 @@ from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.refused import name_batch
 from rnnsearch_tf.training.state import TrainingState, load_state, save_state, saved_settings
-from rnnsearch_tf.workers import Alone, join, losing_peers, vary_dropout
+from rnnsearch_tf.workers import Alone, join, losing_peers, mirrored, vary_dropout
 
 DISTRIBUTIONS = ("mirrored", "multi-worker")
 
@@ -73,7 +73,9 @@ def train(
     if distribute not in (None, *DISTRIBUTIONS):
         raise UsageError(f"train: expected distribute to be one of {', '.join(DISTRIBUTIONS)}, or None, got {distribute!r}")
     workers = join() if distribute == "multi-worker" else Alone()
-    strategy = tf.distribute.MirroredStrategy() if distribute == "mirrored" else tf.distribute.get_strategy()
+    strategy = mirrored() if distribute == "mirrored" else tf.distribute.get_strategy()
+    if distribute == "mirrored":
+        print(f"sharing every batch between {strategy.num_replicas_in_sync} replicas", file=sys.stderr)
     keras.utils.set_random_seed(config.training.seed)
     if config.training.deterministic:
         tf.config.experimental.enable_op_determinism()
@@ -125,7 +127,7 @@ def _follow(run):
 def _train(run, workers, config, texts, pairs, model, state, save_first):
     """From the first update to the model card."""
     model.workers = workers
-    model.shards = training_shards(config.data.batch_size // workers.count)
+    model.shards = training_shards(config.data.batch_size // workers.count // model.distribute_strategy.num_replicas_in_sync)
     model.speed_metric.reads_clock = not config.training.deterministic
     interruption = Interruption(workers)
     if not workers.chief:

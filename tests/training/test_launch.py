@@ -10,13 +10,16 @@ import time
 
 import numpy as np
 import pytest
+import worker
 from killed import LANGUAGE_MODEL, SETTINGS
 from test_nothing_lost import arrays
 
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.training.run import train
+from rnnsearch_tf.workers import Alone
 
+TESTS = pathlib.Path(__file__).parents[1]
 OPTIONS = [*SETTINGS, *LANGUAGE_MODEL, "model.embedding_dropout=0", "training.precision=float64", "training.epochs=6", "data.batch_size=11"]
 """Of 60 pairs the last batch has five; the buckets make batches of fewer pairs than workers."""
 
@@ -83,6 +86,20 @@ def test_a_killed_worker_is_started_again(tmp_path, alone, workers, victim):
     code, output, errors = finished(launcher)
     assert code == 0 and "a worker was lost; starting again, 2 more times at most" in errors and "going on after batch" in errors
     assert json.loads(output)["run"] == str(tmp_path / "run")
+    assert_alike(alone, tmp_path / "run")
+
+
+@pytest.mark.parametrize("names", [["accumulate"], pytest.param(list(worker.COMBINATIONS), marks=pytest.mark.slow)], ids=len)
+def test_replicas_together_make_the_updates_of_one_process(tmp_path, alone, names):
+    """Plain ``fit`` in the scope of a MirroredStrategy, and a whole training with checkpoints."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS), str(TESTS / "training")])}
+    done = subprocess.run([sys.executable, TESTS / "mirrored.py", tmp_path, *names], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    expected, replicas = worker.trained(Alone(), names), np.load(tmp_path / "replicas.npz")
+    assert expected.keys() == set(replicas)
+    for name in expected:
+        np.testing.assert_allclose(replicas[name], expected[name], rtol=1e-9, atol=1e-9, err_msg=name)
+    assert "sharing every batch between 2 replicas" in done.stderr
     assert_alike(alone, tmp_path / "run")
 
 
