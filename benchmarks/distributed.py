@@ -69,10 +69,9 @@ def main():
     if arguments.quick:
         arguments.size = "TINY"
     measuring.set_threads(1)
-    from rnnsearch_tf.cli.launch import _free_addresses
-    from rnnsearch_tf.cluster import worker_variable
+    from rnnsearch_tf.cluster import free_addresses, worker_variable
 
-    cores, addresses = sorted(os.sched_getaffinity(0)), _free_addresses(arguments.workers)
+    cores, addresses = sorted(os.sched_getaffinity(0)), free_addresses(arguments.workers)
     start = lambda number, variable: measuring.Worker(  # noqa: E731
         [sys.executable, __file__, json.dumps([arguments.size, cores[number % len(cores)], variable])]
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 
 from rnnsearch_tf.errors import UsageError
 
@@ -23,6 +24,15 @@ def worker_variable(index: int, addresses: list[str]) -> str:
         '{"cluster": {"worker": ["a:2222", "b:2222"]}, "task": {"type": "worker", "index": 1}}'
     """
     return json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}})
+
+
+def free_addresses(count: int) -> list[str]:
+    """Addresses of this machine, with ports that nobody listens to now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
+    for each in sockets:
+        each.close()
+    return addresses
 
 
 def this_worker() -> tuple[int, list[str]]:

@@ -17,14 +17,13 @@ are passed on: training stops after the batch in progress, is saved, and the exi
 import glob
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 
 from rnnsearch_tf.cli import train
 from rnnsearch_tf.cli.shared import whole_number
-from rnnsearch_tf.cluster import VARIABLE, worker_variable
+from rnnsearch_tf.cluster import VARIABLE, free_addresses, worker_variable
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.run import Run
 
@@ -52,7 +51,7 @@ def run(arguments):
     try:
         for left in range(restarts, -1, -1):
             resume = ["--resume"] if goes_on and Run(output).state.exists() else []
-            job = Job(indices, addresses or _free_addresses(len(indices)), [*words, *resume])
+            job = Job(indices, addresses or free_addresses(len(indices)), [*words, *resume])
             code, lost = job.wait(told)
             if told or not lost or not left:
                 return code
@@ -153,15 +152,6 @@ def _training(command):
         raise UsageError(f"launch: expected --distribute multi-worker, got {parsed.distribute}; leave it out")
     words = [word for word in command if word != "--resume"]
     return parsed.output, parsed.resume, [*words, *([] if parsed.distribute else ["--distribute", "multi-worker"])]
-
-
-def _free_addresses(count):
-    """Addresses on this machine with ports that are free now."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
-    for each in sockets:
-        each.close()
-    return addresses
 
 
 def _devices():

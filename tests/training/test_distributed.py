@@ -1,10 +1,7 @@
-"""Several workers and several replicas make the updates that one process makes on the whole batch."""
+"""Several workers make the updates that one process makes on the whole batch."""
 
-import contextlib
-import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 
@@ -12,32 +9,18 @@ import numpy as np
 import pytest
 import worker
 
+from rnnsearch_tf.cluster import free_addresses, worker_variable
 from rnnsearch_tf.workers import Alone
 
 TESTS = pathlib.Path(__file__).parents[1]
 
 
-def addresses(count):
-    """Addresses of this machine with free ports."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
-
-
-def started(count, *words, **options):
-    """Processes of worker.py, or of another program named by `words`."""
-    cluster = {"worker": addresses(count)}
-    for index in range(count):
-        task = {"cluster": cluster, "task": {"type": "worker", "index": index}}
-        environment = {**os.environ, "TF_CONFIG": json.dumps(task), "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
-        yield subprocess.Popen([sys.executable, *words], env=environment, stderr=subprocess.PIPE, text=True, **options)
-
-
 def weights(folder, count):
     """[{name: array}] of every worker."""
-    processes = list(started(count, str(TESTS / "worker.py"), str(folder)))
+    addresses, path = free_addresses(count), os.pathsep.join([str(TESTS.parent), str(TESTS)])
+    environments = [{**os.environ, "TF_CONFIG": worker_variable(index, addresses), "PYTHONPATH": path} for index in range(count)]
+    command = [sys.executable, TESTS / "worker.py", folder]
+    processes = [subprocess.Popen(command, env=each, stderr=subprocess.PIPE, text=True) for each in environments]
     ends = [process.communicate(timeout=600)[1] for process in processes]
     assert [process.returncode for process in processes] == [0] * count, ends
     return [dict(np.load(folder / f"worker-{index}.npz")) for index in range(count)]

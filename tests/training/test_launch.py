@@ -114,8 +114,6 @@ def test_sigterm_stops_all_at_the_same_batch(tmp_path, alone, whom):
     os.kill({"launcher": launcher.pid, "chief": chief, "other": other}[whom], signal.SIGTERM)
     code, output, errors = finished(launcher)
     assert (code, output) == (75, "") and "stopped by SIGTERM" in errors
-    launcher = launched(tmp_path, run, "--restarts", "0", workers=3)
-    launcher.kill(), launcher.wait()
     train(load_config(run / "config.yaml"), run, resume=True)
     assert_alike(alone, run)
 
