@@ -2,9 +2,9 @@
 
 from mutants import Mutant
 
-TOGETHER = "training/test_distributed.py::test_workers_together_make_the_updates_of_one_process"
-KILLED = "training/test_launch.py::test_a_killed_worker_is_started_again"
-REPLICAS = "training/test_launch.py::test_replicas_together_make_the_updates_of_one_process"
+TOGETHER = "training/test_distributed.py::test_workers_together_make_the_updates_of_one_process[2]"
+KILLED = "training/test_launch.py::test_a_killed_worker_is_started_again[2-1]"
+REPLICAS = "training/test_launch.py::test_replicas_together_make_the_updates_of_one_process[accumulate]"
 AGREED = "training/test_workers.py"
 
 _FAULTS = [

@@ -89,7 +89,7 @@ def test_a_killed_worker_is_started_again(tmp_path, alone, workers, victim):
     assert_alike(alone, tmp_path / "run")
 
 
-@pytest.mark.parametrize("names", [["accumulate"], pytest.param(list(worker.COMBINATIONS), marks=pytest.mark.slow)], ids=len)
+@pytest.mark.parametrize("names", [["accumulate"], pytest.param(list(worker.COMBINATIONS), marks=pytest.mark.slow)], ids="-".join)
 def test_replicas_together_make_the_updates_of_one_process(tmp_path, alone, names):
     """Plain ``fit`` in the scope of a MirroredStrategy, and a whole training with checkpoints."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS), str(TESTS / "training")])}
