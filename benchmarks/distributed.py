@@ -4,7 +4,8 @@
 
 All processes train by ``model.fit`` on random batches without padding, each on a core of its own, as many updates a turn; a batch
 of the workers is as large as those of the independent processes together. The two kinds take turns. Communication is timed apart:
-the sums of an update alone, with nothing to wait for, in the same worker processes.
+the sums of an update alone, with nothing to wait for, in the same worker processes. Processor times are of one process and one
+update; they hardly depend on what else the machine does, waiting is not in them.
 """
 
 import concurrent.futures
@@ -37,28 +38,27 @@ def answer(size, core, variable):
     gradients = [tf.zeros_like(weight) for weight in ours.model.trainable_variables]
     sums = tf.function(lambda: [workers.counts(tf.constant(1), tf.constant(2)), workers.sums(gradients)], autograph=False)
 
-    def seconds(work, updates):
-        start = time.perf_counter()
-        work(updates)
-        return time.perf_counter() - start
-
     def train(updates):
-        batches = [ours.next_batch() for _ in range(updates)]
-        words = sum(int((batch["target_ids"] != 0).sum()) for batch in batches)
-        return dict(seconds=seconds(lambda _: ours.model.fit(dataset_of(batches), verbose=0, shuffle=False), updates), words=words)
+        batches, start = [ours.next_batch() for _ in range(updates)], time.process_time()
+        ours.model.fit(dataset_of(batches), verbose=0, shuffle=False)
+        return dict(processor=time.process_time() - start, words=sum(int((batch["target_ids"] != 0).sum()) for batch in batches))
 
     def communicate(updates):
-        return dict(seconds=seconds(lambda n: [sums() for _ in range(n)], updates))
+        start = time.process_time()
+        for _ in range(updates):
+            sums()
+        return dict(processor=time.process_time() - start, words=0)
 
     measuring.answer_requests({"train": train, "communicate": communicate})
 
 
 def together(processes, what):
-    """Ask all at once: (seconds until all were done, their words)."""
+    """Ask all at once: (seconds until all were done, their words, processor seconds of an update)."""
     start = time.perf_counter()
     with concurrent.futures.ThreadPoolExecutor(len(processes)) as threads:
         answers = list(threads.map(lambda process: process(what, updates=UPDATES), processes))
-    return time.perf_counter() - start, sum(answer.get("words", 0) for answer in answers)
+    seconds = time.perf_counter() - start
+    return seconds, sum(answer["words"] for answer in answers), median(answer["processor"] for answer in answers) / UPDATES
 
 
 def main():
@@ -88,14 +88,15 @@ def main():
                 found[name].append(result)
     for process in [*workers, *independent]:
         process.__exit__()
-    rate = {name: median(words / seconds for seconds, words in found[name]) for name in ("workers", "independent")}
+    rate = {name: median(words / seconds for seconds, words, _ in found[name]) for name in ("workers", "independent")}
+    processor = {name: 1000 * median(result[2] for result in results) for name, results in found.items()}
     ratio = median((one[1] / one[0]) / (other[1] / other[0]) for one, other in zip(found["workers"], found["independent"]))
-    update = median(seconds / UPDATES for seconds, _ in found["workers"])
-    sums = median(seconds / UPDATES for seconds, _ in found["communication"])
-    heads = ["size", "processes", "independent, target tokens/s", "workers, target tokens/s", "ratio", "update, ms", "communication, ms", "share"]
+    update, sums = (median(result[0] / UPDATES for result in found[name]) for name in ("workers", "communication"))
+    heads = ["size", "processes", "independent, target tokens/s", "workers, target tokens/s", "ratio", "update, ms", "communication, ms", "share",
+             "processor, ms: independent", "workers", "communication"]
     with measuring.printed(heads) as rows:
         rows.append([arguments.size, str(arguments.workers), rate["independent"], rate["workers"], float(ratio), 1000 * update, 1000 * sums,
-                     f"{100 * sums / update:.0f} %"])
+                     f"{100 * sums / update:.0f} %", *(processor[name] for name in ("independent", "workers", "communication"))])
 
 
 if __name__ == "__main__":
