@@ -56,7 +56,7 @@ class TranslationLoss(keras.losses.Loss):
         self.reduction = reduction
         self.label_smoothing = label_smoothing
 
-    def reduce(self, losses: tf.Tensor, sentences, words) -> tf.Tensor:
+    def reduce(self, losses: tf.Tensor, sentences: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
         """Scalar from the losses [N] of words of a batch that has ``sentences`` sentences and ``words`` words.
 
         Of a worker's share of the batch these are the share's losses and the numbers of the whole batch: the sum over all
