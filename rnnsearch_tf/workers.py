@@ -8,6 +8,7 @@ process has several replicas of the model; the sums are then over the replicas.
 from __future__ import annotations
 
 import contextlib
+import zlib
 
 import numpy as np
 import tensorflow as tf
@@ -16,7 +17,7 @@ from rnnsearch_tf.cluster import this_worker
 from rnnsearch_tf.errors import PeerLost, UsageError, UserError
 
 _GROUP = 7001  # of the collective operations; no other is used in the cluster with this number
-_COUNTS, _GRADIENTS, _AGREED, _KINDS = range(4)  # what is summed
+_LARGE = 1 << 16  # numbers of a tensor that is summed by itself: to put it beside others takes longer than to send it apart
 
 
 class Alone:
@@ -64,27 +65,32 @@ class Workers(Alone):
         self.index, self.count, self.chief = index, count, index == 0
 
     def counts(self, *numbers):
-        return [tf.cast(total, tf.int32) for total in tf.unstack(self._sum(tf.cast(tf.stack(numbers), tf.float64), _COUNTS))]
+        return [tf.cast(total, tf.int32) for total in tf.unstack(self._sum(tf.cast(tf.stack(numbers), tf.float64), "counts"))]
 
     def sums(self, tensors):
-        """One operation sums all tensors of a type: many small ones would take their time one by one."""
-        tensors, totals = list(tensors), {}
-        for number, dtype in enumerate(dict.fromkeys(tensor.dtype for tensor in tensors)):
-            places = [place for place, tensor in enumerate(tensors) if tensor.dtype == dtype]
+        """One operation sums all small tensors of a type, which would take their time one by one; the operations come in one order."""
+        tensors = list(tensors)
+        groups, totals, before = {}, {}, []
+        for place, tensor in enumerate(tensors):
+            large = tensor.shape.num_elements() >= _LARGE
+            groups.setdefault(place if large else tensor.dtype, []).append(place)
+        for number, places in enumerate(groups.values()):
             sizes = [tensors[place].shape.num_elements() for place in places]
-            flat = tf.ensure_shape(tf.concat([tf.reshape(tensors[place], [-1]) for place in places], axis=0), [sum(sizes)])
-            parts = tf.split(self._sum(flat, _GRADIENTS, number), sizes)
-            totals |= {place: tf.reshape(part, tensors[place].shape) for place, part in zip(places, parts)}
+            flat = [tf.reshape(tensors[place], [-1]) for place in places]
+            with tf.control_dependencies(before):
+                total = self._sum(flat[0] if len(flat) == 1 else tf.ensure_shape(tf.concat(flat, axis=0), [sum(sizes)]), f"update {number}")
+            before = [total]
+            totals |= {place: tf.reshape(part, tensors[place].shape) for place, part in zip(places, tf.split(total, sizes))}
         return [totals[place] for place in range(len(tensors))]
 
     def agree(self, *numbers):
         """Raises PeerLost where another worker is gone."""
         with losing_peers():
-            return self._sum(tf.constant(numbers, tf.float64), _AGREED).numpy().tolist()
+            return self._sum(tf.constant(numbers, tf.float64), "agreed").numpy().tolist()
 
-    def _sum(self, values, kind, number=0):
-        """The sum has one key in every graph, since two workers may run differently traced ones, and one for every size, which may not change."""
-        instance = values.shape[0] * 2 * _KINDS + 2 * kind + number
+    def _sum(self, values, name):
+        """A sum has the same key in every graph, since two workers may run differently traced ones, and one for each size, which may not change."""
+        instance = zlib.crc32(f"{name} {values.shape[0]} {values.dtype.name}".encode()) >> 1
         return tf.raw_ops.CollectiveReduceV2(
             input=values, group_size=self.count, group_key=_GROUP, instance_key=instance, ordering_token=[], merge_op="Add", final_op="Id",
         )  # fmt: skip
