@@ -26,3 +26,7 @@ class UsageError(UserError):
 
 class Terminated(BaseException):
     """SIGTERM came: the work stops, and can be gone on with; no Exception, as KeyboardInterrupt is none."""
+
+
+class PeerLost(Terminated):
+    """Another worker of the same training is gone: the work stops, and can be gone on with when all are there again."""

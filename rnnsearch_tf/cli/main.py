@@ -29,6 +29,7 @@ VERBS = {
     "prepare": "text as ids, once, for corpora larger than memory",
     "select": "the pairs of a large corpus that look like a domain",
     "train": "train a model and keep its best checkpoint",
+    "launch": "train with several processes, on one machine or several",
     "translate": "translate text, one sentence a line",
     "translate-corpus": "translate text in many files",
     "score": "log-probability of sentence pairs",
@@ -113,8 +114,8 @@ def run(argv=None) -> int:
     except KeyboardInterrupt:
         _say("interrupted")
         return EXIT_INTERRUPTED
-    except Terminated:
-        return _terminated()
+    except Terminated as stop:
+        return _terminated(str(stop) or "SIGTERM")
     except Exception as error:  # the last line of defence: a user sees one line, a developer asks for more
         if os.environ.get("RNNSEARCH_DEBUG"):
             raise
@@ -279,7 +280,7 @@ def _explain(error: Exception) -> int:
         _say(f"{coloured('error:', 'red')} {error}")
         return error.exit_code
     if Terminated.__name__ in str(error):
-        return _terminated()
+        return _terminated("SIGTERM")
     if DISK_FULL in str(error):  # Python's own error or one of TensorFlow's, with or without a path
         paths = [word.strip("';:") for word in str(error).split() if word.startswith(("/", "'/"))]
         _say(f"error: {paths[0] if paths else 'a disk'}: {DISK_FULL}; free some there or write elsewhere")
@@ -292,8 +293,8 @@ def _explain(error: Exception) -> int:
     return EXIT_FAILED
 
 
-def _terminated() -> int:
-    _say("stopped by SIGTERM; it can be gone on with")
+def _terminated(by) -> int:
+    _say(f"stopped by {by}; it can be gone on with")
     return EXIT_TERMINATED
 
 

@@ -14,6 +14,9 @@ A batch whose gradient is NaN or infinite stops the training before it is learne
 The weights are RUN's best; vocabularies, SentencePiece models and settings are RUN's too, and --config and --set change
 the settings. The optimizer, the counters, the schedule and the best score start anew. Where no development text is
 named, one is held out of the new text.
+
+--distribute mirrored trains on all GPUs of this machine. --distribute multi-worker makes this process one of those that TF_CONFIG
+names; rnnsearch launch starts them. data.batch_size is that of all together.
 """
 
 import contextlib
@@ -26,6 +29,7 @@ import sys
 from rnnsearch_tf.cli.ending import sigterm_raises
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import whole_number
+from rnnsearch_tf.cluster import this_worker
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.data.corpus import check_files
@@ -50,6 +54,9 @@ def arguments(parser):
         "--new-words", metavar="N",
         help="with --from: add the N most frequent new words of the new text to each vocabulary, or new pieces to a SentencePiece model",
     )
+    parser.add_argument(
+        "--distribute", choices=("mirrored", "multi-worker"), help="share every batch between the GPUs of this machine, or between processes"
+    )
 
 
 def run(arguments):
@@ -59,7 +66,8 @@ def run(arguments):
         raise UserError(f"--output {output_folder}: expected a folder, got a file")
     if arguments.skip_batch and not arguments.resume:
         raise UsageError("--skip-batch: expected --resume beside it, got none; it leaves out the batch at which a training stopped")
-    if not arguments.resume:
+    index, addresses = this_worker() if arguments.distribute == "multi-worker" else (0, [None])
+    if not arguments.resume and index == 0:
         Run(output_folder).refuse_training()
     check_files(config)  # both before TensorFlow takes its seconds
     with sigterm_raises(), contextlib.redirect_stdout(sys.stderr):  # Keras writes its progress bar to standard output
@@ -67,8 +75,10 @@ def run(arguments):
         from rnnsearch_tf.parallel import use_one_thread_per_op
         from rnnsearch_tf.training.run import train
 
-        use_one_thread_per_op([config.model], config.data.batch_size)
-        summary = train(config, output_folder, arguments.resume, arguments.start_from, new_words, arguments.skip_batch)
+        use_one_thread_per_op([config.model], config.data.batch_size // len(addresses))
+        summary = train(config, output_folder, arguments.resume, arguments.start_from, new_words, arguments.skip_batch, arguments.distribute)
+    if index:  # the chief speaks for all
+        return
     print(f"done. Next: {_next_command(config, shlex.quote(str(output_folder)))}", file=sys.stderr)
     with Output() as output:
         output.write([json.dumps(summary or {}, ensure_ascii=False, default=float)])

@@ -12,6 +12,7 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
+from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.text.pipeline import padded
 
 
@@ -48,6 +49,40 @@ def batch_of(pairs) -> dict[str, np.ndarray]:
     """
     sources, targets = zip(*pairs)
     return {"source_ids": padded(sources), "target_ids": padded(targets)}
+
+
+def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
+    """A worker's rows of a batch: the worker-th and every workers-th after it, without columns that only pad them.
+
+    A worker whose share is empty gets the batch's first source with a target of one padding, which is no sentence and has no word:
+    it adds nothing, and all workers have as many batches.
+
+    Args:
+        batch: {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, B at least 1.
+        worker, workers: this worker's number from 0, and how many there are.
+
+    Example:
+        >>> batch = {"source_ids": tf.constant([[5, 1, 0], [6, 7, 1]]), "target_ids": tf.constant([[8, 1, 0], [8, 9, 1]])}
+        >>> [share(batch, worker, 3)["target_ids"].numpy().tolist() for worker in range(3)]
+        [[[8, 1]], [[8, 9, 1]], [[0]]]
+    """
+    empty = tf.shape(batch["source_ids"])[0] <= worker
+    source, target = (tf.cond(empty, lambda ids=ids: ids[:1], lambda ids=ids: ids[worker::workers]) for ids in batch.values())
+    longest = lambda ids: tf.reduce_max(tf.math.count_nonzero(ids != PAD_ID, axis=1, dtype=tf.int32))  # noqa: E731
+    target = tf.where(empty, PAD_ID, target[:, : tf.where(empty, 1, longest(target))])
+    return dict(zip(batch, (source[:, : longest(source)], target)))
+
+
+def shares(batches: tf.data.Dataset, count: int) -> tf.data.Dataset:
+    """The shares of every batch one after the other, as :func:`share` makes them, for the replicas of a MirroredStrategy."""
+
+    def split(batch):
+        one, *others = (tf.data.Dataset.from_tensors(share(batch, number, count)) for number in range(count))
+        for other in others:
+            one = one.concatenate(other)
+        return one
+
+    return batches.flat_map(tf.autograph.experimental.do_not_convert(split))
 
 
 def length(pair) -> int:

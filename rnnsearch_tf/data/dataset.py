@@ -29,7 +29,7 @@ _SIGNATURE = {name: tf.TensorSpec([None, None], tf.int32) for name in ("source_i
 
 def training_dataset(
     source_text: Text, target_text: Text, pairs: Pairs, data: DataConfig, seed: int, epoch: int | Callable[[], int] = 0,
-    know: Callable[[int, int], None] | None = None,
+    know: Callable[[int, int], None] | None = None, worker: int = 0, workers: int = 1,
 ) -> tf.data.Dataset:
     """One epoch of training batches per iteration, in a new order each time.
 
@@ -47,6 +47,8 @@ def training_dataset(
             counting on; or, not for PreparedPairs, a callable that is asked for it at the start of each.
         know: called with the number of an epoch and how many batches it has, before the last of them is handed out; not for
             PreparedPairs, whose batches are counted beforehand.
+        worker, workers: this worker's number from 0, and how many share each batch. Every worker reads the text; of PreparedPairs
+            its own pairs alone. See :func:`~rnnsearch_tf.data.batching.share`.
 
     Returns:
         tf.data.Dataset, finite, of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]},
@@ -57,7 +59,7 @@ def training_dataset(
     """
     if isinstance(pairs, PreparedPairs):
         pairs.check_texts((source_text, target_text))
-        return NumberedBatches(pairs, data, seed).epochs(epoch)
+        return NumberedBatches(pairs, data, seed, worker, workers).epochs(epoch)
     pairs.check()
     corpora = pairs.corpora if isinstance(pairs, MixedPairs) else [(pairs, 1.0)]
     encoded = [EncodedPairs(source_text, target_text, corpus, data) for corpus, _ in corpora]
@@ -78,7 +80,11 @@ def training_dataset(
         batches = batching.shuffled(_batches(ordered, data), data.shuffle_batches, _generator(seed, this_epoch, 1))
         return batches if know is None else _counted(batches, lambda number: know(this_epoch, number))
 
-    return batching.single_threaded(tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE).prefetch(2))
+    dataset = tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE)
+    if workers > 1:
+        own = tf.autograph.experimental.do_not_convert(lambda batch: batching.share(batch, worker, workers))
+        dataset = dataset.map(own)
+    return batching.single_threaded(dataset.prefetch(2))
 
 
 def scoring_batches(source_text, target_text, sentences, batch_size) -> list:

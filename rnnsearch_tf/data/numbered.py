@@ -4,17 +4,17 @@
 
 An epoch has E places. With weights, a corpus of n pairs and weight w has ⌊w⌋·n places and those of round((w − ⌊w⌋)·n) of its
 pairs, others in every epoch. The permutation is TensorFlow's ``index_shuffle``, of all places of all corpora together;
-``shuffle_buffer: 0`` keeps their order. Then, with n workers and batches of B pairs:
+``shuffle_buffer: 0`` keeps their order. Then, with batches of B pairs:
 
-- paper: windows of batches_read_ahead · n·B places are sorted by the longer side and cut into rows of n·B, the shortest first.
+- paper: windows of batches_read_ahead · B places are sorted by the longer side and cut into rows of B, the shortest first.
 - bucketed: the same with windows of SORTED_TOGETHER rows, whose order is then shuffled. A row's pairs are of one
   length or of neighbouring ones, so that bucket_width has no part in it.
 - unsorted: rows of the places as they come.
 - shuffle_batches: the order of about so many rows, of whole windows, is shuffled.
 
-Worker k takes the pairs k, k + n, … of each row. All workers thus have as many batches, of like lengths, and their batches number i are
-together the batch number i of one worker with batches of n·B pairs. Where the last row has fewer pairs than there are workers, the
-epoch leaves it out, and that one worker has a batch more.
+Of n workers, worker k takes the pairs k, k + n, … of each row. All workers thus have as many batches, of like lengths, and their batches
+number i are together the batch number i of one worker. Where the last row has fewer pairs than there are workers, some get a
+pair without a target, as :func:`~rnnsearch_tf.data.batching.share` says.
 
 All of it is a function of (seed, number of the batch), so that a training goes on at any batch at once. It is a graph of
 TensorFlow operations without Python in it, and an iterator over it is saved by tf.train.Checkpoint in a few kilobytes.
@@ -28,7 +28,6 @@ import tensorflow as tf
 from rnnsearch_tf.config import PAD_ID, DataConfig
 from rnnsearch_tf.data.batching import single_threaded
 from rnnsearch_tf.data.prepared import PreparedPairs
-from rnnsearch_tf.errors import UserError
 
 SORTED_TOGETHER = 256
 """Batches sorted together under batching: bucketed."""
@@ -47,9 +46,6 @@ class NumberedBatches:
 
     Attributes:
         an_epoch: int, batches of an epoch; every worker has as many.
-
-    Raises:
-        UserError: there are fewer pairs in an epoch than workers.
     """
 
     def __init__(self, pairs: PreparedPairs, data: DataConfig, seed: int, worker: int = 0, workers: int = 1):
@@ -57,12 +53,8 @@ class NumberedBatches:
         self.seed, self.worker, self.workers = seed % 2**63, worker, workers
         self.shuffled = data.shuffle_buffer > 1
         self.places = self.segments.places
-        self.row = workers * data.batch_size  # pairs of a batch, over all workers
-        rows, rest = divmod(self.places, self.row)
-        self.an_epoch = rows + (rest >= workers)
-        if not self.an_epoch:
-            raise UserError(f"{pairs.folder}: expected at least one pair for each of {workers} workers, got {self.places}; take fewer workers")
-        rows += rest > 0
+        self.row = data.batch_size  # pairs of a batch, over all workers
+        rows = self.an_epoch = -(-self.places // self.row)
         self.window = min(rows, {"paper": data.batches_read_ahead, "bucketed": SORTED_TOGETHER, "unsorted": 1}[data.batching])
         self.sorted = data.batching != "unsorted"
         windows = max(1, -(-min(data.shuffle_batches, rows) // self.window))
@@ -111,10 +103,13 @@ class NumberedBatches:
             longer = tf.where(pair < 0, tf.int32.max, tf.reduce_max(lengths, axis=-1))
             pair = tf.gather(pair, tf.argsort(longer, stable=True), batch_dims=1)
         rows = tf.reshape(pair, [self.group, self.row])
-        rows = tf.boolean_mask(rows, rows[:, self.workers - 1] >= 0)
+        rows = tf.boolean_mask(rows, rows[:, 0] >= 0)
         if self.rows_move:
             rows = tf.random.experimental.stateless_shuffle(rows, self._seed(number, _BATCHES), alg="philox")
-        return rows[:, self.worker :: self.workers]
+        if self.workers == 1:
+            return rows
+        own = rows[:, self.worker :: self.workers] if self.worker < self.row else rows[:, :0]
+        return tf.concat([own, rows[:, :1]], axis=1)  # the row's first pair, for a share that is empty
 
     def _pairs(self, place, epoch):
         """The pairs at places of an epoch: int64 [n] -> int64 [n]."""
@@ -123,14 +118,18 @@ class NumberedBatches:
         return self.segments.pairs(place, self._seed(epoch, _SHARES))
 
     def _batch(self, pairs):
-        """int64 [B] -> the batch of these pairs."""
-        pairs = tf.boolean_mask(pairs, pairs >= 0)
+        """int64 [B], or [B + 1] of several workers -> the batch of these pairs."""
+        if self.workers > 1:
+            own = tf.boolean_mask(pairs[:-1], pairs[:-1] >= 0)
+            empty = tf.size(own) == 0
+            pairs = tf.cond(empty, lambda: pairs[-1:], lambda: own)
+        else:
+            pairs, empty = tf.boolean_mask(pairs, pairs >= 0), False
         lengths = tf.cast(tf.gather(self.tables.lengths, pairs), tf.int64)
         begin = tf.gather(self.tables.offsets, pairs)
-        return {
-            "source_ids": self._side(begin, lengths[:, 0]),
-            "target_ids": self._side(begin + lengths[:, 0], lengths[:, 1]),
-        }
+        source = self._side(begin, lengths[:, 0])
+        begin, lengths = begin + lengths[:, 0], tf.where(empty, tf.constant(1, tf.int64), lengths[:, 1])
+        return {"source_ids": source, "target_ids": tf.where(empty, PAD_ID, self._side(begin, lengths))}
 
     def _side(self, begin, lengths):
         """int64 [B], int64 [B] -> int32 [B, longest]."""

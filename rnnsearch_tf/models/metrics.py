@@ -45,7 +45,7 @@ class TokensPerSecond(keras.metrics.Metric):
         """Read the clock, where an update does not."""
         if not self.reads_clock:
             now = time.time()
-            self.since.assign(float(self.since) or now)
+            self.since.assign(float(keras.ops.convert_to_numpy(self.since)) or now)
             self.now.assign(now)
 
     def result(self):

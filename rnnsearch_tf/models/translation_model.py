@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
+from rnnsearch_tf.data.batching import shares
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import tensor
@@ -23,6 +24,7 @@ from rnnsearch_tf.layers.initializers import Seeds
 from rnnsearch_tf.layers.output import log_sum_exp, output_weights, softmax_loss, word_logits
 from rnnsearch_tf.models.metrics import LossPerToken, Perplexity, TokensPerSecond
 from rnnsearch_tf.parallel import split_batch
+from rnnsearch_tf.workers import Alone
 
 REDUCTIONS = ("sum", "batch_mean", "token_mean")
 
@@ -54,12 +56,16 @@ class TranslationLoss(keras.losses.Loss):
         self.reduction = reduction
         self.label_smoothing = label_smoothing
 
-    def reduce(self, losses: tf.Tensor, sentences) -> tf.Tensor:
-        """Scalar from the losses [N] of all words of a batch of ``sentences`` sentences."""
+    def reduce(self, losses: tf.Tensor, sentences: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
+        """Scalar from the losses [N] of words of a batch that has ``sentences`` sentences and ``words`` words.
+
+        Of a worker's share of the batch these are the share's losses and the numbers of the whole batch: the sum over all
+        workers is then what the whole batch gives.
+        """
         total = tf.reduce_sum(losses)
         if self.reduction == "sum":
             return total
-        count = sentences if self.reduction == "batch_mean" else tf.size(losses)
+        count = sentences if self.reduction == "batch_mean" else words
         return total / tf.cast(tf.maximum(count, 1), losses.dtype)
 
     def __call__(self, target_ids, logits, sample_weight=None):
@@ -68,7 +74,7 @@ class TranslationLoss(keras.losses.Loss):
         nll = -tf.gather(log_probabilities, target_ids, batch_dims=2)
         smooth = -tf.reduce_mean(log_probabilities, axis=-1)
         losses = (1 - self.label_smoothing) * nll + self.label_smoothing * smooth
-        return self.reduce(tf.boolean_mask(losses, real), tf.shape(target_ids)[0])
+        return self.reduce(tf.boolean_mask(losses, real), *_counts(target_ids))
 
     def get_config(self):
         return {"reduction": self.reduction, "label_smoothing": self.label_smoothing, "name": self.name}
@@ -106,6 +112,7 @@ class TranslationModel(keras.Model):
 
     Attributes:
         shards: int, 1; set before ``fit``: shards of a batch that are computed at the same time. See parallel.py.
+        workers: Alone; set before ``fit``: the Workers that this process trains with. See workers.py.
     """
 
     system = None  # the value of the option model.system
@@ -122,6 +129,7 @@ class TranslationModel(keras.Model):
         self.autocast = False  # see layers/base.py
         self.supports_jit = False  # XLA would compile every batch shape anew
         self.shards = 1
+        self.workers = Alone()
         self.loss_metric = LossPerToken(name="loss", dtype="float64")
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
@@ -171,28 +179,35 @@ class TranslationModel(keras.Model):
         return [self.loss_metric, self.perplexity_metric, self.speed_metric, self.norm_metric]
 
     def train_step(self, data):
-        """One update from one batch (Keras calls it inside its ``tf.function``)."""
+        """One update from one batch, or this worker's share of it (Keras calls it inside its ``tf.function``)."""
         inputs = _inputs(data)
         loss = self._loss_object()
+        sentences, words = self.workers.counts(*_counts(inputs["target_ids"]))
         with tf.GradientTape() as tape:
             losses, nll = self._sharded_losses(inputs, loss.label_smoothing)
-            objective = self.optimizer.scale_loss(loss.reduce(losses, tf.shape(inputs["source_ids"])[0]))
+            objective = self.optimizer.scale_loss(loss.reduce(losses, sentences, words))
         weights = self.trainable_variables
         gradients = [tf.convert_to_tensor(g) for g in tape.gradient(objective, weights)]  # those of embeddings are IndexedSlices
+        *gradients, objective, nll = self.workers.sums([*gradients, objective, tf.reduce_sum(nll)])
         if hasattr(self.optimizer, "objective"):
             self.optimizer.objective = objective
+        elif tf.distribute.get_strategy().num_replicas_in_sync > 1:  # Keras's own would sum the sums
+            raise UsageError(
+                f"{type(self).__name__}.compile: expected an optimizer of rnnsearch_tf.build_optimizer under a strategy with several replicas, "
+                f"got {type(self.optimizer).__name__}"
+            )
         self.optimizer.apply(gradients, weights)
         norm = getattr(self.optimizer, "gradient_norm", None)
         _update_finite(self.norm_metric, tf.linalg.global_norm(gradients) if norm is None else tf.convert_to_tensor(norm))
-        self._count(nll)
-        self.speed_metric.update_state(tf.size(nll))
+        self._count(nll, words)
+        self.speed_metric.update_state(words)
         return self.get_metrics_result()
 
     def test_step(self, data):
         """Loss per token and perplexity of one batch."""
         inputs = _inputs(data)
         _, nll = self.token_losses(inputs)
-        self._count(nll)
+        self._count(tf.reduce_sum(nll), tf.size(nll))
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
 
     def _sharded_losses(self, inputs, label_smoothing):
@@ -283,10 +298,11 @@ class TranslationModel(keras.Model):
             "seed": self.seed,
         }
 
-    def _count(self, nll):
-        mean = tf.math.divide_no_nan(tf.reduce_sum(nll), tf.cast(tf.size(nll), nll.dtype))
+    def _count(self, nll, words):
+        """Count the negative log-likelihood of so many words into the metrics."""
+        mean = tf.math.divide_no_nan(nll, tf.cast(words, nll.dtype))
         for metric in (self.loss_metric, self.perplexity_metric):
-            _update_finite(metric, mean, tf.size(nll))
+            _update_finite(metric, mean, words)
 
     def _loss_object(self):
         if isinstance(self.loss, TranslationLoss):
@@ -318,11 +334,21 @@ class TranslationModel(keras.Model):
             self.optimizer.build(self.trainable_variables)
 
     def fit(self, x=None, *arguments, **keywords):
-        """Keras's ``fit``, without its warnings that a dataset is not shuffled again, and at the end of one of unknown size."""
+        """Keras's ``fit``, without its warnings that a dataset is not shuffled again, and at the end of one of unknown size.
+
+        Of a model made in the scope of a ``tf.distribute.MirroredStrategy`` every replica takes its share of each batch of a dataset.
+        """
         if isinstance(x, tf.data.Dataset):
             keywords.setdefault("shuffle", False)
+            replicas = self.distribute_strategy.num_replicas_in_sync
+            if replicas > 1:
+                batches = x
+                x = self.distribute_strategy.distribute_datasets_from_function(lambda _: shares(batches, replicas))
         with _datasets_may_end():
             return super().fit(x, *arguments, **keywords)
+
+    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
+        """Nothing: the layers are built with the model. Keras would take the first batch for it, and the mean of the replicas' shares."""
 
     def evaluate(self, *arguments, **keywords):
         """Keras's ``evaluate``, without the same warning."""
@@ -339,6 +365,12 @@ class TranslationModel(keras.Model):
             ids = {name: keras.InputSpec(shape=(None, None), dtype="int32", name=name) for name in ("source_ids", "target_ids")}
             input_signature = [ids]
         super().export(filepath, format=format, input_signature=input_signature, **keywords)
+
+
+def _counts(target_ids):
+    """(sentences, words) of a batch of targets, int32 [B, I] -> int32 scalars; a row of padding is no sentence."""
+    real = target_ids != PAD_ID
+    return tf.math.count_nonzero(tf.reduce_any(real, axis=1), dtype=tf.int32), tf.math.count_nonzero(real, dtype=tf.int32)
 
 
 def _inputs(data):

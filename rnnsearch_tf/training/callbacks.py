@@ -127,7 +127,11 @@ class Limits(keras.callbacks.Callback):
         self._dropouts, self._random = [], []
 
     def on_train_begin(self, logs=None):
-        self._dropouts = [layer for layer in self.model._flatten_layers() if isinstance(layer, Dropout) and layer.rate]
+        self._dropouts = self.dropouts()
+
+    def dropouts(self):
+        """The layers of the model that draw random numbers."""
+        return [layer for layer in self.model._flatten_layers() if isinstance(layer, Dropout) and layer.rate]
 
     def on_train_batch_begin(self, batch, logs=None):
         self._random = [(layer, layer.random_state()) for layer in self._dropouts]
@@ -141,7 +145,7 @@ class Limits(keras.callbacks.Callback):
             layer.set_random_state(value)
 
     def on_train_batch_end(self, batch, logs=None):
-        norm = float(self.model.optimizer.gradient_norm)
+        norm = float(self.model.optimizer.gradient_norm.numpy())
         if self.config.non_finite_gradient == "error" and not math.isfinite(norm):
             self.take_back()
             self.state.refuse()

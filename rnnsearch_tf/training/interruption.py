@@ -23,6 +23,7 @@ class Interruption(keras.callbacks.Callback):
 
     Attributes:
         asked: the signal that came, or None.
+        agreed: the signal at which training stops; of several workers they stop at one that came to any of them, all after the same batch.
 
     Example:
         interruption = Interruption()
@@ -30,9 +31,10 @@ class Interruption(keras.callbacks.Callback):
             model.fit(dataset, callbacks=[..., interruption])
     """
 
-    def __init__(self):
+    def __init__(self, workers=None):
         super().__init__()
-        self.asked = None
+        self.alone = workers is None or workers.count == 1
+        self.asked = self.agreed = None
         self._wait = False  # whether an update may be under way
         self._before = {}
 
@@ -63,11 +65,12 @@ class Interruption(keras.callbacks.Callback):
 
     def stop_if_asked(self):
         """Raise what a signal that has come becomes."""
-        if self.asked is not None:
-            raise ERRORS[self.asked]
+        if self.agreed is not None:
+            raise ERRORS[self.agreed]
 
     def _note(self, number, frame):
         again, self.asked = self.asked is not None, number
+        self.agreed = number if self.alone else self.agreed
         if again or not self._wait:
             raise ERRORS[number]
         name = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"

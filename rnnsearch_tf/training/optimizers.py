@@ -39,6 +39,8 @@ class _Watched:
         super().build(variables)
         if not hasattr(self, "gradient_norm"):
             self.gradient_norm = tf.Variable(0.0, trainable=False, name="gradient_norm")
+        if tf.distribute.get_strategy().num_replicas_in_sync > 1:  # every replica counts: in a condition they cannot wait for one another
+            self._iterations.value._aggregation = tf.VariableAggregation.NONE
 
     def apply(self, grads, trainable_variables=None):
         """Update the weights, unless the gradient has NaN or Inf.
@@ -70,6 +72,15 @@ class _Watched:
 
         otherwise = decay_weights if self.non_finite_gradient == "decay_weights" else lambda: tf.constant(0)
         tf.cond(tf.math.is_finite(self._norm), usual, otherwise)
+
+    def _backend_update_step(self, grads, trainable_variables, learning_rate):
+        """Every replica's own weights; Keras would sum the gradients, which are sums over all replicas already."""
+        for gradient, weight in zip(grads, trainable_variables):
+            self.update_step(gradient, weight, learning_rate)
+
+    def _backend_increment_gradient_accumulators(self, grads, acc_grads):
+        for gradient, total in zip(grads, acc_grads):
+            total.assign_add(gradient)
 
     def _clip_gradients(self, grads):
         if not self._cut:

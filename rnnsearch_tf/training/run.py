@@ -27,6 +27,7 @@ from rnnsearch_tf.parallel import training_shards
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import load_text, shortfall
 from rnnsearch_tf.training import starting
+from rnnsearch_tf.training.agreement import Agreement
 from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, NonFiniteGradient, ProgressLine, Schedule, updates_done
 from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.interruption import Interruption
@@ -34,10 +35,14 @@ from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.refused import name_batch
 from rnnsearch_tf.training.state import TrainingState, load_state, save_state, saved_settings
+from rnnsearch_tf.workers import Alone, join, losing_peers, mirrored, vary_dropout
+
+DISTRIBUTIONS = ("mirrored", "multi-worker")
+
 
 def train(
     config: Config, output: str | os.PathLike, resume: bool = False, start_from: str | os.PathLike | None = None, new_words: int = 0,
-    skip_batch: bool = False,
+    skip_batch: bool = False, distribute: str | None = None,
 ) -> dict:
     """Train a model, or go on training it.
 
@@ -50,22 +55,43 @@ def train(
             :func:`continued_config` makes it.
         new_words: words of the new text to add to each of its vocabularies at most.
         skip_batch: with ``resume``, leave out the batch whose gradient was not finite.
+        distribute: "mirrored": a replica of the model on each GPU of this machine, each with its share of a batch; "multi-worker":
+            this process is one of those that TF_CONFIG names, which must all see the folder and the text. ``data.batch_size`` is
+            that of all together, and the batches are those of one process: it may be resumed with another number of them.
 
     Returns:
-        dict: ``best_bleu``, ``best_loss`` (float or None), ``batches``, ``minutes``, ``run`` (str).
+        dict: ``best_bleu``, ``best_loss`` (float or None), ``batches``, ``minutes``, ``run`` (str). The scores of a worker that
+        is not the chief are None.
 
     Raises:
         UsageError: the folder holds a training already and ``resume`` is not set, or
-            another model or text than the one to resume or to start from.
+            another model or text than the one to resume or to start from; or TF_CONFIG names no workers.
         UserError: a file is missing or damaged, among them those of ``start_from``.
         KeyboardInterrupt, Terminated: Ctrl-C or SIGTERM; as any other exception once training has begun,
-            after saving the state, so that ``resume`` loses nothing.
+            after saving the state, so that ``resume`` loses nothing. PeerLost, a Terminated: another worker has ended.
     """
-    run = Run(output)
-    _check_output(run, config, resume, start_from, new_words, skip_batch)
+    if distribute not in (None, *DISTRIBUTIONS):
+        raise UsageError(f"train: expected distribute to be one of {', '.join(DISTRIBUTIONS)}, or None, got {distribute!r}")
+    workers = join() if distribute == "multi-worker" else Alone()
+    strategy = mirrored() if distribute == "mirrored" else tf.distribute.get_strategy()
+    if distribute == "mirrored":
+        print(f"sharing every batch between {strategy.num_replicas_in_sync} replicas", file=sys.stderr)
     keras.utils.set_random_seed(config.training.seed)
     if config.training.deterministic:
         tf.config.experimental.enable_op_determinism()
+    run = Run(output)
+    with losing_peers(), strategy.scope():
+        if workers.chief:
+            begun = _begin(run, config, resume, start_from, new_words, skip_batch)
+        else:
+            workers.agree(0)  # the chief has saved what it begins with
+            begun = _follow(run)
+        return _train(run, workers, *begun, save_first=not resume or skip_batch)
+
+
+def _begin(run, config, resume, start_from, new_words, skip_batch):
+    """(config, texts, pairs, model, state) of a training that begins or goes on; writes what RUN has before the first update."""
+    _check_output(run, config, resume, start_from, new_words, skip_batch)
     start = None if start_from is None else starting.start_from(start_from, config, new_words)
     config = config if start is None else start.config
     _write_config(run, config)
@@ -83,21 +109,41 @@ def train(
         model = build_model(config, *(text.vocabulary.size for text in texts)) if start is None else start.model
         state = TrainingState(began_from=None if start is None else start.origin)
         compile_model(model, config)
-    model.shards = training_shards(config.data.batch_size)
-    model.speed_metric.reads_clock = not config.training.deterministic
     report_parameters(model)
-    interruption = Interruption()
-    callbacks, development, limits = _callbacks(run, config, state, texts, interruption)
+    return config, texts, pairs, model, state
+
+
+def _follow(run):
+    """What _begin gives, for a worker that is not the chief: as the chief has saved it."""
+    if not run.state.exists():
+        raise UserError(f"{run}: expected the folder that the chief, worker 0, writes, found none; put it on a file system that all workers share")
+    config = load_config(run.config)
+    texts = tuple(load_text(run, side, getattr(config, side)) for side in ("source", "target"))
+    model, state = load_state(run)
+    state.refused = False
+    return config, texts, open_corpus(config, "train"), model, state
+
+
+def _train(run, workers, config, texts, pairs, model, state, save_first):
+    """From the first update to the model card."""
+    model.workers = workers
+    model.shards = training_shards(config.data.batch_size // workers.count // model.distribute_strategy.num_replicas_in_sync)
+    model.speed_metric.reads_clock = not config.training.deterministic
+    interruption = Interruption(workers)
+    if not workers.chief:
+        return _train_along(run, workers, config, texts, pairs, model, state, interruption)
+    callbacks, development, limits = _callbacks(run, config, state, texts, interruption, workers)
     for callback in callbacks:
         callback.set_model(model)
     save = lambda: save_state(run, model, state, config)  # noqa: E731
     saved = state.batches
     with interruption:
-        if not resume or skip_batch:
+        if save_first:
             save()  # a training that is killed has a beginning to go on from, and a disk that is full is met now
+        workers.agree(0)
         try:
             development.catch_up()
-            _fit(model, config, texts, pairs, state, callbacks)
+            _fit(model, config, texts, pairs, state, callbacks, workers)
             save()  # before the last evaluation, which can be interrupted too
             saved = state.batches
             with interruption.at_once():
@@ -113,6 +159,25 @@ def train(
                     raise _named(stop, run, texts, pairs) from None
             raise
     write_model_card(run, config, model, state)
+    workers.part()
+    return _summary(run, state)
+
+
+def _train_along(run, workers, config, texts, pairs, model, state, interruption):
+    """The updates of a worker that is not the chief, which writes nothing."""
+    limits = Limits(state, config.training)
+    agreement = Agreement(workers, state, interruption)
+    callbacks = [Clock(state), Schedule(state, config.training), limits, agreement, interruption]
+    for callback in callbacks:
+        callback.set_model(model)
+    vary_dropout(limits.dropouts(), workers.index)
+    with interruption:
+        _fit(model, config, texts, pairs, state, callbacks, workers)
+        workers.part()
+    return _summary(run, state) | {"best_bleu": None, "best_loss": None}
+
+
+def _summary(run, state):
     scores = {"best_bleu": state.best_bleu, "best_loss": state.best_loss}
     return scores | {"batches": state.batches, "minutes": state.seconds / 60, "run": str(run)}
 
@@ -168,33 +233,37 @@ def report_parameters(model):
     print(f"{type(model).__name__}: {model.count_params():,} parameters", file=sys.stderr)
 
 
-def _fit(model, config, texts, pairs, state, callbacks):
+def _fit(model, config, texts, pairs, state, callbacks, workers):
     """``model.fit`` of one epoch after the other; a resumed training first finishes the epoch it was in.
 
     (Within one ``fit`` Keras gives every epoch the number of batches of the first; drawn pairs make more or fewer.)
     """
     clock, settings = callbacks[0], config.training
+    model.stop_training = False
+    for callback in callbacks:
+        if isinstance(callback, Agreement):
+            callback.agree()
     if _reached(state, settings):
         return
-    rest_of_epoch = _batches(config, texts, pairs, state, clock)
-    model.stop_training = False
+    rest_of_epoch = _batches(config, texts, pairs, state, clock, workers)
     if state.epoch_read:
         _end_epoch(model, state, callbacks)
     while not model.stop_training and not _reached(state, settings):
         try:
             model.fit(rest_of_epoch(), initial_epoch=state.epoch, epochs=state.epoch + 1, callbacks=callbacks, verbose=0, shuffle=False)
         except NonFiniteGradient as stop:
-            stop.batch = rest_of_epoch().take(1)
+            stop.batch = _batches(config, texts, pairs, state, clock, Alone())().take(1)
             raise
 
 
-def _batches(config, texts, pairs, state, clock):
-    """A function without arguments that gives, as a Dataset, the batches of the epoch in progress that are not learned from yet."""
-    seed = config.training.seed
+def _batches(config, texts, pairs, state, clock, workers):
+    """A function without arguments that gives, as a Dataset, this worker's share of the batches of the epoch in progress that are not
+    learned from yet."""
+    seed, share = config.training.seed, (workers.index, workers.count)
     if not isinstance(pairs, PreparedPairs):
-        epochs = training_dataset(*texts, pairs, config.data, seed, epoch=lambda: state.epoch, know=clock.know)
+        epochs = training_dataset(*texts, pairs, config.data, seed, lambda: state.epoch, clock.know, *share)
         return lambda: epochs.skip(state.batches_of_epoch) if state.batches_of_epoch else epochs
-    numbered = NumberedBatches(pairs, config.data, seed)
+    numbered = NumberedBatches(pairs, config.data, seed, *share)
     epochs, size = numbered.epochs(), numbered.an_epoch
 
     def rest():
@@ -225,7 +294,7 @@ def _reached(state, settings):
     return next((name for name, (limit, reached) in limits.items() if limit is not None and reached >= limit), None)
 
 
-def _callbacks(run, config, state, texts, interruption):
+def _callbacks(run, config, state, texts, interruption, workers):
     clock, log = Clock(state), MetricsLog(run.metrics, state)
     pairs, sentences = open_corpus(config, "development"), None
     if pairs is not None:
@@ -240,7 +309,8 @@ def _callbacks(run, config, state, texts, interruption):
         from rnnsearch_tf.training.tensorboard import TensorBoard  # an extra
 
         callbacks.append(TensorBoard(run.tensorboard, state, config, texts, sentences))
-    return [*callbacks, evaluation, saving, interruption], evaluation, limits
+    agreement = [Agreement(workers, state, interruption)] if workers.count > 1 else []
+    return [*callbacks, evaluation, saving, *agreement, interruption], evaluation, limits
 
 
 class SaveState(keras.callbacks.Callback):

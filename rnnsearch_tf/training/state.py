@@ -16,6 +16,7 @@ import warnings
 import zipfile
 import zlib
 
+from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import Config, load_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import replacing, write_file
@@ -91,7 +92,10 @@ def save_state(run, model, state: TrainingState, config: Config) -> None:
         UserError: it cannot be written, because the disk is full, say; the older checkpoints are as they were.
     """
     run = Run(run)
-    state.means = {metric.name: [float(value) for value in metric.variables] for metric in _means(model)}
+    replicas = model.distribute_strategy.num_replicas_in_sync  # a metric's numbers are sums over them
+    state.means = {
+        metric.name: [float(keras.ops.convert_to_numpy(value)) / replicas for value in metric.variables] for metric in _means(model)
+    }
     try:
         run.checkpoints.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -212,9 +216,10 @@ def _means(model):
 
 def restore_means(model, state) -> None:
     """Give the model's metrics what they had counted of the epoch when the state was saved."""
+    replicas = model.distribute_strategy.num_replicas_in_sync
     for metric in _means(model):
         for variable, value in zip(metric.variables, state.means.get(metric.name, ())):
-            variable.assign(value)
+            variable.assign(value * replicas)
 
 
 def _unused(folder, batches):

@@ -18,7 +18,7 @@ TRAINING = [
            (f"{DRIVER}::test_the_checkpoint_before_a_damaged_one_is_taken",)),
     Mutant("training/run.py", "a resumed epoch begins anew", "epochs.skip(state.batches_of_epoch)", "epochs.skip(0)", (RESUMED,)),
     Mutant("layers/dropout.py", "dropout begins anew", "self.seed_generator.state.assign(state)", "pass", (RESUMED,)),
-    Mutant("training/run.py", "every epoch has the first one's order", "epoch=lambda: state.epoch,", "epoch=lambda: 0,",
+    Mutant("training/run.py", "every epoch has the first one's order", "seed, lambda: state.epoch,", "seed, lambda: 0,",
            (f"{DRIVER}::test_every_epoch_has_its_own_order",)),
     Mutant("training/run.py", "trains over a training", "if not resume:\n        run.refuse_training()", "if False:\n        pass",
            (f"{DRIVER}::test_a_trained_folder_is_not_trained_over",)),

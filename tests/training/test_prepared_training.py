@@ -16,6 +16,7 @@ from rnnsearch_tf.models import RNNSearch
 from rnnsearch_tf.training.refused import name_batch
 from rnnsearch_tf.training.run import _batches, train
 from rnnsearch_tf.training.state import TrainingState, load_state
+from rnnsearch_tf.workers import Alone
 
 TINY = [
     "model.embedding_size=6", "model.hidden_size=7", "model.alignment_size=5", "model.maxout_size=4", "model.output_rank=null",
@@ -62,7 +63,7 @@ def test_which_batches_are_left(prepared, epoch, learned):
     config = load_config(overrides=[*TINY, f"data.prepared={prepared}"])
     pairs, known = PreparedPairs(prepared), []
     clock = types.SimpleNamespace(know=lambda *told: known.append(told))
-    rest = _batches(config, None, pairs, TrainingState(epoch=epoch, batches_of_epoch=learned), clock)
+    rest = _batches(config, None, pairs, TrainingState(epoch=epoch, batches_of_epoch=learned), clock, Alone())
     expected = list(NumberedBatches(pairs, config.data, config.training.seed).dataset(6 * epoch + learned).take(6 - learned).as_numpy_iterator())
     for _ in range(2):
         for batch, found in zip(expected, rest().as_numpy_iterator(), strict=True):

@@ -1,0 +1,158 @@
+"""The processes that train one model together, each on its share of every batch.
+
+Every worker has the whole model and makes the same update: the gradients of the shares are summed over all workers, and so are the
+numbers that the loss is divided by. Worker 0 is the chief, which alone writes files. Under a ``tf.distribute.MirroredStrategy`` one
+process has several replicas of the model; the sums are then over the replicas.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf.cluster import this_worker
+from rnnsearch_tf.errors import PeerLost, UsageError, UserError
+
+_GROUP = 7001  # of the collective operations; no other is used in the cluster with this number
+_LARGE = 1 << 16  # numbers of a tensor that is summed by itself: to put it beside others takes longer than to send it apart
+
+
+class Alone:
+    """One process, whether or not it has several replicas.
+
+    Attributes:
+        index: int, 0; the number of this worker.
+        count: int, 1; how many there are.
+        chief: bool, True; whether this worker writes files.
+    """
+
+    index, count, chief = 0, 1, True
+
+    def counts(self, *numbers: tf.Tensor) -> list[tf.Tensor]:
+        """Integers of a batch, int32 scalars -> their sums over all workers, the same in all of them."""
+        if _replicas() == 1:
+            return list(numbers)
+        return [tf.cast(total, tf.int32) for total in self.sums(tf.cast(number, tf.float64) for number in numbers)]  # int32 has no GPU kernels
+
+    def sums(self, tensors) -> list[tf.Tensor]:
+        """Tensors of an update -> their sums over all workers, the same bits in all of them."""
+        if _replicas() == 1:
+            return list(tensors)
+        return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, list(tensors))
+
+    def agree(self, *numbers: float) -> list[float]:
+        """At least one number known to Python -> their sums over all workers; waits for all of them."""
+        return list(numbers)
+
+    def part(self) -> None:
+        """Wait for all workers before this one ends, since its end is an error to those that still need it."""
+        with contextlib.suppress(PeerLost):
+            self.agree(0)
+
+
+class Workers(Alone):
+    """This process as one of several; made by :func:`join`.
+
+    Args:
+        index: int, the number of this worker, from 0.
+        count: int, how many there are.
+    """
+
+    def __init__(self, index: int, count: int):
+        self.index, self.count, self.chief = index, count, index == 0
+
+    def counts(self, *numbers):
+        return [tf.cast(total, tf.int32) for total in tf.unstack(self._sum(tf.cast(tf.stack(numbers), tf.float64), "counts"))]
+
+    def sums(self, tensors):
+        """One operation sums all small tensors of a type, which would take their time one by one; the operations come in one order."""
+        tensors = list(tensors)
+        groups, totals, before = {}, {}, []
+        for place, tensor in enumerate(tensors):
+            large = tensor.shape.num_elements() >= _LARGE
+            groups.setdefault(place if large else tensor.dtype, []).append(place)
+        for number, places in enumerate(groups.values()):
+            sizes = [tensors[place].shape.num_elements() for place in places]
+            flat = [tf.reshape(tensors[place], [-1]) for place in places]
+            with tf.control_dependencies(before):
+                total = self._sum(flat[0] if len(flat) == 1 else tf.ensure_shape(tf.concat(flat, axis=0), [sum(sizes)]), f"update {number}")
+            before = [total]
+            totals |= {place: tf.reshape(part, tensors[place].shape) for place, part in zip(places, tf.split(total, sizes))}
+        return [totals[place] for place in range(len(tensors))]
+
+    def agree(self, *numbers):
+        """Raises PeerLost where another worker is gone."""
+        with losing_peers():
+            return self._sum(tf.constant(numbers, tf.float64), "agreed").numpy().tolist()
+
+    def _sum(self, values, name):
+        """A sum has the same key in every graph, since two workers may run differently traced ones, and one for each size, which may not change."""
+        instance = zlib.crc32(f"{name} {values.shape[0]} {values.dtype.name}".encode()) >> 1
+        return tf.raw_ops.CollectiveReduceV2(
+            input=values, group_size=self.count, group_key=_GROUP, instance_key=instance, ordering_token=[], merge_op="Add", final_op="Id",
+        )  # fmt: skip
+
+
+_joined = {}
+
+
+def join() -> Alone:
+    """Become the worker that TF_CONFIG says, and wait until all have come; before TensorFlow's first operation, once a process.
+
+    Returns:
+        Workers; Alone where there is one worker only.
+
+    Raises:
+        UsageError: TF_CONFIG is not set, or is no such cluster; or TensorFlow has worked already.
+    """
+    index, addresses = this_worker()
+    if len(addresses) == 1:
+        return Alone()
+    if not _joined:
+        try:
+            _joined["strategy"] = tf.distribute.MultiWorkerMirroredStrategy()  # connects the workers, and watches whether they live
+        except RuntimeError as error:
+            if "startup" not in str(error):
+                raise UserError(f"TF_CONFIG: expected to become worker {index} of {', '.join(addresses)}, got: {error}") from None
+            raise UsageError("multi-worker training: expected to begin before TensorFlow's first operation; begin it first in a process") from None
+    return Workers(index, len(addresses))
+
+
+def mirrored() -> tf.distribute.Strategy:
+    """The MirroredStrategy in whose scope this is called, or one of all GPUs: one a process, since TensorFlow mixes up the sums of two."""
+    if tf.distribute.has_strategy():
+        return tf.distribute.get_strategy()
+    if "replicas" not in _joined:
+        _joined["replicas"] = tf.distribute.MirroredStrategy()
+    return _joined["replicas"]
+
+
+@contextlib.contextmanager
+def losing_peers():
+    """Inside, the error of a sum for which a worker is missing becomes PeerLost."""
+    try:
+        yield
+    except (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError, tf.errors.InternalError,
+            tf.errors.FailedPreconditionError, tf.errors.DeadlineExceededError) as error:  # fmt: skip
+        if "ollective" not in str(error):
+            raise
+        raise PeerLost("the end of another worker") from None
+
+
+def vary_dropout(layers, worker: int) -> None:
+    """Let the dropout of a worker draw other numbers than the chief's, from whose state its own follows.
+
+    Args:
+        layers: Dropout layers, all in the chief's state.
+        worker: int, this worker's number.
+    """
+    for layer in layers:
+        seed, drawn = layer.random_state()
+        layer.set_random_state(np.array([(int(seed) + 1_000_003 * worker) % 2**32, drawn], np.uint32))
+
+
+def _replicas():
+    return tf.distribute.get_strategy().num_replicas_in_sync

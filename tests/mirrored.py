@@ -1,0 +1,30 @@
+"""Two replicas on two logical devices of one processor, under a MirroredStrategy.
+
+    python mirrored.py FOLDER COMBINATION …
+
+Writes FOLDER/replicas.npz, the combinations of worker.py by plain ``model.fit``, and FOLDER/run, the training of test_launch.py.
+"""
+
+import pathlib
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+
+def main(folder, *names):
+    import worker
+    from training.test_launch import OPTIONS
+
+    from rnnsearch_tf.config import load_config
+    from rnnsearch_tf.training.run import train
+    from rnnsearch_tf.workers import Alone
+
+    with tf.distribute.MirroredStrategy().scope():
+        np.savez(folder / "replicas.npz", **worker.trained(Alone(), names))
+        train(load_config(overrides=OPTIONS), folder / "run", distribute="mirrored")  # in the scope: there is one strategy a process
+
+
+if __name__ == "__main__":
+    tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
+    main(pathlib.Path(sys.argv[1]), *sys.argv[2:])

@@ -1,0 +1,29 @@
+"""Planted faults of trainings in several processes; see mutants.py."""
+
+from mutants import Mutant
+
+TOGETHER = "training/test_distributed.py::test_workers_together_make_the_updates_of_one_process[2]"
+KILLED = "training/test_launch.py::test_a_killed_worker_is_started_again[2-1]"
+REPLICAS = "training/test_launch.py::test_replicas_together_make_the_updates_of_one_process[accumulate]"
+AGREED = "training/test_workers.py"
+
+_FAULTS = [
+    ("models/translation_model.py", "divides by the words of the share", 'self.workers.counts(*_counts(inputs["target_ids"]))', '_counts(inputs["target_ids"])', TOGETHER),
+    ("models/translation_model.py", "a row of padding is a sentence", "tf.math.count_nonzero(tf.reduce_any(real, axis=1), dtype=tf.int32)",
+     "tf.shape(target_ids)[0]", TOGETHER),
+    ("models/translation_model.py", "every worker decides by its own loss", "*gradients, objective, nll = self.workers.sums([*gradients, objective, tf.reduce_sum(nll)])",
+     "*gradients, _, nll = self.workers.sums([*gradients, objective, tf.reduce_sum(nll)])", TOGETHER),
+    ("data/batching.py", "a worker reads all", "ids[worker::workers]", "ids[0::1]", TOGETHER),
+    ("data/batching.py", "an empty share has a word", "tf.where(empty, PAD_ID, target[:, : tf.where(empty, 1, longest(target))])", "target", TOGETHER),
+    ("training/run.py", "another worker writes", "callbacks = [Clock(state), Schedule(state, config.training), limits, agreement, interruption]",
+     "callbacks = [Clock(state), Schedule(state, config.training), limits, MetricsLog(run.metrics, state), agreement, interruption]", KILLED),
+    ("cli/launch.py", "a lost worker is left lost", "self.everywhere or any(code < 0 for code in codes)", "False", KILLED),
+    ("cli/launch.py", "begins anew", "            goes_on = True\n", "            goes_on = False\n", KILLED),
+    ("training/optimizers.py", "replicas sum the sums", "    def _backend_update_step(", "    def _unused(", REPLICAS),
+    ("training/agreement.py", "every worker has its own clock", "if self.workers.chief else (0, 0, 0)", "if True else (0, 0, 0)", f"{AGREED}::test_the_chiefs_clock_and_decisions_count"),
+    ("training/interruption.py", "a worker stops alone", "self.agreed = number if self.alone else self.agreed", "self.agreed = number",
+     f"{AGREED}::test_a_signal_is_kept_until_all_know"),
+    ("workers.py", "workers drop the same values", "1_000_003 * worker", "0 * worker", f"{AGREED}::test_every_worker_drops_other_values"),
+]  # fmt: skip
+
+DISTRIBUTED = [Mutant(file, fault, old, new, (test,)) for file, fault, old, new, test in _FAULTS]

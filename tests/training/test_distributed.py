@@ -1,0 +1,39 @@
+"""Several workers make the updates that one process makes on the whole batch."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import worker
+
+from rnnsearch_tf.cluster import free_addresses, worker_variable
+from rnnsearch_tf.workers import Alone
+
+TESTS = pathlib.Path(__file__).parents[1]
+
+
+def weights(folder, count):
+    """[{name: array}] of every worker."""
+    addresses, path = free_addresses(count), os.pathsep.join([str(TESTS.parent), str(TESTS)])
+    environments = [{**os.environ, "TF_CONFIG": worker_variable(index, addresses), "PYTHONPATH": path} for index in range(count)]
+    command = [sys.executable, TESTS / "worker.py", folder]
+    processes = [subprocess.Popen(command, env=each, stderr=subprocess.PIPE, text=True) for each in environments]
+    ends = [process.communicate(timeout=600)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * count, ends
+    return [dict(np.load(folder / f"worker-{index}.npz")) for index in range(count)]
+
+
+@pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_workers_together_make_the_updates_of_one_process(tmp_path, count):
+    """Every reduction of the loss, accumulation, clipping, gradients that are not finite, ragged batches, shares without a row."""
+    alone = worker.trained(Alone())
+    chief, *others = weights(tmp_path, count)
+    assert chief.keys() == alone.keys()
+    for name, expected in alone.items():
+        np.testing.assert_allclose(chief[name], expected, rtol=1e-9, atol=1e-9, err_msg=name)
+        assert all(np.array_equal(chief[name], other[name], equal_nan=True) for other in others), name
+    moved = {name.split()[0] for name in alone if name.endswith(" 0") and np.ptp(alone[name]) > 0}
+    assert moved == worker.COMBINATIONS.keys()

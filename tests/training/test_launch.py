@@ -1,0 +1,153 @@
+"""``rnnsearch launch``: a training of several processes is that of one, whichever of them is killed."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import worker
+from killed import LANGUAGE_MODEL, SETTINGS
+from test_nothing_lost import arrays
+
+from rnnsearch_tf.cli.main import run as rnnsearch
+from rnnsearch_tf.config import load_config
+from rnnsearch_tf.training.run import train
+from rnnsearch_tf.workers import Alone
+
+TESTS = pathlib.Path(__file__).parents[1]
+OPTIONS = [*SETTINGS, *LANGUAGE_MODEL, "model.embedding_dropout=0", "training.precision=float64", "training.epochs=6", "data.batch_size=11"]
+"""Of 60 pairs the last batch has five; the buckets make batches of fewer pairs than workers."""
+
+
+def launched(tmp_path, run, *words, workers=2):
+    (tmp_path / "c.yaml").write_text("")
+    settings = [word for setting in OPTIONS for word in ("--set", setting)]
+    command = [sys.executable, "-m", "rnnsearch_tf", "launch", "--workers", str(workers), *words, "--", "train"]
+    command += ["--config", str(tmp_path / "c.yaml"), *settings, "--output", str(run)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def after(run, batches, launcher):
+    """Wait until the last checkpoint is of so many batches."""
+    state = run / "checkpoints" / "state.json"
+    while not (state.exists() and json.loads(state.read_text())["batches"] >= batches):
+        assert launcher.poll() is None, launcher.communicate()[1][-3000:]
+        time.sleep(0.01)
+
+
+def worker_processes(launcher):
+    """Process ids of its workers, the chief's first."""
+    return list(map(int, pathlib.Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()))
+
+
+def finished(launcher):
+    output, errors = launcher.communicate(timeout=600)
+    assert "Traceback" not in errors, errors[-3000:]
+    return launcher.returncode, output, errors
+
+
+def records(run):
+    """metrics.jsonl without times; the best score as far as it is worth comparing."""
+    timed = ("minutes", "target_tokens_per_second")
+    for line in (run / "metrics.jsonl").read_text().splitlines():
+        yield {name: value for name, value in json.loads(line).items() if name not in timed}
+
+
+def assert_alike(one, other):
+    """The same files, records and weights, but for the last digits of sums."""
+    assert sorted(path.relative_to(one) for path in one.rglob("*")) == sorted(path.relative_to(other) for path in other.rglob("*"))
+    for left, right in zip(records(one), records(other), strict=True):
+        assert left == pytest.approx(right, abs=2e-6)  # six decimals are written
+    for path in ("best/model.weights.h5", *(f"evaluated/{path.name}" for path in (one / "evaluated").iterdir())):
+        left, right = arrays(one / path), arrays(other / path)
+        assert left.keys() == right.keys()
+        for name in left:
+            np.testing.assert_allclose(left[name], right[name], rtol=0, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    run = tmp_path_factory.mktemp("alone") / "run"
+    train(load_config(overrides=OPTIONS), run)
+    return run
+
+
+@pytest.mark.parametrize("workers, victim", [(2, 1), pytest.param(2, 0, marks=pytest.mark.slow), pytest.param(3, 2, marks=pytest.mark.slow)])
+def test_a_killed_worker_is_started_again(tmp_path, alone, workers, victim):
+    """SIGKILL, no person, and the end is that of one process which was never killed; the chief alone writes."""
+    launcher = launched(tmp_path, tmp_path / "run", workers=workers)
+    after(tmp_path / "run", 5, launcher)
+    os.kill(worker_processes(launcher)[victim], signal.SIGKILL)
+    code, output, errors = finished(launcher)
+    assert code == 0 and "a worker was lost; starting again, 2 more times at most" in errors and "going on after batch" in errors
+    assert json.loads(output)["run"] == str(tmp_path / "run")
+    assert_alike(alone, tmp_path / "run")
+
+
+@pytest.mark.parametrize("names", [["accumulate"], pytest.param(list(worker.COMBINATIONS), marks=pytest.mark.slow)], ids="-".join)
+def test_replicas_together_make_the_updates_of_one_process(tmp_path, alone, names):
+    """Plain ``fit`` in the scope of a MirroredStrategy, and a whole training with checkpoints."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS), str(TESTS / "training")])}
+    done = subprocess.run([sys.executable, TESTS / "mirrored.py", tmp_path, *names], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    expected, replicas = worker.trained(Alone(), names), np.load(tmp_path / "replicas.npz")
+    assert expected.keys() == set(replicas)
+    for name in expected:
+        np.testing.assert_allclose(replicas[name], expected[name], rtol=1e-9, atol=1e-9, err_msg=name)
+    assert "sharing every batch between 2 replicas" in done.stderr
+    assert_alike(alone, tmp_path / "run")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whom", ["launcher", "chief", "other"])
+def test_sigterm_stops_all_at_the_same_batch(tmp_path, alone, whom):
+    """Exit code 75, and the training goes on with another number of workers."""
+    run = tmp_path / "run"
+    launcher = launched(tmp_path, run)
+    after(run, 5, launcher)
+    chief, other = worker_processes(launcher)
+    os.kill({"launcher": launcher.pid, "chief": chief, "other": other}[whom], signal.SIGTERM)
+    code, output, errors = finished(launcher)
+    assert (code, output) == (75, "") and "stopped by SIGTERM" in errors
+    train(load_config(run / "config.yaml"), run, resume=True)
+    assert_alike(alone, run)
+
+
+@pytest.mark.slow
+def test_an_error_is_not_tried_again(tmp_path):
+    """Two workers and a setting that cannot be."""
+    launcher = launched(tmp_path, tmp_path / "run")
+    assert finished(launcher)[0] == 0
+    launcher = launched(tmp_path, tmp_path / "run")
+    code, _, errors = finished(launcher)
+    assert code == 2 and "expected a folder without a training, found one" in errors and "starting again" not in errors
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--workers", "2", "--", "translate"], "launch: expected `-- train …`, got 'translate'"),
+    (["--", "train", "--output", "x"], "expected --workers N, or --hosts HOST:PORT,… and --index K, got both or neither"),
+    (["--hosts", "a:1,b:2", "--", "train", "--output", "x"], "expected --hosts and --index together"),
+    (["--hosts", "a:1,b", "--index", "0", "--", "train", "--output", "x"], "--hosts: expected HOST:PORT,HOST:PORT,…, got 'b' in it"),
+    (["--hosts", "a:1,b:2", "--index", "2", "--", "train", "--output", "x"], "--index: expected a number from 0 to 1"),
+    (["--workers", "0", "--", "train", "--output", "x"], "--workers: expected"),
+    (["--workers", "2", "--", "train", "--output", "x", "--distribute", "mirrored"], "launch: expected --distribute multi-worker, got mirrored"),
+])  # fmt: skip
+def test_wrong_usage(capsys, words, said):
+    assert rnnsearch(["launch", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", [None, "{}", '{"cluster": {"worker": ["a:1"], "ps": ["b:1"]}, "task": {"type": "worker", "index": 0}}',
+                                   '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}'])  # fmt: skip
+def test_a_cluster_that_is_none(capsys, monkeypatch, tmp_path, value):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    if value is not None:
+        monkeypatch.setenv("TF_CONFIG", value)
+    (tmp_path / "c.yaml").write_text("")
+    assert rnnsearch(["train", "--config", str(tmp_path / "c.yaml"), "--output", str(tmp_path / "run"), "--distribute", "multi-worker"]) == 2
+    assert "TF_CONFIG: expected" in capsys.readouterr().err

@@ -1,0 +1,90 @@
+"""One of several workers, or one process alone: trains tiny models on the same batches and keeps their weights.
+
+    TF_CONFIG=… python worker.py FOLDER
+
+Writes FOLDER/worker-INDEX.npz: of every row of COMBINATIONS the weights, the optimizer's numbers, and what ``fit`` reported.
+"""
+
+import os
+import pathlib
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+from tiny_rnnsearch import SOURCE_SIZE, TARGET_SIZE
+from tiny_systems import fresh_system
+
+POISON = 5
+"""A target word whose loss is not a number, in the rows that say so."""
+
+COMBINATIONS = {  # name: (system, options of the training section, whether the poison works)
+    "sum": ("rnnsearch", dict(loss_reduction="sum", optimizer="adadelta", global_clipnorm=0.5), False),
+    "batch_mean": ("rnnsearch", dict(loss_reduction="batch_mean", optimizer="adam", learning_rate=0.01, label_smoothing=0.1), False),
+    "accumulate": ("rnnsearch", dict(loss_reduction="token_mean", optimizer="sgd", accumulate=2, global_clipnorm=0.1), False),
+    "skip": ("cslm", dict(loss_reduction="token_mean", optimizer="adam", non_finite_gradient="skip"), True),
+    "decay_weights": ("cslm", dict(loss_reduction="sum", optimizer="adadelta", non_finite_gradient="decay_weights"), True),
+    "traced": ("cslm", dict(loss_reduction="token_mean", optimizer="adam", global_clipnorm=0.1), False),
+}
+
+
+def batches():
+    """Batches of several lengths; some have fewer rows than there are workers, and their shares differ in words."""
+    generator = np.random.default_rng(4)
+    for size, longest in ((5, 6), (4, 3), (1, 7), (6, 4), (2, 2), (3, 5)):
+        sides = {}
+        for name, words in (("source_ids", SOURCE_SIZE), ("target_ids", TARGET_SIZE)):
+            ids = generator.integers(3, words, (size, longest)).astype(np.int32)
+            for row in ids:
+                end = generator.integers(longest)
+                row[end], row[end + 1 :] = 1, 0
+            sides[name] = ids
+        yield sides
+
+
+def dataset(worker, workers):
+    from rnnsearch_tf.data.batching import share
+
+    signature = {name: tf.TensorSpec([None, None], tf.int32) for name in ("source_ids", "target_ids")}
+    whole = tf.data.Dataset.from_generator(batches, output_signature=signature)
+    return whole if workers == 1 else whole.map(lambda batch: share(batch, worker, workers))
+
+
+def poison(model):
+    losses = model._sharded_losses
+
+    def poisoned(inputs, smoothing):
+        bad = tf.reduce_any(inputs["target_ids"] == POISON)
+        return tuple(tf.where(bad, tf.constant(np.nan, values.dtype), values) for values in losses(inputs, smoothing))
+
+    model._sharded_losses = poisoned
+
+
+def trained(workers, names=COMBINATIONS):
+    """{name: array} after two epochs of every combination."""
+    from rnnsearch_tf.config import load_config
+    from rnnsearch_tf.training.optimizers import compile_model
+
+    found = {}
+    for name in names:
+        system, options, poisoned = COMBINATIONS[name]
+        model = fresh_system(system)
+        compile_model(model, load_config(values={"training": options}))
+        model.run_eagerly = name != "traced"  # tracing takes longer than all the updates
+        model.workers = workers
+        if poisoned:
+            poison(model)
+        history = model.fit(dataset(workers.index, workers.count), epochs=2, verbose=0).history
+        arrays = [*model.trainable_variables, *model.optimizer.variables]
+        found |= {f"{name} {number}": keras.ops.convert_to_numpy(array) for number, array in enumerate(arrays)}
+        found |= {f"{name} {metric}": np.array(history[metric]) for metric in ("loss", "perplexity", "gradient_norm")}
+    return found
+
+
+if __name__ == "__main__":
+    from rnnsearch_tf.workers import join
+
+    this = join()
+    np.savez(pathlib.Path(sys.argv[1], f"worker-{this.index}.npz"), **trained(this))
+    this.part()
+    os._exit(0)
