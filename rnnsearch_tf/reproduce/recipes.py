@@ -57,7 +57,7 @@ def _luong():
     for score in ("dot", "general", "concat"):
         for ending, feeding in (("", "false"), ("-feeding", "true")):
             changes = f"model.attention_score={score}", f"model.input_feeding={feeding}"
-            yield f"phrasebook-{score}{ending}", Recipe("phrasebook-luong", changes, "phrasebook", minutes=3)
+            yield f"phrasebook-{score}{ending}", Recipe("phrasebook-luong", changes, "phrasebook", minutes=5)
 
 
 RECIPES = dict([*_bahdanau(), *_sutskever(), *_luong()])
