@@ -82,9 +82,10 @@ def trained(workers, names=COMBINATIONS):
 
 
 if __name__ == "__main__":
-    from rnnsearch_tf.workers import join
+    from rnnsearch_tf import workers
 
-    this = join()
+    workers._LARGE = 20  # so that some of the tiny weights are
+    this = workers.join()
     np.savez(pathlib.Path(sys.argv[1], f"worker-{this.index}.npz"), **trained(this))
     this.part()
     os._exit(0)
