@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
+import functools
 import json
 import os
 import pathlib
@@ -147,21 +148,28 @@ def _write_pieces(texts, pieces, config, partial, processes):
         requests = [{"number": number, "folder": str(partial)} for number in left]
         processes.call(f"{__name__}:write_piece", config, requests, "writing ids")
         return
+    encoded = EncodedPairs(*texts, None, config.data)
     for number in progress(left, doing="writing ids", unit="files"):
-        _write_piece(texts, pieces[number][1], config, _part(partial, number))
+        _write_piece(encoded, pieces[number][1], config, _part(partial, number))
 
 
 def write_piece(config, number, folder) -> None:
     """One part, in a process that has only the configuration and the folder with the vocabularies."""
     partial = pathlib.Path(folder)
     pairs = corpus_pieces(open_corpus(config, "train"))[number][1]
-    _write_piece(_load(config, partial), pairs, config, _part(partial, number))
+    _write_piece(_encoded(config, partial), pairs, config, _part(partial, number))
 
 
-def _write_piece(texts, pairs, config, part):
+@functools.lru_cache(maxsize=1)
+def _encoded(config, partial):
+    """What encodes all files of this process: TensorFlow keeps what it has traced, 10 MB of it for a file."""
+    return EncodedPairs(*_load(config, partial), None, config.data)
+
+
+def _write_piece(encoded, pairs, config, part):
     """The pairs of a shard as ids, offsets from its own beginning, and lengths; its report is written last and says that it is done."""
-    encoded, end = EncodedPairs(*texts, pairs, config.data), 0
-    kinds = _types(texts, config)
+    encoded.pairs, end = pairs, 0
+    kinds = _types([encoded.source_text, encoded.target_text], config)
     with open(part(IDS), "wb") as ids_file, open(part(OFFSETS), "wb") as offsets_file, open(part(LENGTHS), "wb") as lengths_file:
         too_long = 0
         for source, target, dropped in encoded.dataset.as_numpy_iterator():

@@ -74,6 +74,14 @@ class Stop(Exception):
     pass
 
 
+def test_all_files_are_encoded_by_what_was_traced_once(text, tmp_path, monkeypatch):
+    """TensorFlow keeps what it has traced: with a graph for every file memory would grow with their number."""
+    made, real = [], preparing.EncodedPairs
+    monkeypatch.setattr(preparing, "EncodedPairs", lambda *arguments: made.append(real(*arguments)) or made[-1])
+    prepare(configuration(text), tmp_path / "prepared")
+    assert len(made) == 1
+
+
 @pytest.mark.parametrize("where, again", [("_write_piece", [2]), ("write_file", [])])
 def test_a_stopped_preparation_leaves_nothing_and_goes_on(text, made, tmp_path, monkeypatch, where, again):
     """Stopped at the third part, and when all but the manifest is written."""
