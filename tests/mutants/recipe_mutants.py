@@ -31,8 +31,8 @@ INITIALIZATION = [
 DROPOUT = [
     Mutant("layers/output.py", "readout dropout before maxout", "self.drop(maxout(hidden), training=training)", "maxout(self.drop(hidden, training=training))", (PLACES,)),
     Mutant("models/rnnsearch.py", "decoder states never dropped", "states = self.drop_hidden(states, training=training)\n        return", "return", (PLACES,)),
-    Mutant("models/rnnsearch.py", "s_0 from dropped annotations", "        annotations = self.encoder(words, mask)\n",
-           "        annotations = self.drop_hidden(self.encoder(words, mask), training=training)\n", (PLACES,)),
+    Mutant("models/rnnsearch.py", "s_0 from dropped annotations", "        annotations = self.encoder(words, mask, training=training)\n",
+           "        annotations = self.drop_hidden(self.encoder(words, mask, training=training), training=training)\n", (PLACES,)),
     Mutant("models/rnnsearch.py", "annotations never dropped", "self.decoder.alignment_model.memory(self.drop_hidden(annotations, training=training), mask)",
            "self.decoder.alignment_model.memory(annotations, mask)", (PLACES,)),
     Mutant("layers/recurrent_stack.py", "one mask for all layers", "* factors[..., k, :]", "* factors[..., 0, :]", (PLACES,)),

@@ -128,7 +128,7 @@ SEARCH = [
            (f"{PARALLEL}::test_the_command_line_gives_each_operation_one_core",)),
     Mutant("parallel.py", "shards of a batch overlap", "values[begin:end]", "values[begin : end + 1]",
            ("model/test_sharded_training.py::test_each_shard_has_a_share_of_the_batch",)),
-    Mutant("training/run.py", "training takes whole batches", "    model.shards = training_shards(config.data.batch_size)", "    pass",
+    Mutant("training/run.py", "training takes whole batches", "    model.shards = training_shards(config.data.batch_size // workers.count // model.distribute_strategy.num_replicas_in_sync)", "    pass",
            ("training/test_driver.py::test_a_resumed_training_is_the_uninterrupted_one",)),
     Mutant("search/retry.py", "everything is searched again", "rows = rows[~result.finished[rows, 0]]", "rows = np.arange(size)",
            (f"{UNKNOWN}::test_unfinished_sentences_are_searched_again",)),
