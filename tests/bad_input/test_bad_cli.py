@@ -46,7 +46,7 @@ def test_a_run_that_was_never_evaluated(capsys, hollow_run):
 
 def test_an_exported_model(capsys, tmp_path):
     (tmp_path / "saved_model.pb").write_bytes(b"no model")
-    assert "only `rnnsearch translate` takes one" in fails(capsys, ["sample", "--model", tmp_path])
+    assert "of the verbs only translate and translate-corpus take one" in fails(capsys, ["sample", "--model", tmp_path])
     assert "without profile.yaml" in fails(capsys, ["translate", "--model", tmp_path])
     (tmp_path / "profile.yaml").write_text("maximum_source_length: 10\n")
     assert "one that does not load" in fails(capsys, ["translate", "--model", tmp_path])
