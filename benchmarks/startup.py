@@ -18,7 +18,7 @@ import measuring
 from measuring import median
 
 LATER = 20  # translations after the first, in each process
-IMPORTS = "import gc; gc.set_threshold(50_000, 50, 50); import tensorflow, tensorflow_text, keras"
+IMPORTS = "import gc; gc.set_threshold(50_000, 50, 50); import tensorflow, tensorflow_text, keras; gc.freeze()"
 FRESH = """
 import json, sys, time
 import tensorflow

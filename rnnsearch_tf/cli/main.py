@@ -11,7 +11,6 @@ import argparse
 import contextlib
 import difflib
 import errno
-import gc
 import importlib
 import itertools
 import logging
@@ -76,9 +75,6 @@ rnnsearch --help lists all verbs, rnnsearch help VERB explains one."""
 DISK_FULL = os.strerror(errno.ENOSPC)
 EXIT_DONE, EXIT_FAILED, EXIT_TERMINATED, EXIT_INTERRUPTED = 0, 1, 75, 130
 
-GARBAGE_COLLECTION = 50_000, 50, 50
-"""Objects made between two searches for garbage; Python's own 700 cost a fifth of the time that importing TensorFlow takes (RESULTS.md)."""
-
 
 def run(argv=None) -> int:
     """Run one command and return its exit code; the entry point of ``rnnsearch``.
@@ -95,7 +91,6 @@ def run(argv=None) -> int:
         0
     """
     argv = sys.argv[1:] if argv is None else list(argv)
-    gc.set_threshold(*GARBAGE_COLLECTION)
     logging.basicConfig(format="rnnsearch: %(message)s", level=logging.WARNING, stream=sys.stderr, force=True)
     try:
         if "_ARGCOMPLETE" in os.environ:

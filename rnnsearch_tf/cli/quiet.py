@@ -1,12 +1,17 @@
 """TensorFlow imported without its remarks about the machine on standard error."""
 
 import contextlib
+import gc
 import logging
 import os
 import sys
 import tempfile
 
 from rnnsearch_tf.progress import announced
+
+
+SELDOM = 50_000, 50, 50
+"""Objects made between two searches for garbage while modules are imported; Python's own 700 cost a fifth of that time (RESULTS.md)."""
 
 
 def import_tensorflow():
@@ -20,9 +25,24 @@ def import_tensorflow():
         return
     if "tensorflow" not in sys.modules:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-        with _standard_error_aside() as shown, announced("loading TensorFlow", shown):
+        with _standard_error_aside() as shown, announced("loading TensorFlow", shown), _garbage_left_alone():
             import tensorflow  # noqa: F401
+            import tensorflow_text  # noqa: F401
+
+            import rnnsearch_tf.backend  # noqa: F401  Keras
     logging.getLogger("tensorflow").setLevel(logging.ERROR)  # its warnings (deprecations) are for developers
+
+
+@contextlib.contextmanager
+def _garbage_left_alone():
+    """Inside, garbage is seldom searched for. What is there at the end stays: no later search looks at it, and those come as often as ever."""
+    before = gc.get_threshold()
+    gc.set_threshold(*SELDOM)
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.set_threshold(*before)
 
 
 @contextlib.contextmanager
