@@ -250,7 +250,7 @@ def _overview() -> str:
         "Results go to standard output, logs and progress to standard error;\n"
         "--quiet shows errors only, --verbose details too, --log-file F keeps what is said.\n"
         "Exit code: 0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable (train,\n"
-        "translate-corpus), 130 interrupted by Ctrl-C. RNNSEARCH_DEBUG=1 shows tracebacks."
+        "translate-corpus, reproduce), 130 interrupted by Ctrl-C. RNNSEARCH_DEBUG=1 shows tracebacks."
     )
 
 

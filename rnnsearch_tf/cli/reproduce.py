@@ -7,13 +7,15 @@ that need them, and all that is made is kept: started again after a stop, the pr
 test_2016_flickr, .en.gz and .fr.gz); items on the built-in corpus need none. --scale paper is not there yet.
 """
 
+import contextlib
+import difflib
 import sys
 
+from rnnsearch_tf.cli.ending import sigterm_raises
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.io.writing import Output
-from rnnsearch_tf.reproduce.items import ITEMS
 
 
 def arguments(parser):
@@ -29,45 +31,55 @@ def arguments(parser):
 def run(arguments):
     if arguments.scale == "paper":
         raise UsageError("--scale: expected small, got paper; the papers' own scale is not there yet")
+    from rnnsearch_tf.reproduce.items import ITEMS
     from rnnsearch_tf.reproduce.workspace import Workspace
 
     seed, count = whole_number(arguments.seed, "--seed"), whole_number(arguments.seeds, "--seeds", minimum=1)
     work = Workspace(arguments.output, arguments.data, range(seed, seed + count), arguments.set)
     if arguments.item is None:
-        return _list(work)
-    chosen = _chosen(arguments.item)
-    _check(work, chosen)
-    import_tensorflow()
-    for name in chosen:
-        _say(f"{name}: {ITEMS[name].shows}")
-        work.train(ITEMS[name].models)
-        page = ITEMS[name].page(work).write(work.folder, name, work.made(arguments.item))
-        with Output() as output:
-            output.write([str(page)])
+        return _list(work, ITEMS)
+    chosen = _chosen(arguments.item, ITEMS)
+    configs = _check(work, chosen)
+    with sigterm_raises():
+        import_tensorflow()
+        from rnnsearch_tf.parallel import use_one_thread_per_op
+
+        if configs:
+            use_one_thread_per_op([config.model for config in configs], min(config.data.batch_size for config in configs))
+        for name, item in chosen.items():
+            _say(f"{name}: {item.shows}")
+            with contextlib.redirect_stdout(sys.stderr):  # Keras's
+                work.train(item.models)
+            page = item.make(work, item.models).write(work.folder, name, work.made(arguments.item))
+            with Output() as output:
+                output.write([str(page)])
 
 
-def _chosen(item) -> list:
-    if item == "all":
-        return list(ITEMS)
-    if item not in ITEMS:
-        raise UsageError(f"expected one of {', '.join(ITEMS)} or all, got {item}")
-    return [item]
+def _chosen(name, items) -> dict:
+    if name == "all":
+        return items
+    if name not in items:
+        close = difflib.get_close_matches(name, items, n=1, cutoff=0.4)
+        hint = f"did you mean {close[0]}?" if close else "rnnsearch reproduce lists them"
+        raise UsageError(f"expected a table or figure, or all, got {name}; {hint}")
+    return {name: items[name]}
 
 
-def _check(work, chosen):
-    """What would fail late fails now: a missing extra, a missing corpus, a wrong setting. Then how long all of it takes."""
+def _check(work, items) -> list:
+    """The configurations of what is to be trained. What would fail late fails now: a missing extra or corpus, a wrong setting."""
     from rnnsearch_tf.evaluation.plots import require_plots
 
     require_plots()
-    untrained = work.untrained([name for item in chosen for name in ITEMS[item].models])
-    for name, seed in untrained:
-        work.config(name, seed)
+    work.begin()
+    untrained = work.untrained([name for item in items.values() for name in item.models])
+    configs = [work.config(name, seed) for name, seed in untrained]
     _say(f"{len(untrained)} models to train, about {work.minutes(untrained)} minutes of one core in all; then some minutes to measure each")
+    return configs
 
 
-def _list(work):
+def _list(work, items):
     with Output() as output:
-        for name, item in ITEMS.items():
+        for name, item in items.items():
             minutes = work.minutes(work.untrained(item.models))
             output.write([f"{name:<24}{f'{minutes} min' if minutes else 'trained':>9}  {item.shows}"])
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 from rnnsearch_tf.reproduce import bahdanau2015, sutskever2014
 from rnnsearch_tf.reproduce.page import Page, over_seeds
 
+ENOUGH = 50
+"""Sentences of a length whose BLEU says something."""
+
 
 def claims(work, models) -> Page:
     """Every claim that the measurements speak of.
@@ -20,8 +23,7 @@ def claims(work, models) -> Page:
         {"claim": claim, "paper": paper, "difference": over_seeds(found), "verdict": verdict(found)}
         for claim, paper, found in (*_bahdanau(work, models[:4]), *_sutskever(work, models[4:]))
     ]
-    text = ["Differences are in BLEU, of one model of each kind for each seed. One seed decides little: BLEU differs by about half a point between seeds."]
-    return Page("The papers' claims", rows, [], text)
+    return Page("The papers' claims", rows, [], ["Differences are in BLEU, of one model of each kind for each seed. One seed decides little."])
 
 
 def verdict(differences) -> str:
@@ -29,10 +31,11 @@ def verdict(differences) -> str:
 
     Example:
         >>> verdict([1.0, 2.0, 0.5]), verdict([-1.0]), verdict([1.0, -1.0])
-        ('held', 'not held', 'undecided')
+        ('held', 'not held (one seed)', 'undecided')
     """
     above = [difference > 0 for difference in differences]
-    return "held" if all(above) else "undecided" if any(above) else "not held"
+    found = "held" if all(above) else "undecided" if any(above) else "not held"
+    return found if len(above) > 1 else f"{found} (one seed)"
 
 
 def _bahdanau(work, models):
@@ -41,8 +44,7 @@ def _bahdanau(work, models):
         [each["all"] for each in bahdanau2015.measured_bleu(work, name)] for name in models
     )  # fmt: skip
     lengths = {name: bahdanau2015.measured_lengths(work, name) for name in models[2:]}
-    fall = {name: [buckets[0]["bleu"] - buckets[-1]["bleu"] for buckets in found] for name, found in lengths.items()}
-    encdec_fall, search_fall = fall.values()
+    encdec_fall, search_fall = ([_fall(buckets) for buckets in found] for found in lengths.values())
     yield "RNNsearch is better than RNNencdec, trained on up to 50 words", paper, _less(search_50, encdec_50)
     yield "… trained on up to 30 words", paper, _less(search_30, encdec_30)
     yield "the gap grows with length: RNNencdec loses more from the shortest to the longest sentences", paper, _less(encdec_fall, search_fall)
@@ -53,10 +55,17 @@ def _bahdanau(work, models):
 
 def _sutskever(work, models):
     paper = "Sutskever et al. 2014"
-    forward, reversed_, ensemble = sutskever2014.measured_systems(work, models).values()
-    yield "reversing the source helps the LSTM, beam 12", paper, [reversed_["12"] - forward["12"]]
-    yield "an ensemble is better than one model, beam 12", paper, [ensemble["12"] - reversed_["12"]]
-    yield "a beam of 2 gives most of the gain of a beam of 12", paper, [(reversed_["2"] - reversed_["1"]) - (reversed_["12"] - reversed_["2"])]
+    forward, reversed_, [ensemble] = sutskever2014.measured_systems(work, models).values()
+    wide = lambda found: [each["12"] for each in found]  # noqa: E731
+    yield "reversing the source helps the LSTM, beam 12", paper, _less(wide(reversed_), wide(forward))
+    yield "an ensemble is better than its first model, beam 12", paper, [ensemble["12"] - reversed_[0]["12"]]
+    yield "a beam of 2 gives most of the gain of a beam of 12", paper, [2 * each["2"] - each["1"] - each["12"] for each in reversed_]
+
+
+def _fall(buckets):
+    """BLEU of the shortest sentences less that of the longest of which there are enough."""
+    enough = [bucket for bucket in buckets if bucket["sentences"] >= ENOUGH] or buckets
+    return enough[0]["bleu"] - enough[-1]["bleu"]
 
 
 def _less(first, second):

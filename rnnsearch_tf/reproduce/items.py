@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
+from collections.abc import Callable
+
+from rnnsearch_tf.reproduce import bahdanau2015, luong2015, sutskever2014
+from rnnsearch_tf.reproduce.claims import claims
 
 BAHDANAU = "rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50"
 SUTSKEVER = "lstm-forward", "lstm-reversed", "lstm-reversed-2", "lstm-reversed-3"
@@ -11,28 +14,24 @@ SUTSKEVER = "lstm-forward", "lstm-reversed", "lstm-reversed-2", "lstm-reversed-3
 
 @dataclasses.dataclass(frozen=True)
 class Item:
-    """A table or figure of a paper; ``make`` is ``module:function`` of this room, from a Workspace and the models to a Page."""
+    """A table or figure of a paper; ``make`` makes its Page from a Workspace and the models."""
 
     shows: str
     models: tuple
-    make: str
-
-    def page(self, work):
-        module, function = self.make.split(":")
-        return getattr(importlib.import_module(f"rnnsearch_tf.reproduce.{module}"), function)(work, self.models)
+    make: Callable
 
 
 ITEMS = {
-    "bahdanau2015-table1": Item("BLEU of RNNencdec and RNNsearch, trained on up to 30 and 50 words", BAHDANAU, "bahdanau2015:table_1"),
-    "bahdanau2015-table2": Item("their updates, epochs, hours, negative log-likelihoods", BAHDANAU, "bahdanau2015:table_2"),
-    "bahdanau2015-figure2": Item("their BLEU by the length of the source sentence", BAHDANAU, "bahdanau2015:figure_2"),
-    "bahdanau2015-figure3": Item("alignment matrices of RNNsearch-50", ("rnnsearch-50",), "bahdanau2015:figure_3"),
-    "bahdanau2015-table3": Item("long sentences, translated by both", ("rnnencdec-50", "rnnsearch-50"), "bahdanau2015:table_3"),
-    "sutskever2014-table1": Item("a deep LSTM with the source as it is and reversed, beams, an ensemble", SUTSKEVER, "sutskever2014:table_1"),
+    "bahdanau2015-table1": Item("BLEU of RNNencdec and RNNsearch, trained on up to 30 and 50 words", BAHDANAU, bahdanau2015.table_1),
+    "bahdanau2015-table2": Item("their updates, epochs, hours, negative log-likelihoods", BAHDANAU, bahdanau2015.table_2),
+    "bahdanau2015-figure2": Item("their BLEU by the length of the source sentence", BAHDANAU, bahdanau2015.figure_2),
+    "bahdanau2015-figure3": Item("alignment matrices of RNNsearch-50", ("rnnsearch-50",), bahdanau2015.figure_3),
+    "bahdanau2015-table3": Item("long sentences, translated by both", ("rnnencdec-50", "rnnsearch-50"), bahdanau2015.table_3),
+    "sutskever2014-table1": Item("a deep LSTM with the source as it is and reversed, beams, an ensemble", SUTSKEVER, sutskever2014.table_1),
     "luong2015-attention": Item(
         "dot, general, concat, with and without input feeding: BLEU and alignment error rate",
         ("phrasebook-rnnsearch", *(f"phrasebook-{score}{ending}" for score in ("dot", "general", "concat") for ending in ("", "-feeding"))),
-        "luong2015:attention",
+        luong2015.attention,
     ),
-    "claims": Item("which of the papers' claims hold at this scale", (*BAHDANAU, *SUTSKEVER), "claims:claims"),
+    "claims": Item("which of the papers' claims hold at this scale", (*BAHDANAU, *SUTSKEVER), claims),
 }  # fmt: skip

@@ -14,7 +14,7 @@ class Recipe:
         changes: ``section.key=value`` of what differs from it.
         corpus: ``joined``: Multi30k's captions joined to long texts, see corpora.py; ``captions``: as they are; ``phrasebook``: built in.
         longest: words a side of a joined training pair may have.
-        member: added to the seed: the members of an ensemble differ in nothing else.
+        member: of an ensemble, from 0. They differ in nothing but the seed; those after the first are trained for the first seed only.
         minutes: of one core, about.
     """
 
@@ -59,5 +59,8 @@ def _luong():
             changes = f"model.attention_score={score}", f"model.input_feeding={feeding}"
             yield f"phrasebook-{score}{ending}", Recipe("phrasebook-luong", changes, "phrasebook", minutes=5)
 
+
+MEMBER_SEEDS = 1000
+"""How far apart the seeds of an ensemble's members are: further than anyone asks for seeds."""
 
 RECIPES = dict([*_bahdanau(), *_sutskever(), *_luong()])

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from rnnsearch_tf.reproduce.page import Page
+from rnnsearch_tf.reproduce.page import Page, over_seeds
 
 BEAMS = 1, 2, 12
 
 
 def table_1(work, models) -> Page:
     """BLEU by size of the beam; the first model reads the source as it is, the others, an ensemble, reversed."""
-    rows = []
-    for system, found in measured_systems(work, models).items():
-        rows.append({"LSTM": system} | {f"beam {beam}": found[str(beam)] for beam in BEAMS})
+    rows = [
+        {"LSTM": system} | {f"beam {beam}": over_seeds([each[str(beam)] for each in found]) for beam in BEAMS}
+        for system, found in measured_systems(work, models).items()
+    ]
     paper = [
         {"LSTM": "forward, beam 12", "BLEU": 26.17},
         {"LSTM": "reversed, beam 12", "BLEU": 30.59},
@@ -24,14 +25,12 @@ def table_1(work, models) -> Page:
 
 
 def measured_systems(work, models) -> dict:
-    """{system: {beam as str: BLEU}} of the forward and the reversed LSTM and the ensemble, of the first seed."""
+    """{system: [{beam as str: BLEU} of each seed]} of the forward and the reversed LSTM; of the ensemble for the first seed."""
     forward, *ensemble = models
-    systems = {"forward": [forward], "reversed": ensemble[:1], f"ensemble of {len(ensemble)}, reversed": ensemble}
-    seed = work.seeds[0]
-    return {
-        system: work.measured(f"beams-{len(names)}-{names[0]}-{seed}", lambda names=names: _by_beam(work, names, seed))
-        for system, names in systems.items()
-    }
+    measure = lambda names, seed: work.measured(f"beams-{len(names)}-{names[0]}-{seed}", lambda: _by_beam(work, names, seed))  # noqa: E731
+    systems = {"forward": [forward], "reversed": ensemble[:1]}
+    found = {system: [measure(names, seed) for seed in work.seeds] for system, names in systems.items()}
+    return found | {f"ensemble of {len(ensemble)}, reversed": [measure(ensemble, work.seeds[0])]}
 
 
 def _by_beam(work, names, seed):

@@ -5,6 +5,7 @@
     DIR/texts/up-to-50/train.en …    the corpora, see corpora.py
     DIR/models/NAME-SEED/            a RUN for each model and seed
     DIR/measured/ITEM-….json         what was measured of them
+    DIR/settings.json                what differs from the recipes in all of this
     DIR/ITEM.md, ITEM.json, ITEM-….png    the pages
 """
 
@@ -18,9 +19,10 @@ import pathlib
 from collections.abc import Callable
 
 from rnnsearch_tf.config import load_config, shipped_config
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import new_folder, write_file
 from rnnsearch_tf.reproduce.corpora import LANGUAGES, write_joined
-from rnnsearch_tf.reproduce.recipes import RECIPES
+from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS, RECIPES
 from rnnsearch_tf.run import Run
 
 log = logging.getLogger("rnnsearch_tf")
@@ -39,11 +41,26 @@ class Workspace:
     def __init__(self, folder, data, seeds=(1234,), overrides=()):
         self.folder, self.data = pathlib.Path(folder), data
         self.seeds, self.overrides = list(seeds), list(overrides)
+        self._loaded = None, None
+
+    def begin(self) -> None:
+        """Write down the settings that differ from the recipes.
+
+        Raises:
+            UsageError: what is there was made with others, and would be shown as if it had been made with these.
+        """
+        path = self.folder / "settings.json"
+        before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else self.overrides
+        if before != self.overrides:
+            shown = ["".join(f" --set {each}" for each in settings) or " no --set" for settings in (before, self.overrides)]
+            raise UsageError(f"{self.folder}: expected{shown[0]}, with which it was begun, got{shown[1]}; choose another --output")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, json.dumps(self.overrides) + "\n")
 
     def config(self, name: str, seed: int):
         """The configuration of a model."""
         recipe = RECIPES[name]
-        changes = [*recipe.changes, *self._files(recipe), f"training.seed={seed + recipe.member}", *self.overrides]
+        changes = [*recipe.changes, *self._files(recipe), f"training.seed={seed + MEMBER_SEEDS * recipe.member}", *self.overrides]
         return load_config(shipped_config(recipe.configuration), overrides=changes)
 
     def _files(self, recipe):
@@ -72,7 +89,10 @@ class Workspace:
 
     def untrained(self, names) -> list:
         """(name, seed) of the models that are to be trained or trained on, each once."""
-        return [(name, seed) for name in dict.fromkeys(names) for seed in self.seeds if not self.is_trained(name, seed)]
+        return [(name, seed) for name in dict.fromkeys(names) for seed in self._seeds_of(name) if not self.is_trained(name, seed)]
+
+    def _seeds_of(self, name):
+        return self.seeds[:1] if RECIPES[name].member else self.seeds
 
     @staticmethod
     def minutes(models) -> int:
@@ -88,11 +108,13 @@ class Workspace:
             log.warning("%s, seed %d: about %d minutes of one core", name, seed, RECIPES[name].minutes)
             train(self.config(name, seed), run, resume=run.state.exists())
 
-    @functools.lru_cache(maxsize=1)  # noqa: B019  there is one workspace in a process
     def translator(self, name: str, seed: int):
+        """The Translator of a model; the last one is kept."""
         from rnnsearch_tf.translation import Translator
 
-        return Translator.load(self.run(name, seed))
+        if self._loaded[0] != (name, seed):
+            self._loaded = (name, seed), Translator.load(self.run(name, seed))
+        return self._loaded[1]
 
     def measured(self, key: str, measure: Callable[[], object]):
         """What was measured under this name, measured now if it was not."""
@@ -106,9 +128,9 @@ class Workspace:
     def made(self, item) -> dict:
         """How the pages say that they were made."""
         settings = "".join(f" --set {each}" for each in self.overrides)
-        seeds = f" --seeds {len(self.seeds)}" if len(self.seeds) > 1 else ""
+        seeds = f" --seed {self.seeds[0]} --seeds {len(self.seeds)}"
         versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("tensorflow", "keras", "sacrebleu"))
-        return {"command": f"`rnnsearch reproduce {item} --data DATA{seeds}{settings}`", "seeds": ", ".join(map(str, self.seeds)), "versions": versions}
+        return {"command": f"`rnnsearch reproduce {item} --data DATA{seeds}{settings}`", "versions": versions}
 
     def of_each_seed(self, key: str, name: str, measure: Callable) -> list:
         """[what ``measure(name, seed)`` gives] for every seed."""
