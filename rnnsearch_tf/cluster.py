@@ -15,6 +15,9 @@ from rnnsearch_tf.errors import UsageError
 
 VARIABLE = "TF_CONFIG"
 
+DISTRIBUTIONS = ("mirrored", "multi-worker")
+"""How a training may share every batch: between the GPUs of one process, or between processes."""
+
 
 def worker_variable(index: int, addresses: list[str]) -> str:
     """The value of TF_CONFIG for one of the workers.

@@ -71,6 +71,20 @@ def new_folder(path):
         shutil.rmtree(partial, ignore_errors=True)
 
 
+def make_folder(path) -> pathlib.Path:
+    """Make a folder, and those above it, if it is not there.
+
+    Raises:
+        UserError: it cannot be made.
+    """
+    path = pathlib.Path(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{path}: expected a folder that can be made, got: {error.strerror}; check the path, or write elsewhere") from None
+    return path
+
+
 def sync_all(folder) -> None:
     """Wait until a folder and all that is in it are on the disk."""
     for path, _, files in os.walk(folder):

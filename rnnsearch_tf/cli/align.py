@@ -21,12 +21,10 @@ import json
 from rnnsearch_tf.cli.links import Links, add_pieces
 from rnnsearch_tf.cli.shared import add_model, add_output, load_translator
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.evaluation.symmetrization import METHODS, check_same_words
 from rnnsearch_tf.io.reading import read_pairs
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
-
-
-SYMMETRIZATIONS = ("grow-diag-final-and", "intersection", "union")
 
 
 def arguments(parser):
@@ -37,7 +35,7 @@ def arguments(parser):
         "--tokenized", action="store_true", help="the lines are Moses tokens; without it they are tokenized as for translating"
     )
     parser.add_argument("--reverse-model", metavar="RUN", help="a model that translates the target into the source: the links of both together")
-    parser.add_argument("--symmetrize", choices=SYMMETRIZATIONS, help="how both are put together (default: grow-diag-final-and)")
+    parser.add_argument("--symmetrize", choices=METHODS, default=None, help=f"how both are put together (default: {next(iter(METHODS))})")
     add_output(parser)
     parser.add_argument("source", metavar="SOURCE", help="source sentences, plain or .gz")
     parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
@@ -53,6 +51,8 @@ def run(arguments):
             raise UsageError(f"--{flag}: expected no --reverse-model beside it, as it is of one model; leave one out")
     translator = load_translator(arguments)
     translator.require_attention("align")
+    from rnnsearch_tf.evaluation.alignment import as_pharaoh
+
     if arguments.reverse_model:
         links = _both(arguments, translator)
     else:
@@ -63,32 +63,30 @@ def run(arguments):
             if arguments.soft:
                 output.write(map(_soft, translator.score_targets(*lines, tokenized=arguments.tokenized)))
             else:
-                output.write(links(lines))
+                output.write(map(as_pharaoh, links(lines)))
 
 
 def _links(translator, links, lines, tokenized):
-    """Pharaoh links of each pair of (sources, targets)."""
+    """The links of each pair of (sources, targets)."""
     pairs = translator.score_targets(*lines, tokenized=tokenized)
     words = _words(translator, lines) if tokenized else [(None, None)] * len(pairs)
-    return (links(p.alignment, p.source_tokens, p.target_tokens, w) for p, w in zip(pairs, words))
+    return (links.pairs(p.alignment, p.source_tokens, p.target_tokens, w) for p, w in zip(pairs, words))
 
 
 def _both(arguments, translator):
     """A function of (sources, targets) that gives the links of two models put together, of each pair."""
-    from rnnsearch_tf.evaluation.aer import hypothesis_links
-    from rnnsearch_tf.evaluation.symmetrization import METHODS, check_same_words
     from rnnsearch_tf.translation import Translator
 
     reverse = Translator.load([Run.open(arguments.reverse_model)])
     reverse.require_attention("align")
     check_same_words(translator, reverse)
-    together = METHODS[arguments.symmetrize or SYMMETRIZATIONS[0]]
+    together = METHODS[arguments.symmetrize or next(iter(METHODS))]
+    of_one = [Links(model) for model in (translator, reverse)]
 
     def links(lines):
-        rows = (_links(model, Links(model), texts, arguments.tokenized) for model, texts in ((translator, lines), (reverse, lines[::-1])))
-        for own, other in zip(*rows):
-            found = together(hypothesis_links(own), {(j, i) for i, j in hypothesis_links(other)})
-            yield " ".join(f"{source}-{target}" for source, target in sorted(found))
+        own = _links(translator, of_one[0], lines, arguments.tokenized)
+        other = _links(reverse, of_one[1], lines[::-1], arguments.tokenized)
+        return (sorted(together(set(links), {(j, i) for i, j in turned})) for links, turned in zip(own, other))
 
     return links
 

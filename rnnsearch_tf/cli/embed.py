@@ -12,10 +12,10 @@ with tabs between. Every point is drawn; labels that would cover another are lef
 """
 
 import itertools
-import pathlib
 
 from rnnsearch_tf.cli.shared import add_files, add_model, input_batches, load_translator, whole_number
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files import make_folder, write_file
 from rnnsearch_tf.io.writing import Output
 
 WHAT = "words", "phrases", "sentences"
@@ -42,14 +42,9 @@ def run(arguments):
     if len(arguments.model) > 1:
         raise UsageError(f"--model: expected one, whose vectors are plotted, got {len(arguments.model)}")
     from rnnsearch_tf.evaluation.plots import png, require_plots, vectors_figure
-    from rnnsearch_tf.files import write_file
 
     require_plots()
-    folder = pathlib.Path(arguments.output)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder}: expected a folder that can be made, got: {error.strerror}") from None
+    folder = make_folder(arguments.output)
     lines = None if arguments.what == "words" else _lines(arguments, number)
     translator = load_translator(arguments)
     from rnnsearch_tf.evaluation.vectors import in_the_plane, require_sklearn, sentence_vectors, word_vectors

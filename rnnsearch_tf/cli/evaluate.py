@@ -181,12 +181,13 @@ def _translated(translator, sources, changes):
 def evaluation_report(translator, sources, translations, references, arguments) -> dict:
     """All the numbers asked for, ready for JSON."""
     from rnnsearch_tf.evaluation.bleu import by_length
-    from rnnsearch_tf.evaluation.groups import average_ranks, by_frequency_rank, by_unknown_words, unknown_words
-    from rnnsearch_tf.evaluation.words import without_unknown
+    from rnnsearch_tf.evaluation.groups import average_ranks, by_frequency_rank, by_unknown_words
+    from rnnsearch_tf.evaluation.words import unknown_words
 
     lowercase = arguments.lowercase
     everyone = range(len(references))
-    known = without_unknown(translator.source_text, translator.target_text, sources, references)
+    unknown = unknown_words(translator.source_text, translator.target_text, sources, references)
+    known = [number for number in everyone if not unknown[number]]
     report = {
         "all": _scores(translator, translations, references, everyone, arguments),
         "without_unknown_words": _scores(translator, translations, references, known, arguments),
@@ -199,8 +200,7 @@ def evaluation_report(translator, sources, translations, references, arguments) 
         ranks = average_ranks(translator.source_text, sources)
         report["by_frequency_rank"] = by_frequency_rank(texts, references, ranks, lowercase)
     if arguments.by_unknown:
-        numbers = unknown_words(translator.source_text, translator.target_text, sources, references)
-        report["by_unknown_words"] = by_unknown_words(texts, references, numbers, lowercase)
+        report["by_unknown_words"] = by_unknown_words(texts, references, unknown, lowercase)
     return report
 
 

@@ -22,13 +22,11 @@ import sys
 import time
 
 from rnnsearch_tf.cli import train
+from rnnsearch_tf.cli.main import EXIT_DONE, EXIT_INTERRUPTED, EXIT_TERMINATED, Parser
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.cluster import VARIABLE, free_addresses, worker_variable
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.run import Run
-
-AGAIN = 75
-"""The exit code of a training that was stopped and can be gone on with."""
 
 PATIENCE = 120
 """Seconds that a worker gets to save and end once it is told to."""
@@ -74,7 +72,7 @@ class Job:
     def __init__(self, indices, addresses, words):
         self.everywhere = len(indices) < len(addresses)  # other workers are other launchers' to watch
         command = [sys.executable, "-m", "rnnsearch_tf", *words]
-        cores, devices = sorted(os.sched_getaffinity(0)), _devices()
+        cores, devices = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [], _devices()
         self.processes = []
         for place, index in enumerate(indices):
             environment = {**os.environ, VARIABLE: worker_variable(index, addresses)}
@@ -107,13 +105,13 @@ class Job:
             time.sleep(0.1)
         codes = [process.returncode for process in self.processes]
         if not any(codes):
-            return 0, False
+            return EXIT_DONE, False
         if told:
-            return 130 if told[0] == signal.SIGINT else AGAIN, False
-        own = [code for code in codes if code > 0 and code != AGAIN]
+            return EXIT_INTERRUPTED if told[0] == signal.SIGINT else EXIT_TERMINATED, False
+        own = [code for code in codes if code > 0 and code != EXIT_TERMINATED]
         if own:  # an error would come again
             return own[0], False
-        return AGAIN, self.everywhere or any(code < 0 for code in codes)
+        return EXIT_TERMINATED, self.everywhere or any(code < 0 for code in codes)
 
     def _send(self, number):
         for process in self.processes:
@@ -143,8 +141,6 @@ def _training(command):
     """(RUN, whether to go on with it, the words of the training without that), refused where they are no training of several workers."""
     if command[0] != "train":
         raise UsageError(f"launch: expected `-- train …`, got {command[0]!r}; only a training has several workers")
-    from rnnsearch_tf.cli.main import Parser
-
     parser = Parser(prog="rnnsearch train")
     train.arguments(parser)
     parsed, _ = parser.parse_known_args(command[1:])

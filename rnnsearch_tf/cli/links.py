@@ -25,7 +25,13 @@ class Links:
             self._subwords = tuple(text.config.tokenization == "sentencepiece" for text in texts)
 
     def __call__(self, alignment, source_tokens, target_tokens, words=(None, None), text=None) -> str:
-        """The links of a sentence.
+        """The links of a sentence as Pharaoh has them; arguments as of :meth:`pairs`."""
+        from rnnsearch_tf.evaluation.alignment import as_pharaoh
+
+        return as_pharaoh(self.pairs(alignment, source_tokens, target_tokens, words, text))
+
+    def pairs(self, alignment, source_tokens, target_tokens, words=(None, None), text=None) -> list:
+        """The links of a sentence, (source position, target position).
 
         Args:
             alignment: float [target tokens + 1, source tokens + 1]; the last row may be missing, where search was cut off.
@@ -35,15 +41,15 @@ class Links:
         """
         import numpy as np
 
-        from rnnsearch_tf.evaluation.alignment import of_words, pharaoh, word_shares
+        from rnnsearch_tf.evaluation.alignment import links, of_words, word_shares
 
         if len(alignment) == len(target_tokens):
             alignment = np.pad(alignment, [(0, 1), (0, 0)])
         if self._pieces:
-            return pharaoh(alignment)
+            return links(alignment)
         sides = tuple(zip((source_tokens, target_tokens), words))
         cut = self._subwords or _cut(source_tokens, target_tokens, text)
-        return pharaoh(of_words(alignment, *(word_shares(*side) if pieces else None for side, pieces in zip(sides, cut))))
+        return links(of_words(alignment, *(word_shares(*side) if pieces else None for side, pieces in zip(sides, cut))))
 
 
 def _cut(source_tokens, target_tokens, text):

@@ -5,10 +5,9 @@ Source words along the top, target words down the side, weights in grayscale
 sentence has no picture and an empty line. Needs the extra `plots`.
 """
 
-import pathlib
-
 from rnnsearch_tf.cli.shared import add_files, add_model, add_search, input_batches, load_translator, search_changes
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files import make_folder
 from rnnsearch_tf.io.reading import read_pairs
 from rnnsearch_tf.io.writing import Output
 
@@ -28,11 +27,7 @@ def run(arguments):
     files = _files(arguments)
     changes = search_changes(arguments)
     require_plots()
-    folder = pathlib.Path(arguments.output)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder}: expected a folder that can be made, got: {error.strerror}") from None
+    folder = make_folder(arguments.output)
     translator = load_translator(arguments)
     translator.require_attention("plot-attention")
     number = 0

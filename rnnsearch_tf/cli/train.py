@@ -29,7 +29,7 @@ import sys
 from rnnsearch_tf.cli.ending import sigterm_raises
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import whole_number
-from rnnsearch_tf.cluster import this_worker
+from rnnsearch_tf.cluster import DISTRIBUTIONS, this_worker
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.data.corpus import check_files
@@ -55,7 +55,7 @@ def arguments(parser):
         help="with --from: add the N most frequent new words of the new text to each vocabulary, or new pieces to a SentencePiece model",
     )
     parser.add_argument(
-        "--distribute", choices=("mirrored", "multi-worker"), help="share every batch between the GPUs of this machine, or between processes"
+        "--distribute", choices=DISTRIBUTIONS, help="share every batch between the GPUs of this machine, or between processes"
     )
 
 

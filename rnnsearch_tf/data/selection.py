@@ -100,7 +100,7 @@ def select(in_domain, files, keep: float, configs, order: int = 2, longest: int 
         longest: pairs with more tokens on a side are left out; None: any length.
         seed: of the draws.
         rounds: 1 is the papers' way. Each further round takes for the domain its text and pairs of the better half of what was kept, at
-            most ROUND_PAIRS of them; that helps where the corpus has as much of the domain as is kept, and harms where it has less.
+            most ROUND_PAIRS of them; that helps where the corpus has as much of the domain as is kept, and may harm where it has less.
 
     Returns:
         Selection.

@@ -26,7 +26,12 @@ def pharaoh(alignment, threshold=None) -> str:
         >>> pharaoh([[0.1, 0.8, 0.1], [0.7, 0.2, 0.1], [0.0, 0.1, 0.9]])
         '0-1 1-0'
     """
-    return " ".join(f"{source}-{target}" for source, target in links(alignment, threshold))
+    return as_pharaoh(links(alignment, threshold))
+
+
+def as_pharaoh(pairs) -> str:
+    """Links (source position, target position) as a line ``0-0 1-2``."""
+    return " ".join(f"{source}-{target}" for source, target in pairs)
 
 
 def links(alignment, threshold=None) -> list:

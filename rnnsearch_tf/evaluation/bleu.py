@@ -27,6 +27,15 @@ class Score:
         return f"{self.name} {self.score:.2f}"
 
 
+def metrics(lowercase=False) -> dict:
+    """{"bleu", "chrf", "ter": sacreBLEU's metric for detokenized text}; lowercase: compare without case."""
+    return {
+        "bleu": sacrebleu.BLEU(lowercase=lowercase),
+        "chrf": sacrebleu.CHRF(lowercase=lowercase),
+        "ter": sacrebleu.TER(case_sensitive=not lowercase),
+    }
+
+
 def bleu(hypotheses, references, tokenize="13a", lowercase=False) -> Score:
     """BLEU of a corpus, in percent.
 
@@ -55,13 +64,13 @@ def bleu(hypotheses, references, tokenize="13a", lowercase=False) -> Score:
 def chrf(hypotheses, references, lowercase=False) -> Score:
     """chrF2 of a corpus, in percent; arguments and errors as for `bleu`."""
     _check(hypotheses, references)
-    return _score(sacrebleu.CHRF(lowercase=lowercase), "chrF2", hypotheses, references)
+    return _score(metrics(lowercase)["chrf"], "chrF2", hypotheses, references)
 
 
 def ter(hypotheses, references, lowercase=False) -> Score:
     """TER of a corpus, in percent, lower is better; arguments and errors as for `bleu`. Case counts here too, as the signature says."""
     _check(hypotheses, references)
-    return _score(sacrebleu.TER(case_sensitive=not lowercase), "TER", hypotheses, references)
+    return _score(metrics(lowercase)["ter"], "TER", hypotheses, references)
 
 
 def sentence_chrf(hypothesis: str, reference: str) -> float:

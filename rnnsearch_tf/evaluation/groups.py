@@ -46,12 +46,6 @@ def by_frequency_rank(hypotheses, references, ranks, lowercase=False) -> list:
     ]
 
 
-def unknown_words(source_text: Text, target_text: Text, sources, references) -> list:
-    """How many words of each source sentence and its reference together the model does not know; list of int."""
-    rows = zip(source_text.encode(sources).to_list(), target_text.encode(references).to_list())
-    return [sum(ids.count(UNKNOWN_ID) for ids in pair) for pair in rows]
-
-
 def by_unknown_words(hypotheses, references, numbers, lowercase=False) -> list:
     """BLEU and chrF by the number of unknown words.
 

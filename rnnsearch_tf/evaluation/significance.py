@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import sacrebleu
 from sacrebleu.significance import PairedTest
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.evaluation.bleu import metrics
 
 TESTS = {"bootstrap": ("bs", 1000), "randomization": ("ar", 10_000)}
 """{test: (sacreBLEU's name of it, its number of resamples)}; Koehn 2004, and Riezler and Maxwell 2005."""
-
-
-def metrics(lowercase=False) -> dict:
-    """{"bleu", "chrf", "ter": sacreBLEU's metric}, as evaluation/bleu.py has them."""
-    return {
-        "bleu": sacrebleu.BLEU(lowercase=lowercase),
-        "chrf": sacrebleu.CHRF(lowercase=lowercase),
-        "ter": sacrebleu.TER(case_sensitive=not lowercase),
-    }
 
 
 def confidence_intervals(hypotheses, references, samples: int, lowercase=False) -> dict:

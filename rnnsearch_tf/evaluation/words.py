@@ -21,8 +21,13 @@ def without_unknown(source_text: Text, target_text: Text, sources, references) -
     Returns:
         list[int], ascending.
     """
+    return [number for number, unknown in enumerate(unknown_words(source_text, target_text, sources, references)) if not unknown]
+
+
+def unknown_words(source_text: Text, target_text: Text, sources, references) -> list:
+    """How many words of each source sentence and its reference together the model does not know; list of int."""
     rows = zip(source_text.encode(sources).to_list(), target_text.encode(references).to_list())
-    return [number for number, pair in enumerate(rows) if not any(UNKNOWN_ID in ids for ids in pair)]
+    return [sum(ids.count(UNKNOWN_ID) for ids in pair) for pair in rows]
 
 
 def tokenized(text: Text, lines) -> list:

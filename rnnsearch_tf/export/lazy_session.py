@@ -35,7 +35,7 @@ class LazySession:
         try:
             saved.ParseFromString((folder / "saved_model.pb").read_bytes())
         except (OSError, DecodeError) as error:
-            raise UserError(f"{folder / 'saved_model.pb'}: {error}") from None
+            raise UserError(f"{folder / 'saved_model.pb'}: expected the graph of a SavedModel, got: {error}; export it again") from None
         self._saved = saved.meta_graphs[0]
         self._signatures, self._functions = self._saved.signature_def, {}
         settings = _without_optimization()

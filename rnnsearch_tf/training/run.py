@@ -15,6 +15,7 @@ import time
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.cluster import DISTRIBUTIONS
 from rnnsearch_tf.config import Config, load_config, save_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.counting import build_corpus_texts
@@ -36,9 +37,6 @@ from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.refused import name_batch
 from rnnsearch_tf.training.state import TrainingState, load_state, save_state, saved_settings
 from rnnsearch_tf.workers import Alone, join, losing_peers, mirrored, vary_dropout
-
-DISTRIBUTIONS = ("mirrored", "multi-worker")
-
 
 def train(
     config: Config, output: str | os.PathLike, resume: bool = False, start_from: str | os.PathLike | None = None, new_words: int = 0,

@@ -49,8 +49,8 @@ def test_a_pod_is_the_worker_of_its_number(path, index):
     name, port = JOB["metadata"]["name"], container["ports"][0]["containerPort"]
     hosts = [f"{name}-{k}.{POD['subdomain']}:{port}" for k in range(JOB["spec"]["completions"])]
     assert cluster["cluster"] == {"worker": hosts}
-    assert (output, goes_on) == ("/work/run", True) and words[-2:] == ["--distribute", "multi-worker"]
-    assert container["volumeMounts"][0]["mountPath"] == "/work"
+    assert (output, goes_on) == ("/training/run", True) and words[-2:] == ["--distribute", "multi-worker"]
+    assert container["volumeMounts"][0]["mountPath"] == "/training"
 
 
 def test_the_manifest_fits_together():

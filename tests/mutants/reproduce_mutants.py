@@ -1,4 +1,4 @@
-"""Planted faults of reproduced tables, of the session that takes in one signature, and of phrases without a space."""
+"""Planted faults of reproduced tables, of cold starts, and of phrases without a space."""
 
 from mutants import Mutant
 
@@ -30,6 +30,8 @@ PAGES = [
            (f"{LAZY}::test_every_signature_answers_as_in_the_stock_session",)),
     Mutant("export/lazy_session.py", "all functions come", "for name in self._called(new.node))", "for name in self._functions)",
            (f"{LAZY}::test_a_signature_brings_its_own_functions_only",)),
+    Mutant("cli/quiet.py", "garbage is left alone for ever", "        gc.set_threshold(*before)\n", "",
+           ("cli/test_quiet.py::test_garbage_is_searched_for_as_often_as_ever_once_all_is_imported",)),
     Mutant("text/phrases.py", "the space stays", "first = tf.where(text.vocabulary.ids(bare) == UNKNOWN_ID, first, bare)", "pass",
            (f"{PHRASES}::test_a_phrase_of_a_script_without_spaces_begins_without_one",)),
     Mutant("text/phrases.py", "unknown pieces", "first = tf.where(text.vocabulary.ids(bare) == UNKNOWN_ID, first, bare)", "first = bare",
