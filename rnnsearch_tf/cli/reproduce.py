@@ -67,12 +67,15 @@ def _chosen(name, items) -> dict:
 
 def _check(work, items) -> list:
     """The configurations of what is to be trained. What would fail late fails now: a missing extra or corpus, a wrong setting."""
+    from rnnsearch_tf.data.corpus import check_files
     from rnnsearch_tf.evaluation.plots import require_plots
 
     require_plots()
     work.begin()
     untrained = work.untrained([name for item in items.values() for name in item.models])
     configs = [work.config(name, seed) for name, seed in untrained]
+    for config in configs:
+        check_files(config)
     _say(f"{len(untrained)} models to train, about {work.minutes(untrained)} minutes of one core in all; then some minutes to measure each")
     return configs
 

@@ -142,6 +142,12 @@ def test_an_unknown_item_is_refused_with_the_nearest(capsys):
     assert "expected a table or figure, or all, got bahdanau-figure2; did you mean bahdanau2015-figure2?" in capsys.readouterr().err
 
 
+def test_missing_captions_are_said_before_anything_is_trained(tmp_path, capsys):
+    assert run(["reproduce", "sutskever2014-table1", "--data", str(tmp_path), "--output", str(tmp_path / "out")]) == 1
+    assert "multi30k/train.en.gz: expected a text file, found none" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "models").exists()
+
+
 def test_an_item_on_the_built_in_corpus(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(items.ITEMS, "luong2015-attention", items.Item("attention", ("phrasebook-dot",), luong2015.attention))
     command = ["reproduce", "luong2015-attention", "--output", str(tmp_path), *overrides(["data.phrasebook_size=50"])]
