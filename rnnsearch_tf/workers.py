@@ -18,6 +18,7 @@ from rnnsearch_tf.errors import PeerLost, UsageError, UserError
 
 _GROUP = 7001  # of the collective operations; no other is used in the cluster with this number
 _LARGE = 1 << 16  # numbers of a tensor that is summed by itself: to put it beside others takes longer than to send it apart
+_NUMBERS_OF_ROWS = 64  # how many different numbers of rows are sent: each has its own key, of which TensorFlow remembers every one
 
 
 class Alone:
@@ -38,10 +39,11 @@ class Alone:
         return [tf.cast(total, tf.int32) for total in self.sums(tf.cast(number, tf.float64) for number in numbers)]  # int32 has no GPU kernels
 
     def sums(self, tensors) -> list[tf.Tensor]:
-        """Tensors of an update -> their sums over all workers, the same bits in all of them."""
+        """Tensors of an update, or tf.IndexedSlices -> their sums over all workers, tensors with the same bits in all of them."""
+        tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]
         if _replicas() == 1:
-            return list(tensors)
-        return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, list(tensors))
+            return tensors
+        return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, tensors)
 
     def agree(self, *numbers: float) -> list[float]:
         """At least one number known to Python -> their sums over all workers; waits for all of them."""
@@ -68,12 +70,19 @@ class Workers(Alone):
         return [tf.cast(total, tf.int32) for total in tf.unstack(self._sum(tf.cast(tf.stack(numbers), tf.float64), "counts"))]
 
     def sums(self, tensors):
-        """One operation sums all small tensors of a type, which would take their time one by one; the operations come in one order."""
+        """Of a large tf.IndexedSlices, the gradient of an embedding, only the rows are sent that a word of the batch has.
+
+        One operation sums all small tensors of a type, which would take their time one by one; the operations come in one order.
+        """
         tensors = list(tensors)
-        groups, totals, before = {}, {}, []
+        large = [tensor.shape.num_elements() >= _LARGE for tensor in tensors]
+        sparse = [place for place, tensor in enumerate(tensors) if large[place] and isinstance(tensor, tf.IndexedSlices)]
+        totals = dict(zip(sparse, self._sums_of_rows([tensors[place] for place in sparse])))
+        groups, before = {}, list(totals.values())
         for place, tensor in enumerate(tensors):
-            large = tensor.shape.num_elements() >= _LARGE
-            groups.setdefault(place if large else tensor.dtype, []).append(place)
+            if place not in totals:
+                tensors[place] = tf.convert_to_tensor(tensor)
+                groups.setdefault(place if large[place] else tensor.dtype, []).append(place)
         for number, places in enumerate(groups.values()):
             sizes = [tensors[place].shape.num_elements() for place in places]
             flat = [tf.reshape(tensors[place], [-1]) for place in places]
@@ -88,12 +97,49 @@ class Workers(Alone):
         with losing_peers():
             return self._sum(tf.constant(numbers, tf.float64), "agreed").numpy().tolist()
 
-    def _sum(self, values, name):
-        """A sum has the same key in every graph, since two workers may run differently traced ones, and one for each size, which may not change."""
-        instance = zlib.crc32(f"{name} {values.shape[0]} {values.dtype.name}".encode()) >> 1
-        return tf.raw_ops.CollectiveReduceV2(
-            input=values, group_size=self.count, group_key=_GROUP, instance_key=instance, ordering_token=[], merge_op="Add", final_op="Id",
+    def _sums_of_rows(self, slices):
+        """[IndexedSlices of V rows] -> [their sums, tensors]: every worker sends its rows to all, padded with zeros to one number of rows."""
+        if not slices:
+            return []
+        rows = [_unique_rows(each) for each in slices]
+        most = tf.unstack(self._sum(tf.stack([tf.cast(tf.size(indices), tf.float64) for indices, _ in rows]), "rows", merge="Max"))
+        totals = []
+        for number, (each, (indices, values), longest) in enumerate(zip(slices, rows, most)):
+            step = max(each.shape[0] // _NUMBERS_OF_ROWS, 1)
+            steps = (tf.cast(longest, tf.int32) + step - 1) // step
+            missing = steps * step - tf.size(indices)
+            with tf.control_dependencies(totals):
+                indices = self._gather(tf.pad(indices, [[0, missing]]), f"indices {number}", steps)
+            with tf.control_dependencies([indices]):
+                values = self._gather(tf.pad(values, [[0, missing], [0, 0]]), f"rows {number}", steps)
+            total = tf.zeros(each.shape, values.dtype)
+            for indices, values in zip(tf.split(indices, self.count), tf.split(values, self.count)):  # in one order, for the same bits
+                total = tf.tensor_scatter_nd_add(total, indices[:, tf.newaxis], values)
+            totals.append(total)
+        return totals
+
+    def _gather(self, values, name, size):
+        """Values [N, ...] -> those of all workers [count·N, ...]; ``size``, an int32 scalar, is another one for another N."""
+        return tf.raw_ops.CollectiveGatherV2(
+            input=values, group_size=self.count, group_key=_GROUP, instance_key=_key(name, values) + size, ordering_token=[],
         )  # fmt: skip
+
+    def _sum(self, values, name, merge="Add"):
+        return tf.raw_ops.CollectiveReduceV2(
+            input=values, group_size=self.count, group_key=_GROUP, instance_key=_key(name, values), ordering_token=[], merge_op=merge,
+            final_op="Id",
+        )  # fmt: skip
+
+
+def _key(name, values):
+    """A sum has the same key in every graph, since two workers may run differently traced ones, and one for each size, which may not change."""
+    return zlib.crc32(f"{name} {values.shape[0]} {values.dtype.name}".encode()) >> 2
+
+
+def _unique_rows(slices):
+    """(indices [N] of the rows that are not zero, each once, int32; these rows [N, m])."""
+    indices, places = tf.unique(slices.indices)
+    return tf.cast(indices, tf.int32), tf.math.unsorted_segment_sum(slices.values, places, tf.size(indices))
 
 
 _joined = {}

@@ -1,8 +1,8 @@
 """Two replicas on two logical devices of one processor, under a MirroredStrategy.
 
-    python mirrored.py FOLDER COMBINATION …
+    python mirrored.py FOLDER [COMBINATION …]
 
-Writes FOLDER/replicas.npz, the combinations of worker.py by plain ``model.fit``, and FOLDER/run, the training of test_launch.py.
+Writes FOLDER/replicas.npz, the combinations of worker.py by plain ``model.fit``; or, without any, FOLDER/run, the training of test_launch.py.
 """
 
 import pathlib
@@ -21,7 +21,9 @@ def main(folder, *names):
     from rnnsearch_tf.workers import Alone
 
     with tf.distribute.MirroredStrategy().scope():
-        np.savez(folder / "replicas.npz", **worker.trained(Alone(), names))
+        if names:
+            np.savez(folder / "replicas.npz", **worker.trained(Alone(), names))
+            return
         train(load_config(overrides=OPTIONS), folder / "run", distribute="mirrored")  # in the scope: there is one strategy a process
 
 

@@ -27,6 +27,9 @@ COMBINATIONS = {  # name: (system, options of the training section, whether the 
     "traced": ("cslm", dict(loss_reduction="token_mean", optimizer="adam", global_clipnorm=0.1), False),
 }
 
+SENT_ALONE = "sum", "traced"
+"""Rows of which every gradient is sent as a large one is: by itself, of an embedding only the rows of words that are there."""
+
 
 def batches():
     """Batches of several lengths; some have fewer rows than there are workers, and their shares differ in words."""
@@ -62,11 +65,13 @@ def poison(model):
 
 def trained(workers, names=COMBINATIONS):
     """{name: array} after two epochs of every combination."""
+    import rnnsearch_tf.workers
     from rnnsearch_tf.config import load_config
     from rnnsearch_tf.training.optimizers import compile_model
 
     found = {}
     for name in names:
+        rnnsearch_tf.workers._LARGE = 1 if name in SENT_ALONE else 1 << 16
         system, options, poisoned = COMBINATIONS[name]
         model = fresh_system(system)
         compile_model(model, load_config(values={"training": options}))

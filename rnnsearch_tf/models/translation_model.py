@@ -187,7 +187,7 @@ class TranslationModel(keras.Model):
             losses, nll = self._sharded_losses(inputs, loss.label_smoothing)
             objective = self.optimizer.scale_loss(loss.reduce(losses, sentences, words))
         weights = self.trainable_variables
-        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(objective, weights)]  # those of embeddings are IndexedSlices
+        gradients = tape.gradient(objective, weights)  # those of embeddings are tf.IndexedSlices
         *gradients, objective, nll = self.workers.sums([*gradients, objective, tf.reduce_sum(nll)])
         if hasattr(self.optimizer, "objective"):
             self.optimizer.objective = objective

@@ -23,6 +23,10 @@ _FAULTS = [
     ("training/agreement.py", "every worker has its own clock", "if self.workers.chief else (0, 0, 0)", "if True else (0, 0, 0)", f"{AGREED}::test_the_chiefs_clock_and_decisions_count"),
     ("training/interruption.py", "a worker stops alone", "self.agreed = number if self.alone else self.agreed", "self.agreed = number",
      f"{AGREED}::test_a_signal_is_kept_until_all_know"),
+    ("workers.py", "padding of gathered rows counts", "tf.pad(values, [[0, missing], [0, 0]])", "tf.pad(values, [[0, missing], [0, 0]], constant_values=1)",
+     TOGETHER),
+    ("workers.py", "rows of one word replace each other", "tf.math.unsorted_segment_sum(slices.values,", "tf.math.unsorted_segment_max(slices.values,",
+     TOGETHER),
     ("workers.py", "workers drop the same values", "1_000_003 * worker", "0 * worker", f"{AGREED}::test_every_worker_drops_other_values"),
 ]  # fmt: skip
 

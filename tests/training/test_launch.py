@@ -89,17 +89,27 @@ def test_a_killed_worker_is_started_again(tmp_path, alone, workers, victim):
     assert_alike(alone, tmp_path / "run")
 
 
-@pytest.mark.parametrize("names", [["accumulate"], pytest.param(list(worker.COMBINATIONS), marks=pytest.mark.slow)], ids="-".join)
-def test_replicas_together_make_the_updates_of_one_process(tmp_path, alone, names):
-    """Plain ``fit`` in the scope of a MirroredStrategy, and a whole training with checkpoints."""
+def of_replicas(folder, *names) -> str:
+    """What mirrored.py says on standard error."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS), str(TESTS / "training")])}
-    done = subprocess.run([sys.executable, TESTS / "mirrored.py", tmp_path, *names], env=environment, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, TESTS / "mirrored.py", folder, *names], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
+    return done.stderr
+
+
+@pytest.mark.parametrize("names", [["accumulate"], pytest.param(list(worker.COMBINATIONS), marks=pytest.mark.slow)], ids="-".join)
+def test_replicas_together_make_the_updates_of_one_process(tmp_path, names):
+    """Plain ``fit`` in the scope of a MirroredStrategy."""
+    of_replicas(tmp_path, *names)
     expected, replicas = worker.trained(Alone(), names), np.load(tmp_path / "replicas.npz")
     assert expected.keys() == set(replicas)
     for name in expected:
         np.testing.assert_allclose(replicas[name], expected[name], rtol=1e-9, atol=1e-9, err_msg=name)
-    assert "sharing every batch between 2 replicas" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_whole_training_of_replicas(tmp_path, alone):
+    assert "sharing every batch between 2 replicas" in of_replicas(tmp_path)
     assert_alike(alone, tmp_path / "run")
 
 
