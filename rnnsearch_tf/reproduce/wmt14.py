@@ -58,7 +58,7 @@ SELECTED_PAIRS = 12_000_000
 TEXT_BYTES, ID_BYTES = 125, 130
 """Of a pair on the disk, about: both sides as .gz, and as ids."""
 
-DOWNLOADED, JOINED, SELECTED, PREPARED = 10e6, 25_000, 3_000, 8_500
+DOWNLOADED, JOINED, SELECTED, PREPARED = 10e6, 25_000, 850, 8_500
 """How much a second, about, for the minutes that are told beforehand: bytes of a download; pairs that one core joins, selects from, prepares."""
 
 
