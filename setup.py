@@ -29,6 +29,7 @@ EXTRAS = {
     "plots": ["matplotlib>=3.8", "scikit-learn>=1.4"],
     "browser": ["playwright>=1.40", "axe-playwright-python>=0.1.4"],  # tests of the attention page, with a Chromium of the system
     "tensorboard": ["tensorboard>=2.19", "matplotlib>=3.8"],
+    "corpora": ["mtdata>=0.5.1,<0.6"],  # downloads WMT'14 for reproduce --scale paper
     "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.5,<10", "mkdocstrings[python]>=1.0,<2", "latex2mathml>=3.77"],
 }
 EXTRAS["dev"] = sorted(

@@ -4,7 +4,11 @@ Without ITEM: what there is, and how long each takes on one core. `all` makes ev
 that need them, and all that is made is kept: started again after a stop, the program goes on where it was.
 
 --scale small is for two CPU cores and the corpora at hand: --data names a folder with multi30k/ in it (train, val and
-test_2016_flickr, .en.gz and .fr.gz); items on the built-in corpus need none. --scale paper is not there yet.
+test_2016_flickr, .en.gz and .fr.gz); items on the built-in corpus need none.
+
+--scale paper is for days of a GPU: the items of Bahdanau et al. 2015 on WMT'14 English-French. It downloads the corpora to
+--data (mtdata, sacreBLEU) or takes them from there, checks them, selects, writes ids, and trains with the updates of Table 2.
+What is left, with disk and time, is said before anything is done.
 """
 
 import contextlib
@@ -29,19 +33,20 @@ def arguments(parser):
 
 
 def run(arguments):
-    if arguments.scale == "paper":
-        raise UsageError("--scale: expected small, got paper; the papers' own scale is not there yet")
-    from rnnsearch_tf.reproduce.items import ITEMS
+    from rnnsearch_tf.reproduce.scales import SCALES
     from rnnsearch_tf.reproduce.workspace import Workspace
 
     seed, count = whole_number(arguments.seed, "--seed"), whole_number(arguments.seeds, "--seeds", minimum=1)
-    work = Workspace(arguments.output, arguments.data, range(seed, seed + count), arguments.set)
+    work = Workspace(arguments.output, arguments.data, range(seed, seed + count), arguments.set, SCALES[arguments.scale])
     if arguments.item is None:
-        return _list(work, ITEMS)
-    chosen = _chosen(arguments.item, ITEMS)
-    configs = _check(work, chosen)
+        return _list(work)
+    chosen = _chosen(arguments.item, arguments.scale)
+    configs, steps = _check(work, chosen)
     with sigterm_raises():
         import_tensorflow()
+        for number, step in enumerate(steps, start=1):
+            _say(f"step {number} of {len(steps)}: {step}")
+            step.make()
         from rnnsearch_tf.parallel import use_one_thread_per_op
 
         if configs:
@@ -55,10 +60,15 @@ def run(arguments):
                 output.write([str(page)])
 
 
-def _chosen(name, items) -> dict:
+def _chosen(name, scale) -> dict:
+    from rnnsearch_tf.reproduce.scales import SCALES
+
+    items = SCALES[scale].items
     if name == "all":
         return items
     if name not in items:
+        if others := [f"--scale {other}" for other in SCALES if name in SCALES[other].items]:
+            raise UsageError(f"expected a table or figure of --scale {scale}, got {name}, which only {others[0]} has; choose one of {', '.join(items)}")
         close = difflib.get_close_matches(name, items, n=1, cutoff=0.4)
         hint = f"did you mean {close[0]}?" if close else "rnnsearch reproduce lists them"
         raise UsageError(f"expected a table or figure, or all, got {name}; {hint}")
@@ -66,25 +76,34 @@ def _chosen(name, items) -> dict:
 
 
 def _check(work, items) -> list:
-    """The configurations of what is to be trained. What would fail late fails now: a missing extra or corpus, a wrong setting."""
+    """(configurations of what is to be trained, steps before that). What would fail late fails now: a missing extra or corpus, a wrong setting."""
     from rnnsearch_tf.data.corpus import check_files
     from rnnsearch_tf.evaluation.plots import require_plots
+    from rnnsearch_tf.reproduce.workspace import in_minutes_or_hours
 
     require_plots()
     work.begin()
-    untrained = work.untrained([name for item in items.values() for name in item.models])
+    names = [name for item in items.values() for name in item.models]
+    untrained, steps = work.untrained(names), work.steps(names)
     configs = [work.config(name, seed) for name, seed in untrained]
     for config in configs:
         check_files(config)
-    _say(f"{len(untrained)} models to train, about {work.minutes(untrained)} minutes of one core in all; then some minutes to measure each")
-    return configs
+    for step in steps:
+        _say(f"to do: {step}")
+    if steps:
+        size, minutes = sum(step.gigabytes for step in steps), sum(step.minutes for step in steps)
+        _say(f"{len(steps)} steps before the trainings: about {size:.1f} GB, {in_minutes_or_hours(minutes)} of one core and of a network of 10 MB a second")
+    _say(f"{len(untrained)} models to train, {work.cost(untrained)} in all, {work.gigabytes(untrained):.1f} GB; then some minutes to measure each")
+    return configs, steps
 
 
-def _list(work, items):
+def _list(work):
+    from rnnsearch_tf.reproduce.workspace import in_minutes_or_hours
+
     with Output() as output:
-        for name, item in items.items():
+        for name, item in work.scale.items.items():
             minutes = work.minutes(work.untrained(item.models))
-            output.write([f"{name:<24}{f'{minutes} min' if minutes else 'trained':>9}  {item.shows}"])
+            output.write([f"{name:<24}{in_minutes_or_hours(minutes) if minutes else 'trained':>11}  {item.shows}"])
 
 
 def _say(text):

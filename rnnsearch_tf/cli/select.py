@@ -7,13 +7,10 @@ lowest scores are kept, in the order of the files and byte for byte. A thousand 
 Pairs with an empty side, and those beyond --maximum-length, are never kept. How many were kept is printed. Case does not count.
 """
 
-import contextlib
-
 from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import option_value, whole_number
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.io.reading import read_raw
-from rnnsearch_tf.io.writing import Output, whole_file
+from rnnsearch_tf.io.writing import Output
 
 SIDES = "source", "target"
 
@@ -23,6 +20,7 @@ def arguments(parser):
         for side in SIDES:
             parser.add_argument(f"--{name}{side}", required=True, metavar="F", help=f"{meaning}, {side} side")
     parser.add_argument("--keep", required=True, metavar="X", help="share of the pairs to keep, such as 0.2")
+    parser.add_argument("--target-words", metavar="N", help="keep no more pairs than have N target tokens together (default: any number)")
     for side in SIDES:
         parser.add_argument(f"--output-{side}", required=True, metavar="F", help=f"the {side} side of what is kept (.gz: compressed)")
     parser.add_argument("--scores", metavar="F", help="write the score of every pair to this file too, one a line; inf: never kept")
@@ -44,7 +42,10 @@ def run(arguments):
     order = whole_number(arguments.order, "--order", minimum=1, maximum=6)
     rounds = whole_number(arguments.rounds, "--rounds", minimum=1, maximum=9)
     seed = whole_number(arguments.seed, "--seed")
-    longest = None if arguments.maximum_length is None else whole_number(arguments.maximum_length, "--maximum-length", minimum=1)
+    longest, words = (
+        None if value is None else whole_number(value, option, minimum=1)
+        for value, option in ((arguments.maximum_length, "--maximum-length"), (arguments.target_words, "--target-words"))
+    )
     in_domain, files, outputs, languages = (
         [getattr(arguments, name.format(side)) for side in SIDES] for name in ("in_domain_{}", "{}", "output_{}", "{}_language")
     )
@@ -54,25 +55,17 @@ def run(arguments):
         option_value(f"{side}.language", code, f"--{side}-language")
     import_tensorflow()
     from rnnsearch_tf.config import TextConfig
-    from rnnsearch_tf.data.selection import select
+    from rnnsearch_tf.data.selection import select, write_kept
 
     tokenization = "space" if arguments.tokenized else "moses"
     configs = [TextConfig(language=language, tokenization=tokenization, lowercase=True) for language in languages]
-    selection = select(in_domain, files, keep, configs, order, longest, seed, rounds)
-    _write(files, selection.kept, outputs)
+    selection = select(in_domain, files, keep, configs, order, longest, seed, rounds, words)
+    write_kept(files, selection.kept, outputs)
     if arguments.scores:
         with Output(arguments.scores) as output:
             output.write(f"{score:.6f}" for score in selection.scores)
     with Output() as output:
         output.write(_report(selection))
-
-
-def _write(files, kept, outputs):
-    """The lines that are kept, as they are; both files appear once both are whole."""
-    with contextlib.ExitStack() as stack:
-        streams = [stack.enter_context(whole_file(output)) for output in outputs]
-        for file, stream in zip(files, streams):
-            stream.writelines(line + b"\n" for line, keep in zip(read_raw(file), kept) if keep)
 
 
 def _share(text) -> float:

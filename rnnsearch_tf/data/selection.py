@@ -10,6 +10,7 @@ As Moore and Lewis have it, both models know the words that the domain's text ha
 from __future__ import annotations
 
 import array
+import contextlib
 import dataclasses
 import random
 
@@ -17,7 +18,8 @@ import numpy as np
 
 from rnnsearch_tf.config import PAD_ID, TextConfig
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.io.reading import count_lines, read_pairs
+from rnnsearch_tf.io.reading import count_lines, read_pairs, read_raw
+from rnnsearch_tf.io.writing import whole_file
 from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.text.ngrams import NgramModel
 from rnnsearch_tf.text.pipeline import text_of_counts, token_counts
@@ -85,7 +87,10 @@ class Side:
         return np.concatenate([ids.values for ids in encoded]), np.concatenate([ids.row_lengths() for ids in encoded])
 
 
-def select(in_domain, files, keep: float, configs, order: int = 2, longest: int | None = None, seed: int = 1, rounds: int = 1) -> Selection:
+def select(
+    in_domain, files, keep: float, configs, order: int = 2, longest: int | None = None, seed: int = 1, rounds: int = 1,
+    target_words: int | None = None,
+) -> Selection:  # fmt: skip
     """Choose the pairs of a corpus that are most like those of a domain.
 
     The files are read several times, some thousand pairs at a time: memory holds the text of the domain, as many pairs more, and some
@@ -101,6 +106,7 @@ def select(in_domain, files, keep: float, configs, order: int = 2, longest: int 
         seed: of the draws.
         rounds: 1 is the papers' way. Each further round takes for the domain its text and pairs of the better half of what was kept, at
             most ROUND_PAIRS of them; that helps where the corpus has as much of the domain as is kept, and may harm where it has less.
+        target_words: tokens that the target side of what is kept may have, at most; None: any number.
 
     Returns:
         Selection.
@@ -123,29 +129,47 @@ def select(in_domain, files, keep: float, configs, order: int = 2, longest: int 
         drawn = _drawn(progress(_pairs(files), doing="drawing pairs", total=pairs // 2, unit="pairs"), len(known), generator)
         with announced("learning the n-gram models"):
             sides = [Side(*texts, *more, order) for *texts, more in zip(zip(*known), zip(*drawn), zip(configs, in_domain))]
-        selection = _selection(_scores(sides, files, pairs // 2, longest), keep)
+        selection = _selection(*_scores(sides, files, pairs // 2, longest), keep, target_words)
         if not selection.kept.any():
             break
     return selection
 
 
-def _selection(scores, keep) -> Selection:
-    """The Selection of the lowest scores, as many as the share says."""
+def write_kept(files, kept, outputs) -> None:
+    """Write the lines that are kept, byte for byte; both files appear once both are whole.
+
+    Args:
+        files: (source file, target file), those that were chosen from.
+        kept: bool [pairs].
+        outputs: (source file, target file) to write, .gz by name.
+    """
+    with contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(whole_file(output)) for output in outputs]
+        for file, stream in zip(files, streams):
+            stream.writelines(line + b"\n" for line, keep in zip(read_raw(file), kept) if keep)
+
+
+def _selection(scores, lengths, keep, target_words) -> Selection:
+    """The Selection of the lowest scores, as many as the share and the words allow; `lengths` are tokens of the target side."""
+    best = np.argsort(scores, kind="stable")[: round(keep * len(scores))]
+    if target_words is not None:
+        best = best[: np.searchsorted(np.cumsum(np.asarray(lengths, np.int64)[best]), target_words, side="right")]
     kept = np.zeros(len(scores), bool)
-    kept[np.argsort(scores, kind="stable")[: round(keep * len(scores))]] = True
+    kept[best] = True
     return Selection(scores, kept & (scores < LEFT_OUT))
 
 
 def _scores(sides, files, pairs, longest):
-    """The scores of all pairs, float64 [pairs]."""
-    scores = array.array("d")
+    """(the scores of all pairs, float64 [pairs]; the tokens of their target sides, int32 [pairs])."""
+    scores, lengths = array.array("d"), array.array("i")
     with progress(doing="scoring pairs", total=pairs, unit="pairs") as shown:
         for lines in read_pairs(*files, PAIRS_AT_ONCE):
             differences, tokens = zip(*(side(texts) for side, texts in zip(sides, lines)))
             fits = (np.min(tokens, axis=0) > 0) & (np.max(tokens, axis=0) <= (longest or np.inf))
             scores.frombytes(np.where(fits, sum(differences), LEFT_OUT).tobytes())
+            lengths.frombytes(tokens[1].astype(np.int32).tobytes())
             shown.update(len(fits))
-    return np.frombuffer(scores, np.float64)
+    return np.frombuffer(scores, np.float64), np.frombuffer(lengths, np.int32)
 
 
 def _pairs(files):

@@ -1,7 +1,7 @@
 """Bahdanau, Cho, Bengio 2015: RNNencdec and RNNsearch, trained on sentences of up to 30 and up to 50 words.
 
-A test text of every length is made of test_2016_flickr: its sentences alone, in twos, up to fives (corpora.py).
-BLEU is of tokens, as the paper's (multi-bleu.perl), lower-cased as the models are.
+At the small scale a test text of every length is made of test_2016_flickr: its sentences alone, in twos, up to fives (corpora.py);
+at the paper's it is newstest2014. BLEU is of tokens, as the paper's (multi-bleu.perl), lower-cased where the models are.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ PAPER_TABLE_2 = [
 
 
 def test_text(work):
-    """(sources, references) of every length."""
-    folder = work.texts()
-    return read_all(folder / "test.en"), read_all(folder / "test.fr")
+    """(sources, references)."""
+    return tuple(map(read_all, work.texts.test()))
 
 
 def translations(work, name, seed, forbid_unknown=False) -> dict:
@@ -59,28 +58,28 @@ def known(work, name, seed) -> list:
 
 def table_1(work, models) -> Page:
     """BLEU of all sentences, and of those without unknown words with a decoder that may not produce one."""
-    rows = []
+    rows, columns = [], {"all": "All", "short": "of the single sentences", "no_unk": "No UNK", "no_unk_sentences": "sentences without UNK"}
+    if work.texts.single_sentences is None:
+        del columns["short"]
     for name in models:
         found = measured_bleu(work, name)
-        columns = {"all": "All", "short": "of the single sentences", "no_unk": "No UNK", "no_unk_sentences": "sentences without UNK"}
         rows.append({"model": name} | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()})
     paper = [dict(zip(("model", "All", "No UNK"), row)) for row in PAPER_TABLE_1]
     return Page("Bahdanau et al. 2015, Table 1: BLEU", rows, paper)
 
 
 def measured_bleu(work, name) -> list:
-    """[{"all", "short", "no_unk" (BLEU), "no_unk_sentences"} of each seed]."""
+    """[{"all", "short" (where there are such), "no_unk" (BLEU), "no_unk_sentences"} of each seed]."""
     return work.of_each_seed("table1", name, lambda name, seed: _table_1_of(work, name, seed))
 
 
 def _table_1_of(work, name, seed):
     texts, forbidden, few = translations(work, name, seed)["texts"], translations(work, name, seed, True)["texts"], known(work, name, seed)
     _, references = test_text(work)
-    single = range(_single_sentences(work))
     score = lambda texts, chosen: _bleu(work, name, seed, [texts[i] for i in chosen], [references[i] for i in chosen])  # noqa: E731
-    return {
-        "all": score(texts, range(len(texts))), "short": score(texts, single), "no_unk": score(forbidden, few), "no_unk_sentences": len(few),
-    }  # fmt: skip
+    single = work.texts.single_sentences
+    short = {} if single is None else {"short": score(texts, range(single))}
+    return {"all": score(texts, range(len(texts))), **short, "no_unk": score(forbidden, few), "no_unk_sentences": len(few)}
 
 
 def _bleu(work, name, seed, texts, references):
@@ -90,13 +89,7 @@ def _bleu(work, name, seed, texts, references):
     if not texts:
         return None
     side = work.translator(name, seed).target_text
-    return bleu(tokenized(side, texts), tokenized(side, references), tokenize="none", lowercase=True).score
-
-
-def _single_sentences(work):
-    from rnnsearch_tf.reproduce.corpora import read_multi30k
-
-    return len(read_multi30k(work.data, "test"))
+    return bleu(tokenized(side, texts), tokenized(side, references), tokenize="none", lowercase=side.config.lowercase).score
 
 
 def table_2(work, models) -> Page:
@@ -112,11 +105,19 @@ def table_2(work, models) -> Page:
 def _table_2_of(work, name, seed):
     from rnnsearch_tf.data.corpus import open_corpus
 
-    state, config, nll = json.loads(work.run(name, seed).state.read_text(encoding="utf-8")), work.config(name, seed), {}
-    for part, key in (("train", "training NLL"), ("development", "development NLL")):
-        sources, targets = map(list, zip(*itertools.islice(open_corpus(config, part), SCORED)))
-        nll[key] = -float(np.mean(work.translator(name, seed).score(sources, targets)))
+    state, config, nll = json.loads(work.run(name, seed).state.read_text(encoding="utf-8")), work.config(name, seed, prepared=False), {}
+    translator = work.translator(name, seed)
+    learned_from = (pair for pair in open_corpus(config, "train") if _fits(translator, config.data, pair))
+    for pairs, key in ((learned_from, "training NLL"), (open_corpus(config, "development"), "development NLL")):
+        sources, targets = map(list, zip(*itertools.islice(pairs, SCORED)))
+        nll[key] = -float(np.mean(translator.score(sources, targets)))
     return {"updates": state["batches"], "epochs": float(state["epoch"]), "hours": state["seconds"] / 3600} | nll
+
+
+def _fits(translator, data, pair):
+    """Whether training takes a pair."""
+    texts, limits = (translator.source_text, translator.target_text), (data.maximum_source_length, data.maximum_target_length)
+    return all(int(text.tokenize([line]).row_lengths()[0]) <= limit for text, line, limit in zip(texts, pair, limits))
 
 
 def figure_2(work, models) -> Page:
@@ -144,7 +145,8 @@ def _figure_2_of(work, name, seed):
     from rnnsearch_tf.evaluation.bleu import by_length
 
     found, (_, references) = translations(work, name, seed), test_text(work)
-    return [vars(bucket) for bucket in by_length(found["texts"], references, found["source_lengths"], lowercase=True)]
+    lowercase = work.config(name, seed).target.lowercase
+    return [vars(bucket) for bucket in by_length(found["texts"], references, found["source_lengths"], lowercase=lowercase)]
 
 
 def _curves(curves):

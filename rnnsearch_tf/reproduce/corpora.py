@@ -11,13 +11,62 @@ import random
 from collections.abc import Iterator
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import write_file
+from rnnsearch_tf.files import new_folder, write_file
 from rnnsearch_tf.io.reading import read_all
 
 LANGUAGES = "en", "fr"
 FILES = {"train": "train", "development": "val", "test": "test_2016_flickr"}
 MOST_JOINED = 5
 SEED = 1
+
+
+class JoinedTexts:
+    """The texts of the models of the small scale; those that are joined are written when they are first asked for.
+
+    Args:
+        folder: DIR of the experiment.
+        data: DATA, folder of the corpora.
+    """
+
+    def __init__(self, folder, data):
+        self.folder, self.data = pathlib.Path(folder) / "texts", data
+
+    @property
+    def single_sentences(self) -> int:
+        """How many sentences of the test text are one caption; they stand first."""
+        return len(read_multi30k(self.data, "test"))
+
+    def settings(self, recipe, prepared: bool) -> list:
+        """The settings that name a model's texts, as ``section.key=value``; there are no prepared ones."""
+        if recipe.corpus == "captions":
+            return [f"data.folder={pathlib.Path(self.data).resolve() / 'multi30k'}"]
+        if recipe.corpus == "phrasebook":
+            return []
+        parts, sides = ("train", "development"), zip(("source", "target"), LANGUAGES)
+        files = [f"data.{part}_{side}={part}.{language}" for side, language in sides for part in parts]
+        return [f"data.folder={self._up_to(recipe.longest).resolve()}", *files]
+
+    def test(self) -> tuple:
+        """(file of the sources, file of the references)."""
+        return tuple(self._up_to(50) / f"test.{language}" for language in LANGUAGES)
+
+    def wanted(self, recipes) -> list:
+        """No file is made by steps."""
+        return []
+
+    def steps(self, configs) -> list:
+        return []
+
+    def check(self) -> None:
+        pass
+
+    def _up_to(self, longest) -> pathlib.Path:
+        """The folder of the joined texts, written now if it is not there; only the training part has a longest sentence."""
+        folder = self.folder / f"up-to-{longest}"
+        if not folder.exists():
+            with new_folder(folder) as partial:
+                write_joined(self.data, partial, longest)
+        return folder
 
 
 def joined(pairs, sizes: Iterator[int]) -> Iterator[tuple[str, str]]:

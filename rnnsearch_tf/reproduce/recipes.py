@@ -1,8 +1,10 @@
-"""The models of the small scale, each meant for at most 20 minutes of one CPU core; items share them."""
+"""The models of the small scale, each meant for at most 20 minutes of one CPU core, and those of the paper's; items share them."""
 
 from __future__ import annotations
 
 import dataclasses
+
+from rnnsearch_tf.reproduce.bahdanau2015 import PAPER_TABLE_2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -12,10 +14,12 @@ class Recipe:
     Attributes:
         configuration: name of a shipped configuration.
         changes: ``section.key=value`` of what differs from it.
-        corpus: ``joined``: Multi30k's captions joined to long texts, see corpora.py; ``captions``: as they are; ``phrasebook``: built in.
-        longest: words a side of a joined training pair may have.
+        corpus: ``joined``: Multi30k's captions joined to long texts, see corpora.py; ``captions``: as they are; ``phrasebook``: built in;
+            ``wmt14``: see wmt14.py.
+        longest: words a side of a training pair may have, of joined ones and of WMT'14.
         member: of an ensemble, from 0. They differ in nothing but the seed; those after the first are trained for the first seed only.
-        minutes: of one core, about.
+        minutes: of the cores of the scale, about.
+        gigabytes: of its RUN, about.
     """
 
     configuration: str
@@ -24,6 +28,7 @@ class Recipe:
     longest: int = 50
     member: int = 0
     minutes: int = 20
+    gigabytes: float = 0.1
 
 
 WORDS = (
@@ -64,3 +69,20 @@ MEMBER_SEEDS = 1000
 """How far apart the seeds of an ensemble's members are: further than anyone asks for seeds."""
 
 RECIPES = dict([*_bahdanau(), *_sutskever(), *_luong()])
+
+OPERATIONS = {"rnnencdec-30": 272e9, "rnnsearch-30": 399e9, "rnnencdec-50": 377e9, "rnnsearch-50": 555e9}
+"""Of one update: 80 pairs of 18 tokens a side where the longest have 30, of 25 where they have 50, which is assumed (benchmarks/products.py)."""
+
+RATE = 0.4e12 * 0.76
+"""Operations a second of two cores in float32, as docs/scaling.md has them."""
+
+
+def _paper():
+    for name, updates, *_ in PAPER_TABLE_2:
+        changes = "training.epochs=100", f"training.maximum_updates={updates}"  # the updates end it
+        minutes = round(updates * OPERATIONS[name] / RATE / 60)
+        yield name, Recipe(name, changes, "wmt14", int(name.rpartition("-")[2]), minutes=minutes, gigabytes=3.0)
+
+
+PAPER_RECIPES = dict(_paper())
+"""Section 4.2 and Table 2: minibatches of 80, Adadelta, words up to 30 and 50, as the shipped configurations have them."""

@@ -2,7 +2,7 @@
 
 ::
 
-    DIR/texts/up-to-50/train.en …    the corpora, see corpora.py
+    DIR/texts/, DIR/ids/             the texts of the scale, see corpora.py and wmt14.py
     DIR/models/NAME-SEED/            a RUN for each model and seed
     DIR/measured/ITEM-….json         what was measured of them
     DIR/settings.json                what differs from the recipes in all of this
@@ -20,9 +20,10 @@ from collections.abc import Callable
 
 from rnnsearch_tf.config import load_config, shipped_config
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.files import new_folder, write_file
-from rnnsearch_tf.reproduce.corpora import LANGUAGES, write_joined
-from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS, RECIPES
+from rnnsearch_tf.files import write_file
+from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS
+from rnnsearch_tf.reproduce.scales import SCALES, Scale
+from rnnsearch_tf.reproduce.steps import check_space, steps_left
 from rnnsearch_tf.run import Run
 
 log = logging.getLogger("rnnsearch_tf")
@@ -36,10 +37,12 @@ class Workspace:
         data: folder of the corpora.
         seeds: list[int], of the models.
         overrides: list of ``section.key=value`` for every training, to try things out; the pages say so.
+        scale: Scale.
     """
 
-    def __init__(self, folder, data, seeds=(1234,), overrides=()):
-        self.folder, self.data = pathlib.Path(folder), data
+    def __init__(self, folder, data, seeds=(1234,), overrides=(), scale: Scale = SCALES["small"]):
+        self.folder, self.data, self.scale = pathlib.Path(folder), data, scale
+        self.texts = scale.texts(folder, data)
         self.seeds, self.overrides = list(seeds), list(overrides)
         self._loaded = None, None
 
@@ -50,36 +53,39 @@ class Workspace:
             UsageError: what is there was made with others, and would be shown as if it had been made with these.
         """
         path = self.folder / "settings.json"
-        before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else self.overrides
-        if before != self.overrides:
-            shown = ["".join(f" --set {each}" for each in settings) or " no --set" for settings in (before, self.overrides)]
+        settings = [*self.scale.settings, *self.overrides]
+        before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else settings
+        if before != settings:
+            shown = [self._flags(each) or " no --set" for each in (before, settings)]
             raise UsageError(f"{self.folder}: expected{shown[0]}, with which it was begun, got{shown[1]}; choose another --output")
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, json.dumps(self.overrides) + "\n")
+        write_file(path, json.dumps(settings) + "\n")
 
-    def config(self, name: str, seed: int):
-        """The configuration of a model."""
-        recipe = RECIPES[name]
-        changes = [*recipe.changes, *self._files(recipe), f"training.seed={seed + MEMBER_SEEDS * recipe.member}", *self.overrides]
+    @staticmethod
+    def _flags(settings):
+        """Settings as the command line has them."""
+        return "".join(f" {each}" if each.startswith("--") else f" --set {each}" for each in settings)
+
+    def config(self, name: str, seed: int, prepared: bool = True):
+        """The configuration of a model; where it learns from prepared ids, `prepared` False names the text they were made of."""
+        recipe = self.scale.recipes[name]
+        files = self.texts.settings(recipe, prepared)
+        changes = [*recipe.changes, *files, f"training.seed={seed + MEMBER_SEEDS * recipe.member}", *self.overrides]
         return load_config(shipped_config(recipe.configuration), overrides=changes)
 
-    def _files(self, recipe):
-        """The settings that name a model's texts."""
-        if recipe.corpus == "captions":
-            return [f"data.folder={pathlib.Path(self.data).resolve() / 'multi30k'}"]
-        if recipe.corpus == "phrasebook":
-            return []
-        parts, sides = ("train", "development"), zip(("source", "target"), LANGUAGES)
-        files = [f"data.{part}_{side}={part}.{language}" for side, language in sides for part in parts]
-        return [f"data.folder={self.texts(recipe.longest).resolve()}", *files]
+    def steps(self, names) -> list:
+        """The steps that are left until these models can be trained and measured.
 
-    def texts(self, longest: int = 50) -> pathlib.Path:
-        """The folder of the joined texts, written now if it is not there; only the training part has a longest sentence."""
-        folder = self.folder / "texts" / f"up-to-{longest}"
-        if not folder.exists():
-            with new_folder(folder) as partial:
-                write_joined(self.data, partial, longest)
-        return folder
+        Raises:
+            UserError: a file that was placed there by hand is not what it should be, or a disk is too small for all that will be made.
+        """
+        self.texts.check()
+        models = self.untrained(names)
+        recipes = [self.scale.recipes[name] for name, _ in models]
+        configs = {recipe.longest: self.config(name, seed, prepared=False) for recipe, (name, seed) in zip(recipes, models)}
+        steps = steps_left(self.texts.steps(configs), self.texts.wanted(recipes))
+        check_space([*((step.outputs[0], step.gigabytes) for step in steps), (self.folder, self.gigabytes(models))])
+        return steps
 
     def run(self, name: str, seed: int) -> Run:
         return Run(self.folder / "models" / f"{name}-{seed}")
@@ -92,12 +98,19 @@ class Workspace:
         return [(name, seed) for name in dict.fromkeys(names) for seed in self._seeds_of(name) if not self.is_trained(name, seed)]
 
     def _seeds_of(self, name):
-        return self.seeds[:1] if RECIPES[name].member else self.seeds
+        return self.seeds[:1] if self.scale.recipes[name].member else self.seeds
 
-    @staticmethod
-    def minutes(models) -> int:
-        """Minutes of one core that the trainings of these (name, seed) take."""
-        return sum(RECIPES[name].minutes for name, _ in models)
+    def minutes(self, models) -> int:
+        """Minutes of the scale's cores that the trainings of these (name, seed) take."""
+        return sum(self.scale.recipes[name].minutes for name, _ in models)
+
+    def gigabytes(self, models) -> float:
+        """What the RUNs of these (name, seed) take on the disk."""
+        return sum(self.scale.recipes[name].gigabytes for name, _ in models)
+
+    def cost(self, models) -> str:
+        """The same, for people."""
+        return f"about {in_minutes_or_hours(self.minutes(models))} of {self.scale.cores}"
 
     def train(self, names) -> None:
         """Train what is not trained yet; a training that was stopped goes on."""
@@ -105,7 +118,7 @@ class Workspace:
 
         for name, seed in self.untrained(names):
             run = self.run(name, seed)
-            log.warning("%s, seed %d: about %d minutes of one core", name, seed, RECIPES[name].minutes)
+            log.warning("%s, seed %d: %s", name, seed, self.cost([(name, seed)]))
             train(self.config(name, seed), run, resume=run.state.exists())
 
     def translator(self, name: str, seed: int):
@@ -127,7 +140,7 @@ class Workspace:
 
     def made(self, item) -> dict:
         """How the pages say that they were made."""
-        settings = "".join(f" --set {each}" for each in self.overrides)
+        settings = self._flags([*self.scale.settings, *self.overrides])
         seeds = f" --seed {self.seeds[0]} --seeds {len(self.seeds)}"
         versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("tensorflow", "keras", "sacrebleu"))
         return {"command": f"`rnnsearch reproduce {item} --data DATA{seeds}{settings}`", "versions": versions}
@@ -135,3 +148,13 @@ class Workspace:
     def of_each_seed(self, key: str, name: str, measure: Callable) -> list:
         """[what ``measure(name, seed)`` gives] for every seed."""
         return [self.measured(f"{key}-{name}-{seed}", functools.partial(measure, name, seed)) for seed in self.seeds]
+
+
+def in_minutes_or_hours(minutes: float) -> str:
+    """A time that may be long.
+
+    Example:
+        >>> in_minutes_or_hours(20), in_minutes_or_hours(8767)
+        ('20 minutes', '146 hours')
+    """
+    return f"{minutes:.0f} minutes" if minutes < 600 else f"{minutes / 60:.0f} hours"

@@ -128,6 +128,18 @@ def test_what_cannot_be_kept_is_not(corpus, capsys):
     assert capsys.readouterr().out.startswith("kept       37 of 40")
 
 
+def test_so_many_target_words_are_kept_of_the_best(corpus):
+    folder = corpus["in.a"].parent
+    assert run(command(corpus, "--keep", 1, "--scores", folder / "scores", "--target-words", 60)) == 0
+    scores = [float(line) for line in (folder / "scores").read_text().splitlines()]
+    words = [len(line.split()) for line in corpus["all.b"].read_text().splitlines()]
+    best = sorted(range(40), key=lambda line: (scores[line], line))
+    number = max(number for number in range(40) if sum(words[line] for line in best[:number]) <= 60)
+    texts = corpus["all.a"].read_text().splitlines()
+    assert (folder / "out.a").read_text().splitlines() == [texts[line] for line in sorted(best[:number])]
+    assert 5 < number < 30
+
+
 def test_a_further_round_learns_from_the_better_half(corpus, monkeypatch):
     import rnnsearch_tf.data.selection as selection
 
@@ -158,6 +170,7 @@ def test_every_pair_is_drawn_as_often():
 @pytest.mark.parametrize("more, code, message", [
     (["--keep", "0"], 2, "--keep: expected a share"), (["--keep", "20%"], 2, "--keep: expected a share"), (["--keep", "nan"], 2, "--keep: expected"),
     (["--keep", ".5", "--source-language", "!"], 2, "--source-language"), (["--keep", ".5", "--rounds", "0"], 2, "--rounds"),
+    (["--keep", ".5", "--target-words", "many"], 2, "--target-words"),
     (["--keep", ".5", "--source", "no-file"], 1, "no-file"), (["--keep", ".5", "--output-target", "{}/out.a"], 2, "expected two files"),
     (["--keep", ".5", "--in-domain-source", "{}/once"], 1, "seen 2 times"), (["--keep", ".5", "--source", "/dev/null", "--target", "/dev/null"], 1, "/dev/null"),
 ])  # fmt: skip

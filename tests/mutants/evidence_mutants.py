@@ -21,6 +21,8 @@ EVIDENCE = [
     Mutant("data/selection.py", "every word is known", "minimum_count=2", "minimum_count=1",
            (f"{SELECTION}::test_scores_are_the_difference_of_cross_entropies", f"{SELECTION}::test_what_is_wrong_is_said")),
     Mutant("data/selection.py", "empty and long pairs can be kept", "kept & (scores < LEFT_OUT)", "kept", (f"{SELECTION}::test_what_cannot_be_kept_is_not",)),
+    Mutant("data/selection.py", "words of other pairs are counted", "np.asarray(lengths, np.int64)[best]", "np.asarray(lengths, np.int64)[: len(best)]",
+           (f"{SELECTION}::test_so_many_target_words_are_kept_of_the_best",)),
     Mutant("data/selection.py", "late pairs are drawn more often", "generator.randrange(met)", "generator.randrange(number)",
            (f"{SELECTION}::test_every_pair_is_drawn_as_often",)),
     Mutant("data/selection.py", "a round learns from all that was kept", "selection.scores <= np.median(selection.scores[selection.kept])", "selection.kept",

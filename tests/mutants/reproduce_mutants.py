@@ -2,7 +2,7 @@
 
 from mutants import Mutant
 
-REPRODUCE, LAZY, PHRASES = "reproduce/test_reproduce.py", "export/test_lazy_session.py", "text/test_phrases.py"
+REPRODUCE, PAPER, LAZY, PHRASES = "reproduce/test_reproduce.py", "reproduce/test_paper_scale.py", "export/test_lazy_session.py", "text/test_phrases.py"
 
 PAGES = [
     Mutant("reproduce/corpora.py", "groups overlap", "        start += size\n", "        start += 1\n",
@@ -21,11 +21,37 @@ PAGES = [
            (f"{REPRODUCE}::test_claims_are_what_the_measurements_say",)),
     Mutant("reproduce/claims.py", "a handful of sentences decides", 'if bucket["sentences"] >= ENOUGH]', "]",
            (f"{REPRODUCE}::test_claims_are_what_the_measurements_say",)),
-    Mutant("reproduce/workspace.py", "other settings pass", "if before != self.overrides:", "if False:",
+    Mutant("reproduce/workspace.py", "other settings pass", "if before != settings:", "if False:",
            (f"{REPRODUCE}::test_what_was_made_with_other_settings_is_not_shown_as_ones_own",)),
-    Mutant("reproduce/workspace.py", "members for every seed", "return self.seeds[:1] if RECIPES[name].member else self.seeds", "return self.seeds",
+    Mutant("reproduce/workspace.py", "members for every seed", "return self.seeds[:1] if self.scale.recipes[name].member else self.seeds", "return self.seeds",
            (f"{REPRODUCE}::test_members_of_an_ensemble_are_trained_once_and_differ",)),
     Mutant("reproduce/page.py", "the spread of the population", "statistics.stdev", "statistics.pstdev", (f"{REPRODUCE}::test_seeds_give_mean_and_spread",)),
+    Mutant("reproduce/downloads.py", "any size will do", "        if size != self.size:\n", "        if False:\n",
+           (f"{PAPER}::test_a_file_that_was_cut_off_is_named_before_anything_is_made",)),
+    Mutant("reproduce/downloads.py", "sums are not compared", "            if found != self.sha256:", "            if False:",
+           (f"{PAPER}::test_a_damaged_file_is_named",)),
+    Mutant("reproduce/downloads.py", "one side is counted", "if counts != [self.pairs] * 2:", "if counts[0] != self.pairs:",
+           (f"{PAPER}::test_text_that_is_not_as_expected_is_named",)),
+    Mutant("reproduce/downloads.py", "bytes are text", "unreadable + (not is_utf8(line))", "unreadable",
+           (f"{PAPER}::test_text_that_is_not_as_expected_is_named",)),
+    Mutant("reproduce/downloads.py", "a bad download gets its name", "                if fault is None:", "                if True:",
+           (f"{PAPER}::test_a_download_with_a_fault_is_made_once_more", f"{PAPER}::test_a_download_that_is_never_whole_is_refused")),
+    Mutant("reproduce/downloads.py", "the sides of a test set exchanged", 'zip(("src", "ref"), self.paths(partial))', 'zip(("ref", "src"), self.paths(partial))',
+           (f"{PAPER}::test_a_test_set_is_what_sacrebleu_says",)),
+    Mutant("reproduce/downloads.py", "empty sentences pass", "if not line.strip() or not is_utf8(line)]", "if not is_utf8(line)]",
+           (f"{PAPER}::test_a_test_set_that_is_not_as_expected_is_named",)),
+    Mutant("reproduce/steps.py", "everything is made again", "and not all(path.exists() for path in step.outputs):", "and True:",
+           (f"{PAPER}::test_what_is_there_is_not_made_again",)),
+    Mutant("reproduce/steps.py", "what is needed for nothing is made", "if wanted & set(step.outputs) and not", "if not",
+           (f"{PAPER}::test_what_is_there_is_not_made_again",)),
+    Mutant("reproduce/wmt14.py", "the selection is of any size", ", target_words=TARGET_WORDS)", ")",
+           (f"{PAPER}::test_the_best_words_are_selected_and_become_ids",)),
+    Mutant("reproduce/wmt14.py", "ids of the other lengths", 'return self.ids / f"up-to-{longest}"', 'return self.ids / "up-to-50"',
+           (f"{PAPER}::test_the_trainings_are_those_of_the_paper",)),
+    Mutant("reproduce/workspace.py", "folders of both scales mix", "settings = [*self.scale.settings, *self.overrides]\n        before", "settings = [*self.overrides]\n        before",
+           (f"{PAPER}::test_a_folder_of_one_scale_is_refused_at_the_other",)),
+    Mutant("reproduce/bahdanau2015.py", "case never counts", "lowercase=side.config.lowercase).score", "lowercase=True).score",
+           (f"{PAPER}::test_the_items_at_the_papers_scale",)),
     Mutant("export/lazy_session.py", "functions of functions are left out", "                waiting += _functions_of(self._functions[name].node_def)\n", "",
            (f"{LAZY}::test_every_signature_answers_as_in_the_stock_session",)),
     Mutant("export/lazy_session.py", "all functions come", "for name in self._called(new.node))", "for name in self._functions)",

@@ -1,0 +1,39 @@
+"""The scales at which the papers are reproduced: what can be made, from which models and which texts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from rnnsearch_tf.reproduce.corpora import JoinedTexts
+from rnnsearch_tf.reproduce.items import ITEMS
+from rnnsearch_tf.reproduce.recipes import PAPER_RECIPES, RECIPES
+from rnnsearch_tf.reproduce.wmt14 import Wmt14Texts
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """One of them.
+
+    Attributes:
+        items: {name: Item}.
+        recipes: {name of a model: Recipe}.
+        texts: called with the folder of the experiment and that of the corpora: JoinedTexts or Wmt14Texts.
+        cores: the machine whose minutes the recipes tell.
+        settings: the words of the command line that name it, beside its ``--set``.
+    """
+
+    items: dict
+    recipes: dict
+    texts: Callable
+    cores: str
+    settings: tuple = ()
+
+
+SCALES = {
+    "small": Scale(ITEMS, RECIPES, JoinedTexts, "one core"),
+    "paper": Scale(
+        {name: item for name, item in ITEMS.items() if set(item.models) <= set(PAPER_RECIPES)}, PAPER_RECIPES, Wmt14Texts, "two cores",
+        ("--scale paper",),
+    ),
+}  # fmt: skip
