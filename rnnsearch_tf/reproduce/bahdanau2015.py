@@ -122,17 +122,19 @@ def _table_2_of(work, name, seed):
 def figure_2(work, models) -> Page:
     """BLEU by the length of the source sentence."""
     from rnnsearch_tf.evaluation.plots import png
+    from rnnsearch_tf.reproduce.curves import curves_figure
 
     rows, curves = [], {}
     for name in models:
         found = measured_lengths(work, name)
         lengths = [bucket["shortest"] for bucket in found[0]]
         values = [[each[k]["bleu"] for each in found] for k in range(len(lengths))]
-        curves[name] = lengths, [float(np.mean(each)) for each in values]
+        curves[name] = [length + 4.5 for length in lengths], [float(np.mean(each)) for each in values]
         rows.append({"model": name} | {f"{length}–{length + 9}": over_seeds(each) for length, each in zip(lengths, values)})
     sentences = {f"{bucket['shortest']}–{bucket['longest']}": bucket["sentences"] for bucket in found[0]}
     text = [f"Sentences of each length: {', '.join(f'{length} words {count}' for length, count in sentences.items())}."]
-    return Page("Bahdanau et al. 2015, Figure 2: BLEU by sentence length", rows, [], text, {"curves": png(_curves(curves))})
+    picture = png(curves_figure({"words of the source sentence": curves}))
+    return Page("Bahdanau et al. 2015, Figure 2: BLEU by sentence length", rows, [], text, {"curves": picture})
 
 
 def measured_lengths(work, name) -> list:
@@ -145,18 +147,6 @@ def _figure_2_of(work, name, seed):
 
     found, (_, references) = translations(work, name, seed), test_text(work)
     return [vars(bucket) for bucket in by_length(found["texts"], references, found["source_lengths"], lowercase=True)]
-
-
-def _curves(curves):
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.add_subplot(xlabel="words of the source sentence", ylabel="BLEU", ylim=(0, None))
-    for name, (lengths, values) in curves.items():
-        style = "-" if name.startswith("rnnsearch") else "--"
-        axes.plot([length + 4.5 for length in lengths], values, style, marker="o", markersize=3, label=name)
-    axes.legend()
-    return figure
 
 
 def figure_3(work, models) -> Page:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from rnnsearch_tf.reproduce import bahdanau2015, luong2015, sutskever2014
+from rnnsearch_tf.reproduce import bahdanau2015, luong2015, monotone, sutskever2014, sutskever2014_figures
 from rnnsearch_tf.reproduce.claims import claims
 
 BAHDANAU = "rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50"
@@ -27,7 +27,14 @@ ITEMS = {
     "bahdanau2015-figure2": Item("their BLEU by the length of the source sentence", BAHDANAU, bahdanau2015.figure_2),
     "bahdanau2015-figure3": Item("alignment matrices of RNNsearch-50", ("rnnsearch-50",), bahdanau2015.figure_3),
     "bahdanau2015-table3": Item("long sentences, translated by both", ("rnnencdec-50", "rnnsearch-50"), bahdanau2015.table_3),
+    "bahdanau2015-monotone": Item("how far attention moves from word to word; words that change places", ("rnnsearch-50",), monotone.page),
     "sutskever2014-table1": Item("a deep LSTM with the source as it is and reversed, beams, an ensemble", SUTSKEVER, sutskever2014.table_1),
+    "sutskever2014-figure2": Item("sentence states of the LSTM under word order and voice", ("lstm-reversed",), sutskever2014_figures.figure_2),
+    "sutskever2014-figure3": Item(
+        "BLEU of LSTMs by length and by frequency of the words, beside RNNsearch",
+        ("lstm-forward", "lstm-reversed", "rnnsearch-50"),
+        sutskever2014_figures.figure_3,
+    ),
     "luong2015-attention": Item(
         "dot, general, concat, with and without input feeding: BLEU and alignment error rate",
         ("phrasebook-rnnsearch", *(f"phrasebook-{score}{ending}" for score in ("dot", "general", "concat") for ending in ("", "-feeding"))),

@@ -36,9 +36,19 @@ def measured_systems(work, models) -> dict:
 def _by_beam(work, names, seed):
     from rnnsearch_tf.evaluation.bleu import bleu
     from rnnsearch_tf.reproduce.corpora import read_multi30k
+
+    _, references = zip(*read_multi30k(work.data, "test"))
+    return {beam: bleu(texts, references).score for beam, texts in translations(work, names, seed).items()}
+
+
+def translations(work, names, seed) -> dict:
+    """{beam as str: list[str]}: the test captions translated by a model, or by an ensemble of several."""
+    from rnnsearch_tf.reproduce.corpora import read_multi30k
     from rnnsearch_tf.translation import Translator
 
-    translator = Translator.load([work.run(name, seed) for name in names])
-    sources, references = map(list, zip(*read_multi30k(work.data, "test")))
-    texts = {beam: [each.text for each in translator.translate(sources, beam_size=beam)] for beam in BEAMS}
-    return {str(beam): bleu(found, references).score for beam, found in texts.items()}
+    def translate():
+        translator = Translator.load([work.run(name, seed) for name in names])
+        sources = [source for source, _ in read_multi30k(work.data, "test")]
+        return {str(beam): [each.text for each in translator.translate(sources, beam_size=beam)] for beam in BEAMS}
+
+    return work.measured(f"captions-{len(names)}-{names[0]}-{seed}", translate)

@@ -118,11 +118,16 @@ def test_claims_are_what_the_measurements_say(tmp_path):
         ("1-lstm-reversed-2", (21, 24, 25)), ("3-lstm-reversed-1", (24, 25, 27)),
     ):  # fmt: skip
         work.measured(f"beams-{key}", lambda beams=beams: dict(zip(("1", "2", "12"), beams)))
+    for seed, counts, shares in ((1, (1, 2, 1, 4, 2), (0.9, 0.0)), (2, (3, 3, 0, 4, 0), (0.7, 0.2))):
+        work.measured(f"steps-rnnsearch-50-{seed}", lambda counts=counts: {"steps": list(zip((-3, -1, 0, 1, 2), counts))})
+        work.measured(f"sentence-states-lstm-reversed-{seed}", lambda shares=shares: dict(zip(("order", "voice"), shares)))
     item = items.ITEMS["claims"]
     rows = item.make(work, item.models).ours
     assert [(row["difference"], row["verdict"]) for row in rows] == [
-        ("12.50 ± 3.54", "held"), ("10.00 ± 0.00", "held"), ("23.00 ± 0.00", "held"), ("1.50 ± 3.54", "undecided"),
-        ("-1.00 ± 0.00", "not held"), ("11.00 ± 0.00", "held"), ("2.25 ± 0.35", "held"), (1.5, "held (one seed)"), ("0.75 ± 1.77", "undecided"),
+        ("12.50 ± 3.54", "held"), ("10.00 ± 0.00", "held"), ("23.00 ± 0.00", "held"),
+        ("22.00 ± 0.00", "held"), ("1.20 ± 0.00", "held"), ("1.50 ± 3.54", "undecided"), ("-1.00 ± 0.00", "not held"), ("11.00 ± 0.00", "held"),
+        ("0.05 ± 0.21", "undecided"), ("0.05 ± 0.07", "undecided"),
+        ("2.25 ± 0.35", "held"), (1.5, "held (one seed)"), ("0.75 ± 1.77", "undecided"), ("0.30 ± 0.14", "held"), ("-0.40 ± 0.14", "not held"),
     ]  # fmt: skip
 
 
