@@ -40,7 +40,7 @@ def figure_2(work, models) -> Page:
         found = measured_states(work, name)
         rows.append({"model": name} | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()})
     text = [
-        "Principal components of the states of all layers after the last word (h and c of each), of the model of the first seed. "
+        "Principal components of the states of all layers after the last word , of the model of the first seed. "
         "A colour for each meaning: who does it to whom.",
         f"The table is of the whole states, of sentences of {len(NOUNS)} nouns and {len(VERBS)} verbs. Word order: how often the state of `A man is "
         "holding a child.` is nearer to that of `A man is pulling a child.` than to that of `A child is holding a man.`, which has the same words; "
