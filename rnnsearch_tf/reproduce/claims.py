@@ -27,8 +27,8 @@ def claims(work, models) -> Page:
         for claim, paper, found in (*_bahdanau(work, models[:4]), *_sutskever(work, models[4:]))
     ]
     return Page("The papers' claims", rows, [], [
-        "Differences are in BLEU where a claim does not name another measure, of one model of each kind for each seed. One seed decides little.",
-        f"Flat: from the shortest to the longest sentences, of lengths with at least {ENOUGH} of them, a system loses at most {FLAT:.0%} of its BLEU.",
+        "Differences are in BLEU where a claim names no other measure, of one model of each kind for each seed. One seed decides little.",
+        f"Flat: from the shortest to the longest sentences of which there are at least {ENOUGH}, a system loses at most {FLAT:.0%} of its BLEU.",
     ])  # fmt: skip
 
 
@@ -62,8 +62,9 @@ def _bahdanau(work, models):
     yield "RNNsearch-30 is better than RNNencdec-50", paper, _less(search_30, encdec_50)
     steps = [monotone.shares(each["steps"]) for each in monotone.measured_steps(work, models[3])]
     swaps, further = ([share[kind] for share in steps] for kind in ("one word back", "further back"))
-    yield "alignments are mostly monotone: share of steps that do not go back, less one half", paper, [0.5 - sum(each) for each in zip(swaps, further)]
-    yield "what is not monotone is mostly swaps of two words: share of all steps, less that of steps further back", paper, _less(swaps, further)
+    forward = [0.5 - sum(back) for back in zip(swaps, further)]
+    yield "alignments are mostly monotone: share of steps that do not go back, less one half", paper, forward
+    yield "steps back are mostly swaps of two words: their share, less that of steps further back", paper, _less(swaps, further)
 
 
 def _sutskever(work, models):

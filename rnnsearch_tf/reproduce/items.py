@@ -29,7 +29,9 @@ ITEMS = {
     "bahdanau2015-table3": Item("long sentences, translated by both", ("rnnencdec-50", "rnnsearch-50"), bahdanau2015.table_3),
     "bahdanau2015-monotone": Item("how far attention moves from word to word; words that change places", ("rnnsearch-50",), monotone.page),
     "sutskever2014-table1": Item("a deep LSTM with the source as it is and reversed, beams, an ensemble", SUTSKEVER, sutskever2014.table_1),
-    "sutskever2014-figure2": Item("sentence states of the LSTM under word order and voice", ("lstm-reversed",), sutskever2014_figures.figure_2),
+    "sutskever2014-figure2": Item(
+        "sentence states of the LSTM under word order and voice", ("lstm-reversed",), sutskever2014_figures.figure_2
+    ),
     "sutskever2014-figure3": Item(
         "BLEU of LSTMs by length and by frequency of the words, beside RNNsearch",
         ("lstm-forward", "lstm-reversed", "rnnsearch-50"),

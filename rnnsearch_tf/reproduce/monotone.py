@@ -20,15 +20,16 @@ def page(work, models) -> Page:
     """How the most attended source position moves from one target word to the next, and which words change places."""
     found = {name: measured_steps(work, name) for name in models}
     rows = [
-        {"model": name} | {kind: over_seeds([shares(each["steps"])[kind] for each in seeds]) for kind in KINDS} for name, seeds in found.items()
+        {"model": name} | {kind: over_seeds([shares(each["steps"])[kind] for each in seeds]) for kind in KINDS}
+        for name, seeds in found.items()
     ]
     swaps = found[models[0]][0]["swaps"]
     text = [
-        "Every target word is taken to look at the source word that it attends to most. From one target word to the next, how far does this "
-        f"place move? Shares of all steps, in the alignments of the model's own translations (beam {bahdanau2015.BEAM}) of the joined test "
-        "captions. The end symbols are left out.",
-        f"A step back by one word is a swap: two words that change places. There are {sum(count for _, count in swaps)} of {models[0]}, first seed. "
-        f"The most frequent: {'; '.join(f'{words} ({count})' for words, count in swaps[:SHOWN_SWAPS])}.",
+        "Every target word is taken to look at the source word that it attends to most. From one target word to the next, how far does "
+        f"this place move? Shares of all steps, in the alignments of the model's own translations (beam {bahdanau2015.BEAM}) of the joined "
+        "test captions. The end symbols are left out.",
+        f"A step back by one word is a swap: two words change places. There are {sum(count for _, count in swaps)}, of {models[0]}, "
+        f"first seed. The most frequent: {'; '.join(f'{words} ({count})' for words, count in swaps[:SHOWN_SWAPS])}.",
     ]  # fmt: skip
     return Page("Bahdanau et al. 2015, §5.2.1: how monotone alignments are", rows, [], text)
 

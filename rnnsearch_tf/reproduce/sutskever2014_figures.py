@@ -42,11 +42,12 @@ def figure_2(work, models) -> Page:
     text = [
         "Principal components of the states of all layers after the last word , of the model of the first seed. "
         "A colour for each meaning: who does it to whom.",
-        f"The table is of the whole states, of sentences of {len(NOUNS)} nouns and {len(VERBS)} verbs. Word order: how often the state of `A man is "
-        "holding a child.` is nearer to that of `A man is pulling a child.` than to that of `A child is holding a man.`, which has the same words; "
-        "a bag of words would give 0. Voice: how often the state of `A child is being held by a man.` is nearer to that of `A man is holding "
-        "a child.` than to that of `A child is holding a man.`. Both have the same words, but the second has the nouns in the order of the passive "
-        "sentence: 1 where states follow the meaning alone, 0 where they follow the order alone. Then the mean distances that voice compares.",
+        f"The table is of the whole states, of sentences of {len(NOUNS)} nouns and {len(VERBS)} verbs. Word order: how often the state of "
+        "`A man is holding a child.` is nearer to that of `A man is pulling a child.` than to that of `A child is holding a man.`, which has "
+        "the same words; a bag of words would give 0. Voice: how often the state of `A child is being held by a man.` is nearer to that of "
+        "`A man is holding a child.` than to that of `A child is holding a man.`. Both have the same words, but the second has the nouns in "
+        "the order of the passive sentence: 1 where states follow the meaning alone, 0 where they follow the order alone. Then the mean "
+        "distances that voice compares.",
     ]  # fmt: skip
     groups = {"word-order": WORD_ORDER, "voice": VOICE}
     pictures = {name: png(_meanings_figure(work, models[0], sentences)) for name, sentences in groups.items()}
@@ -126,14 +127,14 @@ def figure_3(work, models) -> Page:
             values = [[each[kind][k]["bleu"] for each in found] for k in range(len(places))]
             curves[name] = places, [float(np.mean(each)) for each in values]
             rows += [_row(name, kind, group, over_seeds(each)) for group, each in zip(found[0][kind], values)]
-    picture = png(curves_figure({"words of the source sentence, at most": by_length, "average frequency rank of its words, at most": by_rank}))
+    panels = {"words of the source sentence, at most": by_length, "average frequency rank of its words, at most": by_rank}
     text = [
         "test_2016_flickr, beam 12, BLEU in 13a without regard to case. A word's frequency rank is its place in the English vocabulary of "
         f"{models[-1]}, in which words stand by falling frequency; the sentences are sorted by the average and divided in fifths. "
         f"{models[-1]} was trained on joined captions.",
         "The paper: no degradation on sentences of fewer than 35 words.",
     ]  # fmt: skip
-    return Page("Sutskever et al. 2014, Figure 3: BLEU by length and by frequency of the words", rows, [], text, {"curves": picture})
+    return Page("Sutskever et al. 2014, Figure 3: BLEU by length and by frequency of the words", rows, [], text, {"curves": png(curves_figure(panels))})
 
 
 def _row(name, kind, group, bleu):
@@ -155,4 +156,5 @@ def _figure_3_of(work, name, seed, words):
     side = work.translator(words, work.seeds[0]).source_text
     lengths = [len(tokens) for tokens in side.tokenize(sources).to_list()]
     buckets = by_length(texts, references, lengths, width=LENGTHS, lowercase=True)
-    return {"length": [vars(bucket) for bucket in buckets], "rank": by_frequency_rank(texts, references, average_ranks(side, sources), lowercase=True)}
+    groups = by_frequency_rank(texts, references, average_ranks(side, sources), lowercase=True)
+    return {"length": [vars(bucket) for bucket in buckets], "rank": groups}
