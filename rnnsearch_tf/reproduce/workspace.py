@@ -3,6 +3,7 @@
 ::
 
     DIR/texts/up-to-50/train.en …    the corpora, see corpora.py
+    DIR/phrase-based/                a phrase-based system and its files, see phrase_based.py
     DIR/models/NAME-SEED/            a RUN for each model and seed
     DIR/measured/ITEM-….json         what was measured of them
     DIR/settings.json                what differs from the recipes in all of this
@@ -21,6 +22,7 @@ from collections.abc import Callable
 from rnnsearch_tf.config import load_config, shipped_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import new_folder, write_file
+from rnnsearch_tf.reproduce import phrase_based
 from rnnsearch_tf.reproduce.corpora import LANGUAGES, write_joined
 from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS, RECIPES
 from rnnsearch_tf.run import Run
@@ -80,6 +82,10 @@ class Workspace:
             with new_folder(folder) as partial:
                 write_joined(self.data, partial, longest)
         return folder
+
+    def phrase_based(self) -> pathlib.Path:
+        """The folder of the phrase-based system's files, made now if they are not there; see phrase_based.py."""
+        return phrase_based.made_in(self.folder / "phrase-based", self.data)
 
     def run(self, name: str, seed: int) -> Run:
         return Run(self.folder / "models" / f"{name}-{seed}")
