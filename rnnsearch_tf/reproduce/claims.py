@@ -5,7 +5,7 @@ A claim is a difference that is to be above zero. With several seeds it is held 
 
 from __future__ import annotations
 
-from rnnsearch_tf.reproduce import bahdanau2015, sutskever2014
+from rnnsearch_tf.reproduce import bahdanau2015, cho2014, sutskever2014
 from rnnsearch_tf.reproduce.page import Page, over_seeds
 
 ENOUGH = 50
@@ -17,11 +17,11 @@ def claims(work, models) -> Page:
 
     Args:
         work: Workspace.
-        models: those of bahdanau2015-table1, then those of sutskever2014-table1.
+        models: those of bahdanau2015-table1, of sutskever2014-table1, of cho2014-table1.
     """
     rows = [
         {"claim": claim, "paper": paper, "difference": over_seeds(found), "verdict": verdict(found)}
-        for claim, paper, found in (*_bahdanau(work, models[:4]), *_sutskever(work, models[4:]))
+        for claim, paper, found in (*_bahdanau(work, models[:4]), *_sutskever(work, models[4:-2]), *_cho(work, models[-2:]))
     ]
     return Page("The papers' claims", rows, [], ["Differences are in BLEU, of one model of each kind for each seed. One seed decides little."])
 
@@ -51,6 +51,9 @@ def _bahdanau(work, models):
     yield "RNNsearch trained on up to 50 words is better than on up to 30", paper, _less(search_50, search_30)
     yield "RNNencdec trained on up to 50 words is better than on up to 30", paper, _less(encdec_50, encdec_30)
     yield "RNNsearch-30 is better than RNNencdec-50", paper, _less(search_30, encdec_50)
+    phrases = bahdanau2015.measured_phrase_based(work, models)
+    yield "RNNsearch trained on up to 50 words is better than the phrase-based system", paper, [score - phrases["all"] for score in search_50]
+    yield "… on the captions, each by itself", paper, [each["short"] - phrases["short"] for each in bahdanau2015.measured_bleu(work, models[-1])]
 
 
 def _sutskever(work, models):
@@ -60,6 +63,14 @@ def _sutskever(work, models):
     yield "reversing the source helps the LSTM, beam 12", paper, _less(wide(reversed_), wide(forward))
     yield "an ensemble is better than its first model, beam 12", paper, [ensemble["12"] - reversed_[0]["12"]]
     yield "a beam of 2 gives most of the gain of a beam of 12", paper, [2 * each["2"] - each["1"] - each["12"] for each in reversed_]
+
+
+def _cho(work, models):
+    paper = "Cho et al. 2014a"
+    found = cho2014.measured_rescoring(work, models)
+    better = lambda name, other: [each[name]["test"] - each[other]["test"] for each in found]  # noqa: E731
+    yield "the RNN Encoder–Decoder's phrase scores add to the table's frequencies", paper, better("RNN", "Baseline")
+    yield "… and to the neural language model", paper, better("CSLM + RNN", "CSLM")
 
 
 def _fall(buckets):

@@ -22,8 +22,10 @@ from rnnsearch_tf.smt.phrase_based import PhraseBased, require_thot
 
 log = logging.getLogger("rnnsearch_tf")
 
-TABLE = "phrase-table.gz"
+TABLE, MODEL = "phrase-table.gz", "model"
 PARTS = "development", "test"
+MINUTES = 10
+"""Of one core, about."""
 
 
 def made_in(folder, data) -> pathlib.Path:
@@ -36,16 +38,15 @@ def made_in(folder, data) -> pathlib.Path:
     Raises:
         UserError: something is to be made and sil-machine is not installed, or the corpus is not there.
     """
-    folder = pathlib.Path(folder)
-    missing = [name for name in (TABLE, *(f"nbest.{part}" for part in PARTS)) if not (folder / name).exists()]
-    if missing:
-        require_thot()
-        log.warning("the phrase-based system: about 10 minutes of one core for what is not there of it")
+    folder, lacking = pathlib.Path(folder), missing(folder)
+    if lacking:
+        check(folder, data)
+        log.warning("the phrase-based system: about %d minutes of one core", MINUTES)
         system = _trained(folder, data)
         for part in PARTS:
-            if f"nbest.{part}" in missing:
+            if f"nbest.{part}" in lacking:
                 _write_nbest(folder, part, system)
-        if TABLE in missing:
+        if TABLE in lacking:
             with whole_file(folder / TABLE) as output:
                 output.writelines(line.encode("utf-8") for line in system.table())
     for part in PARTS:
@@ -54,9 +55,27 @@ def made_in(folder, data) -> pathlib.Path:
     return folder
 
 
+def missing(folder) -> list:
+    """Names of the files that are still to be made."""
+    return [name for name in (TABLE, *(f"nbest.{part}" for part in PARTS)) if not (pathlib.Path(folder) / name).exists()]
+
+
+def check(folder, data) -> None:
+    """Raise the errors of :func:`made_in` now, before anything is made."""
+    if missing(folder):
+        require_thot()
+        for part in FILES:
+            read_multi30k(data, part)
+
+
 def text(folder, part, language) -> list:
     """Lines of ``train``, ``development`` or ``test`` as tokens with spaces between."""
     return read_all(pathlib.Path(folder) / "texts" / f"{part}.{language}")
+
+
+def translated(folder, sources) -> list:
+    """Translations of other text; list[str] of tokens with spaces between, as the sources are."""
+    return [entries[0].text for entries in PhraseBased(pathlib.Path(folder) / MODEL).nbest(sources, 1)]
 
 
 def tokens(lines, language) -> list:
@@ -70,6 +89,13 @@ def tokens(lines, language) -> list:
     return [line.decode("utf-8") for line in tf.strings.reduce_join(rows, axis=1, separator=" ").numpy()]
 
 
+def bleu(texts, references) -> float:
+    """BLEU of tokens, in percent."""
+    from rnnsearch_tf.evaluation.bleu import bleu as of_corpus
+
+    return of_corpus(texts, references, tokenize="none").score
+
+
 def _trained(folder, data) -> PhraseBased:
     """The system, untuned if it was not tuned before."""
     if not (folder / "texts").exists():
@@ -77,10 +103,10 @@ def _trained(folder, data) -> PhraseBased:
             for part in FILES:
                 for language, lines in zip(LANGUAGES, zip(*read_multi30k(data, part))):
                     write_file(partial / f"{part}.{language}", "".join(f"{line}\n" for line in tokens(list(lines), language)))
-    if not (folder / "model").exists():
-        with new_folder(folder / "model") as partial:
+    if not (folder / MODEL).exists():
+        with new_folder(folder / MODEL) as partial:
             PhraseBased.train(partial, *(folder / "texts" / f"train.{language}" for language in LANGUAGES))
-    return PhraseBased(folder / "model")
+    return PhraseBased(folder / MODEL)
 
 
 def _write_nbest(folder, part, system):

@@ -9,6 +9,8 @@ model is of trigrams, the search monotone: words change places within phrases. T
 from __future__ import annotations
 
 import dataclasses
+import functools
+import importlib.util
 import json
 import pathlib
 
@@ -19,9 +21,12 @@ from rnnsearch_tf.files import write_file
 from rnnsearch_tf.smt.tuning import Candidates, tune
 
 FEATURES = (
-    "WordPenalty", "LM", "TargetPhraseLength", "SourceJump", "SourcePhraseLength", "SourceGivenTarget", "TargetGivenSource", "SentenceLength",
+    "WordPenalty", "LM", "TargetPhraseLength", "PhrasePenalty", "SourcePhraseLength", "SourceGivenTarget", "TargetGivenSource", "SentenceLength",
 )  # fmt: skip
-"""thot's, in its order; natural logarithms but for the penalty."""
+"""thot's, in its order. Its score of jumps says no more than how many phrases there are, for there are none."""
+
+UNITS = np.array([1.0, 1, 1, 1000, 1, 1, 1, 1])
+"""What thot's features are multiplied by: its logarithm of a jump of nothing is −0.001."""
 
 NBEST = 100
 ROUNDS = 3
@@ -50,14 +55,15 @@ class Derivation:
         return f"{sentence} ||| {self.text} ||| {features} ||| {float(np.dot(self.features, weights)):.6f} ||| {spans}\n"
 
 
+def has_thot() -> bool:
+    """Whether sil-machine and sil-thot are installed."""
+    return all(importlib.util.find_spec(name) for name in ("machine", "thot"))
+
+
 def require_thot() -> None:
     """Raise the error of a missing sil-machine now, before work is done in vain."""
-    try:
-        import machine.translation.thot  # noqa: F401
-    except ImportError:
-        raise UserError(
-            'a phrase-based system: expected the packages sil-machine and sil-thot, found none; pip install "rnnsearch-tf[smt]"'
-        ) from None
+    if not has_thot():
+        raise UserError('a phrase-based system: expected the packages sil-machine and sil-thot, got none; pip install "rnnsearch-tf[smt]"')
 
 
 class PhraseBased:
@@ -96,9 +102,15 @@ class PhraseBased:
         from machine.translation.thot import ThotSmtModelTrainer
 
         class Trainer(ThotSmtModelTrainer):
-            """One whose weights wait for the development text; its own tuning on a part of the training text takes most of an hour."""
+            """One without thot's own tuning, which takes most of an hour: its weights wait for the development text.
+
+            Of the training pairs a tenth, at most 1000, are left to weigh the orders of the language model.
+            """
 
             def _tune_translation_model(self, *_):
+                pass
+
+            def _train_tune_corpus(self, *_):
                 pass
 
         system = cls(folder)
@@ -147,13 +159,9 @@ class PhraseBased:
         """
         from machine.translation.thot.thot_utils import load_smt_decoder
 
-        model = self._model()
-        decoder = load_smt_decoder(model, self._parameters())
-        try:
-            return [_derivations(decoder, source, size) for source in sources]
-        finally:
-            decoder.clear()
-            model.clear()
+        self._model.weights = (self.weights * UNITS).tolist()
+        decoder = load_smt_decoder(self._model, self._parameters())
+        return [_derivations(decoder, source, size) for source in sources]
 
     def table(self):
         """Yield the phrase table's lines, as Moses's: ``source ||| target ||| p(s|t) lex(s|t) p(t|s) lex(t|s) ||| alignment ||| counts``.
@@ -165,18 +173,14 @@ class PhraseBased:
         of_source = {}
         for source, _, _, joint in rows:
             of_source[source] = of_source.get(source, 0.0) + joint
-        model = self._model()
-        try:
-            lexicon = _Lexicon(model)
-            for start in range(0, len(rows), AT_ONCE):
-                block = rows[start : start + AT_ONCE]
-                for (source, target, count, joint), links in zip(block, lexicon.links(block)):
-                    backward, forward = lexicon.weights(source.split(), target.split(), links)
-                    scores = " ".join(f"{max(value, SMALLEST):.6g}" for value in (joint / count, backward, joint / of_source[source], forward))
-                    points = " ".join(f"{j}-{i}" for j, i in links)
-                    yield f"{source} ||| {target} ||| {scores} ||| {points} ||| {count:g} {of_source[source]:g} {joint:g}\n"
-        finally:
-            model.clear()
+        lexicon = _Lexicon(self._model)
+        for start in range(0, len(rows), AT_ONCE):
+            block = rows[start : start + AT_ONCE]
+            for (source, target, count, joint), links in zip(block, lexicon.links(block)):
+                backward, forward = lexicon.weights(source.split(), target.split(), links)
+                scores = " ".join(f"{max(value, SMALLEST):.6g}" for value in (joint / count, backward, joint / of_source[source], forward))
+                points = " ".join(f"{j}-{i}" for j, i in links)
+                yield f"{source} ||| {target} ||| {scores} ||| {points} ||| {count:g} {of_source[source]:g} {joint:g}\n"
 
     def _parameters(self):
         from machine.translation.thot import ThotSmtParameters
@@ -184,10 +188,11 @@ class PhraseBased:
         parameters = ThotSmtParameters()
         parameters.translation_model_filename_prefix = str(self.folder / "translation" / "system")
         parameters.language_model_filename_prefix = str(self.folder / "language" / "system")
-        parameters.model_weights = self.weights.tolist()
         return parameters
 
+    @functools.cached_property
     def _model(self):
+        """thot's; a table of a million pairs takes it a quarter of a minute to read."""
         require_thot()
         from machine.translation.thot import ThotWordAlignmentModelType
         from machine.translation.thot.thot_utils import load_smt_model
@@ -242,7 +247,7 @@ def _derivation(data) -> Derivation:
     ends = list(data.target_segment_cuts)
     targets = [(first, last - 1) for first, last in zip([0, *ends], ends)]
     sources = [(first - 1, last - 1) for first, last in data.source_segmentation]
-    return Derivation(" ".join(data.target), tuple(data.score_components), tuple(zip(sources, targets)))
+    return Derivation(" ".join(data.target), tuple((np.asarray(data.score_components) * UNITS).tolist()), tuple(zip(sources, targets)))
 
 
 def _read_thot_table(path):

@@ -1,7 +1,7 @@
 """The phrase-based system: trained on the built-in corpus, where sil-machine is installed (`pip install ".[smt]"`)."""
 
+import importlib.util
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -83,7 +83,7 @@ def test_a_line_of_the_nbest_list_is_moses_s(tmp_path):
     derivation = Derivation("le chat noir", tuple(map(float, range(8))), (((0, 0), (0, 0)), ((1, 2), (1, 2))))
     line = derivation.nbest_line(3, [0.5, 0, 0, 0, 0, 0, 0, 1.0])
     assert line == (
-        "3 ||| le chat noir ||| WordPenalty= 0 LM= 1 TargetPhraseLength= 2 SourceJump= 3 SourcePhraseLength= 4 SourceGivenTarget= 5 "
+        "3 ||| le chat noir ||| WordPenalty= 0 LM= 1 TargetPhraseLength= 2 PhrasePenalty= 3 SourcePhraseLength= 4 SourceGivenTarget= 5 "
         "TargetGivenSource= 6 SentenceLength= 7 ||| 7.000000 ||| 0=0 1-2=1-2\n"
     )
     (tmp_path / "nbest").write_text(line, encoding="utf-8")
@@ -92,6 +92,6 @@ def test_a_line_of_the_nbest_list_is_moses_s(tmp_path):
 
 
 def test_missing_packages_are_named_with_their_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "machine.translation.thot", None)
-    with pytest.raises(UserError, match=r"expected the packages sil-machine and sil-thot, found none; pip install \"rnnsearch-tf\[smt\]\""):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r"expected the packages sil-machine and sil-thot, got none; pip install \"rnnsearch-tf\[smt\]\""):
         require_thot()
