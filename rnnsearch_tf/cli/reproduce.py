@@ -76,14 +76,18 @@ def _check(work, items) -> list:
     configs = [work.config(name, seed) for name, seed in untrained]
     for config in configs:
         check_files(config)
-    _say(f"{len(untrained)} models to train, about {work.minutes(untrained)} minutes of one core in all; then some minutes to measure each")
+    phrase_based = any(item.phrase_based for item in items.values())
+    if phrase_based:
+        work.check_phrase_based()
+    minutes = work.minutes(untrained) + phrase_based * work.phrase_based_minutes()
+    _say(f"{len(untrained)} models to train, about {minutes} minutes of one core in all; then some minutes to measure each")
     return configs
 
 
 def _list(work, items):
     with Output() as output:
         for name, item in items.items():
-            minutes = work.minutes(work.untrained(item.models))
+            minutes = work.minutes(work.untrained(item.models)) + item.phrase_based * work.phrase_based_minutes()
             output.write([f"{name:<24}{f'{minutes} min' if minutes else 'trained':>9}  {item.shows}"])
 
 

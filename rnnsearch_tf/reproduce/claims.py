@@ -5,7 +5,7 @@ A claim is a difference that is to be above zero. With several seeds it is held 
 
 from __future__ import annotations
 
-from rnnsearch_tf.reproduce import bahdanau2015, monotone, sutskever2014, sutskever2014_figures
+from rnnsearch_tf.reproduce import bahdanau2015, cho2014, cho2014_figures, monotone, sutskever2014, sutskever2014_figures
 from rnnsearch_tf.reproduce.page import Page, over_seeds
 
 ENOUGH = 50
@@ -20,11 +20,11 @@ def claims(work, models) -> Page:
 
     Args:
         work: Workspace.
-        models: those of bahdanau2015-table1, then those of sutskever2014-table1.
+        models: those of bahdanau2015-table1, of sutskever2014-table1, of cho2014-table1.
     """
     rows = [
         {"claim": claim, "paper": paper, "difference": over_seeds(found), "verdict": verdict(found)}
-        for claim, paper, found in (*_bahdanau(work, models[:4]), *_sutskever(work, models[4:]))
+        for claim, paper, found in (*_bahdanau(work, models[:4]), *_sutskever(work, models[4:-2]), *_cho(work, models[-2:]))
     ]
     return Page("The papers' claims", rows, [], [
         "Differences are in BLEU where a claim names no other measure, of one model of each kind for each seed. One seed decides little.",
@@ -65,6 +65,9 @@ def _bahdanau(work, models):
     forward = [0.5 - sum(back) for back in zip(swaps, further)]
     yield "alignments are mostly monotone: share of steps that do not go back, less one half", paper, forward
     yield "steps back are mostly swaps of two words: their share, less that of steps further back", paper, _less(swaps, further)
+    phrases = bahdanau2015.measured_phrase_based(work, models)
+    yield "RNNsearch trained on up to 50 words is better than the phrase-based system", paper, [score - phrases["all"] for score in search_50]
+    yield "… on the captions, each by itself", paper, [each["short"] - phrases["short"] for each in bahdanau2015.measured_bleu(work, models[-1])]
 
 
 def _sutskever(work, models):
@@ -77,6 +80,16 @@ def _sutskever(work, models):
     states = sutskever2014_figures.measured_states(work, models[1])
     yield "the LSTM's states depend on word order: share, less one half", paper, [each["order"] - 0.5 for each in states]
     yield "they do not depend on voice: share, less one half", paper, [each["voice"] - 0.5 for each in states]
+
+
+def _cho(work, models):
+    paper = "Cho et al. 2014a"
+    found = cho2014.measured_rescoring(work, models)
+    better = lambda name, other: [each[name]["test"] - each[other]["test"] for each in found]  # noqa: E731
+    yield "the RNN Encoder–Decoder's phrase scores add to the table's frequencies", paper, better("RNN", "Baseline")
+    yield "… and to the neural language model", paper, better("CSLM + RNN", "CSLM")
+    near = [each["near"] - 0.5 for each in cho2014_figures.measured_paraphrases(work, models[0])]
+    yield "phrases near in meaning lie near: share of pairs nearer than another with as many words in common, less one half", paper, near
 
 
 def _fall(buckets):

@@ -3,6 +3,7 @@
 ::
 
     DIR/texts/up-to-50/train.en …    the corpora, see corpora.py
+    DIR/phrase-based/                a phrase-based system and its files, see phrase_based.py
     DIR/models/NAME-SEED/            a RUN for each model and seed
     DIR/measured/ITEM-….json         what was measured of them
     DIR/settings.json                what differs from the recipes in all of this
@@ -21,9 +22,11 @@ from collections.abc import Callable
 from rnnsearch_tf.config import load_config, shipped_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import new_folder, write_file
+from rnnsearch_tf.reproduce import phrase_based
 from rnnsearch_tf.reproduce.corpora import LANGUAGES, write_joined
 from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS, RECIPES
 from rnnsearch_tf.run import Run
+from rnnsearch_tf.smt.phrase_based import has_thot
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -69,6 +72,8 @@ class Workspace:
             return [f"data.folder={pathlib.Path(self.data).resolve() / 'multi30k'}"]
         if recipe.corpus == "phrasebook":
             return []
+        if recipe.corpus == "phrases":
+            return [f"data.folder={self._phrase_based.resolve()}"]
         parts, sides = ("train", "development"), zip(("source", "target"), LANGUAGES)
         files = [f"data.{part}_{side}={part}.{language}" for side, language in sides for part in parts]
         return [f"data.folder={self.texts(recipe.longest).resolve()}", *files]
@@ -80,6 +85,26 @@ class Workspace:
             with new_folder(folder) as partial:
                 write_joined(self.data, partial, longest)
         return folder
+
+    def phrase_based(self) -> pathlib.Path:
+        """The folder of the phrase-based system's files, made now if they are not there; see phrase_based.py."""
+        return phrase_based.made_in(self._phrase_based, self.data)
+
+    @property
+    def _phrase_based(self):
+        return self.folder / "phrase-based"
+
+    def can_have_phrase_based(self) -> bool:
+        """Whether :meth:`phrase_based` has its files, or the packages to make them."""
+        return not phrase_based.missing(self._phrase_based) or has_thot()
+
+    def phrase_based_minutes(self) -> int:
+        """Minutes of one core that :meth:`phrase_based` takes now."""
+        return phrase_based.MINUTES if phrase_based.missing(self._phrase_based) else 0
+
+    def check_phrase_based(self) -> None:
+        """Raise what :meth:`phrase_based` would, a missing package or corpus, before anything is made."""
+        phrase_based.check(self._phrase_based, self.data)
 
     def run(self, name: str, seed: int) -> Run:
         return Run(self.folder / "models" / f"{name}-{seed}")
@@ -105,6 +130,8 @@ class Workspace:
 
         for name, seed in self.untrained(names):
             run = self.run(name, seed)
+            if RECIPES[name].corpus == "phrases":
+                self.phrase_based()
             log.warning("%s, seed %d: about %d minutes of one core", name, seed, RECIPES[name].minutes)
             train(self.config(name, seed), run, resume=run.state.exists())
 
