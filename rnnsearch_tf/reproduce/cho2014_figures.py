@@ -7,13 +7,14 @@ import typing
 
 import numpy as np
 
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.reproduce.page import Page, over_seeds
 
 LONG = 4
 """Words of a long phrase, at least."""
 
-FREQUENT, RARE = 10, 1
-"""How often a source phrase was seen: a frequent one at least, a rare one at most."""
+FREQUENT = 10
+"""How often a frequent source phrase was seen, at least."""
 
 PAIRS, WORDS, PHRASES = 5000, 1500, 1500
 """Drawn at random for a picture; of words the most frequent ones."""
@@ -42,7 +43,7 @@ def rows(path):
     from rnnsearch_tf.text.escapes import unescape_bytes
 
     for pair in read_table(path):
-        source, target = map(unescape_bytes, pair.phrases)
+        source, target = (unescape_bytes(phrase).decode("utf-8", "replace") for phrase in pair.phrases)
         yield Row(source, target, float(pair.fields[SCORES].split()[2]), float(pair.fields[SCORES + 2].split()[1]))
 
 
@@ -67,8 +68,8 @@ def figure_3(work, models) -> Page:
         f"{len(found[0]['table'])} phrase pairs drawn at random from the table. Along: log p(target | source) of the table, a relative "
         "frequency, the third of Moses's scores. Up: that of the model, the end symbol included; natural logarithms. The line is where "
         "both are alike.",
-        f"Spearman's rank correlation; a frequent source phrase was seen at least {FREQUENT} times, a rare one once. A phrase that was seen "
-        "once with one translation has p = 1 in the table: a column of points at 0. A dash: all pairs have the same score.",
+        "Spearman's rank correlation. A source phrase that was seen once has p = 1 in the table: a column of points at 0. Dark points: source "
+        f"phrases seen {FREQUENT} times or more. A dash: a score is the same for all pairs.",
         "The paper: many phrase pairs are scored similarly by both, but as many are scored radically differently.",
     ]  # fmt: skip
     return Page("Cho et al. 2014a, Figure 3: phrase pairs by two scores", table, [], text, {"scores": picture})
@@ -100,7 +101,7 @@ def sampled(items, number: int) -> list:
 def _kinds(found):
     """{which source phrases: places of the pairs}."""
     counts = np.array(found["counts"])
-    kinds = {"all": counts > 0, "frequent": counts >= FREQUENT, "rare": counts <= RARE}
+    kinds = {"any": counts > 0, "seen more than once": counts > 1, f"seen {FREQUENT} times or more": counts >= FREQUENT}
     return {kind: np.flatnonzero(chosen) for kind, chosen in kinds.items()}
 
 
@@ -117,7 +118,8 @@ def _scatter(found):
 
     figure = Figure(figsize=(6, 6), layout="constrained")
     axes = figure.add_subplot(xlabel="log p(target | source), phrase table", ylabel="log p(target | source), RNN Encoder–Decoder")
-    axes.scatter(found["table"], found["model"], s=4, alpha=0.3, linewidths=0)
+    for chosen, colour, size in zip(_kinds(found).values(), ("tab:blue", "tab:blue", "black"), (3, 3, 8)):
+        axes.scatter(*(np.array(found[key])[chosen] for key in ("table", "model")), s=size, color=colour, alpha=0.3, linewidths=0)
     axes.axline((0, 0), slope=1, color="0.5", linewidth=0.8)
     axes.set(xlim=(min(found["table"]) - 0.5, 0.5), ylim=(min(found["model"]) - 0.5, 0.5))
     return figure
@@ -196,6 +198,11 @@ def _measure_paraphrases(work, name, seed):
     from rnnsearch_tf.evaluation.vectors import sentence_vectors
 
     triples = paraphrases(best_translations(_table(work)), PARAPHRASES)
+    if not triples:
+        raise UserError(
+            f"the phrase table: expected phrases of {LONG} or more words that share their likeliest translation, found none; "
+            "train the phrase-based system on more text"
+        )
     translator = work.translator(name, seed)
     phrases = sorted({phrase for triple in triples for phrase in triple})
     vectors = sentence_vectors(translator.model, translator.source_text, phrases).astype(np.float64)

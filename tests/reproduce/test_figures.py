@@ -1,6 +1,9 @@
 """The papers' figures: what is measured against brute force and known states, and the pages of models with random weights."""
 
+import gzip
+import itertools
 import json
+import random
 
 import numpy as np
 import pytest
@@ -8,7 +11,9 @@ import sacrebleu
 from tiny_run import write_run
 
 from rnnsearch_tf.cli.main import run
-from rnnsearch_tf.reproduce import monotone, sutskever2014_figures
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.evaluation.zooms import regions, zoomed_figures
+from rnnsearch_tf.reproduce import cho2014_figures, monotone, sutskever2014_figures
 from rnnsearch_tf.reproduce.curves import curves_figure
 from rnnsearch_tf.reproduce.workspace import Workspace
 
@@ -156,3 +161,133 @@ def test_the_page_of_sentence_states(workspace, monkeypatch):
     [row] = make(workspace, "sutskever2014-figure2", monkeypatch, ("rnnsearch-50",))
     assert 0 <= row["word order"] <= 1 and 0 <= row["voice"] <= 1 and row["distance, same roles"] > 0
     assert all(picture(workspace.folder, f"sutskever2014-figure2-{name}") for name in ("word-order", "voice"))
+
+
+TABLE = """\
+l&apos; homme ||| the man ||| 0.5 1 0.75 1 ||| 0-0 1-1 ||| 6 4 3
+a black dog runs ||| un chien noir court ||| 1 1 0.2 1 ||| 0-0 ||| 1 5 1
+a black dog runs ||| un chien court ||| 1 1 0.4 1 ||| 0-0 ||| 2 5 2
+a black dog runs ||| chien noir court ||| 1 1 0.4 1 ||| 0-0 ||| 2 5 2
+"""
+
+
+def test_the_rows_of_a_table(tmp_path):
+    (tmp_path / "table.gz").write_bytes(gzip.compress(TABLE.encode()))
+    first, *long = cho2014_figures.rows(tmp_path / "table.gz")
+    assert first == ("l' homme", "the man", 0.75, 4)
+    assert [row.probability for row in long] == [0.2, 0.4, 0.4]
+    assert cho2014_figures.best_translations([first, *long]) == {"a black dog runs": "chien noir court"}
+
+
+def test_every_item_is_drawn_as_often(monkeypatch):
+    counts = np.zeros(10)
+    for seed in range(2000):
+        monkeypatch.setattr(cho2014_figures, "SEED", seed)
+        counts[cho2014_figures.sampled(range(10), 3)] += 1
+    assert abs(counts / 2000 - 0.3).max() < 4 * (0.3 * 0.7 / 2000) ** 0.5
+
+
+def phrases(number):
+    """{phrase: translation}: several phrases of four or five words for each."""
+    generator = random.Random(3)
+    return {" ".join(generator.sample("abcdefgh", generator.choice((4, 5)))): f"t{generator.randrange(number // 3)}" for _ in range(number)}
+
+
+def test_paraphrases_and_what_they_are_compared_with():
+    translations = phrases(300)
+    triples = cho2014_figures.paraphrases(translations, 40)
+    assert len(triples) == 40 == len({translations[first] for first, _, _ in triples})
+    words = lambda phrase: set(phrase.split())  # noqa: E731
+    for first, second, third in triples:
+        assert first != second and translations[first] == translations[second] != translations[third]
+        assert len(second.split()) == len(third.split()) and len(words(first) & words(second)) == len(words(first) & words(third))
+
+
+@pytest.mark.parametrize("meaning, near", [(1, 1), (0, 0)])
+def test_states_of_meaning_and_of_words(tmp_path, monkeypatch, meaning, near):
+    """States that know the translation, and such that know the words only: their cosine is the same for both phrases of a comparison."""
+    translations = {phrase: translation for phrase, translation in phrases(300).items() if len(phrase.split()) == 4}
+    states = lambda model, text, lines: np.stack([  # noqa: E731
+        np.isin(list("abcdefgh"), line.split()) * 1.0 if not meaning else place(translations[line]) for line in lines
+    ])  # fmt: skip
+    monkeypatch.setattr("rnnsearch_tf.evaluation.vectors.sentence_vectors", states)
+    monkeypatch.setattr(cho2014_figures, "_table", lambda work: None)
+    monkeypatch.setattr(cho2014_figures, "best_translations", lambda table: translations)
+    work = Workspace(tmp_path, None)
+    monkeypatch.setattr(work, "translator", lambda name, seed: sutskever2014_figures)  # anything with no model in it
+    monkeypatch.setattr(sutskever2014_figures, "model", None, raising=False)
+    monkeypatch.setattr(sutskever2014_figures, "source_text", None, raising=False)
+    [found] = cho2014_figures.measured_paraphrases(work, "scorer")
+    assert found["near"] == near and (meaning or found["same"] == pytest.approx(found["other"]))
+
+
+def test_a_table_without_paraphrases_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(cho2014_figures, "_table", lambda work: [cho2014_figures.Row("a black dog runs", "x", 1.0, 1.0)])
+    with pytest.raises(UserError, match="expected phrases of 4 or more words that share their likeliest translation, found none"):
+        cho2014_figures.measured_paraphrases(Workspace(tmp_path, None), "scorer")
+
+
+def test_regions_are_those_of_vectors_that_are_alike():
+    """By brute force: the square around each point, and the mean cosine of all pairs in it."""
+    generator = np.random.default_rng(2)
+    points, vectors = generator.uniform(size=(60, 2)), generator.normal(size=(60, 5))
+    vectors[points[:, 0] < 0.3] += [6, 0, 0, 0, 0]
+    units = vectors - vectors.mean(axis=0)
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    squares = []
+    for point in points:
+        half = sorted(max(abs(point - other)) for other in points)[7]
+        inside = [k for k, other in enumerate(points) if max(abs(point - other)) <= half]
+        squares.append((np.mean([units[j] @ units[k] for j, k in itertools.product(inside, inside)]), point, half))
+    squares.sort(key=lambda square: -square[0])
+    found = regions(points, vectors, number=3, members=8)
+    (centre, half), expected = found[0], squares[0]
+    assert (centre == expected[1]).all() and half == pytest.approx(expected[2])
+    assert len(found) == 3
+    for (one, mine), (other, its) in itertools.combinations(found, 2):
+        assert max(abs(one - other)) > mine + its
+    assert all(sum(max(abs(centre - point)) <= half for point in points) == 8 for centre, half in found)
+
+
+def test_a_region_has_its_points_in_the_colour_of_its_frame():
+    generator = np.random.default_rng(4)
+    points, texts = generator.uniform(size=(90, 2)), [f"w{k}" for k in range(90)]
+    figures = zoomed_figures(points, generator.normal(size=(90, 4)), texts)
+    frame = figures["whole"].axes[0].patches[0]
+    region = figures["region-1"].axes[0]
+    left, bottom = frame.get_xy()
+    inside = (abs(points - [left + frame.get_width() / 2, bottom + frame.get_height() / 2]) <= frame.get_width() / 2 + 1e-12).all(axis=1)
+    np.testing.assert_allclose(region.collections[0].get_offsets(), points[inside])
+    assert {label.get_text() for label in region.texts} <= {texts[k] for k in np.flatnonzero(inside)}
+    np.testing.assert_array_equal(region.collections[0].get_facecolor()[0], frame.get_edgecolor())
+
+
+@pytest.fixture
+def phrase_table(tmp_path, monkeypatch):
+    """Lines of a table of the captions' phrases; the workspace finds it."""
+    words = [word for caption in CAPTIONS for word in caption.rstrip(".?").lower().split()]
+    spans = sorted({" ".join(words[k : k + 4]) for k in range(len(words) - 3)})
+    lines = [f"{span} ||| {'xy'[place % 2]} ||| 1 1 {0.9 / (place + 1):g} 1 ||| 0-0 ||| 1 {10 + place} 1" for place, span in enumerate(spans)]
+    (tmp_path / "phrase-table.gz").write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
+    monkeypatch.setattr(Workspace, "phrase_based", lambda work: tmp_path)
+    return [line.split(" ||| ") for line in lines]
+
+
+def test_the_page_of_two_scores(workspace, phrase_table):
+    page = cho2014_figures.figure_3(workspace, ("rnnsearch-50",))
+    sources, targets, scores = list(zip(*phrase_table))[:3]
+    model = workspace.translator("rnnsearch-50", 1234).score(sources, targets, tokenized=True)
+    ranked = lambda values: [np.mean([(other < value) + (other == value) / 2 for other in values]) for value in values]  # noqa: E731
+    expected = np.corrcoef(ranked([float(each.split()[2]) for each in scores]), ranked(model))[0, 1]
+    assert [row["pairs"] for row in page.ours] == [len(phrase_table)] * 3
+    assert page.ours[0]["rank correlation"] == pytest.approx(expected)
+    assert page.pictures["scores"].startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_the_pages_of_words_and_phrases(workspace, phrase_table):
+    words, phrases = (make(workspace, ("rnnsearch-50",)) for make in (cho2014_figures.figure_4, cho2014_figures.figure_5))
+    for page in (words, phrases):
+        assert {"whole", "region-1"} <= page.pictures.keys() <= {"whole", "region-1", "region-2", "region-3"}
+        assert all(content.startswith(b"\x89PNG") for content in page.pictures.values())
+    assert 0 < phrases.ours[0]["pairs"] <= 2
