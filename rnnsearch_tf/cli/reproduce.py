@@ -42,8 +42,10 @@ def run(arguments):
     configs = _check(work, chosen)
     with sigterm_raises():
         import_tensorflow()
+        from rnnsearch_tf.evaluation.vectors import require_sklearn
         from rnnsearch_tf.parallel import use_one_thread_per_op
 
+        require_sklearn()
         if configs:
             use_one_thread_per_op([config.model for config in configs], min(config.data.batch_size for config in configs))
         for name, item in chosen.items():

@@ -4,6 +4,8 @@ import gzip
 import itertools
 import json
 import random
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from rnnsearch_tf.evaluation.zooms import regions, zoomed_figures
 from rnnsearch_tf.reproduce import cho2014_figures, monotone, sutskever2014_figures
 from rnnsearch_tf.reproduce.curves import curves_figure
 from rnnsearch_tf.reproduce.workspace import Workspace
+from rnnsearch_tf.translation.results import ScoredPair
 
 pytest.importorskip("sklearn")
 
@@ -131,15 +134,23 @@ def make(work, item, monkeypatch, models=None):
 
 
 def test_the_page_of_steps(workspace, monkeypatch):
-    """The rows add up to all there is, and are those of the alignments."""
+    """Random alignments, counted one by one."""
+    generator, alignments = np.random.default_rng(7), []
+
+    def score_targets(sources, targets):
+        alignments.extend(generator.dirichlet(np.ones(7), size=5) for _ in sources)
+        words = [f"s{j}" for j in range(6)], [f"t{i}" for i in range(4)]
+        return [ScoredPair(0.0, np.zeros(5), *words, alignment, 0) for alignment in alignments]
+
+    monkeypatch.setattr(Workspace, "translator", lambda work, name, seed: types.SimpleNamespace(score_targets=score_targets))
     [row] = make(workspace, "bahdanau2015-monotone", monkeypatch)
-    assert sum(row[kind] for kind in monotone.KINDS) == pytest.approx(1)
-    translator, back = workspace.translator("rnnsearch-50", 1234), []
-    for caption in CAPTIONS:
-        alignment = translator.score_targets([caption], ["Le chat est blanc."])[0].alignment
-        heads = np.argmax(alignment[:-1, :-1], axis=1)
-        back += [heads[i + 1] - heads[i] == -1 for i in range(len(heads) - 1)]
-    assert row["one word back"] == pytest.approx(np.mean(back))
+    heads = [[max(range(6), key=lambda j: each[i, j]) for i in range(4)] for each in alignments]
+    steps = [each[i + 1] - each[i] for each in heads for i in range(3)]
+    expected = [np.mean([at(step) for step in steps]) for at in (
+        lambda s: s == 0, lambda s: s == 1, lambda s: s >= 2, lambda s: s == -1, lambda s: s <= -2
+    )]  # fmt: skip
+    assert [row[kind] for kind in ("same word", "next word", "further ahead", "one word back", "further back")] == pytest.approx(expected)
+    assert f"There are {sum(step == -1 for step in steps)}," in (workspace.folder / "bahdanau2015-monotone.md").read_text(encoding="utf-8")
 
 
 def test_the_page_of_lengths_and_ranks(workspace, monkeypatch):
@@ -161,6 +172,12 @@ def test_the_page_of_sentence_states(workspace, monkeypatch):
     [row] = make(workspace, "sutskever2014-figure2", monkeypatch, ("rnnsearch-50",))
     assert 0 <= row["word order"] <= 1 and 0 <= row["voice"] <= 1 and row["distance, same roles"] > 0
     assert all(picture(workspace.folder, f"sutskever2014-figure2-{name}") for name in ("word-order", "voice"))
+
+
+def test_a_missing_package_is_named_before_anything_is_trained(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    assert run(["reproduce", "luong2015-attention", "--output", str(tmp_path)]) == 1
+    assert "rnnsearch-tf[plots]" in capsys.readouterr().err and not (tmp_path / "models").exists()
 
 
 TABLE = """\
