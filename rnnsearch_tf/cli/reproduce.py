@@ -44,11 +44,13 @@ def run(arguments):
     configs, steps = _check(work, chosen)
     with sigterm_raises():
         import_tensorflow()
+        from rnnsearch_tf.evaluation.vectors import require_sklearn
+        from rnnsearch_tf.parallel import use_one_thread_per_op
+
+        require_sklearn()
         for number, step in enumerate(steps, start=1):
             _say(f"step {number} of {len(steps)}: {step}")
             step.make()
-        from rnnsearch_tf.parallel import use_one_thread_per_op
-
         if configs:
             use_one_thread_per_op([config.model for config in configs], min(config.data.batch_size for config in configs))
         for name, item in chosen.items():
@@ -88,12 +90,16 @@ def _check(work, items) -> list:
     configs = [work.config(name, seed) for name, seed in untrained]
     for config in configs:
         check_files(config)
+    more = 0
+    if any(item.phrase_based for item in items.values()):
+        work.check_phrase_based()
+        more = work.phrase_based_minutes()
     for step in steps:
         _say(f"to do: {step}")
     if steps:
         size, minutes = sum(step.gigabytes for step in steps), sum(step.minutes for step in steps)
         _say(f"{len(steps)} steps before the trainings: about {size:.1f} GB, {in_minutes_or_hours(minutes)} of one core and of a network of 10 MB a second")
-    _say(f"{len(untrained)} models to train, {work.cost(untrained)} in all, {work.gigabytes(untrained):.1f} GB; then some minutes to measure each")
+    _say(f"{len(untrained)} models to train, {work.cost(untrained, more)} in all, {work.gigabytes(untrained):.1f} GB; then some minutes to measure each")
     return configs, steps
 
 
@@ -102,7 +108,7 @@ def _list(work):
 
     with Output() as output:
         for name, item in work.scale.items.items():
-            minutes = work.minutes(work.untrained(item.models))
+            minutes = work.minutes(work.untrained(item.models)) + item.phrase_based * work.phrase_based_minutes()
             output.write([f"{name:<24}{in_minutes_or_hours(minutes) if minutes else 'trained':>11}  {item.shows}"])
 
 

@@ -7,8 +7,6 @@ symbol included, higher is better, not length-normalized. Table 3 of Cho et al. 
 `-n 50 --top 5`.
 """
 
-import collections
-
 from rnnsearch_tf.cli.shared import add_files, add_model, add_output, input_batches, load_translator, whole_number
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.io.writing import Output
@@ -38,6 +36,8 @@ def run(arguments):
     temperature = _temperature(arguments.temperature)
     batches = _batches(arguments)
     translator = load_translator(arguments)
+    from rnnsearch_tf.translation.results import distinct
+
     index = 0
     with Output(arguments.output) as output:
         for texts in batches:
@@ -56,14 +56,6 @@ def _batches(arguments):
         return [arguments.sentence]
     files = [arguments.source] if arguments.source else arguments.files
     return input_batches(files, LINES, "check the path, or give a sentence with --sentence TEXT")
-
-
-def distinct(samples) -> list:
-    """(text, log-probability, count) of each distinct sample (by its tokens), most probable first."""
-    counts = collections.Counter(tuple(sample.tokens) for sample in samples)
-    first = {tuple(sample.tokens): sample for sample in reversed(samples)}
-    rows = [(first[tokens].text, first[tokens].log_probability, count) for tokens, count in counts.items()]
-    return sorted(rows, key=lambda row: -row[1])
 
 
 def _temperature(text) -> float:

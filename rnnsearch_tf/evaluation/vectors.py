@@ -82,13 +82,16 @@ def in_the_plane(vectors, method: str = "tsne", seed: int = 1) -> np.ndarray:
     require_sklearn()
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
 
     if len(vectors) < FEWEST:
         raise UserError(f"expected at least {FEWEST} words or sentences to place, got {len(vectors)}; give more")
     vectors = np.asarray(vectors, np.float64)
     if method == "pca" or not vectors.std():  # t-SNE begins with a division by the variance
         return PCA(2, svd_solver="full").fit_transform(vectors)
-    return TSNE(2, perplexity=min(PERPLEXITY, (len(vectors) - 1) / 3), init="pca", random_state=seed).fit_transform(vectors).astype(np.float64)
+    placing = TSNE(2, perplexity=min(PERPLEXITY, (len(vectors) - 1) / 3), init="pca", random_state=seed)
+    with threadpool_limits(1):  # where other programs run, its threads wait for each other most of the time
+        return placing.fit_transform(vectors).astype(np.float64)
 
 
 def require_sklearn() -> None:

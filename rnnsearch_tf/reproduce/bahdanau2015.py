@@ -13,6 +13,8 @@ import numpy as np
 
 from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
 from rnnsearch_tf.io.reading import read_all
+from rnnsearch_tf.reproduce import phrase_based
+from rnnsearch_tf.reproduce.corpora import LANGUAGES
 from rnnsearch_tf.reproduce.page import Page, over_seeds
 
 BEAM = 12
@@ -22,7 +24,10 @@ SCORED = 500
 SHOWN_LENGTHS = 10, 20, 30, 40
 """Words of the sentences whose alignments are drawn."""
 
-PAPER_TABLE_1 = [("rnnencdec-30", 13.93, 24.19), ("rnnsearch-30", 21.50, 31.44), ("rnnencdec-50", 17.82, 26.71), ("rnnsearch-50", 26.75, 34.16)]
+PAPER_TABLE_1 = [
+    ("rnnencdec-30", 13.93, 24.19), ("rnnsearch-30", 21.50, 31.44), ("rnnencdec-50", 17.82, 26.71), ("rnnsearch-50", 26.75, 34.16),
+    ("Moses", 33.30, 35.63),
+]  # fmt: skip
 PAPER_TABLE_2 = [
     ("rnnencdec-30", 846_000, 6.4, 109.0, 28.1, 53.0),
     ("rnnsearch-30", 471_000, 3.6, 113.0, 26.7, 47.2),
@@ -64,8 +69,27 @@ def table_1(work, models) -> Page:
     for name in models:
         found = measured_bleu(work, name)
         rows.append({"model": name} | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()})
+    text = ['Without the phrase-based system: its packages are not installed; pip install "rnnsearch-tf[smt]".'] if work.scale.phrase_based else []
+    if work.can_have_phrase_based():
+        found = measured_phrase_based(work, models)
+        rows.append({"model": "phrase-based"} | {title: over_seeds([found[key]]) for key, title in columns.items()})
+        text = ["The phrase-based system was trained on the captions alone. Its sentences without UNK are those that the last model knows all words of."]
     paper = [dict(zip(("model", "All", "No UNK"), row)) for row in PAPER_TABLE_1]
-    return Page("Bahdanau et al. 2015, Table 1: BLEU", rows, paper)
+    return Page("Bahdanau et al. 2015, Table 1: BLEU", rows, paper, text)
+
+
+def measured_phrase_based(work, models) -> dict:
+    """What :func:`measured_bleu` has of a model, of the phrase-based system; the last model says which words are unknown."""
+    return work.measured("table1-phrase-based", lambda: _phrase_based(work, models[-1]))
+
+
+def _phrase_based(work, name):
+    sources, references = (phrase_based.tokens(lines, language) for lines, language in zip(test_text(work), LANGUAGES))
+    texts, few = phrase_based.translated(work.phrase_based(), sources), known(work, name, work.seeds[0])
+    score = lambda chosen: phrase_based.bleu([texts[i] for i in chosen], [references[i] for i in chosen]) if len(chosen) else None  # noqa: E731
+    return {
+        "all": score(range(len(texts))), "short": score(range(work.texts.single_sentences)), "no_unk": score(few), "no_unk_sentences": len(few),
+    }  # fmt: skip
 
 
 def measured_bleu(work, name) -> list:
@@ -123,17 +147,19 @@ def _fits(translator, data, pair):
 def figure_2(work, models) -> Page:
     """BLEU by the length of the source sentence."""
     from rnnsearch_tf.evaluation.plots import png
+    from rnnsearch_tf.reproduce.curves import curves_figure
 
     rows, curves = [], {}
     for name in models:
         found = measured_lengths(work, name)
         lengths = [bucket["shortest"] for bucket in found[0]]
         values = [[each[k]["bleu"] for each in found] for k in range(len(lengths))]
-        curves[name] = lengths, [float(np.mean(each)) for each in values]
+        curves[name] = [length + 4.5 for length in lengths], [float(np.mean(each)) for each in values]
         rows.append({"model": name} | {f"{length}–{length + 9}": over_seeds(each) for length, each in zip(lengths, values)})
     sentences = {f"{bucket['shortest']}–{bucket['longest']}": bucket["sentences"] for bucket in found[0]}
     text = [f"Sentences of each length: {', '.join(f'{length} words {count}' for length, count in sentences.items())}."]
-    return Page("Bahdanau et al. 2015, Figure 2: BLEU by sentence length", rows, [], text, {"curves": png(_curves(curves))})
+    picture = png(curves_figure({"words of the source sentence": curves}))
+    return Page("Bahdanau et al. 2015, Figure 2: BLEU by sentence length", rows, [], text, {"curves": picture})
 
 
 def measured_lengths(work, name) -> list:
@@ -147,18 +173,6 @@ def _figure_2_of(work, name, seed):
     found, (_, references) = translations(work, name, seed), test_text(work)
     lowercase = work.config(name, seed).target.lowercase
     return [vars(bucket) for bucket in by_length(found["texts"], references, found["source_lengths"], lowercase=lowercase)]
-
-
-def _curves(curves):
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.add_subplot(xlabel="words of the source sentence", ylabel="BLEU", ylim=(0, None))
-    for name, (lengths, values) in curves.items():
-        style = "-" if name.startswith("rnnsearch") else "--"
-        axes.plot([length + 4.5 for length in lengths], values, style, marker="o", markersize=3, label=name)
-    axes.legend()
-    return figure
 
 
 def figure_3(work, models) -> Page:

@@ -42,6 +42,8 @@ class JoinedTexts:
             return [f"data.folder={pathlib.Path(self.data).resolve() / 'multi30k'}"]
         if recipe.corpus == "phrasebook":
             return []
+        if recipe.corpus == "phrases":
+            return [f"data.folder={(self.folder.parent / 'phrase-based').resolve()}"]
         parts, sides = ("train", "development"), zip(("source", "target"), LANGUAGES)
         files = [f"data.{part}_{side}={part}.{language}" for side, language in sides for part in parts]
         return [f"data.folder={self._up_to(recipe.longest).resolve()}", *files]

@@ -5,20 +5,26 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from rnnsearch_tf.reproduce import bahdanau2015, luong2015, sutskever2014
+from rnnsearch_tf.reproduce import bahdanau2015, cho2014, cho2014_figures, luong2015, monotone, sutskever2014, sutskever2014_figures
 from rnnsearch_tf.reproduce.claims import claims
 
 BAHDANAU = "rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50"
-SUTSKEVER = "lstm-forward", "lstm-reversed", "lstm-reversed-2", "lstm-reversed-3"
+SUTSKEVER = "lstm-forward", "lstm-reversed", "lstm-reversed-2"
+CHO = "phrase-scorer", "cslm"
 
 
 @dataclasses.dataclass(frozen=True)
 class Item:
-    """A table or figure of a paper; ``make`` makes its Page from a Workspace and the models."""
+    """A table or figure of a paper; ``make`` makes its Page from a Workspace and the models.
+
+    Attributes:
+        phrase_based: it needs the phrase-based system, see phrase_based.py.
+    """
 
     shows: str
     models: tuple
     make: Callable
+    phrase_based: bool = False
 
 
 ITEMS = {
@@ -27,11 +33,27 @@ ITEMS = {
     "bahdanau2015-figure2": Item("their BLEU by the length of the source sentence", BAHDANAU, bahdanau2015.figure_2),
     "bahdanau2015-figure3": Item("alignment matrices of RNNsearch-50", ("rnnsearch-50",), bahdanau2015.figure_3),
     "bahdanau2015-table3": Item("long sentences, translated by both", ("rnnencdec-50", "rnnsearch-50"), bahdanau2015.table_3),
+    "bahdanau2015-monotone": Item("how far attention moves from word to word; words that change places", ("rnnsearch-50",), monotone.page),
     "sutskever2014-table1": Item("a deep LSTM with the source as it is and reversed, beams, an ensemble", SUTSKEVER, sutskever2014.table_1),
+    "sutskever2014-figure2": Item(
+        "sentence states of the LSTM under word order and voice", ("lstm-reversed",), sutskever2014_figures.figure_2
+    ),
+    "sutskever2014-figure3": Item(
+        "BLEU of LSTMs by length and by frequency of the words, beside RNNsearch",
+        ("lstm-forward", "lstm-reversed", "rnnsearch-50"),
+        sutskever2014_figures.figure_3,
+    ),
+    "sutskever2014-table2": Item("n-best lists of a phrase-based system rescored by it", SUTSKEVER, sutskever2014.table_2, phrase_based=True),
+    "cho2014-table1": Item("the RNN Encoder–Decoder and a language model in a phrase-based system", CHO, cho2014.table_1, phrase_based=True),
+    "cho2014-table2": Item("the best translations of phrases by the table and by the model", CHO[:1], cho2014.table_2, phrase_based=True),
+    "cho2014-table3": Item("samples of the model for phrases", CHO[:1], cho2014.table_3, phrase_based=True),
+    "cho2014-figure3": Item("phrase pairs by the table's score and by the model's", CHO[:1], cho2014_figures.figure_3, phrase_based=True),
+    "cho2014-figure4": Item("the model's words in the plane", CHO[:1], cho2014_figures.figure_4, phrase_based=True),
+    "cho2014-figure5": Item("long phrases in the plane; do those near in meaning lie near?", CHO[:1], cho2014_figures.figure_5, phrase_based=True),
     "luong2015-attention": Item(
         "dot, general, concat, with and without input feeding: BLEU and alignment error rate",
         ("phrasebook-rnnsearch", *(f"phrasebook-{score}{ending}" for score in ("dot", "general", "concat") for ending in ("", "-feeding"))),
         luong2015.attention,
     ),
-    "claims": Item("which of the papers' claims hold at this scale", (*BAHDANAU, *SUTSKEVER), claims),
+    "claims": Item("which of the papers' claims hold at this scale", (*BAHDANAU, *SUTSKEVER, *CHO), claims, phrase_based=True),
 }  # fmt: skip

@@ -15,7 +15,7 @@ class Recipe:
         configuration: name of a shipped configuration.
         changes: ``section.key=value`` of what differs from it.
         corpus: ``joined``: Multi30k's captions joined to long texts, see corpora.py; ``captions``: as they are; ``phrasebook``: built in;
-            ``wmt14``: see wmt14.py.
+            ``phrases``: the phrase-based system's table, see phrase_based.py; ``wmt14``: see wmt14.py.
         longest: words a side of a training pair may have, of joined ones and of WMT'14.
         member: of an ensemble, from 0. They differ in nothing but the seed; those after the first are trained for the first seed only.
         minutes: of the cores of the scale, about.
@@ -53,8 +53,27 @@ def _bahdanau():
 
 def _sutskever():
     yield "lstm-forward", Recipe(LSTM, (*LSTM_CHANGES, "model.reverse_source=false"), "captions")
-    for member in range(3):
+    for member in range(2):
         yield f"lstm-reversed{f'-{member + 1}' if member else ''}", Recipe(LSTM, LSTM_CHANGES, "captions", member=member)
+
+
+FEW_WORDS = "source.vocabulary_size=5000", "target.vocabulary_size=5000"
+PHRASES = (
+    "source.tokenization=space", "target.tokenization=space", *FEW_WORDS,
+    "data.corpus=phrase_table", "data.phrase_table=phrase-table.gz", "data.train_source=null", "data.train_target=null",
+    "data.development_source=null", "data.development_target=null", "data.maximum_source_length=10", "data.maximum_target_length=10",
+    "data.batch_size=64", "training.label_smoothing=0", "training.average=0", "training.maximum_updates=9000",
+)  # fmt: skip
+"""Each distinct pair as often, whatever its counts; scores are to be probabilities, so nothing is smoothed."""
+
+LOWER_CASED_WORDS = (
+    *(f"{side}.{setting}" for side in ("source", "target") for setting in ("tokenization=moses", "lowercase=true")), *FEW_WORDS,
+)  # fmt: skip
+
+
+def _cho():
+    yield "phrase-scorer", Recipe("multi30k-en-fr-encoder-decoder", PHRASES, "phrases")
+    yield "cslm", Recipe("multi30k-fr-cslm", (*LOWER_CASED_WORDS, "training.maximum_updates=6000"), "captions")
 
 
 def _luong():
@@ -68,7 +87,7 @@ def _luong():
 MEMBER_SEEDS = 1000
 """How far apart the seeds of an ensemble's members are: further than anyone asks for seeds."""
 
-RECIPES = dict([*_bahdanau(), *_sutskever(), *_luong()])
+RECIPES = dict([*_bahdanau(), *_sutskever(), *_cho(), *_luong()])
 
 OPERATIONS = {"rnnencdec-30": 272e9, "rnnsearch-30": 399e9, "rnnencdec-50": 377e9, "rnnsearch-50": 555e9}
 """Of one update: 80 pairs of 18 tokens a side where the longest have 30, of 25 where they have 50, which is assumed (benchmarks/products.py)."""

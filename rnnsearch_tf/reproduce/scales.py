@@ -21,6 +21,7 @@ class Scale:
         texts: called with the folder of the experiment and that of the corpora: JoinedTexts or Wmt14Texts.
         cores: the machine whose minutes the recipes tell.
         settings: the words of the command line that name it, beside its ``--set``.
+        phrase_based: whether there is a phrase-based system beside the models, see phrase_based.py.
     """
 
     items: dict
@@ -28,10 +29,11 @@ class Scale:
     texts: Callable
     cores: str
     settings: tuple = ()
+    phrase_based: bool = False
 
 
 SCALES = {
-    "small": Scale(ITEMS, RECIPES, JoinedTexts, "one core"),
+    "small": Scale(ITEMS, RECIPES, JoinedTexts, "one core", phrase_based=True),
     "paper": Scale(
         {name: item for name, item in ITEMS.items() if set(item.models) <= set(PAPER_RECIPES)}, PAPER_RECIPES, Wmt14Texts, "two cores",
         ("--scale paper",),

@@ -3,6 +3,7 @@
 ::
 
     DIR/texts/, DIR/ids/             the texts of the scale, see corpora.py and wmt14.py
+    DIR/phrase-based/                a phrase-based system and its files, see phrase_based.py
     DIR/models/NAME-SEED/            a RUN for each model and seed
     DIR/measured/ITEM-….json         what was measured of them
     DIR/settings.json                what differs from the recipes in all of this
@@ -21,10 +22,12 @@ from collections.abc import Callable
 from rnnsearch_tf.config import load_config, shipped_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import write_file
+from rnnsearch_tf.reproduce import phrase_based
 from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS
 from rnnsearch_tf.reproduce.scales import SCALES, Scale
 from rnnsearch_tf.reproduce.steps import check_space, steps_left
 from rnnsearch_tf.run import Run
+from rnnsearch_tf.smt.phrase_based import has_thot
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -87,6 +90,26 @@ class Workspace:
         check_space([*((step.outputs[0], step.gigabytes) for step in steps), (self.folder, self.gigabytes(models))])
         return steps
 
+    def phrase_based(self) -> pathlib.Path:
+        """The folder of the phrase-based system's files, made now if they are not there; see phrase_based.py."""
+        return phrase_based.made_in(self._phrase_based, self.data)
+
+    @property
+    def _phrase_based(self):
+        return self.folder / "phrase-based"
+
+    def can_have_phrase_based(self) -> bool:
+        """Whether the scale has a phrase-based system, and its files are there or the packages to make them."""
+        return self.scale.phrase_based and (not phrase_based.missing(self._phrase_based) or has_thot())
+
+    def phrase_based_minutes(self) -> int:
+        """Minutes of one core that :meth:`phrase_based` takes now."""
+        return phrase_based.MINUTES if phrase_based.missing(self._phrase_based) else 0
+
+    def check_phrase_based(self) -> None:
+        """Raise what :meth:`phrase_based` would, a missing package or corpus, before anything is made."""
+        phrase_based.check(self._phrase_based, self.data)
+
     def run(self, name: str, seed: int) -> Run:
         return Run(self.folder / "models" / f"{name}-{seed}")
 
@@ -108,9 +131,9 @@ class Workspace:
         """What the RUNs of these (name, seed) take on the disk."""
         return sum(self.scale.recipes[name].gigabytes for name, _ in models)
 
-    def cost(self, models) -> str:
-        """The same, for people."""
-        return f"about {in_minutes_or_hours(self.minutes(models))} of {self.scale.cores}"
+    def cost(self, models, more: float = 0) -> str:
+        """These minutes and some more, for people."""
+        return f"about {in_minutes_or_hours(self.minutes(models) + more)} of {self.scale.cores}"
 
     def train(self, names) -> None:
         """Train what is not trained yet; a training that was stopped goes on."""
@@ -118,6 +141,8 @@ class Workspace:
 
         for name, seed in self.untrained(names):
             run = self.run(name, seed)
+            if self.scale.recipes[name].corpus == "phrases":
+                self.phrase_based()
             log.warning("%s, seed %d: %s", name, seed, self.cost([(name, seed)]))
             train(self.config(name, seed), run, resume=run.state.exists())
 

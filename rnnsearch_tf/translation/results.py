@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import typing
 
@@ -85,3 +86,11 @@ class Sample:
     text: str
     log_probability: float
     tokens: list
+
+
+def distinct(samples) -> list:
+    """(text, log-probability, count) of each distinct sample (by its tokens), most probable first."""
+    counts = collections.Counter(tuple(sample.tokens) for sample in samples)
+    first = {tuple(sample.tokens): sample for sample in reversed(samples)}
+    rows = [(first[tokens].text, first[tokens].log_probability, count) for tokens, count in counts.items()]
+    return sorted(rows, key=lambda row: -row[1])

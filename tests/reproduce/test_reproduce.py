@@ -111,18 +111,29 @@ def test_claims_are_what_the_measurements_say(tmp_path):
     by_length = {"rnnencdec-50": [(30, 60), (5, 50), (99, 3)], "rnnsearch-50": [(32, 60), (30, 50), (1, 3)]}  # BLEU, sentences
     for name, values in bleu.items():
         for seed, value in zip(work.seeds, values):
-            work.measured(f"table1-{name}-{seed}", lambda value=value: {"all": value})
+            work.measured(f"table1-{name}-{seed}", lambda value=value: {"all": value, "short": value + 1})
             work.measured(f"figure2-{name}-{seed}", lambda name=name: [{"bleu": score, "sentences": count} for score, count in by_length.get(name, [])])
     for key, beams in (
         ("1-lstm-forward-1", (20, 22, 23)), ("1-lstm-forward-2", (20, 22, 23)), ("1-lstm-reversed-1", (21, 23, 25.5)),
         ("1-lstm-reversed-2", (21, 24, 25)), ("3-lstm-reversed-1", (24, 25, 27)),
     ):  # fmt: skip
         work.measured(f"beams-{key}", lambda beams=beams: dict(zip(("1", "2", "12"), beams)))
+    for seed, counts, shares in ((1, (1, 2, 1, 4, 2), (0.9, 0.0)), (2, (3, 3, 0, 4, 0), (0.7, 0.2))):
+        work.measured(f"steps-rnnsearch-50-{seed}", lambda counts=counts: {"steps": list(zip((-3, -1, 0, 1, 2), counts))})
+        work.measured(f"sentence-states-lstm-reversed-{seed}", lambda shares=shares: dict(zip(("order", "voice"), shares)))
+        work.measured(f"paraphrases-phrase-scorer-{seed}", lambda shares=shares: {"near": shares[0] - 0.1})
+    work.measured("table1-phrase-based", lambda: {"all": 20, "short": 30})
+    for seed, rnn in zip(work.seeds, (46, 44)):
+        scores = {"Baseline": 45, "RNN": rnn, "CSLM": 46, "CSLM + RNN": rnn + 3}
+        work.measured(f"cho2014-table1-{seed}", lambda scores=scores: {name: {"test": score} for name, score in scores.items()})
     item = items.ITEMS["claims"]
     rows = item.make(work, item.models).ours
     assert [(row["difference"], row["verdict"]) for row in rows] == [
-        ("12.50 ± 3.54", "held"), ("10.00 ± 0.00", "held"), ("23.00 ± 0.00", "held"), ("1.50 ± 3.54", "undecided"),
-        ("-1.00 ± 0.00", "not held"), ("11.00 ± 0.00", "held"), ("2.25 ± 0.35", "held"), (1.5, "held (one seed)"), ("0.75 ± 1.77", "undecided"),
+        ("12.50 ± 3.54", "held"), ("10.00 ± 0.00", "held"), ("23.00 ± 0.00", "held"),
+        ("22.00 ± 0.00", "held"), ("1.20 ± 0.00", "held"), ("1.50 ± 3.54", "undecided"), ("-1.00 ± 0.00", "not held"), ("11.00 ± 0.00", "held"),
+        ("0.05 ± 0.21", "undecided"), ("0.05 ± 0.07", "undecided"), ("2.00 ± 4.24", "undecided"), ("-7.00 ± 4.24", "not held"),
+        ("2.25 ± 0.35", "held"), (1.5, "held (one seed)"), ("0.75 ± 1.77", "undecided"), ("0.30 ± 0.14", "held"), ("-0.40 ± 0.14", "not held"),
+        ("0.00 ± 1.41", "undecided"), ("2.00 ± 1.41", "held"), ("0.20 ± 0.14", "held"),
     ]  # fmt: skip
 
 

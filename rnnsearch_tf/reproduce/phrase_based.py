@@ -1,0 +1,124 @@
+"""The phrase-based system of the small scale: Multi30k's captions as lower-cased Moses tokens, made once and kept.
+
+::
+
+    DIR/phrase-based/texts/train.en …                train, development and test, English and French
+    DIR/phrase-based/model/                          sil-thot's files, and weights.json
+    DIR/phrase-based/nbest.development, nbest.test   in Moses's format, with the phrases behind the score
+    DIR/phrase-based/output.development, output.test the first of each list
+    DIR/phrase-based/phrase-table.gz                 in Moses's format
+"""
+
+from __future__ import annotations
+
+import logging
+import pathlib
+
+from rnnsearch_tf.files import new_folder, write_file
+from rnnsearch_tf.io.reading import read_all
+from rnnsearch_tf.io.writing import whole_file
+from rnnsearch_tf.reproduce.corpora import FILES, LANGUAGES, read_multi30k
+from rnnsearch_tf.smt.phrase_based import PhraseBased, require_thot
+
+log = logging.getLogger("rnnsearch_tf")
+
+TABLE, MODEL = "phrase-table.gz", "model"
+PARTS = "development", "test"
+MINUTES = 10
+"""Of one core, about."""
+
+
+def made_in(folder, data) -> pathlib.Path:
+    """The folder with all of its files, those made now that are not there.
+
+    Args:
+        folder: DIR/phrase-based.
+        data: folder of the corpora.
+
+    Raises:
+        UserError: something is to be made and sil-machine is not installed, or the corpus is not there.
+    """
+    folder, lacking = pathlib.Path(folder), missing(folder)
+    if lacking:
+        check(folder, data)
+        log.warning("the phrase-based system: about %d minutes of one core", MINUTES)
+        system = _trained(folder, data)
+        for part in PARTS:
+            if f"nbest.{part}" in lacking:
+                _write_nbest(folder, part, system)
+        if TABLE in lacking:
+            with whole_file(folder / TABLE) as output:
+                output.writelines(line.encode("utf-8") for line in system.table())
+    for part in PARTS:
+        if not (folder / f"output.{part}").exists():
+            _write_output(folder, part)
+    return folder
+
+
+def missing(folder) -> list:
+    """Names of the files that are still to be made."""
+    return [name for name in (TABLE, *(f"nbest.{part}" for part in PARTS)) if not (pathlib.Path(folder) / name).exists()]
+
+
+def check(folder, data) -> None:
+    """Raise the errors of :func:`made_in` now, before anything is made."""
+    if missing(folder):
+        require_thot()
+        for part in FILES:
+            read_multi30k(data, part)
+
+
+def text(folder, part, language) -> list:
+    """Lines of ``train``, ``development`` or ``test`` as tokens with spaces between."""
+    return read_all(pathlib.Path(folder) / "texts" / f"{part}.{language}")
+
+
+def translated(folder, sources) -> list:
+    """Translations of other text; list[str] of tokens with spaces between, as the sources are."""
+    return [entries[0].text for entries in PhraseBased(pathlib.Path(folder) / MODEL).nbest(sources, 1)]
+
+
+def tokens(lines, language) -> list:
+    """Lines as lower-cased Moses tokens with spaces between; list[str]."""
+    import tensorflow as tf
+
+    from rnnsearch_tf.text.moses import tokenize
+    from rnnsearch_tf.text.pipeline import clean, lowercase, normalize
+
+    rows = lowercase(tokenize(clean(normalize(tf.constant(lines, tf.string))), language))
+    return [line.decode("utf-8") for line in tf.strings.reduce_join(rows, axis=1, separator=" ").numpy()]
+
+
+def bleu(texts, references) -> float:
+    """BLEU of tokens, in percent."""
+    from rnnsearch_tf.evaluation.bleu import bleu as of_corpus
+
+    return of_corpus(texts, references, tokenize="none").score
+
+
+def _trained(folder, data) -> PhraseBased:
+    """The system, untuned if it was not tuned before."""
+    if not (folder / "texts").exists():
+        with new_folder(folder / "texts") as partial:
+            for part in FILES:
+                for language, lines in zip(LANGUAGES, zip(*read_multi30k(data, part))):
+                    write_file(partial / f"{part}.{language}", "".join(f"{line}\n" for line in tokens(list(lines), language)))
+    if not (folder / MODEL).exists():
+        with new_folder(folder / MODEL) as partial:
+            PhraseBased.train(partial, *(folder / "texts" / f"train.{language}" for language in LANGUAGES))
+    return PhraseBased(folder / MODEL)
+
+
+def _write_nbest(folder, part, system):
+    source, target = (text(folder, part, language) for language in LANGUAGES)
+    lists = system.tune(source, target) if part == "development" and not system.is_tuned else system.nbest(source)
+    lines = (each.nbest_line(sentence, system.weights) for sentence, entries in enumerate(lists) for each in entries)
+    write_file(folder / f"nbest.{part}", "".join(lines))
+
+
+def _write_output(folder, part):
+    from rnnsearch_tf.smt.nbest import read_nbest
+
+    best = {entries[0].sentence: entries[0].text for entries in read_nbest(folder / f"nbest.{part}")}
+    count = len(text(folder, part, LANGUAGES[0]))
+    write_file(folder / f"output.{part}", "".join(f"{best.get(sentence, '')}\n" for sentence in range(count)))

@@ -1,0 +1,160 @@
+"""Sutskever, Vinyals, Le 2014, the figures: sentence states under word order and voice, BLEU by length and by frequency of the words."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from rnnsearch_tf.reproduce import bahdanau2015
+from rnnsearch_tf.reproduce.page import Page, over_seeds
+from rnnsearch_tf.reproduce.sutskever2014 import translations
+
+NOUNS = "man", "woman", "boy", "girl", "child", "dog"
+VERBS = [("holding", "held"), ("pulling", "pulled"), ("watching", "watched"), ("photographing", "photographed")]
+"""Active and passive form; all of them, and the nouns, are words of Multi30k's captions."""
+
+WORD_ORDER = (
+    [f"A man is {verb} a child." for verb in ("holding", "watching", "pulling")],
+    [f"A child is {verb} a man." for verb in ("holding", "watching", "pulling")],
+)  # fmt: skip
+VOICE = (
+    ["A man is holding a dog in the park.", "In the park, a man is holding a dog.", "A dog is being held by a man in the park."],
+    ["A dog is holding a man in the park.", "In the park, a dog is holding a man.", "A man is being held by a dog in the park."],
+)
+"""Sentences of the pictures, in groups of one meaning."""
+
+LENGTHS = 5
+"""Lengths of captions that share a point of the curve."""
+
+BEAM = "12"
+
+
+def figure_2(work, models) -> Page:
+    """States of sentences in the plane, and what they are sensitive to."""
+    from rnnsearch_tf.evaluation.plots import png
+
+    columns = {"order": "word order", "voice": "voice", "same": "distance, same roles", "exchanged": "distance, roles exchanged"}
+    rows = []
+    for name in models:
+        found = measured_states(work, name)
+        rows.append({"model": name} | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()})
+    text = [
+        "Principal components of the states of all layers after the last word , of the model of the first seed. "
+        "A colour for each meaning: who does it to whom.",
+        f"The table is of the whole states, of sentences of {len(NOUNS)} nouns and {len(VERBS)} verbs. Word order: how often the state of "
+        "`A man is holding a child.` is nearer to that of `A man is pulling a child.` than to that of `A child is holding a man.`, which has "
+        "the same words; a bag of words would give 0. Voice: how often the state of `A child is being held by a man.` is nearer to that of "
+        "`A man is holding a child.` than to that of `A child is holding a man.`. Both have the same words, but the second has the nouns in "
+        "the order of the passive sentence: 1 where states follow the meaning alone, 0 where they follow the order alone. Then the mean "
+        "distances that voice compares.",
+    ]  # fmt: skip
+    groups = {"word-order": WORD_ORDER, "voice": VOICE}
+    pictures = {name: png(_meanings_figure(work, models[0], sentences)) for name, sentences in groups.items()}
+    return Page("Sutskever et al. 2014, Figure 2: sentence states under word order and voice", rows, [], text, pictures)
+
+
+def measured_states(work, name) -> list:
+    """[{"order", "voice": shares from 0 to 1, "same", "exchanged": mean distances} of each seed], as the page of Figure 2 explains."""
+    return work.of_each_seed("sentence-states", name, lambda name, seed: _measure_states(work, name, seed))
+
+
+def sentences_of(verb, first, second) -> tuple:
+    """(active, passive, active with the roles exchanged).
+
+    Example:
+        >>> sentences_of(("holding", "held"), "man", "child")
+        ('A man is holding a child.', 'A child is being held by a man.', 'A child is holding a man.')
+    """
+    active, passive = verb
+    return f"A {first} is {active} a {second}.", f"A {second} is being {passive} by a {first}.", f"A {second} is {active} a {first}."
+
+
+def _measure_states(work, name, seed):
+    roles = list(itertools.permutations(NOUNS, 2))
+    sentences = [sentence for verb in VERBS for pair in roles for sentence in sentences_of(verb, *pair)]
+    states = _states(work, name, seed, sentences).reshape(len(VERBS), len(roles), 3, -1)
+    active, passive, exchanged = np.moveaxis(states, 2, 0)
+    other_verb = np.linalg.norm(active - np.roll(active, 1, axis=0), axis=-1)
+    same_words, same, other = (
+        np.linalg.norm(one - another, axis=-1) for one, another in ((active, exchanged), (passive, active), (passive, exchanged))
+    )
+    shares = {"order": other_verb < same_words, "voice": same < other}
+    return {key: float(np.mean(values)) for key, values in (shares | {"same": same, "exchanged": other}).items()}
+
+
+def _states(work, name, seed, sentences):
+    from rnnsearch_tf.evaluation.vectors import sentence_vectors
+
+    translator = work.translator(name, seed)
+    return sentence_vectors(translator.model, translator.source_text, sentences)
+
+
+def _meanings_figure(work, name, groups):
+    """Numbered points in a colour for each meaning, and the sentences beside them."""
+    from matplotlib.figure import Figure
+
+    from rnnsearch_tf.evaluation.vectors import in_the_plane
+
+    points = iter(in_the_plane(_states(work, name, work.seeds[0], sum(groups, [])), "pca"))
+    figure, number = Figure(figsize=(9, 4.5), layout="constrained"), itertools.count(1)
+    axes = figure.add_subplot(xlabel="first component", ylabel="second component")
+    for colour, marker, offset, sentences in zip(("tab:blue", "tab:red"), "os", (5, -12), groups):
+        for sentence, point, k in zip(sentences, points, number):
+            axes.scatter(*point, color=colour, marker=marker, label=f"{k}  {sentence}")
+            axes.annotate(str(k), point, (offset, offset), textcoords="offset points")
+    axes.margins(0.1)
+    axes.set_aspect("equal", adjustable="datalim")  # distances along both components are alike
+    figure.legend(loc="outside right center", fontsize=9, frameon=False)
+    return figure
+
+
+def figure_3(work, models) -> Page:
+    """BLEU by the length of the source, and by the average frequency rank of its words.
+
+    Args:
+        work: Workspace.
+        models: LSTMs, then an RNNsearch of whole words, whose vocabulary gives the ranks.
+    """
+    from rnnsearch_tf.evaluation.plots import png
+    from rnnsearch_tf.reproduce.curves import curves_figure
+
+    rows, by_length, by_rank = [], {}, {}
+    for name in models:
+        found = work.of_each_seed("sutskever-figure3", name, lambda name, seed: _figure_3_of(work, name, seed, models[-1]))
+        for curves, kind, key in ((by_length, "length", "longest"), (by_rank, "rank", "highest")):
+            places = [group[key] for group in found[0][kind]]
+            values = [[each[kind][k]["bleu"] for each in found] for k in range(len(places))]
+            curves[name] = places, [float(np.mean(each)) for each in values]
+            rows += [_row(name, kind, group, over_seeds(each)) for group, each in zip(found[0][kind], values)]
+    panels = {"words of the source sentence, at most": by_length, "average frequency rank of its words, at most": by_rank}
+    text = [
+        "test_2016_flickr, beam 12, BLEU in 13a without regard to case. A word's frequency rank is its place in the English vocabulary of "
+        f"{models[-1]}, in which words stand by falling frequency; the sentences are sorted by the average and divided in fifths. "
+        f"{models[-1]} was trained on joined captions.",
+        "The paper: no degradation on sentences of fewer than 35 words.",
+    ]  # fmt: skip
+    return Page("Sutskever et al. 2014, Figure 3: BLEU by length and by frequency of the words", rows, [], text, {"curves": png(curves_figure(panels))})
+
+
+def _row(name, kind, group, bleu):
+    of = f"{group['shortest']}–{group['longest']} words" if kind == "length" else f"rank {group['lowest']:.0f}–{group['highest']:.0f}"
+    return {"model": name, "sentences of": of, "sentences": group["sentences"], "BLEU": bleu}
+
+
+def _figure_3_of(work, name, seed, words):
+    """{"length": buckets of evaluation.bleu.by_length, "rank": groups of evaluation.groups.by_frequency_rank}, as dictionaries."""
+    from rnnsearch_tf.evaluation.bleu import by_length
+    from rnnsearch_tf.evaluation.groups import average_ranks, by_frequency_rank
+    from rnnsearch_tf.reproduce.corpora import read_multi30k
+
+    sources, references = map(list, zip(*read_multi30k(work.data, "test")))
+    if name == words:  # the captions are the first lines of its test text
+        texts = bahdanau2015.translations(work, name, seed)["texts"][: len(sources)]
+    else:
+        texts = translations(work, [name], seed)[BEAM]
+    side = work.translator(words, work.seeds[0]).source_text
+    lengths = [len(tokens) for tokens in side.tokenize(sources).to_list()]
+    buckets = by_length(texts, references, lengths, width=LENGTHS, lowercase=True)
+    groups = by_frequency_rank(texts, references, average_ranks(side, sources), lowercase=True)
+    return {"length": [vars(bucket) for bucket in buckets], "rank": groups}

@@ -1,0 +1,50 @@
+"""Planted faults of the papers' figures."""
+
+from mutants import Mutant
+
+FIGURES = "reproduce/test_figures.py"
+KNOWN, STEPS, LENGTHS = "test_states_that_are_known_are_told_apart", "test_steps_and_swaps_by_brute_force", "test_the_page_of_lengths_and_ranks"
+
+PAGES = [
+    Mutant("reproduce/sutskever2014_figures.py", "roles exchanged count as kept", '"voice": same < other}', '"voice": other < same}',
+           (f"{FIGURES}::{KNOWN}",)),
+    Mutant("reproduce/sutskever2014_figures.py", "the same words are taken for another verb", "other_verb < same_words", "same_words < other_verb",
+           (f"{FIGURES}::{KNOWN}",)),
+    Mutant("reproduce/sutskever2014_figures.py", "the other model's translations", "texts = translations(work, [name], seed)[BEAM]",
+           'texts = translations(work, ["lstm-reversed"], seed)[BEAM]', (f"{FIGURES}::{LENGTHS}",)),
+    Mutant("reproduce/sutskever2014_figures.py", "sentences twice as long share a point", "lengths, width=LENGTHS, lowercase=True)", "lengths, width=2 * LENGTHS, lowercase=True)",
+           (f"{FIGURES}::{LENGTHS}",)),
+    Mutant("reproduce/monotone.py", "swaps of two steps", "if later == place - 1", "if later == place - 2", (f"{FIGURES}::{STEPS}",)),
+    Mutant("reproduce/monotone.py", "words in the order of the target", "{source[later]} {source[place]}", "{source[place]} {source[later]}",
+           (f"{FIGURES}::{STEPS}",)),
+    Mutant("reproduce/monotone.py", "steps in the wrong direction", "later - place for", "place - later for", (f"{FIGURES}::test_the_page_of_steps",)),
+    Mutant("reproduce/curves.py", "RNNencdec is drawn as RNNsearch", 'name.startswith("rnnsearch")', 'name.startswith("rnn")',
+           (f"{FIGURES}::test_curves_are_drawn_where_they_belong",)),
+    Mutant("reproduce/claims.py", "flat is all that does not lose everything", "FLAT = 0.1", "FLAT = 0.9",
+           ("reproduce/test_reproduce.py::test_claims_are_what_the_measurements_say",)),
+    Mutant("reproduce/cho2014_figures.py", "the inverse probability", "float(pair.fields[SCORES].split()[2])", "float(pair.fields[SCORES].split()[0])",
+           (f"{FIGURES}::test_the_rows_of_a_table",)),
+    Mutant("reproduce/cho2014_figures.py", "the target's count", "pair.fields[SCORES + 2].split()[1]", "pair.fields[SCORES + 2].split()[0]",
+           (f"{FIGURES}::test_the_rows_of_a_table",)),
+    Mutant("reproduce/cho2014_figures.py", "the unlikeliest translation", "mine = -row.probability, row.target", "mine = row.probability, row.target",
+           (f"{FIGURES}::test_the_rows_of_a_table",)),
+    Mutant("reproduce/cho2014_figures.py", "later items are drawn too often", "generator.randrange(place + 1)", "generator.randrange(number + 1)",
+           (f"{FIGURES}::test_every_item_is_drawn_as_often",)),
+    Mutant("reproduce/cho2014_figures.py", "compared with a phrase of any words", " and len(_common(first, third)) == len(common)", "",
+           (f"{FIGURES}::test_paraphrases_and_what_they_are_compared_with",)),
+    Mutant("reproduce/cho2014_figures.py", "compared with another paraphrase", "if alike and translations[third] != translations[first]:", "if alike:",
+           (f"{FIGURES}::test_paraphrases_and_what_they_are_compared_with",)),
+    Mutant("reproduce/cho2014_figures.py", "no table is left without a word", "    if not triples:\n", "    if triples is None:\n",
+           (f"{FIGURES}::test_a_table_without_paraphrases_is_named",)),
+    Mutant("reproduce/cho2014_figures.py", "cosines of other pairs", "in (second, third, np.roll(second, 1, axis=0))", "in (third, second, np.roll(second, 1, axis=0))",
+           (f"{FIGURES}::test_states_of_meaning_and_of_words",)),
+    Mutant("reproduce/cho2014_figures.py", "the correlation of the numbers", "float(spearmanr(table, model).statistic)", "float(np.corrcoef(table, model)[0, 1])",
+           (f"{FIGURES}::test_the_page_of_two_scores",)),
+    Mutant("evaluation/zooms.py", "the regions least alike", "np.argsort(-alike", "np.argsort(alike",
+           (f"{FIGURES}::test_regions_are_those_of_vectors_that_are_alike",)),
+    Mutant("evaluation/zooms.py", "regions overlap", "> halves[k] + half for", "> 0 for", (f"{FIGURES}::test_regions_are_those_of_vectors_that_are_alike",)),
+    Mutant("evaluation/zooms.py", "what all vectors share counts", "    vectors = vectors - vectors.mean(axis=0)\n", "",
+           (f"{FIGURES}::test_regions_are_those_of_vectors_that_are_alike",)),
+    Mutant("evaluation/zooms.py", "points outside of the frame", "_distances(points, centre) <= half)", "_distances(points, centre) <= 2 * half)",
+           (f"{FIGURES}::test_a_region_has_its_points_in_the_colour_of_its_frame",)),
+]  # fmt: skip
