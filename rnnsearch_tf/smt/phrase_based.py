@@ -251,12 +251,15 @@ def _derivation(data) -> Derivation:
 
 
 def _read_thot_table(path):
-    """Yield (source, target, count of the target, count of the pair) of each line, ``target ||| source ||| counts``, with whole counts only."""
+    """Yield (source, target, count of the target, count of the pair) of each line, ``target ||| source ||| counts``.
+
+    Phrases that stand for nothing have a count of 0, and are left out.
+    """
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             target, source, counts = line.rstrip("\n").split(" ||| ")
             count, joint = map(float, counts.split())
-            if joint > 0 and source.strip() and target.strip():
+            if count > 0:
                 yield source.strip(), target.strip(), count, joint
 
 
