@@ -17,7 +17,7 @@ import pathlib
 import numpy as np
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import write_file
+from rnnsearch_tf.files import make_folder, write_file
 from rnnsearch_tf.smt.tuning import Candidates, tune
 
 FEATURES = (
@@ -90,7 +90,7 @@ class PhraseBased:
         """Train a system; its weights are still to be tuned.
 
         Args:
-            folder: there already, and empty.
+            folder: made if it is not there.
             source, target: text files, aligned by line.
 
         Raises:
@@ -116,7 +116,7 @@ class PhraseBased:
         system = cls(folder)
         corpus = TextFileTextCorpus(str(source)).align_rows(TextFileTextCorpus(str(target))).tokenize(WHITESPACE_TOKENIZER)
         for part in ("translation", "language"):
-            (system.folder / part).mkdir()
+            make_folder(system.folder / part)
         with Trainer("fast_align", corpus, system._parameters()) as trainer:
             trainer.train()
             trainer.save()
