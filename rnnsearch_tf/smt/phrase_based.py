@@ -155,7 +155,7 @@ class PhraseBased:
             size: how many, at most; several may have the same text.
 
         Returns:
-            list[list[Derivation]], best first; a sentence without words has one without words.
+            list[list[Derivation]], best first; a sentence without words or without a translation has one without words.
         """
         from machine.translation.thot.thot_utils import load_smt_decoder
 
@@ -238,9 +238,8 @@ class _Lexicon:
 
 
 def _derivations(decoder, source, size) -> list:
-    if not source.split():
-        return [Derivation("", (0.0,) * len(FEATURES), ())]
-    return [_derivation(data) for data in decoder.translate_n(source, size)]
+    found = [_derivation(data) for data in decoder.translate_n(source, size)] if source.split() else []
+    return found or [Derivation("", (0.0,) * len(FEATURES), ())]
 
 
 def _derivation(data) -> Derivation:

@@ -4,7 +4,7 @@ from mutants import Mutant
 
 NBEST, TABLE, PAIRS = "smt/test_nbest.py", "smt/test_phrase_table.py", "data/test_table_pairs.py"
 RESCORE, ENSEMBLE, MEMBERS = "cli/test_rescore.py", "model/test_ensemble.py", "cli/test_ensembles.py"
-TUNING, PHRASES, ITEMS = "smt/test_tuning.py", "smt/test_phrase_based.py", "reproduce/test_phrase_based.py"
+TUNING, PHRASES, ITEMS = "smt/test_tuning.py", "smt/test_phrase_based.py", "reproduce/test_phrase_based_items.py"
 AER, AVERAGE, CSLM, SPLIT = "evaluation/test_aer.py", "training/test_averaging.py", "model/test_cslm.py", "text/test_split.py"
 
 SMT = [

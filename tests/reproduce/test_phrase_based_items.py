@@ -64,9 +64,9 @@ def place(tmp_path):
 SETTINGS = overrides(["model.embedding_size=256"])  # which is tied to the rank of the output
 
 
-def reproduced(place, item):
+def reproduced(place, item, settings=SETTINGS):
     """The rows of an item's page."""
-    command = ["reproduce", item, "--data", str(place / "data"), "--output", str(place / "out"), *SETTINGS]
+    command = ["reproduce", item, "--data", str(place / "data"), "--output", str(place / "out"), *settings]
     assert run(command) == 0
     return json.loads((place / "out" / f"{item}.json").read_text(encoding="utf-8"))["ours"]
 
@@ -164,7 +164,7 @@ def test_rescoring_by_the_lstm_is_that_of_the_verb(place, monkeypatch, capsys):
     models = "lstm-forward", "lstm-reversed", "lstm-reversed-2"
     old = items.ITEMS["sutskever2014-table2"]
     monkeypatch.setitem(items.ITEMS, "sutskever2014-table2", dataclasses.replace(old, models=models))
-    rows = {row["system"]: row["BLEU"] for row in reproduced(place, "sutskever2014-table2")}
+    rows = {row["system"]: row["BLEU"] for row in reproduced(place, "sutskever2014-table2", overrides())}
     folder, detokenizer = place / "out" / "phrase-based", MosesDetokenizer("fr")
     references, fields = read(folder / "texts" / "test.fr"), [line.split(" ||| ") for line in read(folder / "nbest.test")]
     written, tokens = [], {}
