@@ -17,6 +17,7 @@ from rnnsearch_tf.reproduce.corpora import LANGUAGES
 from rnnsearch_tf.reproduce.page import Page, over_seeds
 from rnnsearch_tf.smt.phrase_based import PhraseBased
 
+NETWORKS = "RNN", "CSLM", "WP"
 VARIANTS = {
     "Baseline": (), "CSLM": ("CSLM",), "RNN": ("RNN",), "CSLM + RNN": ("CSLM", "RNN"), "CSLM + RNN + WP": ("CSLM", "RNN", "WP"),
 }  # fmt: skip
@@ -62,12 +63,13 @@ def _rescored(work, models, seed):
     decoded = [phrase_based.bleu([entries[0].text for entries in lists[part]], gold) for part, gold in zip(phrase_based.PARTS, references)]
     results = {"as decoded": dict(zip(phrase_based.PARTS, decoded))}
     begin = PhraseBased(folder / phrase_based.MODEL).weights
+    development, test = (
+        Candidates.of(_with_features(lists[part], more), gold) for part, more, gold in zip(phrase_based.PARTS, added, references)
+    )
     for name, used in VARIANTS.items():
-        development, test = (
-            Candidates.of(_with_features(lists[part], more, used), gold) for part, more, gold in zip(phrase_based.PARTS, added, references)
-        )
-        weights, score = tune(development, [*begin, *[0.0] * len(used)])
-        results[name] = {"development": score, "test": test.bleu(weights)}
+        columns = [*range(len(begin)), *(len(begin) + NETWORKS.index(score) for score in used)]
+        weights, reached = tune(development.with_features(columns), [*begin, *[0.0] * len(used)])
+        results[name] = {"development": reached, "test": test.with_features(columns).bleu(weights)}
     return results
 
 
@@ -107,9 +109,9 @@ def _features(entry) -> list:
     return [float(word) for word in entry.fields[2].split() if not word.endswith(b"=")]
 
 
-def _with_features(lists, added, used) -> list:
-    """Candidates' lists: the decoder's features and the chosen ones."""
-    more = zip(*(added[name] for name in used)) if used else itertools.repeat(())
+def _with_features(lists, added) -> list:
+    """Candidates' lists: the decoder's features, then NETWORKS."""
+    more = zip(*(added[name] for name in NETWORKS))
     return [[(entry.text, [*_features(entry), *next(more)]) for entry in entries] for entries in lists]
 
 

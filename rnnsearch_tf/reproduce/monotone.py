@@ -26,8 +26,8 @@ def page(work, models) -> Page:
     swaps = found[models[0]][0]["swaps"]
     text = [
         "Every target word is taken to look at the source word that it attends to most. From one target word to the next, how far does "
-        f"this place move? Shares of all steps, in the alignments of the model's own translations (beam {bahdanau2015.BEAM}) of the joined "
-        "test captions. The end symbols are left out.",
+        f"this place move? Shares of all steps, in the alignments of the model's own translations (beam {bahdanau2015.BEAM}, no unknown "
+        "word) of the joined test captions. The end symbols are left out.",
         f"A step back by one word is a swap: two words change places. There are {sum(count for _, count in swaps)}, of {models[0]}, "
         f"first seed. The most frequent: {'; '.join(f'{words} ({count})' for words, count in swaps[:SHOWN_SWAPS])}.",
     ]  # fmt: skip
@@ -36,12 +36,12 @@ def page(work, models) -> Page:
 
 def measured_steps(work, name) -> list:
     """[{"steps": [[step, count]], "swaps": [["source words → target words", count]], the most frequent first} of each seed]."""
-    return work.of_each_seed("steps", name, lambda name, seed: _measure(work, name, seed))
+    return work.of_each_seed("alignment-steps", name, lambda name, seed: _measure(work, name, seed))
 
 
 def _measure(work, name, seed):
     sources, _ = bahdanau2015.test_text(work)
-    texts = bahdanau2015.translations(work, name, seed)["texts"]
+    texts = bahdanau2015.translations(work, name, seed, forbid_unknown=True)["texts"]
     steps, swaps = collections.Counter(), collections.Counter()
     for scored in work.translator(name, seed).score_targets(sources, texts):
         places = attended(scored.alignment)

@@ -24,9 +24,6 @@ VOICE = (
 )
 """Sentences of the pictures, in groups of one meaning."""
 
-LENGTHS = 5
-"""Lengths of captions that share a point of the curve."""
-
 BEAM = "12"
 
 
@@ -40,7 +37,7 @@ def figure_2(work, models) -> Page:
         found = measured_states(work, name)
         rows.append({"model": name} | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()})
     text = [
-        "Principal components of the states of all layers after the last word , of the model of the first seed. "
+        "Principal components of the states of all layers after the last word, of the model of the first seed. "
         "A colour for each meaning: who does it to whom.",
         f"The table is of the whole states, of sentences of {len(NOUNS)} nouns and {len(VERBS)} verbs. Word order: how often the state of "
         "`A man is holding a child.` is nearer to that of `A man is pulling a child.` than to that of `A child is holding a man.`, which has "
@@ -119,32 +116,30 @@ def figure_3(work, models) -> Page:
     from rnnsearch_tf.evaluation.plots import png
     from rnnsearch_tf.reproduce.curves import curves_figure
 
-    rows, by_length, by_rank = [], {}, {}
+    rows, panels = [], {"words of the source sentence": {}, "average frequency rank of its words": {}}
     for name in models:
         found = work.of_each_seed("sutskever-figure3", name, lambda name, seed: _figure_3_of(work, name, seed, models[-1]))
-        for curves, kind, key in ((by_length, "length", "longest"), (by_rank, "rank", "highest")):
-            places = [group[key] for group in found[0][kind]]
-            values = [[each[kind][k]["bleu"] for each in found] for k in range(len(places))]
-            curves[name] = places, [float(np.mean(each)) for each in values]
+        for label, kind in zip(panels, ("length", "rank")):
+            values = [[each[kind][k]["bleu"] for each in found] for k in range(len(found[0][kind]))]
+            middles = [(group["lowest"] + group["highest"]) / 2 for group in found[0][kind]]
+            panels[label][name] = middles, [float(np.mean(each)) for each in values]
             rows += [_row(name, kind, group, over_seeds(each)) for group, each in zip(found[0][kind], values)]
-    panels = {"words of the source sentence, at most": by_length, "average frequency rank of its words, at most": by_rank}
     text = [
-        "test_2016_flickr, beam 12, BLEU in 13a without regard to case. A word's frequency rank is its place in the English vocabulary of "
-        f"{models[-1]}, in which words stand by falling frequency; the sentences are sorted by the average and divided in fifths. "
-        f"{models[-1]} was trained on joined captions.",
+        "test_2016_flickr, beam 12, BLEU in 13a without regard to case. The sentences are sorted by length, then by the average frequency rank "
+        "of their words, and divided in fifths; a point stands in the middle of its fifth. A word's rank is its place in the English vocabulary "
+        f"of {models[-1]}, in which words stand by falling frequency. {models[-1]} was trained on joined captions.",
         "The paper: no degradation on sentences of fewer than 35 words.",
     ]  # fmt: skip
     return Page("Sutskever et al. 2014, Figure 3: BLEU by length and by frequency of the words", rows, [], text, {"curves": png(curves_figure(panels))})
 
 
 def _row(name, kind, group, bleu):
-    of = f"{group['shortest']}–{group['longest']} words" if kind == "length" else f"rank {group['lowest']:.0f}–{group['highest']:.0f}"
-    return {"model": name, "sentences of": of, "sentences": group["sentences"], "BLEU": bleu}
+    between = f"{kind} {group['lowest']:.0f}–{group['highest']:.0f}"
+    return {"model": name, "sentences of": between, "sentences": group["sentences"], "BLEU": bleu}
 
 
 def _figure_3_of(work, name, seed, words):
-    """{"length": buckets of evaluation.bleu.by_length, "rank": groups of evaluation.groups.by_frequency_rank}, as dictionaries."""
-    from rnnsearch_tf.evaluation.bleu import by_length
+    """{"length", "rank": fifths of the sentences by either, as of evaluation.groups.by_frequency_rank}."""
     from rnnsearch_tf.evaluation.groups import average_ranks, by_frequency_rank
     from rnnsearch_tf.reproduce.corpora import read_multi30k
 
@@ -155,6 +150,5 @@ def _figure_3_of(work, name, seed, words):
         texts = translations(work, [name], seed)[BEAM]
     side = work.translator(words, work.seeds[0]).source_text
     lengths = [len(tokens) for tokens in side.tokenize(sources).to_list()]
-    buckets = by_length(texts, references, lengths, width=LENGTHS, lowercase=True)
-    groups = by_frequency_rank(texts, references, average_ranks(side, sources), lowercase=True)
-    return {"length": [vars(bucket) for bucket in buckets], "rank": groups}
+    fifths = lambda numbers: by_frequency_rank(texts, references, numbers, lowercase=True)  # noqa: E731
+    return {"length": fifths(lengths), "rank": fifths(average_ranks(side, sources))}

@@ -17,7 +17,7 @@ import pathlib
 import numpy as np
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import write_file
+from rnnsearch_tf.files import make_folder, write_file
 from rnnsearch_tf.smt.tuning import Candidates, tune
 
 FEATURES = (
@@ -90,7 +90,7 @@ class PhraseBased:
         """Train a system; its weights are still to be tuned.
 
         Args:
-            folder: there already, and empty.
+            folder: made if it is not there.
             source, target: text files, aligned by line.
 
         Raises:
@@ -116,7 +116,7 @@ class PhraseBased:
         system = cls(folder)
         corpus = TextFileTextCorpus(str(source)).align_rows(TextFileTextCorpus(str(target))).tokenize(WHITESPACE_TOKENIZER)
         for part in ("translation", "language"):
-            (system.folder / part).mkdir()
+            make_folder(system.folder / part)
         with Trainer("fast_align", corpus, system._parameters()) as trainer:
             trainer.train()
             trainer.save()
@@ -155,7 +155,7 @@ class PhraseBased:
             size: how many, at most; several may have the same text.
 
         Returns:
-            list[list[Derivation]], best first; a sentence without words has one without words.
+            list[list[Derivation]], best first; a sentence without words or without a translation has one without words.
         """
         from machine.translation.thot.thot_utils import load_smt_decoder
 
@@ -238,9 +238,8 @@ class _Lexicon:
 
 
 def _derivations(decoder, source, size) -> list:
-    if not source.split():
-        return [Derivation("", (0.0,) * len(FEATURES), ())]
-    return [_derivation(data) for data in decoder.translate_n(source, size)]
+    found = [_derivation(data) for data in decoder.translate_n(source, size)] if source.split() else []
+    return found or [Derivation("", (0.0,) * len(FEATURES), ())]
 
 
 def _derivation(data) -> Derivation:
@@ -251,12 +250,15 @@ def _derivation(data) -> Derivation:
 
 
 def _read_thot_table(path):
-    """Yield (source, target, count of the target, count of the pair) of each line, ``target ||| source ||| counts``, with whole counts only."""
+    """Yield (source, target, count of the target, count of the pair) of each line, ``target ||| source ||| counts``.
+
+    Phrases that stand for nothing have a count of 0, and are left out.
+    """
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             target, source, counts = line.rstrip("\n").split(" ||| ")
             count, joint = map(float, counts.split())
-            if joint > 0 and source.strip() and target.strip():
+            if count > 0:
                 yield source.strip(), target.strip(), count, joint
 
 

@@ -58,6 +58,10 @@ class Candidates:
             statistics.append([known[sentence, text] for text, _ in filled])
         return cls(np.asarray(features, np.float64), np.asarray(statistics, np.int64))
 
+    def with_features(self, columns) -> Candidates:
+        """The same hypotheses with these features only; list of int."""
+        return dataclasses.replace(self, features=self.features[..., columns])
+
     def chosen(self, weights) -> np.ndarray:
         """int64 [S]: the place of each sentence's best hypothesis; of equals, the first."""
         return np.argmax(self.features @ np.asarray(weights, np.float64), axis=1)

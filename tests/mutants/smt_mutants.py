@@ -4,6 +4,7 @@ from mutants import Mutant
 
 NBEST, TABLE, PAIRS = "smt/test_nbest.py", "smt/test_phrase_table.py", "data/test_table_pairs.py"
 RESCORE, ENSEMBLE, MEMBERS = "cli/test_rescore.py", "model/test_ensemble.py", "cli/test_ensembles.py"
+TUNING, PHRASES, ITEMS = "smt/test_tuning.py", "smt/test_phrase_based.py", "reproduce/test_phrase_based_items.py"
 AER, AVERAGE, CSLM, SPLIT = "evaluation/test_aer.py", "training/test_averaging.py", "model/test_cslm.py", "text/test_split.py"
 
 SMT = [
@@ -51,4 +52,20 @@ TOGETHER = [
            ("equations/test_systems.py::test_logits_and_losses",)),
     Mutant("models/cslm.py", "another beginning", 'paper_initialization = "small uniform"', 'paper_initialization = "uniform"',
            (f"{CSLM}::test_every_weight_begins_between_plus_and_minus_a_hundredth",)),
+    Mutant("smt/tuning.py", "the corner of the best stretch", "return float(middles[place])", "return float(bounds[place])",
+           (f"{TUNING}::test_the_best_point_of_a_line_is_found",)),
+    Mutant("smt/tuning.py", "one corner of a sentence is enough", "        chosen = following\n", "        rows = rows[:0]\n        chosen = following[:0]\n",
+           (f"{TUNING}::test_the_best_point_of_a_line_is_found",)),
+    Mutant("smt/tuning.py", "long translations are favoured", "np.minimum(0.0, 1 - reference", "np.maximum(0.0, 1 - reference",
+           (f"{TUNING}::test_bleu_of_weights_is_sacrebleus",)),
+    Mutant("smt/tuning.py", "nothing is climbed", "if reached > score + LEAST_GAIN:", "if False:",
+           (f"{TUNING}::test_a_feature_that_knows_the_best_hypotheses_is_found",)),
+    Mutant("smt/phrase_based.py", "phrases for nothing", "if count > 0:", "if joint > 0:",
+           (f"{PHRASES}::test_phrases_that_stand_for_nothing_are_no_phrase_pairs",)),
+    Mutant("reproduce/bahdanau2015.py", "every sentence without unknown words", "score(few)", "score(range(len(texts)))",
+           (f"{ITEMS}::test_the_phrase_based_row_of_bahdanau_2015",)),
+    Mutant("reproduce/cho2014.py", "the words of both scores", '"WP": [float(sum(scored[pair].unknown_words', '"WP": [float(max(scored[pair].unknown_words',
+           (f"{ITEMS}::test_the_tables_of_cho_2014",)),
+    Mutant("reproduce/cho2014.py", "phrases end a word early", "int(last or first) + 1]", "int(last or first) + 1 - bool(last)]",
+           (f"{ITEMS}::test_the_tables_of_cho_2014",)),
 ]

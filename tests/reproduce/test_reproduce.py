@@ -119,7 +119,7 @@ def test_claims_are_what_the_measurements_say(tmp_path):
     ):  # fmt: skip
         work.measured(f"beams-{key}", lambda beams=beams: dict(zip(("1", "2", "12"), beams)))
     for seed, counts, shares in ((1, (1, 2, 1, 4, 2), (0.9, 0.0)), (2, (3, 3, 0, 4, 0), (0.7, 0.2))):
-        work.measured(f"steps-rnnsearch-50-{seed}", lambda counts=counts: {"steps": list(zip((-3, -1, 0, 1, 2), counts))})
+        work.measured(f"alignment-steps-rnnsearch-50-{seed}", lambda counts=counts: {"steps": list(zip((-3, -1, 0, 1, 2), counts))})
         work.measured(f"sentence-states-lstm-reversed-{seed}", lambda shares=shares: dict(zip(("order", "voice"), shares)))
         work.measured(f"paraphrases-phrase-scorer-{seed}", lambda shares=shares: {"near": shares[0] - 0.1})
     work.measured("table1-phrase-based", lambda: {"all": 20, "short": 30})

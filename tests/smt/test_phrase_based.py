@@ -11,7 +11,7 @@ from rnnsearch_tf.data.phrase_table import read_table
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.smt.nbest import read_nbest
-from rnnsearch_tf.smt.phrase_based import FEATURES, Derivation, PhraseBased, require_thot
+from rnnsearch_tf.smt.phrase_based import FEATURES, Derivation, PhraseBased, _read_thot_table, require_thot
 
 PAIRS = 300
 
@@ -95,3 +95,8 @@ def test_missing_packages_are_named_with_their_extra(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"expected the packages sil-machine and sil-thot, got none; pip install \"rnnsearch-tf\[smt\]\""):
         require_thot()
+
+
+def test_phrases_that_stand_for_nothing_are_no_phrase_pairs(tmp_path):
+    (tmp_path / "ttable").write_text("deux ||| two ||| 4.0 3.0\n<UNUSED_WORD> ||| two ||| 0 23.0\n", encoding="utf-8")
+    assert list(_read_thot_table(tmp_path / "ttable")) == [("two", "deux", 4.0, 3.0)]

@@ -36,7 +36,7 @@ def test_bleu_of_weights_is_sacrebleus(seed):
     assert Candidates.of(lists, references).bleu(weights) == pytest.approx(corpus_bleu(lists, references, weights))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_best_point_of_a_line_is_found(seed):
     lists, references = random_lists(seed)
     generator = np.random.default_rng(seed)
@@ -44,7 +44,7 @@ def test_the_best_point_of_a_line_is_found(seed):
     candidates = Candidates.of(lists, references)
     step, score = best_step(candidates, weights, direction)
     assert score == pytest.approx(corpus_bleu(lists, references, weights + step * direction))
-    grid = np.concatenate([np.linspace(-6, 6, 1201), np.geomspace(6, 1e3, 50), -np.geomspace(6, 1e3, 50)])
+    grid = np.concatenate([np.linspace(-6, 6, 401), np.geomspace(6, 1e3, 50), -np.geomspace(6, 1e3, 50)])
     assert score >= max(corpus_bleu(lists, references, weights + point * direction) for point in grid) - 1e-9
 
 
