@@ -37,6 +37,7 @@ EXTRAS["dev"] = sorted(
     | {"prometheus-client>=0.20"}  # the tests read the server's metrics with its parser
 )
 EXTRAS["beam"] = ["apache-beam>=2.77,<3"]  # not in dev, for it wants an older protobuf than the newest gRPC packages; its tests are skipped then
+EXTRAS["smt"] = ["sil-machine[thot]>=1.9,<2"]  # not in dev, for it wants an older urllib3; its tests are skipped then
 
 
 

@@ -69,13 +69,16 @@ def _check(work, items) -> list:
     """The configurations of what is to be trained. What would fail late fails now: a missing extra or corpus, a wrong setting."""
     from rnnsearch_tf.data.corpus import check_files
     from rnnsearch_tf.evaluation.plots import require_plots
+    from rnnsearch_tf.smt.aligners import require_aligners
 
     require_plots()
     work.begin()
     untrained = work.untrained([name for item in items.values() for name in item.models])
-    configs = [work.config(name, seed) for name, seed in untrained]
+    configs = [work.config(name, seed, guided=False) for name, seed in untrained]
     for config in configs:
         check_files(config)
+    if any(item.aligners for item in items.values()):
+        require_aligners()
     _say(f"{len(untrained)} models to train, about {work.minutes(untrained)} minutes of one core in all; then some minutes to measure each")
     return configs
 

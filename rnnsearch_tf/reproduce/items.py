@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from rnnsearch_tf.reproduce import bahdanau2015, luong2015, sutskever2014
+from rnnsearch_tf.reproduce import alignment, bahdanau2015, luong2015, rare_words, sutskever2014
 from rnnsearch_tf.reproduce.claims import claims
+from rnnsearch_tf.reproduce.recipes import GUIDED
 
 BAHDANAU = "rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50"
 SUTSKEVER = "lstm-forward", "lstm-reversed", "lstm-reversed-2", "lstm-reversed-3"
@@ -14,11 +15,16 @@ SUTSKEVER = "lstm-forward", "lstm-reversed", "lstm-reversed-2", "lstm-reversed-3
 
 @dataclasses.dataclass(frozen=True)
 class Item:
-    """A table or figure of a paper; ``make`` makes its Page from a Workspace and the models."""
+    """A table or figure of a paper; ``make`` makes its Page from a Workspace and the models.
+
+    Attributes:
+        aligners: it needs the word aligners of the extra smt.
+    """
 
     shows: str
     models: tuple
     make: Callable
+    aligners: bool = False
 
 
 ITEMS = {
@@ -32,6 +38,18 @@ ITEMS = {
         "dot, general, concat, with and without input feeding: BLEU and alignment error rate",
         ("phrasebook-rnnsearch", *(f"phrasebook-{score}{ending}" for score in ("dot", "general", "concat") for ending in ("", "-feeding"))),
         luong2015.attention,
+    ),
+    "alignment-phrasebook": Item(
+        "alignment error rate of every attention, without and with guided alignment, and of word aligners",
+        tuple(f"{name}{ending}" for name in GUIDED if name.startswith("phrasebook-") for ending in ("", "-guided")),
+        alignment.phrasebook, aligners=True,
+    ),
+    "alignment-multi30k": Item(
+        "agreement of attention with word aligners", ("rnnsearch-50", "rnnsearch-50-guided"), alignment.multi30k, aligners=True,
+    ),
+    "rare-words": Item(
+        "unknown words left, forbidden and replaced; guided alignment, a shortlist, subwords",
+        ("rnnsearch-50", "rnnsearch-50-guided", "subwords-50", "subwords-50-sampling"), rare_words.table, aligners=True,
     ),
     "claims": Item("which of the papers' claims hold at this scale", (*BAHDANAU, *SUTSKEVER), claims),
 }  # fmt: skip

@@ -16,6 +16,7 @@ class Recipe:
         longest: words a side of a joined training pair may have.
         member: of an ensemble, from 0. They differ in nothing but the seed; those after the first are trained for the first seed only.
         minutes: of one core, about.
+        guided: weight of guided alignment. The links are the built-in corpus's own, of joined texts fast_align's.
     """
 
     configuration: str
@@ -24,6 +25,7 @@ class Recipe:
     longest: int = 50
     member: int = 0
     minutes: int = 20
+    guided: float = 0.0
 
 
 WORDS = (
@@ -53,14 +55,30 @@ def _sutskever():
 
 
 def _luong():
-    yield "phrasebook-rnnsearch", Recipe("phrasebook", (), "phrasebook", minutes=2)
     for score in ("dot", "general", "concat"):
         for ending, feeding in (("", "false"), ("-feeding", "true")):
             changes = f"model.attention_score={score}", f"model.input_feeding={feeding}"
             yield f"phrasebook-{score}{ending}", Recipe("phrasebook-luong", changes, "phrasebook", minutes=5)
 
 
+def _attending():
+    yield "phrasebook-rnnsearch", Recipe("phrasebook", (), "phrasebook", minutes=2)
+    yield "phrasebook-coverage", Recipe("phrasebook", ("model.attention=coverage",), "phrasebook", minutes=3)
+    for system in ("lstm", "windows"):
+        yield f"phrasebook-{system}", Recipe(f"phrasebook-{system}", (), "phrasebook", minutes=3)
+
+
+def _subwords():
+    changes = *WORDS, UPDATES[50], "source.tokenization=sentencepiece", "target.tokenization=sentencepiece"
+    for ending, drawn in (("", ()), ("-sampling", ("source.sampling=0.3", "target.sampling=0.3"))):
+        yield f"subwords-50{ending}", Recipe("multi30k-en-fr-words", (*changes, *drawn))
+
+
 MEMBER_SEEDS = 1000
 """How far apart the seeds of an ensemble's members are: further than anyone asks for seeds."""
 
-RECIPES = dict([*_bahdanau(), *_sutskever(), *_luong()])
+GUIDED = "rnnsearch-50", *(f"phrasebook-{system}" for system in ("rnnsearch", "lstm", "coverage", "windows", "general", "general-feeding"))
+"""Models that are trained with guided alignment too."""
+
+RECIPES = dict([*_bahdanau(), *_sutskever(), *_attending(), *_luong(), *_subwords()])
+RECIPES |= {f"{name}-guided": dataclasses.replace(RECIPES[name], guided=1.0) for name in GUIDED}

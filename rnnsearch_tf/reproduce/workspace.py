@@ -2,7 +2,7 @@
 
 ::
 
-    DIR/texts/up-to-50/train.en …    the corpora, see corpora.py
+    DIR/texts/up-to-50/train.en …    the corpora, see corpora.py; train.links for guided alignment
     DIR/models/NAME-SEED/            a RUN for each model and seed
     DIR/measured/ITEM-….json         what was measured of them
     DIR/settings.json                what differs from the recipes in all of this
@@ -21,7 +21,7 @@ from collections.abc import Callable
 from rnnsearch_tf.config import load_config, shipped_config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import new_folder, write_file
-from rnnsearch_tf.reproduce.corpora import LANGUAGES, write_joined
+from rnnsearch_tf.reproduce.corpora import LANGUAGES, LINKS, write_joined, write_links
 from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS, RECIPES
 from rnnsearch_tf.run import Run
 
@@ -57,11 +57,25 @@ class Workspace:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(path, json.dumps(self.overrides) + "\n")
 
-    def config(self, name: str, seed: int):
-        """The configuration of a model."""
+    def config(self, name: str, seed: int, guided: bool = True):
+        """The configuration of a model; without guided alignment no links are made for it."""
         recipe = RECIPES[name]
         changes = [*recipe.changes, *self._files(recipe), f"training.seed={seed + MEMBER_SEEDS * recipe.member}", *self.overrides]
+        if recipe.guided and guided:
+            changes += self._links(recipe)
         return load_config(shipped_config(recipe.configuration), overrides=changes)
+
+    def _links(self, recipe):
+        """The settings of guided alignment; the links of joined texts are written now if they are not there."""
+        settings = [f"training.guided_alignment_weight={recipe.guided}"]
+        if recipe.corpus == "phrasebook":
+            return settings
+        folder = self.texts(recipe.longest)
+        if not (folder / LINKS).exists():
+            log.warning("aligning the words of %s by fast_align: some minutes", folder)
+            config = load_config(shipped_config(recipe.configuration), overrides=recipe.changes)
+            write_links(folder, config.source, config.target)
+        return [*settings, f"data.train_alignments={LINKS}"]
 
     def _files(self, recipe):
         """The settings that name a model's texts."""
