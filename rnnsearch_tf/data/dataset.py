@@ -16,11 +16,11 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import DataConfig
 from rnnsearch_tf.data import batching
-from rnnsearch_tf.data.links import WordLinks
 from rnnsearch_tf.data.mixture import MixedPairs, mixed
 from rnnsearch_tf.data.numbered import NumberedBatches
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.prepared import PreparedPairs
+from rnnsearch_tf.data.token_links import WordLinks
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.pipeline import Text
 

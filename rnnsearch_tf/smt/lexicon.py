@@ -11,7 +11,7 @@ def lexicon(sentences: Iterable, minimum_count: int = 2) -> dict[str, str]:
 
     Args:
         sentences: of each pair its links, (source position, target position), and both lists of tokens.
-        minimum_count: a source word and a target word that are linked less often are left out.
+        minimum_count: a source word and a target word that are linked less often are left out; so is a word with a space inside.
 
     Returns:
         {source word: the target word that it is linked to most often}, by source word; of several the first in the alphabet.
@@ -26,6 +26,6 @@ def lexicon(sentences: Iterable, minimum_count: int = 2) -> dict[str, str]:
         counts.update((source[j], target[i]) for j, i in links)
     best = {}
     for (source, target), count in sorted(counts.items(), key=lambda entry: (entry[0][0], -entry[1], entry[0][1])):
-        if count >= minimum_count:
+        if count >= minimum_count and len(source.split()) == len(target.split()) == 1:
             best.setdefault(source, target)
     return best
