@@ -55,13 +55,20 @@ def check_guided_alignment(config) -> None:
         raise UsageError(f"{name}: needs attention, got model.system={system}; set it to 0, or model.system to {' or '.join(ATTENDING)}")
     if data.corpus == "phrasebook":
         if data.train_alignments is not None:
-            raise UsageError(f"data.train_alignments: has no part in data.corpus=phrasebook, which knows its own links, got {data.train_alignments}")
+            raise UsageError(
+                "data.train_alignments: has no part in data.corpus=phrasebook, which knows its own links, "
+                f"got {data.train_alignments}; set it to null"
+            )
         return
     for other in ("phrase_table", "corpora", "prepared"):
         if getattr(data, other) is not None:
-            raise UsageError(f"{name}: needs one training text in files, with its links, got data.{other}; set it to 0, or name data.train_source")
+            raise UsageError(
+                f"{name}: needs one training text in files, with its links, got data.{other}; set it to 0, or name data.train_source"
+            )
     if data.train_alignments is None:
-        raise UsageError(f"{name}: expected data.train_alignments beside it, the links of the training text's words, got none; set it")
+        raise UsageError(
+            f"{name}: expected data.train_alignments beside it, links of the training text's words, got none; set it, or the weight to 0"
+        )
 
 
 def check_sampling(config) -> None:

@@ -58,7 +58,8 @@ def training_dataset(
         of source token j in the links of target token i.
 
     Raises:
-        UserError: bad lines under on_bad_line "error", unreadable files, no pair within the length limits, or links of words that are not there.
+        UserError: bad lines under on_bad_line "error", unreadable files, no pair within the length limits,
+            or links of words that are not there.
     """
     if isinstance(pairs, PreparedPairs):
         pairs.check_texts((source_text, target_text))
@@ -107,7 +108,8 @@ def scoring_batches(source_text, target_text, sentences, batch_size) -> list:
 
 
 class EncodedPairs:
-    """Pairs as ids: iterating yields (source ids, target ids), int32 arrays ending with END_ID; of LinkedPairs the links of their tokens too.
+    """Pairs as ids: iterating yields (source ids, target ids), int32 arrays ending with END_ID; of LinkedPairs
+    the links of their tokens too.
 
     Once they have all been read, and are no more than data.shuffle_buffer, they
     stay in memory and are not encoded again. A side with the option ``sampling`` is kept as text,

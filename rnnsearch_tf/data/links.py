@@ -41,17 +41,17 @@ class LinkedPairs(Pairs):
         in_file = isinstance(self.links, (str, os.PathLike))
         name = os.fspath(self.links) if in_file else "the links"
         lines = iter(read_lines(self.links) if in_file else self.links)
-        number = 0
+        number, expected = 0, f"expected a line of links for each of {self.name('source')}"
         for scanned in self.pairs.scan():
             number += 1
             line = next(lines, None)
             if line is None:
-                raise UserError(f"{name}: expected a line of links for each of {self.name('source')}, got {number - 1:,} lines, and no more; make them anew")
+                raise UserError(f"{name}: {expected}, got {number - 1:,} lines, and no more; make them anew")
             yield dataclasses.replace(scanned, links=(f"{name}:{number}", line))
             if scanned.kind == "unpaired":  # it stands for all that follow
                 return
         if next(lines, None) is not None:
-            raise UserError(f"{name}:{number + 1}: expected a line of links for each of {self.name('source')}, which has {number:,}, got more; make them anew")
+            raise UserError(f"{name}:{number + 1}: {expected}, which has {number:,}, got more; make them anew")
 
 
 def with_links(data, pairs: Pairs) -> Pairs:
@@ -68,6 +68,8 @@ def with_links(data, pairs: Pairs) -> Pairs:
             raise UserError(f"{name}: {path}: expected a file of links, found none; check the path")
     shards = pairs.shards if isinstance(pairs, ShardedPairs) else [pairs]
     if len(paths) != len(shards):
-        raise UsageError(f"{name}: expected a file for each of data.train_source, which has {len(shards):,}, got {len(paths):,}; name the same parts")
+        raise UsageError(
+            f"{name}: expected a file for each of data.train_source, which has {len(shards):,}, got {len(paths):,}; name the same parts"
+        )
     linked = [LinkedPairs(shard, path) for shard, path in zip(shards, paths)]
     return ShardedPairs(linked) if isinstance(pairs, ShardedPairs) else linked[0]

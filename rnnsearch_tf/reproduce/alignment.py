@@ -23,9 +23,9 @@ def phrasebook(work, models) -> Page:
         rows.append({"system": name, "BLEU": "–"} | found)
     text = [
         "The held-out sentences of the built-in corpus, beam 5. Links: each target word to the source word it attends to most, of the "
-        "model's own alignment of the reference. The gold links are the grammar's, all of them sure. A model that ends in -guided was trained "
-        "with those of the training text. The aligners have learned from the training text of RNNsearch without any links; theirs are of both "
-        "directions, by grow-diag-final-and."
+        "model's own alignment of the reference. The gold links are the grammar's, all of them sure. A model that ends in -guided was "
+        "trained with those of the training text. The aligners have learned from the training text of RNNsearch without any links; "
+        "theirs are of both directions, by grow-diag-final-and."
     ]
     return Page("Alignment error rate on the built-in corpus", rows, [], text)
 
@@ -34,11 +34,10 @@ def _phrasebook_of(kind, config):
     from rnnsearch_tf.data.corpus import HELD_OUT_SIZE
     from rnnsearch_tf.data.phrasebook import phrasebook_alignments, phrasebook_tokens
 
-    drawn = {"train": config.data.phrasebook_size, "test": HELD_OUT_SIZE}
-    train, test = (
-        [[" ".join(words) for words in side] for side in phrasebook_tokens(size, config.data.phrasebook_seed, part)] for part, size in drawn.items()
-    )
-    gold = phrasebook_alignments(HELD_OUT_SIZE, config.data.phrasebook_seed, "test")
+    seed, sizes = config.data.phrasebook_seed, {"train": config.data.phrasebook_size, "test": HELD_OUT_SIZE}
+    joined = lambda sides: [[" ".join(words) for words in side] for side in sides]  # noqa: E731
+    train, test = (joined(phrasebook_tokens(size, seed, part)) for part, size in sizes.items())
+    gold = phrasebook_alignments(HELD_OUT_SIZE, seed, "test")
     counts = _compared(gold, Aligner(kind, *train).links(*test))
     return {"AER": counts.error_rate, "precision": counts.precision, "recall": counts.recall}
 
@@ -49,7 +48,8 @@ def multi30k(work, models) -> Page:
     rows = []
     for name in models:
         found = work.of_each_seed("links", name, lambda name, seed: _links_of_model(work, name, seed))
-        rows.append({"alignment": name} | {other: over_seeds([_agreement(gold, links) for links in found]) for other, gold in aligners.items()})
+        agreements = {other: over_seeds([_agreement(gold, links) for links in found]) for other, gold in aligners.items()}
+        rows.append({"alignment": name} | agreements)
     for name, links in aligners.items():
         rows.append({"alignment": name} | {other: _agreement(gold, links) for other, gold in aligners.items()})
     text = [
@@ -80,9 +80,9 @@ def _links_of(work, model, kind):
     from rnnsearch_tf.reproduce.corpora import read_multi30k
 
     translator = work.translator(model, work.seeds[0])
+    texts = translator.source_text, translator.target_text
     train, test = (
-        [tokenized(text, list(lines)) for text, lines in zip((translator.source_text, translator.target_text), zip(*read_multi30k(work.data, part)))]
-        for part in ("train", "test")
+        [tokenized(text, list(lines)) for text, lines in zip(texts, zip(*read_multi30k(work.data, part)))] for part in ("train", "test")
     )
     return Aligner(kind, *train).links(*test)
 

@@ -38,15 +38,16 @@ def table(work, models) -> Page:
         ("guided alignment, left in", guided, {}),
         ("guided alignment, replaced by the source word attended to", guided, {"replace_unknown": True}),
         ("… by its translation in a lexicon of the model's alignments", guided, {"replace_unknown": True, "lexicon": "lexicon"}),
-        ("shortlist, left in", words, {"shortlist": "shortlist"}), ("SentencePiece", subwords, {}), ("SentencePiece with sampling", sampling, {}),
+        ("shortlist, left in", words, {"shortlist": "shortlist"}),
+        ("SentencePiece", subwords, {}), ("SentencePiece with sampling", sampling, {}),
     ]  # fmt: skip
     rows = []
     for number, (way, name, search) in enumerate(ways, start=1):
         found = work.of_each_seed(f"rare-words-{number}", name, lambda name, seed, search=search: _measure(work, words, name, seed, search))
         rows.append({"unknown words": way, "model": name} | {column: over_seeds([each[column] for each in found]) for column in found[0]})
     text = [
-        f"BLEU of lower-cased Moses tokens on test_2016_flickr, beam {BEAM}. The second BLEU is of the sentences that have, or whose reference has, "
-        f"a word that {words} does not know. Lexicon and shortlist are of {ALIGNED:,} training pairs."
+        f"BLEU of lower-cased Moses tokens on test_2016_flickr, beam {BEAM}. The second BLEU is of the sentences that have, or whose "
+        f"reference has, a word that {words} does not know. Lexicon and shortlist are of {ALIGNED:,} training pairs."
     ]
     return Page("Rare words", rows, [], text)
 
@@ -60,8 +61,14 @@ def _measure(work, words, name, seed, search):
     files = {option: str(_file(work, option, name, seed)) for option in ("lexicon", "shortlist") if option in search}
     translator, unknown = work.translator(name, seed), SPECIAL_TOKENS[UNKNOWN_ID]
     found = translator.translate(sources, beam_size=BEAM, **search | files)
-    texts, gold = (tokenized(translator.target_text, lines) for lines in ([each.text.replace(unknown, UNKNOWN) for each in found], references))
-    score = lambda chosen: bleu([texts[i] for i in chosen], [gold[i] for i in chosen], tokenize="none", lowercase=True).score if chosen else None  # noqa: E731
+    texts = [each.text.replace(unknown, UNKNOWN) for each in found]
+    texts, gold = (tokenized(translator.target_text, lines) for lines in (texts, references))
+
+    def score(chosen):
+        if not chosen:
+            return None
+        return bleu([texts[i] for i in chosen], [gold[i] for i in chosen], tokenize="none", lowercase=True).score
+
     return {
         "BLEU": score(range(len(texts))), "of sentences with unknown words": score(rare), "such sentences": len(rare),
         "unknown words left": sum(each.tokens.count(unknown) for each in found),

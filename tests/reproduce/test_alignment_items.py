@@ -1,5 +1,6 @@
 """The items of alignments and of rare words: what they compare, and that the links of guided alignment are made once."""
 
+import importlib.util
 import json
 
 import pytest
@@ -28,7 +29,8 @@ def test_links_of_guided_alignment_are_made_once_and_of_every_line(tmp_path, mon
 
 
 def test_the_aligners_are_asked_for_before_anything_is_trained(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name, find=__import__("importlib.util").util.find_spec: None if name == "thot" else find(name))
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *package: None if name == "thot" else find(name, *package))
     assert run(["reproduce", "alignment-phrasebook", "--output", str(tmp_path)]) == 1
     assert 'pip install "rnnsearch-tf[smt]"' in capsys.readouterr().err
     assert not (tmp_path / "models").exists()
