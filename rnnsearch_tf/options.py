@@ -10,7 +10,7 @@ import dataclasses
 
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.presets import MAXOUT, OWNERS, PRESETS  # noqa: F401  read from here by those who read options
-from rnnsearch_tf.training_text import check_training_text
+from rnnsearch_tf.training_text import check_guided_alignment, check_sampling, check_training_text
 from rnnsearch_tf.untrusted import MOST_TOKENS
 
 PAD_ID, END_ID, UNKNOWN_ID = 0, 1, 2
@@ -98,6 +98,11 @@ class DataConfig:
     )
     prepared: str | None = option(
         None, "in place of every training text above: a folder that `rnnsearch prepare` wrote; its pairs are read by number, shuffled as a whole"
+    )
+    train_alignments: str | tuple[str, ...] | None = option(
+        None, "for training.guided_alignment_weight: links of the training text's words, a line of `source-target` for each pair, as "
+        "`rnnsearch align` and word aligners write them; as many files as train_source. They number Moses tokens, or what spaces "
+        "separate under tokenization: space and sentencepiece; the built-in corpus has its own"
     )
     development_source: str | None = option(None, "development text, source side")
     development_target: str | None = option(None, "development text, target side")
@@ -242,6 +247,10 @@ class TrainingConfig:
         choices=("sum", "batch_mean", "token_mean"),
     )
     label_smoothing: float = option(0.0, "share of probability spread evenly over the vocabulary", minimum=0.0, maximum=0.95)
+    guided_alignment_weight: float = option(
+        0.0, "w: a target word costs w · (− Σ_j A_ij log α_ij) besides, where it looks elsewhere than its links A say "
+        "(guided alignment, Chen et al. 2016); 0: without", minimum=0.0,
+    )
     accumulate: int = option(1, "batches whose gradients are averaged into one update", unit="batches", minimum=1)
     non_finite_gradient: str = option(
         "error",
@@ -386,17 +395,8 @@ def _check_together(config: Config) -> None:
     _check_system(config.model)
     _check_tied(config.model)
     check_training_text(config.data)
-    for side in ("source", "target"):
-        text = getattr(config, side)
-        if text.sampling is not None and config.data.prepared is not None:
-            raise UsageError(
-                f"{side}.sampling: draws other pieces every time, and data.prepared={config.data.prepared} has ids, which stay; "
-                f"set {side}.sampling=null, or train from the text"
-            )
-        if text.sampling is not None and text.tokenization != "sentencepiece":
-            raise UsageError(
-                f"{side}.sampling: has no part in {side}.tokenization={text.tokenization}; set {side}.tokenization=sentencepiece"
-            )
+    check_guided_alignment(config)
+    check_sampling(config)
     if training.deterministic and training.maximum_minutes:
         minutes = training.maximum_minutes
         raise UsageError(f"training.deterministic: expected no training.maximum_minutes beside it, got {minutes}; set maximum_updates")

@@ -28,6 +28,9 @@ PRESETS = {
 MAXOUT = ("rnnsearch", "rnnencdec", "encoder_decoder")
 LAYERED = ("deep_lstm", "luong", "stacked")
 
+ATTENDING = ("rnnsearch", "luong")
+"""The systems with attention."""
+
 OWNERS = {
     "unit": ("rnnsearch", "rnnencdec", "luong", "stacked"),
     "layer_normalization": ("rnnsearch", "rnnencdec", *LAYERED),
@@ -41,7 +44,7 @@ OWNERS = {
     "input_feeding": ("luong",),
     "ngram_order": ("cslm",),
     "second_hidden_size": ("cslm",),
-    "alignment_size": ("rnnsearch", "luong"),
+    "alignment_size": ATTENDING,
     "maxout_size": MAXOUT,
     "output_rank": MAXOUT,
     "decoder_order": ("rnnsearch", "rnnencdec"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.presets import ATTENDING
 
 TRAINING_TEXT = ("corpus", "train_source", "train_target", "corpora", "phrase_table", "prepared")
 """Options of the data section that name a training text."""
@@ -33,6 +34,56 @@ def check_training_text(data) -> None:
     for number, corpus in enumerate(data.corpora, start=1):
         if corpus.source is None:
             raise UsageError(f"data.corpora: entry {number}: expected source and target, got neither")
+
+
+def check_guided_alignment(config) -> None:
+    """Raise UsageError where a Config asks for guided alignment without links or attention, or has links for nothing.
+
+    Args:
+        config: Config.
+    """
+    data, system, weight = config.data, config.model.system, config.training.guided_alignment_weight
+    if not weight:
+        if data.train_alignments is not None:
+            raise UsageError(
+                "data.train_alignments: has no part in training.guided_alignment_weight=0; set a weight such as 1, "
+                "or data.train_alignments=null"
+            )
+        return
+    name = "training.guided_alignment_weight"
+    if system not in ATTENDING:
+        raise UsageError(f"{name}: needs attention, got model.system={system}; set it to 0, or model.system to {' or '.join(ATTENDING)}")
+    if data.corpus == "phrasebook":
+        if data.train_alignments is not None:
+            raise UsageError(
+                "data.train_alignments: has no part in data.corpus=phrasebook, which knows its own links, "
+                f"got {data.train_alignments}; set it to null"
+            )
+        return
+    for other in ("phrase_table", "corpora", "prepared"):
+        if getattr(data, other) is not None:
+            raise UsageError(
+                f"{name}: needs one training text in files, with its links, got data.{other}; set it to 0, or name data.train_source"
+            )
+    if data.train_alignments is None:
+        raise UsageError(
+            f"{name}: expected data.train_alignments beside it, links of the training text's words, got none; set it, or the weight to 0"
+        )
+
+
+def check_sampling(config) -> None:
+    """Raise UsageError where a Config draws subwords of text that has none, or that is ids already."""
+    for side in ("source", "target"):
+        text = getattr(config, side)
+        if text.sampling is not None and config.data.prepared is not None:
+            raise UsageError(
+                f"{side}.sampling: draws other pieces every time, and data.prepared={config.data.prepared} has ids, which stay; "
+                f"set {side}.sampling=null, or train from the text"
+            )
+        if text.sampling is not None and text.tokenization != "sentencepiece":
+            raise UsageError(
+                f"{side}.sampling: has no part in {side}.tokenization={text.tokenization}; set {side}.tokenization=sentencepiece"
+            )
 
 
 def _check_prepared(data):

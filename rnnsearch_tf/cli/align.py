@@ -11,11 +11,15 @@ and these are what is numbered, as `aer` and Moses count them.
 With --reverse-model, a model of the other direction, the links of both are made one set by --symmetrize: grow-diag-final-and
 as Moses defines it, the links of both (intersection), or of either (union).
 
+--lexicon gives no links but what each source word is linked to most often, at least twice, over all pairs: lines
+`source-word target-word` for `translate --replace-unknown --lexicon`. Learn it from the training text.
+
 --soft gives one JSON object a line instead: source_tokens, target_tokens (the end symbol
 last in both; pieces under SentencePiece), alignment, one row a target token, and entropy,
 for each target token how spread its attention is, in nats.
 """
 
+import itertools
 import json
 
 from rnnsearch_tf.cli.links import Links, add_pieces
@@ -30,6 +34,7 @@ from rnnsearch_tf.run import Run
 def arguments(parser):
     add_model(parser)
     parser.add_argument("--soft", action="store_true", help="the attention weights, as JSON")
+    parser.add_argument("--lexicon", action="store_true", help="a lexicon of words in place of links")
     add_pieces(parser)
     parser.add_argument(
         "--tokenized", action="store_true", help="the lines are Moses tokens; without it they are tokenized as for translating"
@@ -49,8 +54,13 @@ def run(arguments):
     for flag in ("soft", "pieces"):
         if arguments.reverse_model and getattr(arguments, flag):
             raise UsageError(f"--{flag}: expected no --reverse-model beside it, as it is of one model; leave one out")
+    for flag in ("soft", "pieces", "reverse_model"):
+        if arguments.lexicon and getattr(arguments, flag):
+            raise UsageError(f"--{flag.replace('_', '-')}: has no part in --lexicon, which is of one model's words; leave one out")
     translator = load_translator(arguments)
     translator.require_attention("align")
+    if arguments.lexicon:
+        return _write_lexicon(arguments, translator)
     from rnnsearch_tf.evaluation.alignment import as_pharaoh
 
     if arguments.reverse_model:
@@ -64,6 +74,20 @@ def run(arguments):
                 output.write(map(_soft, translator.score_targets(*lines, tokenized=arguments.tokenized)))
             else:
                 output.write(map(as_pharaoh, links(lines)))
+
+
+def _write_lexicon(arguments, translator):
+    """Lines `source-word target-word`, by source word."""
+    from rnnsearch_tf.evaluation.alignment import links
+    from rnnsearch_tf.smt.lexicon import lexicon
+
+    if "sentencepiece" in (translator.config.source.tokenization, translator.config.target.tokenization):
+        raise UsageError("--lexicon: expected a model of words, got one of subword pieces, which knows every word; leave it out")
+    read = read_pairs(arguments.source, arguments.target, translator.config.search.batch_size)
+    pairs = itertools.chain.from_iterable(translator.score_targets(*lines, tokenized=arguments.tokenized) for lines in read)
+    found = lexicon((links(pair.alignment), pair.source_tokens, pair.target_tokens) for pair in pairs)
+    with Output(arguments.output) as output:
+        output.write(map(" ".join, found.items()))
 
 
 def _links(translator, links, lines, tokenized):

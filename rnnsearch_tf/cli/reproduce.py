@@ -82,14 +82,17 @@ def _check(work, items) -> list:
     from rnnsearch_tf.data.corpus import check_files
     from rnnsearch_tf.evaluation.plots import require_plots
     from rnnsearch_tf.reproduce.workspace import in_minutes_or_hours
+    from rnnsearch_tf.smt.thot import require_thot
 
     require_plots()
     work.begin()
     names = [name for item in items.values() for name in item.models]
     untrained, steps = work.untrained(names), work.steps(names)
-    configs = [work.config(name, seed) for name, seed in untrained]
+    configs = [work.config(name, seed, guided=False) for name, seed in untrained]
     for config in configs:
         check_files(config)
+    if any(item.aligners for item in items.values()):
+        require_thot()
     more = 0
     if any(item.phrase_based for item in items.values()):
         work.check_phrase_based()

@@ -2,8 +2,9 @@
 
 Everything here streams: at most the pairs of one read-ahead, one shuffle buffer
 or the open buckets are held. A pair is (source ids, target ids), two int32
-arrays of any length, the end symbol included; a batch is a dictionary of two
-right-padded int32 arrays, [B, J] and [B, I].
+arrays of any length, the end symbol included, and where the corpus has some, links of their
+tokens, int32 [links, 2]; a batch is a dictionary of two right-padded int32 arrays, [B, J] and [B, I],
+and of the links float32 [B, I, J].
 """
 
 import collections
@@ -13,6 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.data.token_links import alignment_matrix
 from rnnsearch_tf.text.pipeline import padded
 
 
@@ -41,14 +43,17 @@ def shuffled(items, buffer_size, generator):
 
 
 def batch_of(pairs) -> dict[str, np.ndarray]:
-    """The batch of these pairs, both sides filled up with PAD_ID on the right.
+    """The batch of these pairs, both sides filled up with PAD_ID on the right; of links see :func:`alignment_matrix`.
 
     Example:
         >>> batch_of([(np.array([5, 1]), np.array([1])), (np.array([1]), np.array([7, 1]))])["source_ids"].tolist()
         [[5, 1], [1, 0]]
     """
-    sources, targets = zip(*pairs)
-    return {"source_ids": padded(sources), "target_ids": padded(targets)}
+    sources, targets, *links = zip(*pairs)
+    batch = {"source_ids": padded(sources), "target_ids": padded(targets)}
+    if links:
+        batch["links"] = alignment_matrix(links[0], batch["source_ids"].shape[1], batch["target_ids"].shape[1])
+    return batch
 
 
 def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
@@ -58,7 +63,7 @@ def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
     it adds nothing, and all workers have as many batches.
 
     Args:
-        batch: {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, B at least 1.
+        batch: {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, with ``links`` float32 [B, I, J] or without; B at least 1.
         worker, workers: this worker's number from 0, and how many there are.
 
     Example:
@@ -67,10 +72,11 @@ def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
         [[[8, 1]], [[8, 9, 1]], [[0]]]
     """
     empty = tf.shape(batch["source_ids"])[0] <= worker
-    source, target = (tf.cond(empty, lambda ids=ids: ids[:1], lambda ids=ids: ids[worker::workers]) for ids in batch.values())
+    source, target, *links = (tf.cond(empty, lambda ids=ids: ids[:1], lambda ids=ids: ids[worker::workers]) for ids in batch.values())
     longest = lambda ids: tf.reduce_max(tf.math.count_nonzero(ids != PAD_ID, axis=1, dtype=tf.int32))  # noqa: E731
     target = tf.where(empty, PAD_ID, target[:, : tf.where(empty, 1, longest(target))])
-    return dict(zip(batch, (source[:, : longest(source)], target)))
+    source = source[:, : longest(source)]
+    return dict(zip(batch, (source, target, *(each[:, : tf.shape(target)[1], : tf.shape(source)[1]] for each in links))))
 
 
 def shares(batches: tf.data.Dataset, count: int) -> tf.data.Dataset:

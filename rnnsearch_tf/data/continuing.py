@@ -49,7 +49,7 @@ def continued_config(
     before, named = load_config(run.config), named_options(path, overrides)
     below, new_text = as_dictionary(before), named & {f"data.{name}" for name in TRAINING_TEXT}
     if new_text:
-        below["data"] |= {name: getattr(DataConfig, name) for name in ("folder", *TRAINING_TEXT, *DEVELOPMENT_TEXT)}
+        below["data"] |= {name: getattr(DataConfig, name) for name in ("folder", "train_alignments", *TRAINING_TEXT, *DEVELOPMENT_TEXT)}
         below["data"]["corpus"] = "phrase_table" if "data.phrase_table" in named else "files"
     if named & {f"training.{name}" for name in LIMITS}:
         below["training"] |= dict.fromkeys(LIMITS)

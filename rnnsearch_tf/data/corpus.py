@@ -7,10 +7,11 @@ import os
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.held_out import OtherPairs, SplitPairs
+from rnnsearch_tf.data.links import LinkedPairs, with_links
 from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.phrase_table import PhrasePairs
-from rnnsearch_tf.data.phrasebook import phrasebook
+from rnnsearch_tf.data.phrasebook import phrasebook, phrasebook_alignments
 from rnnsearch_tf.data.shards import open_files
 from rnnsearch_tf.errors import UsageError
 
@@ -26,15 +27,17 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
         part: "train", "development", or "test" (built-in corpus only).
 
     Returns:
-        Pairs; None where no development files are named.
+        Pairs; None where no development files are named. Those of training have links where training.guided_alignment_weight is set.
 
     Raises:
         UsageError: a needed file is not named, or only one of two is.
     """
-    data = config.data
+    data, guided = config.data, part == "train" and config.training.guided_alignment_weight
     if data.corpus == "phrasebook":
         size = data.phrasebook_size if part == "train" else HELD_OUT_SIZE
-        return Pairs(*phrasebook(size, data.phrasebook_seed, part), data.on_bad_line)
+        drawn = size, data.phrasebook_seed, part
+        pairs = Pairs(*phrasebook(*drawn), data.on_bad_line)
+        return LinkedPairs(pairs, [_pharaoh(links) for links in phrasebook_alignments(*drawn)]) if guided else pairs
     if part not in ("train", "development"):
         raise UsageError(f"data: expected part train or development of a corpus in files, got {part!r}")
     if data.corpus == "phrase_table" and part == "train":
@@ -60,7 +63,8 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
         if path is None:
             others = ", data.corpora, data.prepared" if part == "train" else ""
             raise UsageError(f"data.{name}: expected a text file, got none; set it{others}, or data.corpus=phrasebook")
-    return open_files(data, *paths, [f"data.{name}" for name in names])
+    pairs = open_files(data, *paths, [f"data.{name}" for name in names])
+    return with_links(data, pairs) if guided else pairs
 
 
 def check_files(config: Config) -> None:
@@ -73,6 +77,10 @@ def check_files(config: Config) -> None:
     if config.data.corpus == "files" and config.data.prepared is None:
         for part in ("train", "development"):
             open_corpus(config, part)
+
+
+def _pharaoh(links):
+    return " ".join(f"{source}-{target}" for source, target in links)
 
 
 def _split(pairs, size, part):

@@ -20,11 +20,13 @@ from rnnsearch_tf.data.mixture import MixedPairs, mixed
 from rnnsearch_tf.data.numbered import NumberedBatches
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.prepared import PreparedPairs
+from rnnsearch_tf.data.token_links import WordLinks
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.pipeline import Text
 
 _LINES = 512  # lines tokenized at once
 _SIGNATURE = {name: tf.TensorSpec([None, None], tf.int32) for name in ("source_ids", "target_ids")}
+_LINKS = {"links": tf.TensorSpec([None, None, None], tf.float32)}
 
 
 def training_dataset(
@@ -52,10 +54,12 @@ def training_dataset(
 
     Returns:
         tf.data.Dataset, finite, of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]},
-        right-padded with PAD_ID, every row ending with END_ID.
+        right-padded with PAD_ID, every row ending with END_ID. Of LinkedPairs also "links": float32 [B, I, J], the share
+        of source token j in the links of target token i.
 
     Raises:
-        UserError: bad lines under on_bad_line "error", unreadable files, or no pair within the length limits.
+        UserError: bad lines under on_bad_line "error", unreadable files, no pair within the length limits,
+            or links of words that are not there.
     """
     if isinstance(pairs, PreparedPairs):
         pairs.check_texts((source_text, target_text))
@@ -65,6 +69,7 @@ def training_dataset(
     encoded = [EncodedPairs(source_text, target_text, corpus, data) for corpus, _ in corpora]
     for corpus in encoded:
         corpus.require_one()
+        corpus.check_links()
     number = epoch if callable(epoch) else itertools.count(epoch).__next__
 
     def batches():
@@ -80,7 +85,7 @@ def training_dataset(
         batches = batching.shuffled(_batches(ordered, data), data.shuffle_batches, _generator(seed, this_epoch, 1))
         return batches if know is None else _counted(batches, lambda number: know(this_epoch, number))
 
-    dataset = tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE)
+    dataset = tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE | (_LINKS if pairs.linked else {}))
     if workers > 1:
         own = tf.autograph.experimental.do_not_convert(lambda batch: batching.share(batch, worker, workers))
         dataset = dataset.map(own)
@@ -103,11 +108,12 @@ def scoring_batches(source_text, target_text, sentences, batch_size) -> list:
 
 
 class EncodedPairs:
-    """Pairs as ids: iterating yields (source ids, target ids), int32 arrays ending with END_ID.
+    """Pairs as ids: iterating yields (source ids, target ids), int32 arrays ending with END_ID; of LinkedPairs
+    the links of their tokens too.
 
     Once they have all been read, and are no more than data.shuffle_buffer, they
     stay in memory and are not encoded again. A side with the option ``sampling`` is kept as text,
-    and its pieces are drawn by :meth:`drawn`; the length limits are of the likeliest pieces.
+    and its pieces are drawn by :meth:`drawn`; the length limits are of the likeliest pieces. There links are of words until then.
     """
 
     def __init__(self, source_text, target_text, pairs, data):
@@ -117,10 +123,12 @@ class EncodedPairs:
         self.limits = tf.constant((data.maximum_source_length, data.maximum_target_length), tf.int32)
         self.kept = None
         self.begun = None  # the first pass, from which one pair was asked for already
+        self.word_links = WordLinks((source_text, target_text)) if pairs.linked else None
         lines = tf.TensorSpec([None], tf.string)
+        links = (tf.TensorSpec([None, 2], tf.string),) if pairs.linked else ()
         encode = tf.autograph.experimental.do_not_convert(self._encode)  # nothing in it needs conversion, which takes seconds
         self.dataset = batching.single_threaded(
-            tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines)).map(encode).prefetch(1)
+            tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines, *links)).map(encode).prefetch(1)
         )
 
     def __iter__(self):
@@ -145,12 +153,19 @@ class EncodedPairs:
             )
         self.begun = itertools.chain([first], stream)
 
+    def check_links(self):
+        """Read all links, where there are some, so that a wrong one is said before training begins; UserError says where."""
+        if self.word_links is not None:
+            for _ in self:
+                pass
+
     def _stream(self):
         kept, too_long = [], 0
         for chunk in self.dataset.as_numpy_iterator():
-            *sides, dropped = chunk
+            source, target, *links, dropped = chunk
             too_long += int(dropped)
-            for pair in zip(*(_rows(*side) for side in sides)):
+            pairs = zip(_rows(*source), _rows(*target), *links)
+            for pair in itertools.starmap(self._linked, pairs) if links else pairs:
                 if kept is not None:
                     kept.append(pair)
                     kept = None if len(kept) > self.may_keep else kept
@@ -159,13 +174,22 @@ class EncodedPairs:
         if self.pairs.report is not None:
             self.pairs.report.too_long = too_long
 
+    def _linked(self, source, target, links):
+        """The pair with its links, read from (file and line, links): of tokens, or of words where pieces are to be drawn."""
+        where, line = (text.decode("utf-8") for text in links)
+        found = self.word_links.read(line, where, (source, target))
+        return source, target, found if any(self.samplers) else self.word_links.of_tokens(found, (source, target))
+
     def _lines(self):
-        pairs = self.pairs.lines()
+        pairs = self.pairs.lines() if self.word_links is None else ((each.source, each.target, each.links) for each in self.pairs.good())
         while group := list(itertools.islice(pairs, _LINES)):
             yield tuple(np.array(side, dtype=object) for side in zip(*group))
 
-    def _encode(self, source_lines, target_lines):
-        """string [L], string [L] -> (flat ids, row lengths, texts to draw from) of each side, and how many pairs were too long."""
+    def _encode(self, source_lines, target_lines, *links):
+        """string [L], string [L] -> (flat ids, row lengths, texts to draw from) of each side, and how many pairs were too long.
+
+        ``links`` string [L, 2], where there are some, stand in between, those of the pairs that are kept.
+        """
         texts, lines = (self.source_text, self.target_text), (source_lines, target_lines)
         ids = [text.encode(side) for text, side in zip(texts, lines)]
         lengths = tf.cast(tf.stack([side.row_lengths() for side in ids], axis=1), tf.int32)  # [L, 2]
@@ -175,7 +199,7 @@ class EncodedPairs:
             rows = tf.ragged.boolean_mask(rows, fits)
             to_draw = tf.boolean_mask(text.prepared(side), fits) if sampler else tf.zeros([0], tf.string)
             sides.append((rows.flat_values, rows.row_lengths(), to_draw))
-        return *sides, tf.reduce_sum(tf.cast(~fits, tf.int32))
+        return *sides, *(tf.boolean_mask(each, fits) for each in links), tf.reduce_sum(tf.cast(~fits, tf.int32))
 
 
 class _Drawn:
@@ -185,10 +209,11 @@ class _Drawn:
         self.pairs, self.generator = pairs, generator
 
     def __iter__(self):
-        for pair in self.pairs:
-            yield tuple(
-                side if sampler is None else sampler.encode(side, self.generator) for side, sampler in zip(pair, self.pairs.samplers)
+        for *sides, links in ((*pair, None)[:3] for pair in self.pairs):
+            ids = tuple(
+                side if sampler is None else sampler.encode(side, self.generator) for side, sampler in zip(sides, self.pairs.samplers)
             )
+            yield ids if links is None else (*ids, self.pairs.word_links.of_tokens(links, ids))
 
 
 def _rows(ids, lengths, texts):

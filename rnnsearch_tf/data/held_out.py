@@ -28,7 +28,7 @@ class SplitPairs(Pairs):
     def __init__(self, pairs, size, part):
         super().__init__(pairs.source, pairs.target, pairs.on_bad_line)
         self.pairs, self.size, self.part = pairs, size, part
-        self._held_out = None
+        self.linked, self._held_out = pairs.linked, None
 
     def name(self, side):
         return self.pairs.name(side)

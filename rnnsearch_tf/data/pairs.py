@@ -58,7 +58,8 @@ class Report:
 class Scanned:
     """One line of both sides: its number from 1, the bytes of each side (None: that side has ended), and what is wrong.
 
-    At the end of the shorter side, one of these stands for all remaining `lines`.
+    At the end of the shorter side, one of these stands for all remaining `lines`. `links` are (file and line, Pharaoh links) where
+    the corpus has some, see links.py.
 
     `kind` is None for a good pair, else "invalid", "empty" or "unpaired";
     `problem` says where and what, for a person; `texts` are both sides of a good pair, decoded.
@@ -71,6 +72,7 @@ class Scanned:
     problem: str | None = None
     lines: int = 1
     texts: tuple[str, str] | None = None
+    links: tuple[str, str] | None = None
 
 
 class Pairs:
@@ -90,6 +92,8 @@ class Pairs:
         >>> list(pairs), pairs.report.empty
         ([('a house', 'une maison')], 1)
     """
+
+    linked = False  # whether its lines have links
 
     def __init__(self, source: str | os.PathLike | list, target: str | os.PathLike | list, on_bad_line: str = "error"):
         self.source, self.target, self.on_bad_line = source, target, on_bad_line

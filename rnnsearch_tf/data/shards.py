@@ -26,7 +26,7 @@ class ShardedPairs(Pairs):
 
     def __init__(self, shards):
         super().__init__(None, None, shards[0].on_bad_line)
-        self.shards = shards
+        self.shards, self.linked = shards, shards[0].linked
 
     def name(self, side):
         first, last = (self.shards[k].name(side) for k in (0, -1))

@@ -51,23 +51,28 @@ class LuongModel(LayeredModel):
 
     def pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
         """ŝ_t at every target position: float [B, I, n]."""
+        return self.attended_pre_logits(source_ids, target_ids, training)[0]
+
+    def attended_pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tuple:
+        """(:meth:`pre_logits`, the alignments [B, I, J])."""
         state, memory = self._encode(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
         if self.config.input_feeding:
-            attentional = self._feed(words, state, memory, training)
+            attentional, alignments = self._feed(words, state, memory, training)
         else:
             states = self.decoder(words, state["layers"], training=training)
-            attentional, *_ = self.attention.attend(self.drop_hidden(self.decoder.output(states), training=training), memory)
-        return self.drop_readout(attentional, training=training)
+            attentional, alignments, _ = self.attention.attend(self.drop_hidden(self.decoder.output(states), training=training), memory)
+        return self.drop_readout(attentional, training=training), alignments
 
     def _feed(self, words, state, memory, training):
-        """ŝ_t [B, I, n] one position after the other, :meth:`advance` with K = 1; dropout is drawn beforehand."""
+        """ŝ_t [B, I, n] and alignments [B, I, J], one position after the other, :meth:`advance` with K = 1; dropout is drawn beforehand."""
         layer_factors = self.decoder.dropout_factors(words, training)  # [B, I, layers, n]
         state_factors = self.drop_hidden(tf.ones_like(layer_factors[:, :, 0]), training=training)  # [B, I, n]
         inputs = tuple(values[:, :, tf.newaxis] for values in (words, layer_factors, state_factors))
         state = tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], state)
-        states = scan(lambda now, state: self._advance(now[0], state, memory, *now[1:])[0], inputs, state)
-        return states["attentional"][:, :, 0]
+        no_alignment = tf.zeros_like(memory.mask, words.dtype)[:, tf.newaxis]
+        states, alignments = scan(lambda now, before: self._advance(now[0], before[0], memory, *now[1:]), inputs, (state, no_alignment))
+        return states["attentional"][:, :, 0], alignments[:, :, 0]
 
     def start(self, source_ids: tf.Tensor) -> tuple:
         """(the encoder's last states and, to feed, ŝ_0; AttentionMemory)."""

@@ -60,6 +60,10 @@ class RNNSearch(TranslationModel):
 
     def pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
         """What meets the output matrix, at every target position: float [B, I, l or rank]."""
+        return self.attended_pre_logits(source_ids, target_ids, training)[0]
+
+    def attended_pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tuple:
+        """(:meth:`pre_logits`, the alignments α_i [B, I, J])."""
         state, memory = self._encode(source_ids, training)
         previous = self.previous_words(target_ids, training)  # y_{i−1}: [B, I, m]
         if self.config.decoder_order == "look_generate_update":
@@ -67,12 +71,12 @@ class RNNSearch(TranslationModel):
             words = tf.concat([later, tf.zeros_like(first)], axis=1)  # y_i; the last is not needed
         else:
             words = previous
-        states, contexts, _ = self.decoder.all_steps(self.decoder.inputs(words), state, memory)
+        states, contexts, alignments = self.decoder.all_steps(self.decoder.inputs(words), state, memory)
         if self.config.decoder_order != "look_update_generate":
             earlier, _ = tf.split(states, [-1, 1], axis=1)
             states = tf.concat([state["state"][:, tf.newaxis], earlier], axis=1)  # s_{i−1}
         states = self.drop_hidden(states, training=training)
-        return self.output_layer.pre_logits(states, previous, self.output_layer.context_term(contexts), training)
+        return self.output_layer.pre_logits(states, previous, self.output_layer.context_term(contexts), training), alignments
 
     # Search: one target position at a time.
 

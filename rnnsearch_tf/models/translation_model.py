@@ -20,65 +20,13 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import tensor
 from rnnsearch_tf.layers.dropout import Dropout
+from rnnsearch_tf.layers.guided_alignment import guided_alignment_losses
 from rnnsearch_tf.layers.initializers import Seeds
 from rnnsearch_tf.layers.output import log_sum_exp, output_weights, softmax_loss, word_logits
+from rnnsearch_tf.models.loss import TranslationLoss, counts
 from rnnsearch_tf.models.metrics import LossPerToken, Perplexity, TokensPerSecond
 from rnnsearch_tf.parallel import split_batch
 from rnnsearch_tf.workers import Alone
-
-REDUCTIONS = ("sum", "batch_mean", "token_mean")
-
-
-@keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class TranslationLoss(keras.losses.Loss):
-    """What the gradient is taken of: cross-entropy of the target words, padding left out.
-
-    The models compute it fused with the softmax (``layers/output.py``); called by
-    itself, on logits, it is the plain definition.
-
-    Args:
-        reduction: ``sum`` of all words' losses of the batch, as the authors' program has it;
-            ``batch_mean``: divided by the sentences; ``token_mean``: divided by the words.
-        label_smoothing: ε, share of probability spread evenly over the vocabulary.
-
-    Call arguments:
-        target_ids: int32 [B, I], 0 is padding.
-        logits: float [B, I, V].
-
-    Returns:
-        float scalar, in nats.
-    """
-
-    def __init__(self, reduction: str = "sum", label_smoothing: float = 0.0, name: str = "translation_loss"):
-        super().__init__(name=name, reduction="sum")
-        if reduction not in REDUCTIONS:
-            raise UsageError(f"TranslationLoss: expected reduction to be one of {', '.join(REDUCTIONS)}, got {reduction!r}")
-        self.reduction = reduction
-        self.label_smoothing = label_smoothing
-
-    def reduce(self, losses: tf.Tensor, sentences: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
-        """Scalar from the losses [N] of words of a batch that has ``sentences`` sentences and ``words`` words.
-
-        Of a worker's share of the batch these are the share's losses and the numbers of the whole batch: the sum over all
-        workers is then what the whole batch gives.
-        """
-        total = tf.reduce_sum(losses)
-        if self.reduction == "sum":
-            return total
-        count = sentences if self.reduction == "batch_mean" else words
-        return total / tf.cast(tf.maximum(count, 1), losses.dtype)
-
-    def __call__(self, target_ids, logits, sample_weight=None):
-        real = target_ids != PAD_ID
-        log_probabilities = tf.nn.log_softmax(logits)
-        nll = -tf.gather(log_probabilities, target_ids, batch_dims=2)
-        smooth = -tf.reduce_mean(log_probabilities, axis=-1)
-        losses = (1 - self.label_smoothing) * nll + self.label_smoothing * smooth
-        return self.reduce(tf.boolean_mask(losses, real), *_counts(target_ids))
-
-    def get_config(self):
-        return {"reduction": self.reduction, "label_smoothing": self.label_smoothing, "name": self.name}
-
 
 class TranslationModel(keras.Model):
     """Base of the systems, trained with ``compile`` and ``fit``.
@@ -105,6 +53,7 @@ class TranslationModel(keras.Model):
 
         _add_layers(seeds, common)    its layers, built; one of them ``self.output_layer``
         pre_logits(source_ids, target_ids, training)    what meets the output matrix, float [B, I, l]
+        attended_pre_logits(source_ids, target_ids, training)    (the same, alignments [B, I, J]), if it has attention
         start(source_ids)    see search/interface.py
         step_pre_logits(previous_ids, state, memory)    as :meth:`step`, but what meets the output matrix for log-probabilities
         _layer_weights()    its weights by the paper's symbols, embeddings left out
@@ -182,9 +131,10 @@ class TranslationModel(keras.Model):
         """One update from one batch, or this worker's share of it (Keras calls it inside its ``tf.function``)."""
         inputs = _inputs(data)
         loss = self._loss_object()
-        sentences, words = self.workers.counts(*_counts(inputs["target_ids"]))
+        self._require_links(inputs, loss)
+        sentences, words = self.workers.counts(*counts(inputs["target_ids"]))
         with tf.GradientTape() as tape:
-            losses, nll = self._sharded_losses(inputs, loss.label_smoothing)
+            losses, nll = self._sharded_losses(inputs, loss)
             objective = self.optimizer.scale_loss(loss.reduce(losses, sentences, words))
         weights = self.trainable_variables
         gradients = tape.gradient(objective, weights)  # those of embeddings are tf.IndexedSlices
@@ -210,28 +160,43 @@ class TranslationModel(keras.Model):
         self._count(tf.reduce_sum(nll), tf.size(nll))
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
 
-    def _sharded_losses(self, inputs, label_smoothing):
+    def _sharded_losses(self, inputs, loss):
         """``token_losses`` in training; each shard of the batch has operations of its own, so that no core waits for another."""
         rows = inputs["source_ids"].shape[0]
         shards = self.shards if rows is None else max(1, min(self.shards, rows))
         if shards == 1:
-            return self.token_losses(inputs, label_smoothing, training=True)
-        losses = [self.token_losses(shard, label_smoothing, training=True) for shard in split_batch(inputs, shards)]
+            return self._training_losses(inputs, loss)
+        losses = [self._training_losses(shard, loss) for shard in split_batch(inputs, shards)]
         return [tf.concat(values, axis=0) for values in zip(*losses)]
 
-    def token_losses(self, inputs, label_smoothing=0.0, training=False):
+    def _training_losses(self, inputs, loss):
+        return self.token_losses(inputs, loss.label_smoothing, training=True, guided_alignment_weight=loss.guided_alignment_weight)
+
+    def token_losses(self, inputs, label_smoothing=0.0, training=False, guided_alignment_weight=0.0):
         """Loss and negative log-likelihood of every real target word, padding left out.
+
+        Args:
+            inputs: a batch; with a guided_alignment_weight ``links`` too, see :class:`TranslationLoss`.
+            label_smoothing, guided_alignment_weight: as of :class:`TranslationLoss`.
+            training: whether dropout is drawn.
 
         Returns:
             (losses [N], nll [N]), in nats; N counts the batch's target words, end symbols included.
         """
-        pre_logits = self.pre_logits(inputs["source_ids"], inputs["target_ids"], training)
+        ids = inputs["source_ids"], inputs["target_ids"]
+        if guided_alignment_weight:
+            pre_logits, alignments = self.attended_pre_logits(*ids, training)
+        else:
+            pre_logits = self.pre_logits(*ids, training)
         real = tf.where(inputs["target_ids"] != PAD_ID)
         target_ids = tf.gather_nd(inputs["target_ids"], real)
         output = self.output_weights()
-        return softmax_loss(
+        losses, nll = softmax_loss(
             tf.gather_nd(pre_logits, real), output.matrix, output.bias, target_ids, label_smoothing, output.tied, output.dtype
         )
+        if guided_alignment_weight:
+            losses += guided_alignment_weight * tf.gather_nd(guided_alignment_losses(alignments, inputs["links"]), real)
+        return losses, nll
 
     def call(self, inputs, training=False):
         pre_logits = self.pre_logits(inputs["source_ids"], inputs["target_ids"], training)
@@ -304,6 +269,19 @@ class TranslationModel(keras.Model):
         for metric in (self.loss_metric, self.perplexity_metric):
             _update_finite(metric, mean, words)
 
+    def _require_links(self, inputs, loss):
+        """Raise UsageError where guided alignment lacks what it compares."""
+        if loss.guided_alignment_weight and not self.has_attention:
+            raise UsageError(
+                f"{type(self).__name__}.compile: expected guided_alignment_weight=0 of a model without attention, "
+                f"got {loss.guided_alignment_weight}; leave it out, or take RNNsearch or Luong's attention"
+            )
+        if loss.guided_alignment_weight and "links" not in inputs:
+            raise UsageError(
+                f"fit: expected batches with links beside guided_alignment_weight={loss.guided_alignment_weight}, got {', '.join(inputs)}; "
+                "training_dataset gives them for a corpus with data.train_alignments, and for the built-in one"
+            )
+
     def _loss_object(self):
         if isinstance(self.loss, TranslationLoss):
             return self.loss
@@ -365,12 +343,6 @@ class TranslationModel(keras.Model):
             ids = {name: keras.InputSpec(shape=(None, None), dtype="int32", name=name) for name in ("source_ids", "target_ids")}
             input_signature = [ids]
         super().export(filepath, format=format, input_signature=input_signature, **keywords)
-
-
-def _counts(target_ids):
-    """(sentences, words) of a batch of targets, int32 [B, I] -> int32 scalars; a row of padding is no sentence."""
-    real = target_ids != PAD_ID
-    return tf.math.count_nonzero(tf.reduce_any(real, axis=1), dtype=tf.int32), tf.math.count_nonzero(real, dtype=tf.int32)
 
 
 def _inputs(data):

@@ -6,16 +6,21 @@ that lengths up to 60 words are there, with all of their translations at hand. E
 
 from __future__ import annotations
 
+import logging
 import pathlib
 import random
 from collections.abc import Iterator
 
+from rnnsearch_tf.config import SPECIAL_TOKENS, TextConfig, load_config, shipped_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import new_folder, write_file
 from rnnsearch_tf.io.reading import read_all
 
+log = logging.getLogger("rnnsearch_tf")
+
 LANGUAGES = "en", "fr"
 FILES = {"train": "train", "development": "val", "test": "test_2016_flickr"}
+LINKS = "train.links"
 MOST_JOINED = 5
 SEED = 1
 
@@ -47,6 +52,18 @@ class JoinedTexts:
         parts, sides = ("train", "development"), zip(("source", "target"), LANGUAGES)
         files = [f"data.{part}_{side}={part}.{language}" for side, language in sides for part in parts]
         return [f"data.folder={self._up_to(recipe.longest).resolve()}", *files]
+
+    def guided_settings(self, recipe) -> list:
+        """The settings of guided alignment; the links of joined texts are written now if they are not there."""
+        settings = [f"training.guided_alignment_weight={recipe.guided}"]
+        if recipe.corpus == "phrasebook":
+            return settings
+        folder = self._up_to(recipe.longest)
+        if not (folder / LINKS).exists():
+            log.warning("aligning the words of %s by fast_align: some minutes", folder)
+            config = load_config(shipped_config(recipe.configuration), overrides=recipe.changes)
+            write_links(folder, config.source, config.target)
+        return [*settings, f"data.train_alignments={LINKS}"]
 
     def test(self) -> tuple:
         """(file of the sources, file of the references)."""
@@ -109,6 +126,30 @@ def write_joined(data, folder, longest: int) -> None:
             made = [pair for pair in made if max(len(side.split()) for side in pair) <= longest]
         for language, lines in zip(LANGUAGES, zip(*made)):
             write_file(pathlib.Path(folder) / f"{part}.{language}", "".join(f"{line}\n" for line in lines))
+
+
+def write_links(folder, source: TextConfig, target: TextConfig) -> None:
+    """Write train.links: fast_align's links of the training text's words, as both sides cut them.
+
+    Args:
+        folder: with ``train.en`` and ``train.fr``; the links are written there.
+        source, target: options of the sides.
+
+    Raises:
+        UserError: the package of the aligners is missing.
+    """
+    from rnnsearch_tf.evaluation.alignment import as_pharaoh
+    from rnnsearch_tf.evaluation.words import tokenized
+    from rnnsearch_tf.smt.aligners import Aligner
+    from rnnsearch_tf.text.pipeline import Text
+    from rnnsearch_tf.text.vocabulary import Vocabulary
+
+    sides = []
+    for language, config in zip(LANGUAGES, (source, target)):
+        lines = read_all(pathlib.Path(folder) / f"train.{language}")
+        sides.append(tokenized(Text(config, Vocabulary([*SPECIAL_TOKENS, "any"])), lines))
+    links = Aligner("fast_align", *sides).links(*sides)
+    write_file(pathlib.Path(folder) / LINKS, "".join(f"{as_pharaoh(each)}\n" for each in links))
 
 
 def read_multi30k(data, part: str) -> list:

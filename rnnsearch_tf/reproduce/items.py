@@ -5,8 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from rnnsearch_tf.reproduce import bahdanau2015, cho2014, cho2014_figures, luong2015, monotone, sutskever2014, sutskever2014_figures
+from rnnsearch_tf.reproduce import (
+    alignment, bahdanau2015, cho2014, cho2014_figures, luong2015, monotone, rare_words, sutskever2014, sutskever2014_figures,
+)  # fmt: skip
 from rnnsearch_tf.reproduce.claims import claims
+from rnnsearch_tf.reproduce.recipes import GUIDED
 
 BAHDANAU = "rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50"
 SUTSKEVER = "lstm-forward", "lstm-reversed", "lstm-reversed-2"
@@ -19,12 +22,14 @@ class Item:
 
     Attributes:
         phrase_based: it needs the phrase-based system, see phrase_based.py.
+        aligners: it needs the word aligners of the extra smt.
     """
 
     shows: str
     models: tuple
     make: Callable
     phrase_based: bool = False
+    aligners: bool = False
 
 
 ITEMS = {
@@ -54,6 +59,18 @@ ITEMS = {
         "dot, general, concat, with and without input feeding: BLEU and alignment error rate",
         ("phrasebook-rnnsearch", *(f"phrasebook-{score}{ending}" for score in ("dot", "general", "concat") for ending in ("", "-feeding"))),
         luong2015.attention,
+    ),
+    "alignment-phrasebook": Item(
+        "alignment error rate of every attention, without and with guided alignment, and of word aligners",
+        tuple(f"{name}{ending}" for name in GUIDED if name.startswith("phrasebook-") for ending in ("", "-guided")),
+        alignment.phrasebook, aligners=True,
+    ),
+    "alignment-multi30k": Item(
+        "agreement of attention with word aligners", ("rnnsearch-50", "rnnsearch-50-guided"), alignment.multi30k, aligners=True,
+    ),
+    "rare-words": Item(
+        "unknown words left, forbidden and replaced; guided alignment, a shortlist, subwords",
+        ("rnnsearch-50", "rnnsearch-50-guided", "subwords-50", "subwords-50-sampling"), rare_words.table, aligners=True,
     ),
     "claims": Item("which of the papers' claims hold at this scale", (*BAHDANAU, *SUTSKEVER, *CHO), claims, phrase_based=True),
 }  # fmt: skip

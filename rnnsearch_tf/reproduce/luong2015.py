@@ -13,7 +13,7 @@ def attention(work, models) -> Page:
     """BLEU and alignment error rate of each form of attention."""
     rows = []
     for name in models:
-        found = work.of_each_seed("attention", name, lambda name, seed: _measure(work, name, seed))
+        found = measured(work, name)
         rows.append({"model": name.removeprefix("phrasebook-")} | {column: over_seeds([each[column] for each in found]) for column in found[0]})
     text = [
         "The held-out sentences of the built-in corpus, beam 5. Links: each target word to the source word it attends to most, of the "
@@ -21,6 +21,11 @@ def attention(work, models) -> Page:
     ]
     paper = [{"model": "attention, German–English (RWTH)", "AER": 0.34}, {"model": "Berkeley aligner, the same text", "AER": 0.32}]
     return Page("Luong et al. 2015: forms of attention", rows, paper, text)
+
+
+def measured(work, name) -> list:
+    """[{"BLEU", "AER", "precision", "recall"} of each seed] of a model of the built-in corpus."""
+    return work.of_each_seed("attention", name, lambda name, seed: _measure(work, name, seed))
 
 
 def _measure(work, name, seed):

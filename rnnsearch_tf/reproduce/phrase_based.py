@@ -18,7 +18,8 @@ from rnnsearch_tf.files import new_folder, write_file
 from rnnsearch_tf.io.reading import read_all
 from rnnsearch_tf.io.writing import whole_file
 from rnnsearch_tf.reproduce.corpora import FILES, LANGUAGES, read_multi30k
-from rnnsearch_tf.smt.phrase_based import PhraseBased, require_thot
+from rnnsearch_tf.smt.phrase_based import PhraseBased
+from rnnsearch_tf.smt.thot import require_thot
 
 log = logging.getLogger("rnnsearch_tf")
 

@@ -20,6 +20,7 @@ class Recipe:
         member: of an ensemble, from 0. They differ in nothing but the seed; those after the first are trained for the first seed only.
         minutes: of the cores of the scale, about.
         gigabytes: of its RUN, about.
+        guided: weight of guided alignment. The links are the built-in corpus's own, of joined texts fast_align's.
     """
 
     configuration: str
@@ -29,6 +30,7 @@ class Recipe:
     member: int = 0
     minutes: int = 20
     gigabytes: float = 0.1
+    guided: float = 0.0
 
 
 WORDS = (
@@ -78,17 +80,33 @@ def _cho():
 
 
 def _luong():
-    yield "phrasebook-rnnsearch", Recipe("phrasebook", (), "phrasebook", minutes=2)
     for score in ("dot", "general", "concat"):
         for ending, feeding in (("", "false"), ("-feeding", "true")):
             changes = f"model.attention_score={score}", f"model.input_feeding={feeding}"
             yield f"phrasebook-{score}{ending}", Recipe("phrasebook-luong", changes, "phrasebook", minutes=5)
 
 
+def _attending():
+    yield "phrasebook-rnnsearch", Recipe("phrasebook", (), "phrasebook", minutes=2)
+    yield "phrasebook-coverage", Recipe("phrasebook", ("model.attention=coverage",), "phrasebook", minutes=3)
+    for system in ("lstm", "windows"):
+        yield f"phrasebook-{system}", Recipe(f"phrasebook-{system}", (), "phrasebook", minutes=3)
+
+
+def _subwords():
+    changes = *WORDS, UPDATES[50], "source.tokenization=sentencepiece", "target.tokenization=sentencepiece"
+    for ending, drawn in (("", ()), ("-sampling", ("source.sampling=0.3", "target.sampling=0.3"))):
+        yield f"subwords-50{ending}", Recipe("multi30k-en-fr-words", (*changes, *drawn))
+
+
 MEMBER_SEEDS = 1000
 """How far apart the seeds of an ensemble's members are: further than anyone asks for seeds."""
 
-RECIPES = dict([*_bahdanau(), *_sutskever(), *_cho(), *_luong()])
+GUIDED = "rnnsearch-50", *(f"phrasebook-{system}" for system in ("rnnsearch", "lstm", "coverage", "windows", "general", "general-feeding"))
+"""Models that are trained with guided alignment too."""
+
+RECIPES = dict([*_bahdanau(), *_sutskever(), *_cho(), *_attending(), *_luong(), *_subwords()])
+RECIPES |= {f"{name}-guided": dataclasses.replace(RECIPES[name], guided=1.0) for name in GUIDED}
 
 OPERATIONS = {"rnnencdec-30": 272e9, "rnnsearch-30": 399e9, "rnnencdec-50": 377e9, "rnnsearch-50": 555e9}
 """Of one update: 80 pairs of 18 tokens a side where the longest have 30, of 25 where they have 50, which is assumed (benchmarks/products.py)."""

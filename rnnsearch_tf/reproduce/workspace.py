@@ -27,7 +27,7 @@ from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS
 from rnnsearch_tf.reproduce.scales import SCALES, Scale
 from rnnsearch_tf.reproduce.steps import check_space, steps_left
 from rnnsearch_tf.run import Run
-from rnnsearch_tf.smt.phrase_based import has_thot
+from rnnsearch_tf.smt.thot import has_thot
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -69,11 +69,19 @@ class Workspace:
         """Settings as the command line has them."""
         return "".join(f" {each}" if each.startswith("--") else f" --set {each}" for each in settings)
 
-    def config(self, name: str, seed: int, prepared: bool = True):
-        """The configuration of a model; where it learns from prepared ids, `prepared` False names the text they were made of."""
+    def config(self, name: str, seed: int, prepared: bool = True, guided: bool = True):
+        """The configuration of a model.
+
+        Args:
+            name, seed: of the model.
+            prepared: False: where it learns from prepared ids, the text is named that they were made of.
+            guided: False: without guided alignment, so that no links are made.
+        """
         recipe = self.scale.recipes[name]
         files = self.texts.settings(recipe, prepared)
         changes = [*recipe.changes, *files, f"training.seed={seed + MEMBER_SEEDS * recipe.member}", *self.overrides]
+        if recipe.guided and guided:
+            changes += self.texts.guided_settings(recipe)
         return load_config(shipped_config(recipe.configuration), overrides=changes)
 
     def steps(self, names) -> list:

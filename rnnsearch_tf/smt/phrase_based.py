@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib.util
 import json
 import pathlib
 
 import numpy as np
 
-from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import make_folder, write_file
+from rnnsearch_tf.smt.thot import require_thot
 from rnnsearch_tf.smt.tuning import Candidates, tune
 
 FEATURES = (
@@ -53,17 +52,6 @@ class Derivation:
         features = " ".join(f"{name}= {value:.6g}" for name, value in zip(FEATURES, self.features))
         spans = " ".join("=".join(f"{first}-{last}" if first != last else str(first) for first, last in pair) for pair in self.phrases)
         return f"{sentence} ||| {self.text} ||| {features} ||| {float(np.dot(self.features, weights)):.6f} ||| {spans}\n"
-
-
-def has_thot() -> bool:
-    """Whether sil-machine and sil-thot are installed."""
-    return all(importlib.util.find_spec(name) for name in ("machine", "thot"))
-
-
-def require_thot() -> None:
-    """Raise the error of a missing sil-machine now, before work is done in vain."""
-    if not has_thot():
-        raise UserError('a phrase-based system: expected the packages sil-machine and sil-thot, got none; pip install "rnnsearch-tf[smt]"')
 
 
 class PhraseBased:

@@ -173,6 +173,6 @@ def compile_model(model: TranslationModel, config: Config) -> None:
     training = config.training
     model.compile(
         optimizer=build_optimizer(training),
-        loss=TranslationLoss(reduction=training.loss_reduction, label_smoothing=training.label_smoothing),
+        loss=TranslationLoss(training.loss_reduction, training.label_smoothing, training.guided_alignment_weight),
     )
     model.optimizer.build(model.trainable_variables)  # or the graph of an update is traced a second time once they are there

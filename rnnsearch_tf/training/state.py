@@ -33,7 +33,7 @@ OTHER_OPTIMIZER = "Skipping variable loading for optimizer"
 
 SAVED_SETTINGS = (
     *("optimizer", "rho", "epsilon", "beta_1", "beta_2", "momentum", "global_clipnorm", "loss_reduction"),
-    *("label_smoothing", "accumulate", "non_finite_gradient", "precision", "seed"),
+    *("label_smoothing", "guided_alignment_weight", "accumulate", "non_finite_gradient", "precision", "seed"),
 )
 """Options of the training section that are part of a saved model; the others may change when it is resumed."""
 

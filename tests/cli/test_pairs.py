@@ -1,5 +1,6 @@
 """score, align, evaluate, sample and plot-attention, against the Translator, sacreBLEU and the model itself."""
 
+import collections
 import gzip
 import io
 import json
@@ -184,3 +185,22 @@ def test_one_picture_a_sentence(rnnsearch, run_folder, files, tmp_path):
         "plot-attention", "--model", run_folder, "--source", files[0], "--target", files[1], "--output", tmp_path / "forced"
     )
     assert len(list((tmp_path / "forced").iterdir())) == 3 and forced[2] == ""
+
+
+def test_a_lexicon_has_what_each_word_is_linked_to_most_often(rnnsearch, run_folder, tmp_path):
+    """Counted by hand from the attention that align --soft prints."""
+    files = [tmp_path / "source", tmp_path / "target"]
+    for path, lines in zip(files, (SOURCE, TARGET)):
+        path.write_text("".join(f"{line}\n" for line in lines * 2), encoding="utf-8")
+    counts = collections.Counter()
+    for line in map(json.loads, rnnsearch("align", "--model", run_folder, "--soft", *files)[0]):
+        for target, weights in zip(line["target_tokens"][:-1], line["alignment"]):
+            if weights[:-1]:
+                counts[line["source_tokens"][int(np.argmax(weights[:-1]))], target] += 1
+    best = {}
+    for (source, target), count in sorted(counts.items(), key=lambda entry: (entry[0][0], -entry[1], entry[0][1])):
+        best.setdefault(source, target)
+    found, _ = rnnsearch("align", "--model", run_folder, "--lexicon", *files)
+    assert found == [f"{source} {target}" for source, target in best.items()] and len(found) > 3
+    _, error = rnnsearch("align", "--model", run_folder, "--lexicon", "--soft", *files, code=2)
+    assert "--soft: has no part in --lexicon" in error

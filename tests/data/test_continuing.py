@@ -49,6 +49,16 @@ def test_without_new_text_all_is_the_runs_but_what_is_said(run):
     assert (config.training.learning_rate, config.model.hidden_dropout, config.data) == (2.0, 0.5, before.data)
 
 
+def test_new_text_has_none_of_the_old_links(run, new, write):
+    write("old.links", ["0-0"] * OLD)
+    before = load_config(run / "config.yaml", ["data.train_alignments=old.links", "training.guided_alignment_weight=0.5"])
+    save_config(before, run / "config.yaml")
+    with pytest.raises(UsageError, match=r"guided_alignment_weight: expected data.train_alignments beside it, .* or the weight to 0"):
+        continued_config(run, overrides=new)
+    assert continued_config(run, overrides=[*new, "training.guided_alignment_weight=0"]).data.train_alignments is None
+    assert continued_config(run).data.train_alignments == "old.links"
+
+
 @pytest.mark.parametrize("development", [{}, dict(held_out=0, development_source="old.en", development_target="old.fr")])
 def test_new_text_takes_the_place_of_all_text(run, new, capsys, development):
     change(run, **development)

@@ -12,7 +12,7 @@ def losses_and_gradients(model, shards, inputs):
     """What a training step makes of a batch: losses of the words, their negative log-likelihoods, gradients of the weights."""
     model.shards = shards
     with tf.GradientTape() as tape:
-        losses, nll = model._sharded_losses(inputs, label_smoothing=0.1)
+        losses, nll = model._sharded_losses(inputs, TranslationLoss(label_smoothing=0.1))
         objective = tf.reduce_sum(losses)
     return [losses, nll, *map(tf.convert_to_tensor, tape.gradient(objective, model.trainable_variables))]
 
@@ -52,6 +52,6 @@ def test_each_shard_has_a_share_of_the_batch():
         return tf.zeros([1]), tf.zeros([1])
 
     model.token_losses, model.shards = token_losses, 3
-    model._sharded_losses(batch(), 0.0)
+    model._sharded_losses(batch(), TranslationLoss())
     assert [len(rows) for rows in seen] == [1, 1, 2]
     assert sum(seen, []) == batch()["source_ids"].numpy().tolist()

@@ -13,7 +13,7 @@ CONTINUING = [
     Mutant("data/continuing.py", "old text has new words too", "if _paths(config.data, corpus) not in known]", "]", (f"{START}::test_new_words_of_the_new_text_alone",)),
     Mutant("training/development.py", "where it began is not scored", "if state.began_from and not state.batches and", "if False and",
            (f"{START}::test_weights_that_only_got_worse_are_not_kept",)),
-    Mutant("data/continuing.py", "the old development text stays", '("folder", *TRAINING_TEXT, *DEVELOPMENT_TEXT)', '("folder", *TRAINING_TEXT)', (PLACE,)),
+    Mutant("data/continuing.py", "the old development text stays", '("folder", "train_alignments", *TRAINING_TEXT, *DEVELOPMENT_TEXT)', '("folder", "train_alignments", *TRAINING_TEXT)', (PLACE,)),
     Mutant("data/continuing.py", "the weight is of the old text itself", "factor = times * new / old", "factor = times", (MIXED,)),
     Mutant("data/continuing.py", "what was held out is trained on", "    if before.data.held_out:", "    if False:", (MIXED,)),
     Mutant("data/continuing.py", "another model is gone on with", "if key not in MAY_CHANGE and old[key] != new[key]:", "if False:",

@@ -8,8 +8,8 @@ REPLICAS = "training/test_launch.py::test_replicas_together_make_the_updates_of_
 AGREED = "training/test_workers.py"
 
 _FAULTS = [
-    ("models/translation_model.py", "divides by the words of the share", 'self.workers.counts(*_counts(inputs["target_ids"]))', '_counts(inputs["target_ids"])', TOGETHER),
-    ("models/translation_model.py", "a row of padding is a sentence", "tf.math.count_nonzero(tf.reduce_any(real, axis=1), dtype=tf.int32)",
+    ("models/translation_model.py", "divides by the words of the share", 'self.workers.counts(*counts(inputs["target_ids"]))', 'counts(inputs["target_ids"])', TOGETHER),
+    ("models/loss.py", "a row of padding is a sentence", "tf.math.count_nonzero(tf.reduce_any(real, axis=1), dtype=tf.int32)",
      "tf.shape(target_ids)[0]", TOGETHER),
     ("models/translation_model.py", "every worker decides by its own loss", "*gradients, objective, nll = self.workers.sums([*gradients, objective, tf.reduce_sum(nll)])",
      "*gradients, _, nll = self.workers.sums([*gradients, objective, tf.reduce_sum(nll)])", TOGETHER),

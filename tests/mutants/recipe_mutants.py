@@ -38,7 +38,7 @@ DROPOUT = [
     Mutant("layers/recurrent_stack.py", "one mask for all layers", "* factors[..., k, :]", "* factors[..., 0, :]", (PLACES,)),
     Mutant("models/luong.py", "none below attention under feeding", "self.attention.attend(self.decoder.output(layers) * state_factors, memory)",
            "self.attention.attend(self.decoder.output(layers), memory)", (PLACES,)),
-    Mutant("models/luong.py", "what is fed is dropped", 'return states["attentional"][:, :, 0]', 'return self.drop_readout(states["attentional"][:, :, 0], training=training)', (PLACES,)),
+    Mutant("models/luong.py", "what is fed is dropped", 'return states["attentional"][:, :, 0],', 'return self.drop_readout(states["attentional"][:, :, 0], training=training),', (PLACES,)),
     Mutant("models/layered.py", "the output sees undropped states", "return self.drop_hidden(self.decoder.output(states), training=training)",
            "return self.decoder.output(states)", (PLACES,)),
     Mutant("models/encoder_decoder.py", "the mean word is not dropped", "mean = tf.math.divide_no_nan(tf.reduce_sum(words, axis=1), count)",

@@ -1,0 +1,80 @@
+"""What training makes small: the loss of a batch, and what it is divided by."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from rnnsearch_tf.backend import keras
+from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.errors import UsageError
+
+REDUCTIONS = ("sum", "batch_mean", "token_mean")
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class TranslationLoss(keras.losses.Loss):
+    """What the gradient is taken of: cross-entropy of the target words, padding left out.
+
+    The models compute it fused with the softmax (``layers/output.py``); called by
+    itself, on logits, it is the plain definition, without guided alignment.
+
+    Args:
+        reduction: ``sum`` of all words' losses of the batch, as the authors' program has it;
+            ``batch_mean``: divided by the sentences; ``token_mean``: divided by the words.
+        label_smoothing: ε, share of probability spread evenly over the vocabulary.
+        guided_alignment_weight: w. Above 0, ``fit`` adds w · D(A, α)_i to the loss of target word i, see layers/guided_alignment.py:
+
+                loss = Σ_i (−log p(y_i) + w · D(A, α)_i),    reduced as above
+
+            (Chen et al. 2016, w_2 = 1, w_1 = w. Departure: there the words' costs D of a sentence are averaged; here they are reduced
+            as the other part is.) Batches then have ``links`` besides, float32 [B, I, J]: A.
+
+    Call arguments:
+        target_ids: int32 [B, I], 0 is padding.
+        logits: float [B, I, V].
+
+    Returns:
+        float scalar, in nats.
+    """
+
+    def __init__(
+        self, reduction: str = "sum", label_smoothing: float = 0.0, guided_alignment_weight: float = 0.0, name: str = "translation_loss"
+    ):
+        super().__init__(name=name, reduction="sum")
+        if reduction not in REDUCTIONS:
+            raise UsageError(f"TranslationLoss: expected reduction to be one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+        self.reduction = reduction
+        self.label_smoothing = label_smoothing
+        self.guided_alignment_weight = guided_alignment_weight
+
+    def reduce(self, losses: tf.Tensor, sentences: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
+        """Scalar from the losses [N] of words of a batch that has ``sentences`` sentences and ``words`` words.
+
+        Of a worker's share of the batch these are the share's losses and the numbers of the whole batch: the sum over all
+        workers is then what the whole batch gives.
+        """
+        total = tf.reduce_sum(losses)
+        if self.reduction == "sum":
+            return total
+        count = sentences if self.reduction == "batch_mean" else words
+        return total / tf.cast(tf.maximum(count, 1), losses.dtype)
+
+    def __call__(self, target_ids, logits, sample_weight=None):
+        real = target_ids != PAD_ID
+        log_probabilities = tf.nn.log_softmax(logits)
+        nll = -tf.gather(log_probabilities, target_ids, batch_dims=2)
+        smooth = -tf.reduce_mean(log_probabilities, axis=-1)
+        losses = (1 - self.label_smoothing) * nll + self.label_smoothing * smooth
+        return self.reduce(tf.boolean_mask(losses, real), *counts(target_ids))
+
+    def get_config(self):
+        return {
+            "reduction": self.reduction, "label_smoothing": self.label_smoothing, "guided_alignment_weight": self.guided_alignment_weight,
+            "name": self.name,
+        }  # fmt: skip
+
+
+def counts(target_ids):
+    """(sentences, words) of a batch of targets, int32 [B, I] -> int32 scalars; a row of padding is no sentence."""
+    real = target_ids != PAD_ID
+    return tf.math.count_nonzero(tf.reduce_any(real, axis=1), dtype=tf.int32), tf.math.count_nonzero(real, dtype=tf.int32)
