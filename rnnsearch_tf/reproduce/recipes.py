@@ -71,7 +71,7 @@ MEMBER_SEEDS = 1000
 RECIPES = dict([*_bahdanau(), *_sutskever(), *_luong()])
 
 OPERATIONS = {"rnnencdec-30": 272e9, "rnnsearch-30": 399e9, "rnnencdec-50": 377e9, "rnnsearch-50": 555e9}
-"""Of one update: 80 pairs of 18 tokens a side where the longest have 30, of 25 where they have 50, which is assumed (benchmarks/products.py)."""
+"""Of one update (benchmarks/products.py): 80 pairs of 18 tokens a side where the longest have 30, of 25 where they have 50, as is assumed."""
 
 RATE = 0.4e12 * 0.76
 """Operations a second of two cores in float32, as docs/scaling.md has them."""
