@@ -70,7 +70,8 @@ def _chosen(name, scale) -> dict:
         return items
     if name not in items:
         if others := [f"--scale {other}" for other in SCALES if name in SCALES[other].items]:
-            raise UsageError(f"expected a table or figure of --scale {scale}, got {name}, which only {others[0]} has; choose one of {', '.join(items)}")
+            choice = ", ".join(items)
+            raise UsageError(f"expected a table or figure of --scale {scale}, got {name}, which only {others[0]} has; choose one of {choice}")
         close = difflib.get_close_matches(name, items, n=1, cutoff=0.4)
         hint = f"did you mean {close[0]}?" if close else "rnnsearch reproduce lists them"
         raise UsageError(f"expected a table or figure, or all, got {name}; {hint}")
@@ -78,7 +79,7 @@ def _chosen(name, scale) -> dict:
 
 
 def _check(work, items) -> list:
-    """(configurations of what is to be trained, steps before that). What would fail late fails now: a missing extra or corpus, a wrong setting."""
+    """(configurations of what is to be trained, steps before that). What would fail late fails now: a missing extra, a wrong setting."""
     from rnnsearch_tf.data.corpus import check_files
     from rnnsearch_tf.evaluation.plots import require_plots
     from rnnsearch_tf.reproduce.workspace import in_minutes_or_hours
@@ -100,9 +101,10 @@ def _check(work, items) -> list:
     for step in steps:
         _say(f"to do: {step}")
     if steps:
-        size, minutes = sum(step.gigabytes for step in steps), sum(step.minutes for step in steps)
-        _say(f"{len(steps)} steps before the trainings: about {size:.1f} GB, {in_minutes_or_hours(minutes)} of one core and of a network of 10 MB a second")
-    _say(f"{len(untrained)} models to train, {work.cost(untrained, more)} in all, {work.gigabytes(untrained):.1f} GB; then some minutes to measure each")
+        size, time = sum(step.gigabytes for step in steps), in_minutes_or_hours(sum(step.minutes for step in steps))
+        _say(f"{len(steps)} steps before the trainings: about {size:.1f} GB, {time} of one core and of a network of 10 MB a second")
+    cost = f"{work.cost(untrained, more)} in all, {work.gigabytes(untrained):.1f} GB"
+    _say(f"{len(untrained)} models to train, {cost}; then some minutes to measure each")
     return configs, steps
 
 

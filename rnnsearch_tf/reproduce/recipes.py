@@ -109,7 +109,7 @@ RECIPES = dict([*_bahdanau(), *_sutskever(), *_cho(), *_attending(), *_luong(), 
 RECIPES |= {f"{name}-guided": dataclasses.replace(RECIPES[name], guided=1.0) for name in GUIDED}
 
 OPERATIONS = {"rnnencdec-30": 272e9, "rnnsearch-30": 399e9, "rnnencdec-50": 377e9, "rnnsearch-50": 555e9}
-"""Of one update: 80 pairs of 18 tokens a side where the longest have 30, of 25 where they have 50, which is assumed (benchmarks/products.py)."""
+"""Of one update (benchmarks/products.py): 80 pairs of 18 tokens a side where the longest have 30, of 25 where they have 50, as is assumed."""
 
 RATE = 0.4e12 * 0.76
 """Operations a second of two cores in float32, as docs/scaling.md has them."""

@@ -45,8 +45,9 @@ def steps_left(steps, wanted) -> list:
 
     Example:
         >>> there = pathlib.Path(".")
-        >>> steps = [Step("get", (there / "no-a",), print), Step("cut", (there,), print, (there / "no-a",)), Step("sew", (there / "no-b",), print, (there,))]
-        >>> [step.does for step in steps_left(steps, [there / "no-b"])]
+        >>> get, cut = Step("get", (there / "no-a",), print), Step("cut", (there,), print, (there / "no-a",))
+        >>> sew = Step("sew", (there / "no-b",), print, (there,))
+        >>> [step.does for step in steps_left([get, cut, sew], [there / "no-b"])]
         ['sew']
     """
     left, wanted = [], set(wanted)
@@ -71,7 +72,9 @@ def check_space(needs) -> None:
     for folder, gigabytes in disks.values():
         free = shutil.disk_usage(folder).free / 1e9
         if free < gigabytes:
-            raise UserError(f"{folder}: expected {gigabytes:.0f} GB free on its disk, got {free:.0f}; free some, or choose another --data and --output")
+            raise UserError(
+                f"{folder}: expected {gigabytes:.0f} GB free on its disk, got {free:.0f}; free some, or choose another --data and --output"
+            )
 
 
 def _existing(path):

@@ -59,7 +59,7 @@ TEXT_BYTES, ID_BYTES = 125, 130
 """Of a pair on the disk, about: both sides as .gz, and as ids."""
 
 DOWNLOADED, JOINED, SELECTED, PREPARED = 10e6, 25_000, 850, 8_500
-"""How much a second, about, for the minutes that are told beforehand: bytes of a download; pairs that one core joins, selects from, prepares."""
+"""How much a second, about, for the minutes told beforehand: bytes of a download; pairs that one core joins, selects from, prepares."""
 
 
 class Wmt14Texts:
@@ -129,7 +129,8 @@ class Wmt14Texts:
         return self.ids / f"up-to-{longest}"
 
     def _download(self, what, size, told) -> Step:
-        return Step(f"download {told}", what.paths(self.folder), functools.partial(self._fetch, what), (), size / 1e9, size / DOWNLOADED / 60)
+        paths, fetch = what.paths(self.folder), functools.partial(self._fetch, what)
+        return Step(f"download {told}", paths, fetch, gigabytes=size / 1e9, minutes=size / DOWNLOADED / 60)
 
     def _fetch(self, what):
         try:
@@ -138,8 +139,8 @@ class Wmt14Texts:
             everything = [path for each in (*ARCHIVES, *DEVELOPMENT, TEST) for path in each.paths(self.folder)]
             missing = ", ".join(path.name for path in everything if not path.exists())
             raise UserError(
-                f"{what.paths(self.folder)[0]}: expected a file that can be downloaded, got: {error}. To go on, place the files that are missing in "
-                f"{self.folder} by hand and start again: {missing}; docs/guides/reproduce.md says where they are"
+                f"{what.paths(self.folder)[0]}: expected a file that can be downloaded, got: {error}. To go on, place the files that are "
+                f"missing in {self.folder} by hand and start again: {missing}; docs/guides/reproduce.md says where they are"
             ) from None
 
     def _select(self):

@@ -29,7 +29,7 @@ FAULTS = [
            (f"{LINKS}::test_a_share_of_a_batch_has_its_links",)),
     Mutant("smt/lexicon.py", "any translation will do", "(entry[0][0], -entry[1], entry[0][1])", "entry[0]",
            (f"{LEXICON}::test_each_word_has_what_it_is_linked_to_most_often",)),
-    Mutant("reproduce/workspace.py", "links are made anew", "if not (folder / LINKS).exists():", "if True:",
+    Mutant("reproduce/corpora.py", "links are made anew", "if not (folder / LINKS).exists():", "if True:",
            (f"{ITEMS}::test_links_of_guided_alignment_are_made_once_and_of_every_line",)),
     Mutant("reproduce/alignment.py", "the error rate for the agreement", "return 1 - _compared(gold, links).error_rate", "return _compared(gold, links).error_rate",
            (f"{ITEMS}::test_agreement_is_counted_over_all_sentences",)),

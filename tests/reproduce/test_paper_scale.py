@@ -71,7 +71,8 @@ def data(tmp_path, monkeypatch):
     for number, each in enumerate(test_sets):
         for path, lines in zip(each.paths(folder), pairs_of("nc", 20 + number)):
             path.write_bytes(b"".join(line + b"\n" for line in lines))
-    for name, value in (("DEVELOPMENT", test_sets[:2]), ("TEST", test_sets[2]), ("PAIRS", 300), ("SELECTED_PAIRS", 100), ("TARGET_WORDS", 400)):
+    sizes = {"PAIRS": 300, "SELECTED_PAIRS": 100, "TARGET_WORDS": 400}
+    for name, value in {"DEVELOPMENT": test_sets[:2], "TEST": test_sets[2], **sizes}.items():
         monkeypatch.setattr(wmt14, name, value)
     return tmp_path / "data"
 
@@ -134,7 +135,8 @@ def test_a_file_that_was_cut_off_is_named_before_anything_is_made(data, capsys):
     path = data / "wmt14" / wmt14.ARCHIVES[2].name
     path.write_bytes(path.read_bytes()[:-1])
     assert run(command(data)) == 1
-    assert f"{path}: expected {path.stat().st_size + 1:,} bytes, got {path.stat().st_size:,}: it is cut off; delete it" in capsys.readouterr().err
+    size = path.stat().st_size
+    assert f"{path}: expected {size + 1:,} bytes, got {size:,}: it is cut off; delete it" in capsys.readouterr().err
     assert not texts(data).all[0].exists()
 
 
@@ -151,7 +153,7 @@ def test_a_damaged_file_is_named(data):
 @pytest.mark.parametrize("change, message", [
     (lambda english, french: french.pop(), "expected 60 lines on both sides, got 60 in .*en.* and 59 in .*fr.*; delete it"),
     (lambda english, french: (french.pop(), english.pop()), "expected 60 lines on both sides, got 59 in .*en.* and 59 in .*fr"),
-    (lambda english, french: french.__setitem__(7, "é".encode("latin-1")), "expected text in UTF-8, got 1 of 60 lines of .*fr.* that are not"),
+    (lambda english, french: french.__setitem__(7, b"\xe9"), "expected text in UTF-8, got 1 of 60 lines of .*fr.* that are not"),
 ])  # fmt: skip
 @pytest.mark.parametrize("number", [0, 4])
 def test_text_that_is_not_as_expected_is_named(data, number, change, message):
@@ -249,7 +251,8 @@ def test_a_test_set_is_what_sacrebleu_says(data, monkeypatch):
     wmt14.TEST.fetch(folder)
     assert [path.read_bytes() for path in wmt14.TEST.paths(folder)] == contents
     assert asked[0] == [sys.executable, "-m", "sacrebleu", "-t", "wmt14", "-l", "en-fr", "--echo", "src"]
-    monkeypatch.setattr(downloads.subprocess, "run", lambda words, capture_output: subprocess.CompletedProcess(words, 1, b"", b"a\nURLError: none\n"))
+    failed = subprocess.CompletedProcess([], 1, b"", b"a\nURLError: none\n")
+    monkeypatch.setattr(downloads.subprocess, "run", lambda words, capture_output: failed)
     with pytest.raises(NotDownloaded, match="sacrebleu -t wmt14 -l en-fr --echo src: URLError: none"):
         wmt14.TEST.fetch(folder)
 
@@ -315,7 +318,8 @@ def test_a_folder_of_one_scale_is_refused_at_the_other(tmp_path):
 
 def test_items_of_the_small_scale_alone_are_named(capsys):
     assert run(["reproduce", "claims", "--scale", "paper"]) == 2
-    assert "expected a table or figure of --scale paper, got claims, which only --scale small has; choose one of bahdanau2015" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "expected a table or figure of --scale paper, got claims, which only --scale small has; choose one of bahdanau2015" in said
 
 
 def test_the_best_words_are_selected_and_become_ids(data):
@@ -326,7 +330,7 @@ def test_the_best_words_are_selected_and_become_ids(data):
         step.make()
     english, french = (lines(path) for path in texts(data).train)
     expected = pairs_of("nc")
-    assert set(english[:0] + expected[0]) <= set(english), "what looks like the development text is kept"
+    assert set(expected[0]) <= set(english), "what looks like the development text is kept"
     words = sum(len(line.split()) for line in french)
     assert 400 - 10 < words <= 400
     together = [[line for name in NAMES for line in pairs_of(name)[side]] for side in (0, 1)]
