@@ -29,7 +29,6 @@ EXTRAS = {
     "plots": ["matplotlib>=3.8", "scikit-learn>=1.4"],
     "browser": ["playwright>=1.40", "axe-playwright-python>=0.1.4"],  # tests of the attention page, with a Chromium of the system
     "tensorboard": ["tensorboard>=2.19", "matplotlib>=3.8"],
-    "corpora": ["mtdata>=0.5.1,<0.6"],  # downloads WMT'14 for reproduce --scale paper
     "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.5,<10", "mkdocstrings[python]>=1.0,<2", "latex2mathml>=3.77"],
 }
 EXTRAS["dev"] = sorted(
@@ -38,6 +37,7 @@ EXTRAS["dev"] = sorted(
     | {"prometheus-client>=0.20"}  # the tests read the server's metrics with its parser
 )
 EXTRAS["beam"] = ["apache-beam>=2.77,<3"]  # not in dev, for it wants an older protobuf than the newest gRPC packages; its tests are skipped then
+EXTRAS["corpora"] = ["mtdata>=0.5.1,<0.6"]  # not in dev, for it holds portalocker back
 EXTRAS["smt"] = ["sil-machine[thot]>=1.9,<2"]  # not in dev, for it wants an older urllib3; its tests are skipped then
 
 

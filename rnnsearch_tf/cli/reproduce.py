@@ -57,7 +57,7 @@ def run(arguments):
             _say(f"{name}: {item.shows}")
             with contextlib.redirect_stdout(sys.stderr):  # Keras's
                 work.train(item.models)
-            page = item.make(work, item.models).write(work.folder, name, work.made(arguments.item))
+            page = item.make(work, item.models).write(work.folder, name, work.made(arguments.item, item.models))
             with Output() as output:
                 output.write([str(page)])
 

@@ -24,6 +24,9 @@ SCORED = 500
 SHOWN_LENGTHS = 10, 20, 30, 40
 """Words of the sentences whose alignments are drawn."""
 
+ENOUGH = 50
+"""Sentences of a length whose BLEU says something."""
+
 PAPER_TABLE_1 = [
     ("rnnencdec-30", 13.93, 24.19), ("rnnsearch-30", 21.50, 31.44), ("rnnencdec-50", 17.82, 26.71), ("rnnsearch-50", 26.75, 34.16),
     ("Moses", 33.30, 35.63),
@@ -154,10 +157,12 @@ def figure_2(work, models) -> Page:
         found = measured_lengths(work, name)
         lengths = [bucket["shortest"] for bucket in found[0]]
         values = [[each[k]["bleu"] for each in found] for k in range(len(lengths))]
-        curves[name] = [length + 4.5 for length in lengths], [float(np.mean(each)) for each in values]
+        shown = [(length + 4.5, float(np.mean(each))) for length, each, bucket in zip(lengths, values, found[0]) if bucket["sentences"] >= ENOUGH]
+        curves[name] = tuple(zip(*shown))
         rows.append({"model": name} | {f"{length}–{length + 9}": over_seeds(each) for length, each in zip(lengths, values)})
     sentences = {f"{bucket['shortest']}–{bucket['longest']}": bucket["sentences"] for bucket in found[0]}
-    text = [f"Sentences of each length: {', '.join(f'{length} words {count}' for length, count in sentences.items())}."]
+    counts = ", ".join(f"{length} words {count}" for length, count in sentences.items())
+    text = [f"Sentences of each length: {counts}. The picture has the lengths with {ENOUGH} sentences or more."]
     picture = png(curves_figure({"words of the source sentence": curves}))
     return Page("Bahdanau et al. 2015, Figure 2: BLEU by sentence length", rows, [], text, {"curves": picture})
 

@@ -8,9 +8,6 @@ from __future__ import annotations
 from rnnsearch_tf.reproduce import bahdanau2015, cho2014, cho2014_figures, monotone, sutskever2014, sutskever2014_figures
 from rnnsearch_tf.reproduce.page import Page, over_seeds
 
-ENOUGH = 50
-"""Sentences of a length whose BLEU says something."""
-
 FLAT = 0.1
 """The share of its BLEU that a system may lose from the shortest to the longest sentences and still be called flat."""
 
@@ -28,7 +25,7 @@ def claims(work, models) -> Page:
     ]
     return Page("The papers' claims", rows, [], [
         "Differences are in BLEU where a claim names no other measure, of one model of each kind for each seed. One seed decides little.",
-        f"Flat: from the shortest to the longest sentences of which there are at least {ENOUGH}, a system loses at most {FLAT:.0%} of its BLEU.",
+        f"Flat: from the shortest to the longest sentences of which there are at least {bahdanau2015.ENOUGH}, a system loses at most {FLAT:.0%} of its BLEU.",
     ])  # fmt: skip
 
 
@@ -99,7 +96,7 @@ def _fall(buckets):
 
 
 def _enough(buckets):
-    return [bucket for bucket in buckets if bucket["sentences"] >= ENOUGH] or buckets
+    return [bucket for bucket in buckets if bucket["sentences"] >= bahdanau2015.ENOUGH] or buckets
 
 
 def _less(first, second):

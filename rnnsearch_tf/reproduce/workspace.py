@@ -171,12 +171,17 @@ class Workspace:
             write_file(path, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
         return json.loads(path.read_text(encoding="utf-8"))
 
-    def made(self, item) -> dict:
-        """How the pages say that they were made."""
+    def made(self, item, models) -> dict:
+        """How the page of an item says that it was made from these models, names."""
         settings = self._flags([*self.scale.settings, *self.overrides])
         seeds = f" --seed {self.seeds[0]} --seeds {len(self.seeds)}"
         versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("tensorflow", "keras", "sacrebleu"))
-        return {"command": f"`rnnsearch reproduce {item} --data DATA{seeds}{settings}`", "versions": versions}
+        trained = "; ".join(f"{name} {self._trained(name)}" for name in models)
+        return {"command": f"`rnnsearch reproduce {item} --data DATA{seeds}{settings}`", "models": trained, "versions": versions}
+
+    def _trained(self, name):
+        state = json.loads(self.run(name, self.seeds[0]).state.read_text(encoding="utf-8"))
+        return f"{state['batches']:,} updates, {state['seconds'] / 60:.1f} minutes"
 
     def of_each_seed(self, key: str, name: str, measure: Callable) -> list:
         """[what ``measure(name, seed)`` gives] for every seed."""
