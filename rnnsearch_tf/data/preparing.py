@@ -23,7 +23,7 @@ from rnnsearch_tf.config import Config, as_dictionary
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.counting import build_corpus_texts, corpus_pieces
 from rnnsearch_tf.data.dataset import EncodedPairs
-from rnnsearch_tf.data.pairs import Report
+from rnnsearch_tf.data.pairs import Pairs, Report
 from rnnsearch_tf.data.prepared import FORMAT, IDS, LENGTHS, LIMITS, MANIFEST, OFFSETS, PreparedPairs
 from rnnsearch_tf.data.processes import Processes, processes_for
 from rnnsearch_tf.errors import UsageError, UserError
@@ -148,7 +148,7 @@ def _write_pieces(texts, pieces, config, partial, processes):
         requests = [{"number": number, "folder": str(partial)} for number in left]
         processes.call(f"{__name__}:write_piece", config, requests, "writing ids")
         return
-    encoded = EncodedPairs(*texts, None, config.data)
+    encoded = EncodedPairs(*texts, Pairs((), ()), config.data)
     for number in progress(left, doing="writing ids", unit="files"):
         _write_piece(encoded, pieces[number][1], config, _part(partial, number))
 
@@ -163,7 +163,7 @@ def write_piece(config, number, folder) -> None:
 @functools.lru_cache(maxsize=1)
 def _encoded(config, partial):
     """What encodes all files of this process: TensorFlow keeps what it has traced, 10 MB of it for a file."""
-    return EncodedPairs(*_load(config, partial), None, config.data)
+    return EncodedPairs(*_load(config, partial), Pairs((), ()), config.data)
 
 
 def _write_piece(encoded, pairs, config, part):
