@@ -27,7 +27,7 @@ from rnnsearch_tf.reproduce.workspace import Workspace
 NAMES = ["europarl", "nc", "un", "commoncrawl", "giga"]
 QUICK = [
     "training.maximum_updates=2", "training.evaluate_every=2", "training.evaluate_sentences=4", "data.batch_size=4", "model.hidden_size=8",
-    "model.embedding_size=8", "model.maxout_size=8", "model.output_rank=8", "search.beam_size=2",
+    "model.embedding_size=8", "model.maxout_size=8", "model.output_rank=8", "search.beam_size=2", "search.search_again=false",
 ]  # fmt: skip
 
 
