@@ -52,7 +52,7 @@ def test_losses_of_every_word(name):
     np.testing.assert_allclose(nll, model.token_losses(batch())[1], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["rnnsearch", "rnnsearch-windows", "luong-general"])
+@pytest.mark.parametrize("name", ["rnnsearch", *(pytest.param(name, marks=pytest.mark.slow) for name in ("rnnsearch-windows", "luong-general"))])
 def test_slope_along_a_direction_of_every_weight(name):
     """A gradient written by hand, and two that TensorFlow makes of scans."""
     model, inputs, generator = tiny_system(name), linked_batch([0, 1, 3], extra_source=1), np.random.default_rng(3)
@@ -70,7 +70,7 @@ def test_slope_along_a_direction_of_every_weight(name):
     assert sum((g * d).sum() for g, d in zip(gradients, directions)) == pytest.approx(slope, rel=1e-6, abs=2e-7)
 
 
-@pytest.mark.parametrize("reduction, count", [("sum", 1), ("batch_mean", 4), ("token_mean", 14)])
+@pytest.mark.parametrize("reduction, count", [pytest.param("sum", 1, marks=pytest.mark.slow), ("batch_mean", 4), ("token_mean", 14)])
 def test_an_update_takes_both_parts(reduction, count):
     """An update of plain gradient descent, in shards, is the slope of the reference's loss along it."""
     model = tiny_system("rnnsearch")
