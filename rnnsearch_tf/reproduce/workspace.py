@@ -57,12 +57,13 @@ class Workspace:
         """
         path = self.folder / "settings.json"
         settings = [*self.scale.settings, *self.overrides]
-        before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else settings
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_file(path, json.dumps(settings) + "\n")
+        before = json.loads(path.read_text(encoding="utf-8"))
         if before != settings:
             shown = [self._flags(each) or " no --set" for each in (before, settings)]
             raise UsageError(f"{self.folder}: expected{shown[0]}, with which it was begun, got{shown[1]}; choose another --output")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, json.dumps(settings) + "\n")
 
     @staticmethod
     def _flags(settings):
@@ -180,7 +181,10 @@ class Workspace:
         return {"command": f"`rnnsearch reproduce {item} --data DATA{seeds}{settings}`", "models": trained, "versions": versions}
 
     def _trained(self, name):
-        state = json.loads(self.run(name, self.seeds[0]).state.read_text(encoding="utf-8"))
+        path = self.run(name, self.seeds[0]).state
+        if not path.exists():
+            return "without checkpoints"
+        state = json.loads(path.read_text(encoding="utf-8"))
         return f"{state['batches']:,} updates, {state['seconds'] / 60:.1f} minutes"
 
     def of_each_seed(self, key: str, name: str, measure: Callable) -> list:

@@ -2,7 +2,7 @@
 
 from mutants import Mutant
 
-GUIDED, LINKS, LEXICON = "equations/test_guided_alignment.py", "data/test_links.py", "smt/test_lexicon.py"
+GUIDED, LINKS, LEXICON = "equations/test_guided_alignment.py", "data/test_training_links.py", "smt/test_lexicon.py"
 ITEMS = "reproduce/test_alignment_items.py"
 
 FAULTS = [
