@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import json
 import pathlib
+import re
 import statistics
 
 from rnnsearch_tf.files import write_file
@@ -61,8 +63,9 @@ def over_seeds(values):
 
 
 def _cell(value):
-    text = f"{value:.2f}" if isinstance(value, float) else str(value)
-    return text.replace("|", "\\|").replace("\n", " ")
+    """The value as text, in which nothing means something to Markdown: words may be ``<unk>`` and ``|``."""
+    text = f"{value:.2f}" if isinstance(value, float) else html.escape(str(value), quote=False)
+    return re.sub(r"([\[\]|*_`\\])", r"\\\1", text).replace("\n", " ")
 
 
 def _joined(parts):

@@ -1,7 +1,9 @@
 """Reproduced tables and figures: the texts, what is measured, what is kept, and the pages."""
 
 import gzip
+import html
 import json
+import re
 import statistics
 
 import pytest
@@ -105,6 +107,14 @@ def test_a_page_says_what_was_found_and_how_it_was_made(tmp_path):
     )
     assert (tmp_path / "item-curve.png").read_bytes() == b"PNG"
     assert json.loads((tmp_path / "item.json").read_text(encoding="utf-8"))["ours"] == page.ours
+
+
+def test_words_of_a_table_mean_nothing_to_markdown():
+    """Beside the renderer of the documents' site."""
+    markdown = pytest.importorskip("markdown")
+    text = "[a] <unk> *b* _c_ `d` | e & \\"
+    [shown] = re.findall("<td>(.*)</td>", markdown.markdown("\n\n".join(table([{"text": text}])), extensions=["tables"]))
+    assert html.unescape(shown) == text and "<" not in shown
 
 
 def test_seeds_give_mean_and_spread():
