@@ -8,6 +8,7 @@ process has several replicas of the model; the sums are then over the replicas.
 from __future__ import annotations
 
 import contextlib
+import functools
 import zlib
 
 import numpy as np
@@ -98,25 +99,39 @@ class Workers(Alone):
             return self._sum(tf.constant(numbers, tf.float64), "agreed").numpy().tolist()
 
     def _sums_of_rows(self, slices):
-        """[IndexedSlices of V rows] -> [their sums, tensors]: every worker sends its rows to all, padded with zeros to one number of rows."""
+        """[IndexedSlices of V rows] -> [their sums, tensors].
+
+        Every worker sends its rows to all, padded with zeros to the K of the worker with most: K (n - 1) rows of n workers. The sum of
+        whole matrices sends 2 V (n - 1) / n, and is taken where that is less.
+        """
         if not slices:
             return []
         rows = [_unique_rows(each) for each in slices]
         most = tf.unstack(self._sum(tf.stack([tf.cast(tf.size(indices), tf.float64) for indices, _ in rows]), "rows", merge="Max"))
         totals = []
         for number, (each, (indices, values), longest) in enumerate(zip(slices, rows, most)):
-            step = max(each.shape[0] // _NUMBERS_OF_ROWS, 1)
+            vocabulary_size = each.shape[0]
+            step = max(vocabulary_size // _NUMBERS_OF_ROWS, 1)
             steps = (tf.cast(longest, tf.int32) + step - 1) // step
-            missing = steps * step - tf.size(indices)
+            gathered = functools.partial(self._sum_of_gathered, each.shape, indices, values, number, steps, steps * step)
+            summed = functools.partial(self._sum_of_whole, each, number)
             with tf.control_dependencies(totals):
-                indices = self._gather(tf.pad(indices, [[0, missing]]), f"indices {number}", steps)
-            with tf.control_dependencies([indices]):
-                values = self._gather(tf.pad(values, [[0, missing], [0, 0]]), f"rows {number}", steps)
-            total = tf.zeros(each.shape, values.dtype)
-            for indices, values in zip(tf.split(indices, self.count), tf.split(values, self.count)):  # in one order, for the same bits
-                total = tf.tensor_scatter_nd_add(total, indices[:, tf.newaxis], values)
-            totals.append(total)
+                totals.append(tf.cond(steps * step * self.count < 2 * vocabulary_size, gathered, summed))
         return totals
+
+    def _sum_of_gathered(self, shape, indices, values, number, steps, rows):
+        missing = rows - tf.size(indices)
+        indices = self._gather(tf.pad(indices, [[0, missing]]), f"indices {number}", steps)
+        with tf.control_dependencies([indices]):
+            values = self._gather(tf.pad(values, [[0, missing], [0, 0]]), f"rows {number}", steps)
+        total = tf.zeros(shape, values.dtype)
+        for indices, values in zip(tf.split(indices, self.count), tf.split(values, self.count)):  # in one order, for the same bits
+            total = tf.tensor_scatter_nd_add(total, indices[:, tf.newaxis], values)
+        return total
+
+    def _sum_of_whole(self, slices, number):
+        whole = tf.reshape(tf.convert_to_tensor(slices), [-1])
+        return tf.reshape(self._sum(whole, f"whole {number}"), slices.shape)
 
     def _gather(self, values, name, size):
         """Values [N, ...] -> those of all workers [count·N, ...]; ``size``, an int32 scalar, is another one for another N."""

@@ -157,14 +157,19 @@ def figure_2(work, models) -> Page:
         found = measured_lengths(work, name)
         lengths = [bucket["shortest"] for bucket in found[0]]
         values = [[each[k]["bleu"] for each in found] for k in range(len(lengths))]
-        shown = [(length + 4.5, float(np.mean(each))) for length, each, bucket in zip(lengths, values, found[0]) if bucket["sentences"] >= ENOUGH]
-        curves[name] = tuple(zip(*shown))
+        shown = with_enough_sentences(found[0])
+        curves[name] = [bucket["shortest"] + 4.5 for bucket in shown], [float(np.mean(values[found[0].index(bucket)])) for bucket in shown]
         rows.append({"model": name} | {f"{length}–{length + 9}": over_seeds(each) for length, each in zip(lengths, values)})
     sentences = {f"{bucket['shortest']}–{bucket['longest']}": bucket["sentences"] for bucket in found[0]}
     counts = ", ".join(f"{length} words {count}" for length, count in sentences.items())
     text = [f"Sentences of each length: {counts}. The picture has the lengths with {ENOUGH} sentences or more."]
     picture = png(curves_figure({"words of the source sentence": curves}))
     return Page("Bahdanau et al. 2015, Figure 2: BLEU by sentence length", rows, [], text, {"curves": picture})
+
+
+def with_enough_sentences(buckets) -> list:
+    """The lengths with ENOUGH sentences or more; all, where none has."""
+    return [bucket for bucket in buckets if bucket["sentences"] >= ENOUGH] or buckets
 
 
 def measured_lengths(work, name) -> list:

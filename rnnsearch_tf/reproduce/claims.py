@@ -51,7 +51,7 @@ def _bahdanau(work, models):
     yield "RNNsearch is better than RNNencdec, trained on up to 50 words", paper, _less(search_50, encdec_50)
     yield "… trained on up to 30 words", paper, _less(search_30, encdec_30)
     yield "the gap grows with length: RNNencdec loses more from the shortest to the longest sentences", paper, _less(encdec_fall, search_fall)
-    allowed = {name: [FLAT * _enough(buckets)[0]["bleu"] for buckets in found] for name, found in lengths.items()}
+    allowed = {name: [FLAT * bahdanau2015.with_enough_sentences(buckets)[0]["bleu"] for buckets in found] for name, found in lengths.items()}
     yield "RNNencdec falls with length: it loses more than a flat system may", paper, _less(encdec_fall, allowed[models[2]])
     yield "RNNsearch is flat: it loses less than it may", paper, _less(allowed[models[3]], search_fall)
     yield "RNNsearch trained on up to 50 words is better than on up to 30", paper, _less(search_50, search_30)
@@ -91,12 +91,8 @@ def _cho(work, models):
 
 def _fall(buckets):
     """BLEU of the shortest sentences less that of the longest of which there are enough."""
-    enough = _enough(buckets)
+    enough = bahdanau2015.with_enough_sentences(buckets)
     return enough[0]["bleu"] - enough[-1]["bleu"]
-
-
-def _enough(buckets):
-    return [bucket for bucket in buckets if bucket["sentences"] >= bahdanau2015.ENOUGH] or buckets
 
 
 def _less(first, second):

@@ -23,11 +23,11 @@ from rnnsearch_tf.files import PARTIAL, make_folder, sync
 from rnnsearch_tf.io.reading import is_utf8, read_all, read_bytes
 from rnnsearch_tf.io.writing import whole_file
 from rnnsearch_tf.progress import announced, progress
+from rnnsearch_tf.reproduce.corpora import LANGUAGES
 from rnnsearch_tf.run import digest_of
 
 log = logging.getLogger("rnnsearch_tf")
 
-LANGUAGES = "en", "fr"
 TIMES = 2
 """How often a file is downloaded that does not pass its check."""
 

@@ -18,7 +18,8 @@ import functools
 import pathlib
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.reproduce.downloads import LANGUAGES, Archive, NotDownloaded, TestSet, join_archives, join_test_sets
+from rnnsearch_tf.reproduce.corpora import LANGUAGES
+from rnnsearch_tf.reproduce.downloads import Archive, NotDownloaded, TestSet, join_archives, join_test_sets
 from rnnsearch_tf.reproduce.steps import Step
 
 

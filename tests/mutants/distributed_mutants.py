@@ -25,6 +25,7 @@ _FAULTS = [
      f"{AGREED}::test_a_signal_is_kept_until_all_know"),
     ("workers.py", "padding of gathered rows counts", "tf.pad(values, [[0, missing], [0, 0]])", "tf.pad(values, [[0, missing], [0, 0]], constant_values=1)",
      TOGETHER),
+    ("workers.py", "whole matrices are summed twice", 'self._sum(whole, f"whole {number}")', '2 * self._sum(whole, f"whole {number}")', TOGETHER),
     ("workers.py", "rows of one word replace each other", "tf.math.unsorted_segment_sum(slices.values,", "tf.math.unsorted_segment_max(slices.values,",
      TOGETHER),
     ("workers.py", "workers drop the same values", "1_000_003 * worker", "0 * worker", f"{AGREED}::test_every_worker_drops_other_values"),

@@ -19,7 +19,7 @@ PAGES = [
            (f"{REPRODUCE}::test_claims_are_what_the_measurements_say",)),
     Mutant("reproduce/claims.py", "the falls exchanged", "paper, _less(encdec_fall, search_fall)", "paper, _less(search_fall, encdec_fall)",
            (f"{REPRODUCE}::test_claims_are_what_the_measurements_say",)),
-    Mutant("reproduce/claims.py", "a handful of sentences decides", 'if bucket["sentences"] >= bahdanau2015.ENOUGH]', "]",
+    Mutant("reproduce/bahdanau2015.py", "a handful of sentences decides", 'if bucket["sentences"] >= ENOUGH]', "]",
            (f"{REPRODUCE}::test_claims_are_what_the_measurements_say",)),
     Mutant("reproduce/workspace.py", "other settings pass", "if before != settings:", "if False:",
            (f"{REPRODUCE}::test_what_was_made_with_other_settings_is_not_shown_as_ones_own",)),
