@@ -32,7 +32,7 @@ SENT_ALONE = "sum", "traced"
 
 
 def batches():
-    """Batches of several lengths; some have fewer rows than there are workers, and their shares differ in words. The last has all words."""
+    """Batches of several lengths; some have fewer rows than there are workers, and their shares differ in words. The last has all words, and padding, in both halves."""
     generator = np.random.default_rng(4)
     for size, longest in ((5, 6), (4, 3), (1, 7), (6, 4), (2, 2), (3, 5)):
         sides = {}
@@ -44,7 +44,7 @@ def batches():
             sides[name] = ids
         yield sides
     yield {
-        name: np.stack([[*generator.permutation(np.arange(2, words)), 1, 0] for _ in range(4)]).astype(np.int32)
+        name: np.stack([[*generator.permutation(np.arange(2, words)), *end] for end in ((1, 0), (1, 0), (2, 1), (2, 1))]).astype(np.int32)
         for name, words in (("source_ids", SOURCE_SIZE), ("target_ids", TARGET_SIZE))
     }
 
