@@ -7,7 +7,6 @@ at the paper's it is newstest2014. BLEU is of tokens, as the paper's (multi-bleu
 from __future__ import annotations
 
 import itertools
-import json
 
 import numpy as np
 
@@ -132,13 +131,14 @@ def table_2(work, models) -> Page:
 def _table_2_of(work, name, seed):
     from rnnsearch_tf.data.corpus import open_corpus
 
-    state, config, nll = json.loads(work.run(name, seed).state.read_text(encoding="utf-8")), work.config(name, seed, prepared=False), {}
+    state, config, nll = work.trained(name, seed), work.config(name, seed, prepared=False), {}
     translator = work.translator(name, seed)
     learned_from = (pair for pair in open_corpus(config, "train") if _fits(translator, config.data, pair))
     for pairs, key in ((learned_from, "training NLL"), (open_corpus(config, "development"), "development NLL")):
         sources, targets = map(list, zip(*itertools.islice(pairs, SCORED)))
         nll[key] = -float(np.mean(translator.score(sources, targets)))
-    return {"updates": state["batches"], "epochs": float(state["epoch"]), "hours": state["seconds"] / 3600} | nll
+    hours = None if state["seconds"] is None else state["seconds"] / 3600
+    return {"updates": state["batches"], "epochs": state["epoch"], "hours": hours} | nll
 
 
 def _fits(translator, data, pair):

@@ -28,8 +28,9 @@ def page(work, models) -> Page:
         "Every target word is taken to look at the source word that it attends to most. From one target word to the next, how far does "
         f"this place move? Shares of all steps, in the alignments of the model's own translations (beam {bahdanau2015.BEAM}, no unknown "
         "word) of the joined test captions. The end symbols are left out.",
-        f"A step back by one word is a swap: two words change places. There are {sum(count for _, count in swaps)}, of {models[0]}, "
-        f"first seed. The most frequent: {'; '.join(f'{words} ({count})' for words, count in swaps[:SHOWN_SWAPS])}.",
+        f"A step back by one word is a swap: two words change places. There are {sum(count for _, count in swaps)} of {models[0]}, "
+        "first seed. The most frequent:",
+        *(f"- {words}: {count}" for words, count in swaps[:SHOWN_SWAPS]),
     ]  # fmt: skip
     return Page("Bahdanau et al. 2015, §5.2.1: how monotone alignments are", rows, [], text)
 

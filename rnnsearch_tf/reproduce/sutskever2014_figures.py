@@ -39,12 +39,12 @@ def figure_2(work, models) -> Page:
     text = [
         "Principal components of the states of all layers after the last word, of the model of the first seed. "
         "A colour for each meaning: who does it to whom.",
-        f"The table is of the whole states, of sentences of {len(NOUNS)} nouns and {len(VERBS)} verbs. Word order: how often the state of "
-        "`A man is holding a child.` is nearer to that of `A man is pulling a child.` than to that of `A child is holding a man.`, which has "
-        "the same words; a bag of words would give 0. Voice: how often the state of `A child is being held by a man.` is nearer to that of "
-        "`A man is holding a child.` than to that of `A child is holding a man.`. Both have the same words, but the second has the nouns in "
-        "the order of the passive sentence: 1 where states follow the meaning alone, 0 where they follow the order alone. Then the mean "
-        "distances that voice compares.",
+        f"The table is of the whole states, of sentences of {len(NOUNS)} nouns and {len(VERBS)} verbs.",
+        "- active: `A man is holding a child.`", "- other verb: `A man is pulling a child.`",
+        "- exchanged: `A child is holding a man.`, the same words as active", "- passive: `A child is being held by a man.`",
+        "Word order: how often active is nearer to the other verb than to exchanged; a bag of words would give 0. Voice: how often passive is "
+        "nearer to active than to exchanged. It means what active means, and has its nouns in the order of exchanged. So 1 says that states "
+        "follow the meaning alone, 0 that they follow the order alone. Then the mean distances that voice compares.",
     ]  # fmt: skip
     groups = {"word-order": WORD_ORDER, "voice": VOICE}
     pictures = {name: png(_meanings_figure(work, models[0], sentences)) for name, sentences in groups.items()}

@@ -20,7 +20,7 @@ import pathlib
 from collections.abc import Callable
 
 from rnnsearch_tf.config import load_config, shipped_config
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.reproduce import phrase_based
 from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS
@@ -60,7 +60,7 @@ class Workspace:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             write_file(path, json.dumps(settings) + "\n")
-        before = json.loads(path.read_text(encoding="utf-8"))
+        before = _read(path)
         if before != settings:
             shown = [self._flags(each) or " no --set" for each in (before, settings)]
             raise UsageError(f"{self.folder}: expected{shown[0]}, with which it was begun, got{shown[1]}; choose another --output")
@@ -170,7 +170,12 @@ class Workspace:
             found = measure()
             path.parent.mkdir(parents=True, exist_ok=True)
             write_file(path, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
-        return json.loads(path.read_text(encoding="utf-8"))
+        return _read(path)
+
+    def trained(self, name: str, seed: int) -> dict:
+        """{"batches", "epoch", "seconds"} of a training, None each where its checkpoints were deleted."""
+        path = self.run(name, seed).state
+        return _read(path) if path.exists() else dict.fromkeys(("batches", "epoch", "seconds"))
 
     def made(self, item, models) -> dict:
         """How the page of an item says that it was made from these models, names."""
@@ -181,15 +186,20 @@ class Workspace:
         return {"command": f"`rnnsearch reproduce {item} --data DATA{seeds}{settings}`", "models": trained, "versions": versions}
 
     def _trained(self, name):
-        path = self.run(name, self.seeds[0]).state
-        if not path.exists():
-            return "without checkpoints"
-        state = json.loads(path.read_text(encoding="utf-8"))
-        return f"{state['batches']:,} updates, {state['seconds'] / 60:.1f} minutes"
+        state = self.trained(name, self.seeds[0])
+        return "without checkpoints" if state["batches"] is None else f"{state['batches']:,} updates, {state['seconds'] / 60:.1f} minutes"
 
     def of_each_seed(self, key: str, name: str, measure: Callable) -> list:
         """[what ``measure(name, seed)`` gives] for every seed."""
         return [self.measured(f"{key}-{name}-{seed}", functools.partial(measure, name, seed)) for seed in self.seeds]
+
+
+def _read(path):
+    """What a file of the folder holds."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{path}: expected JSON as it was written here, got: {error}; delete it, so that it is made anew") from None
 
 
 def in_minutes_or_hours(minutes: float) -> str:

@@ -153,7 +153,7 @@ def test_the_page_of_steps(workspace, monkeypatch):
         lambda s: s == 0, lambda s: s == 1, lambda s: s >= 2, lambda s: s == -1, lambda s: s <= -2
     )]  # fmt: skip
     assert [row[kind] for kind in ("same word", "next word", "further ahead", "one word back", "further back")] == pytest.approx(expected)
-    assert f"There are {sum(step == -1 for step in steps)}," in (workspace.folder / "bahdanau2015-monotone.md").read_text(encoding="utf-8")
+    assert f"There are {sum(step == -1 for step in steps)} of rnnsearch-50, first seed." in (workspace.folder / "bahdanau2015-monotone.md").read_text(encoding="utf-8")
 
 
 def test_the_page_of_lengths_and_ranks(workspace, monkeypatch):

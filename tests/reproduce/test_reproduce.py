@@ -109,6 +109,13 @@ def test_a_page_says_what_was_found_and_how_it_was_made(tmp_path):
     assert json.loads((tmp_path / "item.json").read_text(encoding="utf-8"))["ours"] == page.ours
 
 
+def test_a_damaged_file_is_named(tmp_path):
+    (tmp_path / "measured").mkdir()
+    (tmp_path / "measured" / "beams.json").write_text('{"1": 2', encoding="utf-8")
+    with pytest.raises(UserError, match=r"beams\.json: expected JSON as it was written here, got: .*; delete it, so that it is made anew"):
+        Workspace(tmp_path, None).measured("beams", lambda: {})
+
+
 def test_words_of_a_table_mean_nothing_to_markdown():
     """Beside the renderer of the documents' site."""
     markdown = pytest.importorskip("markdown")
