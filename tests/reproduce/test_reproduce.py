@@ -5,17 +5,21 @@ import html
 import json
 import re
 import statistics
+import types
 
 import pytest
 import sacrebleu
 
 from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.config import SPECIAL_TOKENS, TextConfig
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.reproduce import items, luong2015
+from rnnsearch_tf.reproduce import bahdanau2015, items, luong2015
 from rnnsearch_tf.reproduce.corpora import joined, write_joined
 from rnnsearch_tf.reproduce.page import Page, over_seeds, table
 from rnnsearch_tf.reproduce.recipes import RECIPES
 from rnnsearch_tf.reproduce.workspace import Workspace
+from rnnsearch_tf.text.pipeline import Text
+from rnnsearch_tf.text.vocabulary import Vocabulary
 
 QUICK = [
     "training.maximum_updates=2", "training.evaluate_every=2", "training.evaluate_sentences=4", "training.warmup_updates=0", "data.batch_size=4",
@@ -107,6 +111,15 @@ def test_a_page_says_what_was_found_and_how_it_was_made(tmp_path):
     )
     assert (tmp_path / "item-curve.png").read_bytes() == b"PNG"
     assert json.loads((tmp_path / "item.json").read_text(encoding="utf-8"))["ours"] == page.ours
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_case_counts_where_the_models_know_it(lowercase):
+    side = Text(TextConfig(language="fr", tokenization="moses", lowercase=lowercase), Vocabulary([*SPECIAL_TOKENS, "any"]))
+    work = types.SimpleNamespace(translator=lambda name, seed: types.SimpleNamespace(target_text=side))
+    found = bahdanau2015._bleu(work, "model", 1, ["Le Chat noir dort ici"], ["le chat noir dort ici"])
+    expected = sacrebleu.corpus_bleu(["Le Chat noir dort ici"], [["le chat noir dort ici"]], tokenize="none", force=True, lowercase=lowercase)
+    assert found == pytest.approx(expected.score) and (found == pytest.approx(100)) == lowercase
 
 
 def test_a_damaged_file_is_named(tmp_path):
