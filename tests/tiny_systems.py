@@ -6,6 +6,7 @@ Sizes as in tiny_rnnsearch.py; the options of a row are what makes the system it
 
 import dataclasses
 
+import pytest
 import tensorflow as tf
 from rnnsearch_tf.config import Config, ModelConfig
 from rnnsearch_tf.models import build_model
@@ -41,6 +42,12 @@ ONE_OF_EACH = [
     "cslm",
 ]
 """Rows for tests that take seconds each."""
+
+
+def others_slow(names):
+    """The names as parameters of a test; those that are rows of SYSTEMS and not of ONE_OF_EACH are left to ``make test-all``."""
+    return [pytest.param(name, marks=[pytest.mark.slow] if name in SYSTEMS and name not in ONE_OF_EACH else []) for name in names]
+
 
 READ_THE_SOURCE = [name for name in SYSTEMS if not name.startswith("cslm")]
 """A language model does not."""

@@ -8,6 +8,7 @@ from tiny_run import write_run
 from rnnsearch_tf.cli.main import run
 
 SUBWORDS = [f"{side}.{key}" for side in ("source", "target") for key in ("tokenization=sentencepiece", "vocabulary_size=90")]
+FEW_SIGNATURES = ["--set", "signatures=[translate, translate_aligned]", "--set", "warmup_requests=0"]
 SOURCE = ["The door is white.", "Where is the white xylophone ?", "", "She goes to the hotel.", "zebra"]
 TARGET = ["La porte est blanche.", "Où sont les zèbres ?", "", "Elle va à l' hôtel .", "zèbre"]
 
@@ -113,7 +114,7 @@ def test_translations_are_linked_by_words_too(rnnsearch, subword_run, files):
 
 def test_an_exported_model_gives_the_same_links(subword_run, files, tmp_path):
     words = ["--alignment", "hard", str(files[0])]
-    assert run(["export", "--model", str(subword_run), "--output", str(tmp_path / "served")]) == 0
+    assert run(["export", "--model", str(subword_run), "--output", str(tmp_path / "served"), *FEW_SIGNATURES]) == 0
     for model, name in ((subword_run, "run"), (tmp_path / "served", "exported")):
         assert run(["translate", "--model", str(model), "--output", str(tmp_path / name), *words]) == 0
     lines = [(tmp_path / name).read_text().splitlines() for name in ("exported", "run")]

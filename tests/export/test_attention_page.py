@@ -433,7 +433,7 @@ def test_an_exported_model(pages, exported):
     aligned, listed = session("translate_aligned", text=[text]), session("translate_nbest", text=[text])
     [best] = [each.decode() for each in aligned["translation"]]
     sure = session("confidence", source=[text], target=[best])
-    flags = Flags(model_name="tiny", model_base_path=str(exported.parent.resolve()), port=FREE, rest_api_port=FREE)
+    flags = Flags(model_name="tiny", model_base_path=str(exported.parent.resolve()), port=FREE, rest_api_port=FREE, enable_model_warmup=False)
     with Server(flags) as server:
         page = pages.shared = pages.shared or pages.open({})
         page.goto(f"http://127.0.0.1:{server.rest_port}/?text={urllib.parse.quote(text)}")

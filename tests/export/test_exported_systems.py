@@ -20,6 +20,8 @@ from rnnsearch_tf.translation import Translator
 LINES = ["My sister reads an old book.", "", "the blue door", "Zoé 🙂 opened the doors of the houses."]
 CONFIG = Config(source=TextConfig(language="en"), target=TextConfig(language="fr"))
 TOGETHER = "rnnsearch and luong-general"
+OFTEN = "rnnsearch", "deep_lstm", TOGETHER  # the others are left to ``make test-all``
+EXPORTED = [*(name for name in ONE_OF_EACH if name in READ_THE_SOURCE), TOGETHER]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,7 @@ def model(name, texts):
     return randomize(build_model(config, *(text.vocabulary.size for text in texts)), seed=7)
 
 
-@pytest.mark.parametrize("name", [name for name in ONE_OF_EACH if name in READ_THE_SOURCE] + [TOGETHER])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in OFTEN else pytest.mark.slow) for name in EXPORTED])
 def test_answers_of_every_system(name, texts, tmp_path):
     translator = Translator(model(name, texts), *texts, CONFIG)
     names = ("translate", "score")

@@ -16,7 +16,9 @@ LINES, PHRASES = ["My sister reads an old book.", "the blue door", ""], [["vieux
 
 @pytest.fixture(scope="module")
 def server(exported):
-    flags = Flags(model_name="mine", model_base_path=str(exported.parent), port=FREE, rest_api_port=FREE, enable_batching=True)
+    flags = Flags(
+        model_name="mine", model_base_path=str(exported.parent), port=FREE, rest_api_port=FREE, enable_batching=True, enable_model_warmup=False,
+    )
     with Server(flags) as server:
         yield server
 

@@ -20,7 +20,7 @@ def test_four_translators_answer_the_same_question_alike(translator, exported):
     translator = Translator(translator.model, translator.source_text, translator.target_text, config)
     expected = translator.translate(TEXTS)
     assert all(each.text for each, text in zip(expected, TEXTS) if text)
-    flags = Flags(model_name="m", model_base_path=str(exported.parent.resolve()), port=FREE)
+    flags = Flags(model_name="m", model_base_path=str(exported.parent.resolve()), port=FREE, enable_model_warmup=False)
     with Server(flags) as server, Client(f"127.0.0.1:{server.grpc_port}", "m") as client:
         for each in (translator, Served(translator, profile), ExportedTranslator(exported), client):
             assert isinstance(each, TextTranslator)

@@ -6,7 +6,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.search.graphs import search_graph
 from tiny_rnnsearch import PAIRS, SOURCE_SIZE, TARGET_SIZE, batch, padded
-from tiny_systems import READ_THE_SOURCE, SYSTEMS, tiny_system, with_hypotheses
+from tiny_systems import READ_THE_SOURCE, SYSTEMS, others_slow, tiny_system, with_hypotheses
 
 NEAR = dict(rtol=0, atol=1e-12)
 
@@ -15,7 +15,7 @@ CASES = {name: (name, {}) for name in SYSTEMS}
 CASES |= {f"rnnsearch-{order}": ("rnnsearch", dict(decoder_order=order, biases="all")) for order in ORDERS}
 """Every row of the table of systems, and RNNsearch in each decoder order: (row, further options)."""
 
-each_system = pytest.mark.parametrize("name", CASES)
+each_system = pytest.mark.parametrize("name", others_slow(CASES))
 
 
 def tiny_case(name, dtype="float64"):
@@ -71,7 +71,7 @@ def test_the_future_never_reaches_the_past(name):
             assert np.abs(logits[k + 1] - other[k + 1]).max() > 1e-6
 
 
-@pytest.mark.parametrize("name", [name for name, (row, _) in CASES.items() if row in READ_THE_SOURCE])
+@pytest.mark.parametrize("name", others_slow(name for name, (row, _) in CASES.items() if row in READ_THE_SOURCE))
 def test_every_source_word_reaches_every_target_position(name):
     model = tiny_case(name)
     source, target = PAIRS[0]

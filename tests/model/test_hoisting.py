@@ -11,7 +11,7 @@ from rnnsearch_tf.layers.output import output_weights, word_logits
 from rnnsearch_tf.search.graphs import score_targets_graph, search_graph
 from rnnsearch_tf.search.scoring import score_targets
 from tiny_rnnsearch import batch, padded
-from tiny_systems import ONE_OF_EACH, SYSTEMS, tiny_system
+from tiny_systems import ONE_OF_EACH, SYSTEMS, others_slow, tiny_system
 
 CONFIG = SearchConfig(beam_size=3, maximum_length_ratio=2.0)
 
@@ -22,7 +22,7 @@ def operations(graph):
     return [node.op for function in library if "while" in function.signature.name for node in function.node_def]
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", others_slow(SYSTEMS))
 def test_a_loop_reads_no_weights(name):
     graph = search_graph(tiny_system(name, "mixed_bfloat16"), CONFIG)
     found = operations(graph.get_concrete_function().graph)
@@ -42,7 +42,7 @@ def test_a_loop_casts_no_weights():
 
 
 @pytest.mark.parametrize("dtype", ("float32", "mixed_bfloat16"))
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", others_slow(SYSTEMS))
 def test_the_numbers_are_those_without(name, dtype):
     model, inputs = tiny_system(name, dtype), batch()
     hoisted = score_targets_graph(model, None)(inputs["source_ids"], inputs["target_ids"])
