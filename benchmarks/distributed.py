@@ -1,6 +1,6 @@
 """Two workers of one training against two trainings that know nothing of each other, on a core each, in the same run.
 
-    python benchmarks/distributed.py [--size SMALL] [--workers 2]
+    python benchmarks/distributed.py [--size SMALL] [--workers 2] [--gradients bfloat16]
 
 All processes train by ``model.fit`` on random batches without padding, each on a core of its own, as many updates a turn; a batch
 of the workers is as large as those of the independent processes together. The two kinds take turns. Communication is timed apart:
@@ -21,7 +21,7 @@ UPDATES = 4
 """Updates of a turn."""
 
 
-def answer(size, core, variable):
+def answer(size, core, variable, gradients):
     """The work of a process: updates, or the sums of updates, on request."""
     os.sched_setaffinity(0, [core])
     if variable:
@@ -32,6 +32,7 @@ def answer(size, core, variable):
     from rnnsearch_tf.workers import Alone, join
 
     workers = join() if variable else Alone()
+    workers.exchange_dtype = tf.bfloat16 if gradients == "bfloat16" else None
     ours = Ours(size, seed=1)
     ours.model.workers = workers
     ours.model.shards = 1
@@ -69,6 +70,7 @@ def main():
     parser = measuring.parser(__doc__)
     parser.add_argument("--size", default="SMALL", help="(%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="(%(default)s)")
+    parser.add_argument("--gradients", default="exact", choices=["exact", "bfloat16"], help="training.worker_gradients (%(default)s)")
     arguments = measuring.parse(parser)
     if arguments.quick:
         arguments.size = "TINY"
@@ -77,7 +79,7 @@ def main():
 
     cores, addresses = sorted(os.sched_getaffinity(0)), free_addresses(arguments.workers)
     start = lambda number, variable: measuring.Worker(  # noqa: E731
-        [sys.executable, __file__, json.dumps([arguments.size, cores[number % len(cores)], variable])]
+        [sys.executable, __file__, json.dumps([arguments.size, cores[number % len(cores)], variable, arguments.gradients])]
     )
     workers = [start(number, worker_variable(number, addresses)) for number in range(arguments.workers)]
     independent = [start(number, None) for number in range(arguments.workers)]

@@ -251,6 +251,10 @@ class TrainingConfig:
         0.0, "w: a target word costs w · (− Σ_j A_ij log α_ij) besides, where it looks elsewhere than its links A say "
         "(guided alignment, Chen et al. 2016); 0: without", minimum=0.0,
     )
+    worker_gradients: str = option(
+        "exact", "how several workers send each other large gradients: exact, as they are computed; bfloat16, rounded, half the bytes; "
+        "their sum is rounded again at every worker", choices=("exact", "bfloat16"),
+    )
     accumulate: int = option(1, "batches whose gradients are averaged into one update", unit="batches", minimum=1)
     non_finite_gradient: str = option(
         "error",

@@ -11,7 +11,6 @@ import contextlib
 import functools
 import zlib
 
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.cluster import this_worker
@@ -62,7 +61,12 @@ class Workers(Alone):
     Args:
         index: int, the number of this worker, from 0.
         count: int, how many there are.
+
+    Attributes:
+        exchange_dtype: tf.DType that large gradients are sent in; None, their own. Set before ``fit``.
     """
+
+    exchange_dtype = None
 
     def __init__(self, index: int, count: int):
         self.index, self.count, self.chief = index, count, index == 0
@@ -87,8 +91,9 @@ class Workers(Alone):
         for number, places in enumerate(groups.values()):
             sizes = [tensors[place].shape.num_elements() for place in places]
             flat = [tf.reshape(tensors[place], [-1]) for place in places]
+            flat = flat[0] if len(flat) == 1 else tf.ensure_shape(tf.concat(flat, axis=0), [sum(sizes)])
             with tf.control_dependencies(before):
-                total = self._sum(flat[0] if len(flat) == 1 else tf.ensure_shape(tf.concat(flat, axis=0), [sum(sizes)]), f"update {number}")
+                total = self._sum_of_large(flat, f"update {number}") if large[places[0]] else self._sum(flat, f"update {number}")
             before = [total]
             totals |= {place: tf.reshape(part, tensors[place].shape) for place, part in zip(places, tf.split(total, sizes))}
         return [totals[place] for place in range(len(tensors))]
@@ -123,21 +128,30 @@ class Workers(Alone):
         missing = rows - tf.size(indices)
         indices = self._gather(tf.pad(indices, [[0, missing]]), f"indices {number}", steps)
         with tf.control_dependencies([indices]):
-            values = self._gather(tf.pad(values, [[0, missing], [0, 0]]), f"rows {number}", steps)
+            sent = self._gather(self._as_sent(tf.pad(values, [[0, missing], [0, 0]])), f"rows {number}", steps)
         total = tf.zeros(shape, values.dtype)
-        for indices, values in zip(tf.split(indices, self.count), tf.split(values, self.count)):  # in one order, for the same bits
+        received = tf.cast(sent, values.dtype)
+        for indices, values in zip(tf.split(indices, self.count), tf.split(received, self.count)):  # in one order, for the same bits
             total = tf.tensor_scatter_nd_add(total, indices[:, tf.newaxis], values)
         return total
 
     def _sum_of_whole(self, slices, number):
         whole = tf.reshape(tf.convert_to_tensor(slices), [-1])
-        return tf.reshape(self._sum(whole, f"whole {number}"), slices.shape)
+        return tf.reshape(self._sum_of_large(whole, f"whole {number}"), slices.shape)
+
+    def _sum_of_large(self, values, name):
+        return tf.cast(self._sum(self._as_sent(values), name), values.dtype)
+
+    def _as_sent(self, values):
+        return tf.cast(values, self.exchange_dtype or values.dtype)
 
     def _gather(self, values, name, size):
         """Values [N, ...] -> those of all workers [count·N, ...]; ``size``, an int32 scalar, is another one for another N."""
-        return tf.raw_ops.CollectiveGatherV2(
-            input=values, group_size=self.count, group_key=_GROUP, instance_key=_key(name, values) + size, ordering_token=[],
+        sent = tf.bitcast(values, tf.float16) if values.dtype == tf.bfloat16 else values  # TensorFlow gathers no bfloat16
+        gathered = tf.raw_ops.CollectiveGatherV2(
+            input=sent, group_size=self.count, group_key=_GROUP, instance_key=_key(name, values) + size, ordering_token=[],
         )  # fmt: skip
+        return tf.bitcast(gathered, values.dtype)
 
     def _sum(self, values, name, merge="Add"):
         return tf.raw_ops.CollectiveReduceV2(
@@ -201,18 +215,6 @@ def losing_peers():
         if "ollective" not in str(error):
             raise
         raise PeerLost("the end of another worker") from None
-
-
-def vary_dropout(layers, worker: int) -> None:
-    """Let the dropout of a worker draw other numbers than the chief's, from whose state its own follows.
-
-    Args:
-        layers: Dropout layers, all in the chief's state.
-        worker: int, this worker's number.
-    """
-    for layer in layers:
-        seed, drawn = layer.random_state()
-        layer.set_random_state(np.array([(int(seed) + 1_000_003 * worker) % 2**32, drawn], np.uint32))
 
 
 def _replicas():

@@ -2,7 +2,8 @@
 
     python mirrored.py FOLDER [COMBINATION …]
 
-Writes FOLDER/replicas.npz, the combinations of worker.py by plain ``model.fit``; or, without any, FOLDER/run, the training of test_launch.py.
+Writes FOLDER/replicas.npz, the combinations of worker.py by plain ``model.fit``, and FOLDER/dropped.npy, what a dropout layer of each
+replica leaves of MANY ones; or, without any, FOLDER/run, the training of test_launch.py.
 """
 
 import pathlib
@@ -10,6 +11,17 @@ import sys
 
 import numpy as np
 import tensorflow as tf
+
+
+MANY = 200
+
+
+def dropped(strategy):
+    from rnnsearch_tf.layers.dropout import Dropout
+
+    layer = Dropout(0.5, seed=3)
+    draw = tf.function(lambda: strategy.run(lambda: layer(tf.ones([MANY]), training=True)))
+    return [strategy.experimental_local_results(draw()) for _ in range(2)]
 
 
 def main(folder, *names):
@@ -20,8 +32,10 @@ def main(folder, *names):
     from rnnsearch_tf.training.run import train
     from rnnsearch_tf.workers import Alone
 
-    with tf.distribute.MirroredStrategy().scope():
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
         if names:
+            np.save(folder / "dropped.npy", dropped(strategy))
             np.savez(folder / "replicas.npz", **worker.trained(Alone(), names))
             return
         train(load_config(overrides=OPTIONS), folder / "run", distribute="mirrored")  # in the scope: there is one strategy a process

@@ -2,7 +2,8 @@
 
     TF_CONFIG=… python worker.py FOLDER
 
-Writes FOLDER/worker-INDEX.npz: of every row of COMBINATIONS the weights, the optimizer's numbers, and what ``fit`` reported.
+Writes FOLDER/worker-INDEX.npz: of every row of COMBINATIONS the weights, the optimizer's numbers, and what ``fit`` reported; and
+FOLDER/sums-INDEX.npz, the sums of :func:`gradients` sent in bfloat16.
 """
 
 import os
@@ -90,11 +91,32 @@ def trained(workers, names=COMBINATIONS):
     return found
 
 
+WORDS = 50
+
+
+def gradients(index):
+    """Of worker `index`, NumPy float32: a matrix, a bias, and the rows [N, 6] of an embedding with the indices [N] of their words."""
+    generator = np.random.default_rng(index)
+    normal = lambda *shape: generator.normal(size=shape).astype(np.float32)  # noqa: E731
+    return dict(matrix=normal(7, 6), bias=normal(6), rows=normal(4 + index, 6), indices=generator.permutation(WORDS)[: 4 + index])
+
+
+def sums_in_bfloat16(workers):
+    """{name: sum over all workers} of :func:`gradients`."""
+    own = gradients(workers.index)
+    rows = tf.IndexedSlices(tf.constant(own["rows"]), tf.constant(own["indices"]), tf.constant([WORDS, 6]))
+    workers.exchange_dtype = tf.bfloat16
+    sums = tf.function(lambda: workers.sums([tf.constant(own["matrix"]), rows, tf.constant(own["bias"])]), autograph=False)()
+    workers.exchange_dtype = None
+    return dict(zip(("matrix", "rows", "bias"), (values.numpy() for values in sums)))
+
+
 if __name__ == "__main__":
     from rnnsearch_tf import workers
 
     workers._LARGE = 20  # so that some of the tiny weights are
     this = workers.join()
+    np.savez(pathlib.Path(sys.argv[1], f"sums-{this.index}.npz"), **sums_in_bfloat16(this))
     np.savez(pathlib.Path(sys.argv[1], f"worker-{this.index}.npz"), **trained(this))
     this.part()
     os._exit(0)

@@ -11,9 +11,11 @@ What stands behind -- is a `rnnsearch train`, to which --distribute multi-worker
 where RUN has no checkpoint yet, and goes on where it has one. RUN and the text must be seen by all workers.
 
 When a worker is killed, the others are stopped, and all start again from the last checkpoint. SIGTERM and Ctrl-C
-are passed on: training stops after the batch in progress, is saved, and the exit code is 75 or 130.
+are passed on: training stops after the batch in progress, is saved, and the exit code is 75 or 130. Workers whose launcher is killed
+stop in the same way (on Linux).
 """
 
+import ctypes
 import glob
 import os
 import signal
@@ -79,7 +81,8 @@ class Job:
             own = _part(devices, place, len(indices))
             if own:
                 environment["CUDA_VISIBLE_DEVICES"] = ",".join(own)
-            process = subprocess.Popen(command, env=environment, start_new_session=True)  # a terminal's Ctrl-C comes through us alone
+            # A terminal's Ctrl-C comes through us alone.
+            process = subprocess.Popen(command, env=environment, start_new_session=True, preexec_fn=_end_with_parent)
             own = _part(cores, place, len(indices))
             if own:
                 os.sched_setaffinity(process.pid, own)
@@ -117,6 +120,12 @@ class Job:
         for process in self.processes:
             if process.poll() is None:
                 process.send_signal(number)
+
+
+def _end_with_parent():
+    """Have the system send this process SIGTERM when its parent ends, however that ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def _workers(arguments):

@@ -1,11 +1,26 @@
 """Dropout whose random state is saved with the model, so that a resumed training goes on with it."""
 
+import numpy as np
+import tensorflow as tf
+
 from rnnsearch_tf.backend import keras
+
+APART = 1_000_003
+"""The seeds of two workers, or of two replicas, differ by this, so that each drops other values."""
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class Dropout(keras.layers.Dropout):
-    """Keras's dropout; Keras itself starts its random numbers anew when a model is loaded."""
+    """Keras's dropout; Keras itself starts its random numbers anew when a model is loaded, and drops the same in every replica."""
+
+    def call(self, inputs, training=False):
+        context = tf.distribute.get_replica_context()
+        if not training or self.rate == 0 or context is None or context.num_replicas_in_sync == 1:
+            return super().call(inputs, training=training)
+        seed = self.seed_generator.next()
+        number = tf.cast(context.replica_id_in_sync_group, seed.dtype)
+        seed = tf.math.floormod(seed + tf.stack([APART * number, 0]), tf.int32.max - 1)  # as Keras makes 32 bits of 64
+        return tf.nn.experimental.stateless_dropout(inputs, self.rate, seed=tf.cast(seed, tf.int32))
 
     def random_state(self):
         """Where its random numbers stand, as an array; None where nothing is dropped."""
@@ -23,3 +38,15 @@ class Dropout(keras.layers.Dropout):
 
     def load_own_variables(self, store):
         self.set_random_state(store["seed_state"] if "seed_state" in store else None)
+
+
+def vary_dropout(layers, worker: int) -> None:
+    """Let the dropout of a worker draw other numbers than the chief's, from whose state its own follows.
+
+    Args:
+        layers: Dropout layers, all in the chief's state.
+        worker: int, this worker's number.
+    """
+    for layer in layers:
+        seed, drawn = layer.random_state()
+        layer.set_random_state(np.array([(int(seed) + APART * worker) % 2**32, drawn], np.uint32))

@@ -23,6 +23,7 @@ from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.numbered import NumberedBatches
 from rnnsearch_tf.data.prepared import PreparedPairs
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.layers.dropout import vary_dropout
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.parallel import training_shards
 from rnnsearch_tf.run import Run
@@ -36,7 +37,8 @@ from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.refused import name_batch
 from rnnsearch_tf.training.state import TrainingState, load_state, save_state, saved_settings
-from rnnsearch_tf.workers import Alone, join, losing_peers, mirrored, vary_dropout
+from rnnsearch_tf.workers import Alone, join, losing_peers, mirrored
+
 
 def train(
     config: Config, output: str | os.PathLike, resume: bool = False, start_from: str | os.PathLike | None = None, new_words: int = 0,
@@ -125,6 +127,7 @@ def _follow(run):
 def _train(run, workers, config, texts, pairs, model, state, save_first):
     """From the first update to the model card."""
     model.workers = workers
+    workers.exchange_dtype = tf.bfloat16 if config.training.worker_gradients == "bfloat16" else None
     model.shards = training_shards(config.data.batch_size // workers.count // model.distribute_strategy.num_replicas_in_sync)
     model.speed_metric.reads_clock = not config.training.deterministic
     interruption = Interruption(workers)

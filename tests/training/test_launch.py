@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import mirrored
 import numpy as np
 import pytest
 import worker
@@ -16,6 +17,7 @@ from test_nothing_lost import arrays
 
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.layers.dropout import Dropout, vary_dropout
 from rnnsearch_tf.training.run import train
 from rnnsearch_tf.workers import Alone
 
@@ -89,6 +91,17 @@ def test_a_killed_worker_is_started_again(tmp_path, alone, workers, victim):
     assert_alike(alone, tmp_path / "run")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the system must tell a process that its parent has ended")
+def test_a_killed_launchers_workers_save_and_end(tmp_path, alone):
+    launcher = launched(tmp_path, tmp_path / "run")
+    after(tmp_path / "run", 5, launcher)
+    launcher.kill()
+    _, errors = launcher.communicate(timeout=120)  # until the workers have closed its standard error
+    assert "stopped by SIGTERM" in errors
+    train(load_config(tmp_path / "run" / "config.yaml"), tmp_path / "run", resume=True)
+    assert_alike(alone, tmp_path / "run")
+
+
 def of_replicas(folder, *names) -> str:
     """What mirrored.py says on standard error."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS), str(TESTS / "training")])}
@@ -101,6 +114,13 @@ def of_replicas(folder, *names) -> str:
 def test_replicas_together_make_the_updates_of_one_process(tmp_path, names):
     """Plain ``fit`` in the scope of a MirroredStrategy."""
     of_replicas(tmp_path, *names)
+    layers = [Dropout(0.5, seed=3) for _ in range(2)]
+    vary_dropout(layers[1:], 1)
+    ones = np.ones(mirrored.MANY, np.float32)
+    alone = [[layer(ones, training=True) for layer in layers] for _ in range(2)]
+    np.testing.assert_array_equal(np.load(tmp_path / "dropped.npy"), alone)  # a replica drops what a worker of its number would
+    assert not np.array_equal(*alone[0])
+
     expected, replicas = worker.trained(Alone(), names), np.load(tmp_path / "replicas.npz")
     assert expected.keys() == set(replicas)
     for name in expected:
