@@ -42,7 +42,7 @@ def test_logits_and_losses(name):
 @each_system
 def test_in_a_graph(name):
     model = tiny_system(name)
-    np.testing.assert_allclose(tf.function(model.call)(batch()), model(batch()), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(tf.function(model.call, autograph=False)(batch()), model(batch()), rtol=0, atol=1e-12)
 
 
 @each_system
@@ -53,7 +53,7 @@ def test_steps_of_a_search(name):
     state, memory = model.start(batch()["source_ids"])
     state = tf.nest.map_structure(lambda leaf: tf.repeat(leaf[:, None], 2, axis=1), state)
     words = np.array([[[0, 0], [3, 5], [6, 2], [4, 4]], [[0, 0], [2, 6], [2, 3], [5, 1]]] * 2)  # [B, I, K]
-    step = tf.function(model.step)
+    step = tf.function(model.step, autograph=False)
     for i in range(words.shape[1]):
         scores, alignment, state = step(tf.constant(words[:, i], tf.int32), state, memory)
         assert scores.dtype == alignment.dtype == tf.float32

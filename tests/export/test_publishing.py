@@ -191,7 +191,7 @@ def test_only_operations_of_the_stock_server(exported, tmp_path):
     assert {"HashTableV2", "NormalizeUTF8", "Assert"} <= operations(exported)
 
     class InPython(tf.Module):
-        @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+        @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string, name="text")])
         def lower(self, text):
             return {"lower": tf.numpy_function(lambda text: text, [text], tf.string)}
 

@@ -40,14 +40,14 @@ def gru_states(inputs):
 
 def test_gru():
     inputs, outer = gru_inputs(), numbers(B, J, N, seed=9)
-    check_gradients(tf.function(lambda: tf.reduce_sum(outer * gru_states(inputs))), inputs)
+    check_gradients(tf.function(lambda: tf.reduce_sum(outer * gru_states(inputs)), autograph=False), inputs)
 
 
 def test_lstm():
     inputs = variables((B, J, 4 * N), (B, N), (B, N), (N, 4 * N), (3 * N,))
     outer = numbers(2, B, J, N, seed=9)
 
-    @tf.function
+    @tf.function(autograph=False)
     def loss():
         values, state, cell, U, p = map(tf.identity, inputs)
         states = lstm(values, {"state": state, "cell": cell}, {"U": U, "p": p}, mask())
@@ -74,7 +74,7 @@ def test_attending_gru(outputs):
     outer_states = numbers(B, I, N, seed=10) * (outputs != "alignments")
     outer_alignments = numbers(B, I, J, seed=11) * (outputs != "states")
 
-    @tf.function
+    @tf.function(autograph=False)
     def loss():
         states, alignments = decoder_outputs(inputs)
         return tf.reduce_sum(outer_states * states) + tf.reduce_sum(outer_alignments * alignments)

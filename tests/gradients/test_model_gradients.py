@@ -26,7 +26,7 @@ def gradients(model, inputs, label_smoothing=0.0):
 def test_every_weight_by_central_differences(options):
     model, inputs = tiny_model(**FEWER, **options), batch(PAIRS[:3])
 
-    @tf.function
+    @tf.function(autograph=False)
     def loss():
         return tf.reduce_sum(model.token_losses(inputs, label_smoothing=0.1)[0])
 

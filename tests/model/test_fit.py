@@ -51,7 +51,7 @@ def test_one_trace_for_all_batch_shapes():
 def test_one_trace_of_the_graph_functions():
     model, calls = tiny_model("float32"), []
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(autograph=False, reduce_retracing=True)
     def logits(inputs):
         calls.append(1)
         return model(inputs)

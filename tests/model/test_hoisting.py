@@ -86,7 +86,7 @@ def test_a_split_matrix_is_slices_that_need_no_copy():
     features, matrix = tf.random.normal([3, 250], seed=1), tf.random.normal([250, 7], seed=2)
     layer = types.SimpleNamespace(W_o=matrix, b_softmax=None, product_dtype=None)
 
-    @tf.function
+    @tf.function(autograph=False)
     def logits():
         return word_logits(features, output_weights(layer, products=3))
 

@@ -40,17 +40,17 @@ def module():
     toy = Toy(seed=9, vocabulary_size=9, source_lengths=SENTENCES, end_bias=1.0)
     module, module.traces, module.toy = tf.Module(), [], toy
 
-    @tf.function(input_signature=LEAVES)
+    @tf.function(autograph=False, input_signature=LEAVES)
     def search(hidden, keys, mask, lengths):
         module.traces.append("search")
         return beam_search(*unpack(hidden, keys, mask), toy.step, lengths, CONFIG)._asdict()
 
-    @tf.function(input_signature=[*LEAVES, tf.TensorSpec([None], tf.int64)])
+    @tf.function(autograph=False, input_signature=[*LEAVES, tf.TensorSpec([None], tf.int64)])
     def draw(hidden, keys, mask, lengths, seeds):
         module.traces.append("draw")
         return sample(*unpack(hidden, keys, mask), toy.step, lengths, seeds, CONFIG)._asdict()
 
-    @tf.function(input_signature=[*LEAVES, tf.TensorSpec([None, None], tf.int32)])
+    @tf.function(autograph=False, input_signature=[*LEAVES, tf.TensorSpec([None, None], tf.int32)])
     def score(hidden, keys, mask, lengths, target_ids):
         module.traces.append("score")
         return score_targets(*unpack(hidden, keys, mask), toy.step, target_ids)._asdict()
@@ -85,8 +85,8 @@ def test_a_graph_of_known_sizes_gives_the_same():
         lengths = tf.math.count_nonzero(ids, axis=1, dtype=tf.int32)
         return beam_search(*model.start(ids), model.step, lengths, CONFIG)._asdict()
 
-    expected = tf.function(search, input_signature=[tf.TensorSpec([None, None], tf.int32)])(ids)
-    for name, found in tf.function(search)(ids).items():
+    expected = tf.function(search, autograph=False, input_signature=[tf.TensorSpec([None, None], tf.int32)])(ids)
+    for name, found in tf.function(search, autograph=False)(ids).items():
         np.testing.assert_allclose(found, expected[name], atol=1e-6)
 
 

@@ -18,11 +18,11 @@ def functions(model, config=SearchConfig(nbest=1)):
     """(log p(target | source) of each row by forcing, beam search), each traced once for every shape, as Translator does."""
     ids = tf.TensorSpec([None, None], tf.int32)
 
-    @tf.function(input_signature=[ids, ids])
+    @tf.function(autograph=False, input_signature=[ids, ids])
     def score(source_ids, target_ids):
         return tf.reduce_sum(score_targets(*model.start(source_ids), model.step, target_ids).log_probabilities, axis=-1)
 
-    @tf.function(input_signature=[ids])
+    @tf.function(autograph=False, input_signature=[ids])
     def search(source_ids):
         lengths = tf.reduce_sum(tf.cast(source_ids > 0, tf.int32), axis=1)
         return beam_search(*model.start(source_ids), model.step, lengths, config)

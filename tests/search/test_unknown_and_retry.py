@@ -33,7 +33,7 @@ def test_replacement_is_that_of_plain_lists(lexicon):
     for row, words in enumerate(source):
         alignments[row, :, len(words)] = 5.0
 
-    @tf.function
+    @tf.function(autograph=False)
     def replace(tokens, alignments, source):
         return replace_unknown(tokens, alignments, source, table)
 

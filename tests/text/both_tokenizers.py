@@ -13,8 +13,8 @@ def compiled(language):
     """tokenize and detokenize in graph mode, any batch size."""
     strings, ragged = tf.TensorSpec([None], tf.string), tf.RaggedTensorSpec([None, None], tf.string)
     return (
-        tf.function(lambda texts: tokenize(clean(texts), language), input_signature=[strings]),
-        tf.function(lambda tokens: detokenize(tokens, language), input_signature=[ragged]),
+        tf.function(lambda texts: tokenize(clean(texts), language), autograph=False, input_signature=[strings]),
+        tf.function(lambda tokens: detokenize(tokens, language), autograph=False, input_signature=[ragged]),
     )
 
 

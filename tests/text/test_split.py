@@ -41,7 +41,7 @@ def test_subword_pieces_are_those_of_the_running_text():
 
 def test_in_a_graph():
     text = moses()
-    assert tf.function(text.split)(tf.constant(["l&apos; a"])).to_list() == [[b"l'", b"a"]]
+    assert tf.function(text.split, autograph=False)(tf.constant(["l&apos; a"])).to_list() == [[b"l'", b"a"]]
 
 
 def test_what_makes_two_texts_the_same():

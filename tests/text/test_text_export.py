@@ -20,7 +20,7 @@ class Served(tf.Module):
         super().__init__()
         self.text = text
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def both_ways(self, text):
         ids = self.text.encode(text)
         return {"ids": ids.to_tensor(), "text": self.text.decode(ids)}
