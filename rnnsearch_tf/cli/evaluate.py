@@ -96,7 +96,7 @@ def run(arguments):
         with Output(arguments.translations) as output:
             output.write(translation.text for translation in translations)
     report = evaluation_report(translator, sources, translations, references, arguments)
-    report |= _significance([t.text for t in translations], baseline, references, arguments)
+    report |= _significance([t.text for t in translations], baseline, references, translator.config.target, arguments)
     if beams:
         report["search_errors"] = search_errors(translator, sources, references, beams, arguments.lowercase, **changes)
     if arguments.calibrate or arguments.confidence:
@@ -152,18 +152,17 @@ def _baseline(arguments, sentences):
     return lines
 
 
-def _significance(translations, baseline, references, arguments) -> dict:
+def _significance(translations, baseline, references, config, arguments) -> dict:
     """What resampling says: the intervals, the comparison."""
+    from rnnsearch_tf.evaluation.bleu import tokenizer_for
     from rnnsearch_tf.evaluation.significance import TESTS, compared, confidence_intervals
 
-    found, samples = {}, arguments.bootstrap
+    found, samples, rules = {}, arguments.bootstrap, dict(lowercase=arguments.lowercase, tokenize=tokenizer_for(config))
     if samples:
-        found["bootstrap"] = confidence_intervals(translations, references, samples, arguments.lowercase)
+        found["bootstrap"] = confidence_intervals(translations, references, samples, **rules)
     if baseline is not None:
         test = arguments.test or next(iter(TESTS))
-        found["baseline"] = {"test": test, "file": arguments.baseline} | compared(
-            translations, baseline, references, test, samples, arguments.lowercase
-        )
+        found["baseline"] = {"test": test, "file": arguments.baseline} | compared(translations, baseline, references, test, samples, **rules)
     return found
 
 
@@ -180,11 +179,11 @@ def _translated(translator, sources, changes):
 
 def evaluation_report(translator, sources, translations, references, arguments) -> dict:
     """All the numbers asked for, ready for JSON."""
-    from rnnsearch_tf.evaluation.bleu import by_length
+    from rnnsearch_tf.evaluation.bleu import by_length, tokenizer_for
     from rnnsearch_tf.evaluation.groups import average_ranks, by_frequency_rank, by_unknown_words
     from rnnsearch_tf.evaluation.words import unknown_words
 
-    lowercase = arguments.lowercase
+    rules = dict(lowercase=arguments.lowercase, tokenize=tokenizer_for(translator.config.target))
     everyone = range(len(references))
     unknown = unknown_words(translator.source_text, translator.target_text, sources, references)
     known = [number for number in everyone if not unknown[number]]
@@ -195,12 +194,12 @@ def evaluation_report(translator, sources, translations, references, arguments) 
     texts = [translation.text for translation in translations]
     if arguments.by_length:
         lengths = [len(translation.source_tokens) for translation in translations]
-        report["by_length"] = [vars(bucket) for bucket in by_length(texts, references, lengths, lowercase=lowercase)]
+        report["by_length"] = [vars(bucket) for bucket in by_length(texts, references, lengths, **rules)]
     if arguments.by_frequency:
         ranks = average_ranks(translator.source_text, sources)
-        report["by_frequency_rank"] = by_frequency_rank(texts, references, ranks, lowercase)
+        report["by_frequency_rank"] = by_frequency_rank(texts, references, ranks, **rules)
     if arguments.by_unknown:
-        report["by_unknown_words"] = by_unknown_words(texts, references, unknown, lowercase)
+        report["by_unknown_words"] = by_unknown_words(texts, references, unknown, **rules)
     return report
 
 
@@ -231,7 +230,7 @@ def _confidence(translator, sources, translations, references, arguments, calibr
 
 def _scores(translator, translations, references, chosen, arguments) -> dict:
     """The corpus scores over the chosen sentences."""
-    from rnnsearch_tf.evaluation.bleu import bleu, chrf, ter
+    from rnnsearch_tf.evaluation.bleu import bleu, chrf, ter, tokenizer_for
     from rnnsearch_tf.evaluation.words import lc_norm_tok, tokenized
 
     if not chosen:
@@ -239,7 +238,7 @@ def _scores(translator, translations, references, chosen, arguments) -> dict:
     hypotheses = [translations[i] for i in chosen]
     texts, references = [h.text for h in hypotheses], [references[i] for i in chosen]
     scores = [
-        bleu(texts, references, lowercase=arguments.lowercase),
+        bleu(texts, references, tokenizer_for(translator.config.target), arguments.lowercase),
         chrf(texts, references, lowercase=arguments.lowercase),
         ter(texts, references, lowercase=arguments.lowercase),
     ]

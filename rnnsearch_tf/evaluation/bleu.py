@@ -2,7 +2,7 @@
 
 The papers report multi-bleu.perl on tokenized text; that is
 `bleu(..., tokenize="none")` on tokens joined by spaces. Everything else here is on
-detokenized text with sacreBLEU's own tokenization (13a).
+detokenized text with sacreBLEU's own tokenization (13a; see :func:`tokenizer_for`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import dataclasses
 
 import sacrebleu
 
+from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.text import languages
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,10 +29,29 @@ class Score:
         return f"{self.name} {self.score:.2f}"
 
 
-def metrics(lowercase=False) -> dict:
-    """{"bleu", "chrf", "ter": sacreBLEU's metric for detokenized text}; lowercase: compare without case."""
+def tokenizer_for(config: TextConfig) -> str:
+    """sacreBLEU's tokenizer for detokenized text of a side: 13a cuts at spaces and signs, which a script without spaces lacks.
+
+    Args:
+        config: TextConfig. Under ``tokenization: space`` the text is tokens already, and 13a leaves them as they are.
+
+    Returns:
+        ``13a``; ``zh`` for Chinese, ``char``, every character a token, for other languages without spaces between words.
+
+    Example:
+        >>> tokenizer_for(TextConfig(language="ja", tokenization="sentencepiece"))
+        'char'
+    """
+    language = languages.base(config.language)
+    if config.tokenization == "space" or language not in languages.UNSEGMENTED:
+        return "13a"
+    return "zh" if language in languages.CHINESE else "char"
+
+
+def metrics(lowercase=False, tokenize="13a") -> dict:
+    """{"bleu", "chrf", "ter": sacreBLEU's metric for detokenized text}; lowercase: compare without case; tokenize: for BLEU."""
     return {
-        "bleu": sacrebleu.BLEU(lowercase=lowercase),
+        "bleu": sacrebleu.BLEU(lowercase=lowercase, tokenize=tokenize),
         "chrf": sacrebleu.CHRF(lowercase=lowercase),
         "ter": sacrebleu.TER(case_sensitive=not lowercase),
     }
@@ -42,7 +63,7 @@ def bleu(hypotheses, references, tokenize="13a", lowercase=False) -> Score:
     Args:
         hypotheses: list[str], one translation each.
         references: list[str], as many.
-        tokenize: sacreBLEU tokenizer: ``13a`` for detokenized text, ``none`` for tokens joined by spaces.
+        tokenize: sacreBLEU tokenizer: ``none`` for tokens joined by spaces; for detokenized text see :func:`tokenizer_for`.
         lowercase: compare without case; the signature says so.
 
     Returns:
@@ -89,7 +110,7 @@ class Bucket:
     chrf: float
 
 
-def by_length(hypotheses, references, source_lengths, width=10, lowercase=False) -> list:
+def by_length(hypotheses, references, source_lengths, width=10, lowercase=False, tokenize="13a") -> list:
     """BLEU and chrF by source length, as in Figure 2 of the paper.
 
     Args:
@@ -107,7 +128,7 @@ def by_length(hypotheses, references, source_lengths, width=10, lowercase=False)
     buckets = []
     for number in sorted(members):
         chosen = [hypotheses[i] for i in members[number]], [references[i] for i in members[number]]
-        scores = (metric(*chosen, lowercase=lowercase).score for metric in (bleu, chrf))
+        scores = bleu(*chosen, tokenize, lowercase).score, chrf(*chosen, lowercase).score
         buckets.append(Bucket(number * width + 1, (number + 1) * width, len(chosen[0]), *scores))
     return buckets
 

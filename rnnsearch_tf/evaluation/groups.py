@@ -32,7 +32,7 @@ def average_ranks(text: Text, lines) -> list:
     return [sum(row) / len(row) if row else 0.0 for row in rows]
 
 
-def by_frequency_rank(hypotheses, references, ranks, lowercase=False) -> list:
+def by_frequency_rank(hypotheses, references, ranks, lowercase=False, tokenize="13a") -> list:
     """BLEU and chrF of fifths of the sentences, those of the most frequent words first.
 
     Returns:
@@ -41,12 +41,12 @@ def by_frequency_rank(hypotheses, references, ranks, lowercase=False) -> list:
     order = np.argsort(ranks, kind="stable")
     groups = [members for members in np.array_split(order, RANK_GROUPS) if len(members)]
     return [
-        {"lowest": float(ranks[members[0]]), "highest": float(ranks[members[-1]])} | _scores(hypotheses, references, members, lowercase)
+        {"lowest": float(ranks[members[0]]), "highest": float(ranks[members[-1]])} | _scores(hypotheses, references, members, lowercase, tokenize)
         for members in groups
     ]
 
 
-def by_unknown_words(hypotheses, references, numbers, lowercase=False) -> list:
+def by_unknown_words(hypotheses, references, numbers, lowercase=False, tokenize="13a") -> list:
     """BLEU and chrF by the number of unknown words.
 
     Returns:
@@ -55,12 +55,11 @@ def by_unknown_words(hypotheses, references, numbers, lowercase=False) -> list:
     groups = np.minimum(numbers, MANY_UNKNOWN)
     return [
         {"fewest": int(n), "most": int(n) if n < MANY_UNKNOWN else None}
-        | _scores(hypotheses, references, np.flatnonzero(groups == n), lowercase)
+        | _scores(hypotheses, references, np.flatnonzero(groups == n), lowercase, tokenize)
         for n in np.unique(groups)
     ]
 
 
-def _scores(hypotheses, references, members, lowercase):
+def _scores(hypotheses, references, members, lowercase, tokenize):
     chosen = [hypotheses[i] for i in members], [references[i] for i in members]
-    bleu_score, chrf_score = (metric(*chosen, lowercase=lowercase).score for metric in (bleu, chrf))
-    return {"sentences": len(members), "bleu": bleu_score, "chrf": chrf_score}
+    return {"sentences": len(members), "bleu": bleu(*chosen, tokenize, lowercase).score, "chrf": chrf(*chosen, lowercase).score}

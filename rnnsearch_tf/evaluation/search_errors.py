@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rnnsearch_tf.config import UNKNOWN_ID
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.evaluation.bleu import bleu
+from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
 
 TOLERANCE = 1e-4
 """A score is above another if it is by more than float32 can be wrong, nats."""
@@ -39,7 +39,7 @@ def search_errors(translator, sources, references, beam_sizes, lowercase=False, 
         found = translator.translate(sources, **{**search, "beam_size": size})
         errors = sum(_is_error(scored, found[k], config.length_penalty) for k, scored in zip(chosen, forced))
         share = errors / len(chosen) if chosen else 0.0
-        score = bleu([translation.text for translation in found], references, lowercase=lowercase).score
+        score = bleu([translation.text for translation in found], references, tokenizer_for(translator.config.target), lowercase).score
         beams.append({"beam_size": size, "search_errors": errors, "share": share, "bleu": score})
     return {"sentences": len(chosen), "beams": beams}
 

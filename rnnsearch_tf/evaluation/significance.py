@@ -11,25 +11,26 @@ TESTS = {"bootstrap": ("bs", 1000), "randomization": ("ar", 10_000)}
 """{test: (sacreBLEU's name of it, its number of resamples)}; Koehn 2004, and Riezler and Maxwell 2005."""
 
 
-def confidence_intervals(hypotheses, references, samples: int, lowercase=False) -> dict:
+def confidence_intervals(hypotheses, references, samples: int, lowercase=False, tokenize="13a") -> dict:
     """95 % confidence intervals by bootstrap resampling.
 
     Args:
         hypotheses, references: list[str].
         samples: resamples, at least 2.
         lowercase: compare without case.
+        tokenize: sacreBLEU's tokenizer for BLEU.
 
     Returns:
         {metric: {"mean": of the resamples, "half_width": of the interval around it, "signature"}}, in percent.
     """
     found = {}
-    for name, metric in metrics(lowercase).items():
+    for name, metric in metrics(lowercase, tokenize).items():
         score = metric.corpus_score(hypotheses, [references], n_bootstrap=samples)
         found[name] = {"mean": float(score._mean), "half_width": float(score._ci), "signature": str(metric.get_signature())}
     return found
 
 
-def compared(hypotheses, baseline, references, test="bootstrap", samples=None, lowercase=False) -> dict:
+def compared(hypotheses, baseline, references, test="bootstrap", samples=None, lowercase=False, tokenize="13a") -> dict:
     """Whether two systems differ, by a paired test.
 
     Args:
@@ -38,6 +39,7 @@ def compared(hypotheses, baseline, references, test="bootstrap", samples=None, l
         test: a key of TESTS.
         samples: resamples; None: as many as sacreBLEU takes.
         lowercase: compare without case.
+        tokenize: sacreBLEU's tokenizer for BLEU.
 
     Returns:
         {metric: {"score", "baseline": score of the other system, "p_value": chance of such a difference where there is none, "signature"}}.
@@ -56,7 +58,7 @@ def compared(hypotheses, baseline, references, test="bootstrap", samples=None, l
             "the baseline has to be of the same sentences"
         )
     kind, usual = TESTS[test]
-    tested = metrics(lowercase)
+    tested = metrics(lowercase, tokenize)
     systems = [("baseline", baseline), ("system", hypotheses)]
     signatures, results = PairedTest(systems, tested, [references], kind, samples or usual)()
     names = dict(zip((name for name in results if name in signatures), tested))  # sacreBLEU's name of each: chrF2

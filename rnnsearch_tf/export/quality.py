@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.evaluation.bleu import bleu
+from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
 
 SENTENCES = 200
 """Development sentences that are translated twice."""
@@ -47,4 +47,5 @@ def cost_in_bleu(translator, weights, profile) -> str | None:
 def _bleu(translator, pairs, **search):
     sources, references = (list(side) for side in zip(*pairs))
     translations = [translation.text for translation in translator.translate(sources, **search)]
-    return bleu(translations, references, lowercase=translator.config.target.lowercase)
+    config = translator.config.target
+    return bleu(translations, references, tokenizer_for(config), config.lowercase)

@@ -7,7 +7,9 @@ import re
 
 log = logging.getLogger("rnnsearch_tf")
 
-UNSEGMENTED = ("zh", "yue", "wuu", "cmn", "ja", "th", "lo", "km", "my", "bo", "dz")
+CHINESE = ("zh", "yue", "wuu", "cmn")
+
+UNSEGMENTED = (*CHINESE, "ja", "th", "lo", "km", "my", "bo", "dz")
 """Written without spaces between words."""
 
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.data.dataset import scoring_batches
-from rnnsearch_tf.evaluation.bleu import bleu
+from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
 from rnnsearch_tf.progress import announced, coloured
 from rnnsearch_tf.training.averaging import assign_mean
 from rnnsearch_tf.training.callbacks import updates_done
@@ -164,7 +164,7 @@ class Development(keras.callbacks.Callback):
         with announced("translating the development text"):
             translations = self._translator.translate(list(sources), **options)
         lowercase = self.config.target.lowercase  # a model that cannot write capitals is not scored on them
-        return bleu([t.text for t in translations], list(references), lowercase=lowercase).score
+        return bleu([t.text for t in translations], list(references), tokenizer_for(self.config.target), lowercase).score
 
     def _development_loss(self):
         """Mean negative log-likelihood of a target word, in nats, end symbols included; no smoothing, no dropout."""

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.evaluation.bleu import tokenizer_for
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.options import CorpusConfig
 
@@ -25,7 +26,7 @@ def write_model_card(run, config, model, state) -> None:
         "files": "; ".join(f"{named(c.source)} and {named(c.target)}{'' if c.weight == 1 else f', weight {c.weight:g}'}" for c in corpora),
     }[data.corpus]
     bleu = "none" if state.best_bleu is None else (
-        f"{state.best_bleu:.2f} (sacreBLEU 13a{', without case' if config.target.lowercase else ''}, "
+        f"{state.best_bleu:.2f} (sacreBLEU {tokenizer_for(config.target)}{', without case' if config.target.lowercase else ''}, "
         f"the first {training.evaluate_sentences:,} sentences at most, beam {training.evaluate_beam_size})"
     )  # fmt: skip
     rows = {

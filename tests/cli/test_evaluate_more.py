@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import sacrebleu
+from tiny_run import write_run
 
 from rnnsearch_tf.data.phrasebook import phrasebook
 
@@ -124,3 +125,25 @@ def test_the_tables_for_people(report, text, tmp_path):
 def test_what_is_wrong_is_said(report, words, code, message):
     out, err = report(*words, code=code)
     assert out == [] and message in err and err.count("\n") == 1
+
+
+def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path):
+    """Every BLEU of the report; the model says Japanese of its target side."""
+    settings = ["target.language=ja", "target.tokenization=sentencepiece", "target.vocabulary_size=90"]
+    run = write_run(tmp_path / "run", settings, unknown_words=-4.0)
+    sources, references = (list(side) for side in phrasebook(COUNT, 3, "test"))
+    for name, lines in (("s", sources), ("r", references)):
+        (tmp_path / name).write_text("".join(line + "\n" for line in lines))
+    files = ["--source", tmp_path / "s", "--reference", tmp_path / "r", "--translations", tmp_path / "t", "--baseline", tmp_path / "s"]
+    words = ["--json", "--bootstrap", 2, "--by-length", "--by-frequency", "--search-errors", "3"]
+    out, _ = rnnsearch("evaluate", "--model", run, *files, *words)
+    report, translations = json.loads(out[0]), (tmp_path / "t").read_text().splitlines()
+
+    score = lambda lines: sacrebleu.corpus_bleu(lines, [references], tokenize="char").score  # noqa: E731
+    expected = score(translations)
+    assert expected > 1 and abs(expected - sacrebleu.corpus_bleu(translations, [references]).score) > 0.5
+    assert report["all"]["bleu"]["score"] == expected == report["search_errors"]["beams"][0]["bleu"]
+    assert report["baseline"]["bleu"]["score"] == expected and report["baseline"]["bleu"]["baseline"] == score(sources)
+    assert all("tok:char" in report[name]["bleu"]["signature"] for name in ("all", "bootstrap", "baseline"))
+    [only] = report["by_length"]  # all are short
+    assert only["bleu"] == expected and all(group["bleu"] > 1 for group in report["by_frequency_rank"])

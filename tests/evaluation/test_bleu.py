@@ -6,7 +6,8 @@ import pytest
 import sacrebleu
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.evaluation.bleu import bleu, by_length, chrf
+from rnnsearch_tf.config import TextConfig
+from rnnsearch_tf.evaluation.bleu import bleu, by_length, chrf, tokenizer_for
 
 WORDS = "the a red blue Car house , of man dog sits Runs near".split()
 
@@ -18,6 +19,16 @@ def corpus():
     references = [" ".join(generator.choices(WORDS, k=generator.randint(1, 25))) + "." for _ in range(60)]
     noisy = [" ".join(w if generator.random() < 0.8 else "cat" for w in line.split()) for line in references]
     return noisy, references
+
+
+@pytest.mark.parametrize("language, tokenization, expected", [
+    ("fr", "moses", "13a"), ("ko", "sentencepiece", "13a"), ("zh_Hans", "sentencepiece", "zh"), ("yue", "sentencepiece", "zh"),
+    ("ja", "sentencepiece", "char"), ("th", "moses", "char"), ("ja", "space", "13a"),
+])  # fmt: skip
+def test_the_tokenizer_of_a_language(language, tokenization, expected):
+    found = tokenizer_for(TextConfig(language=language, tokenization=tokenization))
+    assert found == expected
+    assert bleu(["我喜欢猫。 ねこがすき"], ["我喜欢狗。 ねこがすき"], found).signature.split("tok:")[1].startswith(expected)
 
 
 @pytest.mark.parametrize("lowercase", [False, True])
