@@ -17,9 +17,9 @@ MANY = 200
 
 
 def dropped(strategy):
-    from rnnsearch_tf.layers.dropout import Dropout
+    from rnnsearch_tf.layers.dropout import dropout
 
-    layer = Dropout(0.5, seed=3)
+    layer = dropout(0.5, seed=3)
     draw = tf.function(lambda: strategy.run(lambda: layer(tf.ones([MANY]), training=True)))
     return [strategy.experimental_local_results(draw()) for _ in range(2)]
 

@@ -11,16 +11,7 @@ APART = 1_000_003
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class Dropout(keras.layers.Dropout):
-    """Keras's dropout; Keras itself starts its random numbers anew when a model is loaded, and drops the same in every replica."""
-
-    def call(self, inputs, training=False):
-        context = tf.distribute.get_replica_context()
-        if not training or self.rate == 0 or context is None or context.num_replicas_in_sync == 1:
-            return super().call(inputs, training=training)
-        seed = self.seed_generator.next()
-        number = tf.cast(context.replica_id_in_sync_group, seed.dtype)
-        seed = tf.math.floormod(seed + tf.stack([APART * number, 0]), tf.int32.max - 1)  # as Keras makes 32 bits of 64
-        return tf.nn.experimental.stateless_dropout(inputs, self.rate, seed=tf.cast(seed, tf.int32))
+    """Keras's dropout; Keras itself starts its random numbers anew when a model is loaded."""
 
     def random_state(self):
         """Where its random numbers stand, as an array; None where nothing is dropped."""
@@ -38,6 +29,25 @@ class Dropout(keras.layers.Dropout):
 
     def load_own_variables(self, store):
         self.set_random_state(store["seed_state"] if "seed_state" in store else None)
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class ReplicaDropout(Dropout):
+    """Dropout under a strategy with several replicas, each of which drops other values; Keras's drops the same in all."""
+
+    def call(self, inputs, training=False):
+        if not training or self.rate == 0:
+            return inputs
+        seed = self.seed_generator.next()
+        number = tf.cast(tf.distribute.get_replica_context().replica_id_in_sync_group, seed.dtype)
+        seed = tf.math.floormod(seed + tf.stack([APART * number, 0]), tf.int32.max - 1)  # as Keras makes 32 bits of 64
+        return tf.nn.experimental.stateless_dropout(inputs, self.rate, seed=tf.cast(seed, tf.int32))
+
+
+def dropout(share: float, **options) -> Dropout:
+    """The dropout layer for the strategy in whose scope this is called; options as of Keras's."""
+    several = tf.distribute.get_strategy().num_replicas_in_sync > 1
+    return (ReplicaDropout if several else Dropout)(share, **options)
 
 
 def vary_dropout(layers, worker: int) -> None:

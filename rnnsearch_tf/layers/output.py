@@ -23,7 +23,7 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.hoisting import cast
 from rnnsearch_tf.layers.base import PaperLayer, product, ready, tensor, weight_gradient, with_leading_axes
-from rnnsearch_tf.layers.dropout import Dropout
+from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 
 SMALLEST = 1e-30
@@ -70,7 +70,7 @@ class DeepOutput(PaperLayer):
     context_sizes: tuple | None = None
 
     def __post_init__(self):
-        self.drop = Dropout(self.dropout, seed=self.seed, dtype=self.variable_dtype)
+        self.drop = dropout(self.dropout, seed=self.seed, dtype=self.variable_dtype)
         self.symbol = "W_o2" if self.output_rank else "W_o"
 
     def build(self, state_shape, embeddings_shape, context_shape):

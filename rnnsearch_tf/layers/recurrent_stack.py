@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer
-from rnnsearch_tf.layers.dropout import Dropout
+from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.initializers import Seeds
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 
@@ -46,7 +46,7 @@ class RecurrentStack(PaperLayer):
             )
             for k in range(self.layers)
         ]
-        self.drop = Dropout(self.dropout, seed=seeds.next(), dtype=self.variable_dtype)
+        self.drop = dropout(self.dropout, seed=seeds.next(), dtype=self.variable_dtype)
 
     def build(self, input_size):
         for k, unit in enumerate(self.units):

@@ -90,7 +90,8 @@ class RNNSearch(TranslationModel):
             source_ids: int32 [B, J].
 
         Returns:
-            (state, memory): state a dictionary of float [B, ...], ``state`` the s_{i−1} of the next word;
+            (state, memory): state a dictionary of float [B, ...], ``state`` the last s that was updated: under look_generate_update the
+            update with y_{i−1} is still to be made, for which ``projected_context`` is kept;
             memory as the attention's ``memory`` gives it, for each annotation C h_j and C_o h_j.
         """
         state, memory = self._encode(source_ids)
@@ -102,33 +103,28 @@ class RNNSearch(TranslationModel):
 
     def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`."""
-        previous = self.target_embedding(previous_ids)  # [B, K, m]
+        order, previous = self.config.decoder_order, self.target_embedding(previous_ids)  # [B, K, m]
         inputs = self.decoder.inputs(previous)
-        if self.config.decoder_order == "look_generate_update":
-            # The update with y_{i−1}, put off by training to the end of step i − 1, is due now.
+        if order == "look_generate_update":
+            # Training makes this update at the end of step i − 1; search knows y_{i−1} only now.
             before = {name: value for name, value in state.items() if name != "projected_context"}
             updated = self.decoder.update(before, inputs, state["projected_context"])
             first = (previous_ids == PAD_ID)[..., tf.newaxis]
-            read = tf.nest.map_structure(lambda old, new: tf.where(first, old, new), before, updated)
-            projected_context, context_term, alignment, after = self._attend(read, memory)
-            after["projected_context"] = projected_context
+            state = tf.nest.map_structure(lambda old, new: tf.where(first, old, new), before, updated)
+        both, alignment, after = self.decoder.attend(state, memory)
+        readout = 2 * self.config.maxout_size
+        projected_context, context_term = tf.split(both, [both.shape[-1] - readout, readout], axis=-1)
+        if order == "look_generate_update":
+            after = {**after, "projected_context": projected_context}
         else:
-            projected_context, context_term, alignment, attended = self._attend(state, memory)
-            after = self.decoder.update(attended, inputs, projected_context)
-            read = after if self.config.decoder_order == "look_update_generate" else state
+            after = self.decoder.update(after, inputs, projected_context)
+        read = after if order == "look_update_generate" else state
         return self.output_layer.pre_logits(read["state"], previous, context_term), alignment, after
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
         """A vector for each source sentence: the mean of its annotations, float [B, 2n]; without attention the context →h_{T_x}, [B, n]."""
         memory = self._encode(source_ids)[1]
         return mean_of_words(memory.annotations, memory.mask) if self.has_attention else memory.annotations
-
-    def _attend(self, state, memory):
-        """(what the update takes, C_o c_i [B, K, 2l], alignment [B, K, J], state): both sums of :meth:`start`'s memory."""
-        both, alignment, state = self.decoder.attend(state, memory)
-        readout = 2 * self.config.maxout_size
-        projected_context, context_term = tf.split(both, [both.shape[-1] - readout, readout], axis=-1)
-        return projected_context, context_term, alignment, dict(state)
 
     def _encode(self, source_ids, training=False):
         """(first state, memory) of a batch of source sentences."""

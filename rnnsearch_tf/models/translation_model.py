@@ -19,7 +19,7 @@ from rnnsearch_tf.data.batching import shares
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import tensor
-from rnnsearch_tf.layers.dropout import Dropout
+from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.guided_alignment import guided_alignment_losses
 from rnnsearch_tf.layers.initializers import Seeds
 from rnnsearch_tf.layers.output import log_sum_exp, output_weights, softmax_loss, word_logits
@@ -119,7 +119,7 @@ class TranslationModel(keras.Model):
 
     def _dropout(self, name, share, size, seeds):
         """A layer that drops a share of values float [B, T, size]."""
-        layer = Dropout(share, seed=seeds.next(), dtype=self.variable_dtype, name=name)
+        layer = dropout(share, seed=seeds.next(), dtype=self.variable_dtype, name=name)
         layer.build((None, None, size))
         return layer
 

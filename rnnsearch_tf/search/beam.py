@@ -81,16 +81,12 @@ class Beam(typing.NamedTuple):
 
 
 class Rules(typing.NamedTuple):
-    """The options, as the search uses them."""
+    """The options, and what follows from them."""
 
-    beam_size: int
-    nbest: int
+    config: SearchConfig
     penalty: float  # exponent A of the length penalty, while searching
-    final_penalty: float  # exponent A in the scores of the n-best list
-    coverage_penalty: float  # weight of the coverage penalty in those scores
-    shrinking: bool
+    first_word: int  # live hypotheses are extended by ids from this one on: all words but <pad>, </s> and, where it is not allowed, <unk>
     stop_early: bool
-    first_word: int
 
 
 def beam_search(
@@ -132,33 +128,20 @@ def beam_search(
         ([[[1]]], 0.4)
     """
     source_lengths = tf.cast(source_lengths, tf.int32)
-    rules = Rules(
-        beam_size=config.beam_size,
-        nbest=config.nbest,
-        # In a shrinking beam finished hypotheses do not compete with live ones: only the final list is ranked.
-        penalty=0.0 if config.normalize_after and not config.shrinking_beam else config.length_penalty,
-        final_penalty=config.length_penalty,
-        coverage_penalty=config.coverage_penalty,
-        shrinking=config.shrinking_beam,
-        stop_early=stop_early,
-        first_word=_first_word(config),
-    )
+    # In a shrinking beam finished hypotheses do not compete with live ones: only the final list is ranked.
+    penalty = 0.0 if config.normalize_after and not config.shrinking_beam else config.length_penalty
+    rules = Rules(config, penalty, UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1, stop_early)
     maximum = maximum_lengths(source_lengths, config) + extra_steps
     sentences = _sentences(memory, minimum_lengths(source_lengths, config), maximum)
-    advance = advance or (_advance_greedy if rules.beam_size == 1 else _advance)
+    advance = advance or (_advance_greedy if rules.config.beam_size == 1 else _advance)
     beam = _start(state, tf.shape(source_lengths)[0], rules)
     outcome = Outcome(beam.live, beam.finished)
     beam = advance(sentences, beam, step, rules)  # the first word outside the loop: k is 1
-    some = tf.TensorShape([None])
     *_, beam, outcome = tf.while_loop(
         lambda sentences, *_: tf.size(sentences.rows) > 0,
         lambda sentences, beam, outcome: _drop_finished(sentences, _advance_all(sentences, beam, advance, step, rules), outcome),
         (sentences, beam, outcome),
-        shape_invariants=(
-            Sentences(some, loop_shapes(sentences.memory), some, some),
-            _shapes(beam),
-            tf.nest.map_structure(lambda values: values.shape, outcome),
-        ),
+        shape_invariants=(loop_shapes(sentences), _shapes(beam), tf.nest.map_structure(lambda values: values.shape, outcome)),
         parallel_iterations=1,
     )
     return _result(outcome, beam.history, beam.time, source_lengths, maximum, rules)
@@ -169,46 +152,27 @@ def _of_any_size(tensor, shape):
     return tf.raw_ops.PlaceholderWithDefault(input=tensor, shape=shape)
 
 
-def _first_word(config) -> int:
-    """Live hypotheses are extended by ids from this one on: all words but <pad>, </s> and, where it is not allowed, <unk>."""
-    assert (PAD_ID, END_ID, UNKNOWN_ID) == (0, 1, 2)
-    return UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1
-
-
 def _sentences(memory, minimum, maximum) -> Sentences:
     """All sentences of the batch."""
-    memory, some = tf.nest.map_structure(tf.convert_to_tensor, memory), tf.TensorShape([None])
-    return Sentences(
-        rows=_of_any_size(tf.range(tf.size(maximum)), some),
-        memory=tf.nest.map_structure(_of_any_size, memory, loop_shapes(memory)),
-        minimum=_of_any_size(minimum, some),
-        maximum=_of_any_size(maximum, some),
-    )
+    sentences = tf.nest.map_structure(tf.convert_to_tensor, Sentences(tf.range(tf.size(maximum)), memory, minimum, maximum))
+    return tf.nest.map_structure(_of_any_size, sentences, loop_shapes(sentences))
 
 
 def _start(state, batch_size, rules) -> Beam:
     """One live hypothesis per sentence, the empty one: k = 1."""
-    none = tf.fill([batch_size, rules.beam_size], NO_HYPOTHESIS)  # [B, K]
-    zeros = tf.zeros([batch_size, rules.beam_size], tf.int32)
-    beam = Beam(
-        time=tf.constant(0),
-        previous_ids=tf.fill([batch_size, 1], PAD_ID),
-        state=add_hypotheses(state),
-        live=tf.concat([tf.zeros([batch_size, 1]), none[:, 1:]], axis=1),
-        finished=Finished(none, none, zeros, zeros),
-        done=tf.zeros([batch_size], tf.bool),
-        history=empty_history(rules.beam_size),
-    )
-    varying = beam[1:-1]
-    return Beam(beam.time, *tf.nest.map_structure(_of_any_size, varying, _shapes(beam)[1:-1]), beam.history)
+    beam_size = rules.config.beam_size
+    none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)  # [B, K]
+    zeros = tf.zeros([batch_size, beam_size], tf.int32)
+    live = tf.concat([tf.zeros([batch_size, 1]), none[:, 1:]], axis=1)
+    finished, done = Finished(none, none, zeros, zeros), tf.zeros([batch_size], tf.bool)
+    varying = tf.fill([batch_size, 1], PAD_ID), add_hypotheses(state), live, finished, done
+    return Beam(tf.constant(0), *tf.nest.map_structure(_of_any_size, varying, loop_shapes(varying)), empty_history(beam_size))
 
 
 def _shapes(beam: Beam) -> Beam:
     """Shapes of a beam in a loop in which b varies."""
-    some, table = tf.TensorShape([None]), tf.TensorShape([None, beam.live.shape[1]])
-    finished = Finished._make(table for _ in beam.finished)
     history = beam.history._make(tf.TensorShape(None) for _ in beam.history)
-    return Beam(beam.time.shape, tf.TensorShape([None, beam.previous_ids.shape[1]]), loop_shapes(beam.state), table, finished, some, history)
+    return Beam(beam.time.shape, *loop_shapes(beam[1:-1]), history)
 
 
 def _advance_all(sentences: Sentences, beam: Beam, advance, step, rules: Rules):
@@ -237,7 +201,7 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
     words = next_words(words)
     places = beam.previous_ids.shape[1]  # k
     live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
-    continuing, parents, chosen = best_continuations(words, live, rules.beam_size, rules.first_word)  # [b, K]
+    continuing, parents, chosen = best_continuations(words, live, rules.config.beam_size, rules.first_word)  # [b, K]
     ending = ending_now(words, live, beam, sentences)  # [b, k]
     history = beam.history.write(beam.time, sentences.rows, parents, chosen, alignment)
 
@@ -276,7 +240,7 @@ def ending_now(words, live, beam: Beam, sentences: Sentences):
 
 def _fill_beam(finished: Finished, ending, continuing, length, places, rules: Rules):
     """The beam after the step to `length` words: (log-probabilities of the live hypotheses, the finished ones)."""
-    beam_size = rules.beam_size
+    beam_size = rules.config.beam_size
     new = tf.concat([ending, continuing], axis=1)  # [b, k + K]
     new_keys = penalize(new, length, rules.penalty)
     keys = tf.concat([finished_ranks(finished, rules), new_keys], axis=1)  # on a tie the earlier wins
@@ -291,7 +255,7 @@ def _fill_beam(finished: Finished, ending, continuing, length, places, rules: Ru
 
 def finished_ranks(finished: Finished, rules: Rules):
     """What finished hypotheses compete for places by: in a shrinking beam they outrank everything, so that no place is given back."""
-    return tf.where(exists(finished.keys), -NO_HYPOTHESIS, NO_HYPOTHESIS) if rules.shrinking else finished.keys
+    return tf.where(exists(finished.keys), -NO_HYPOTHESIS, NO_HYPOTHESIS) if rules.config.shrinking_beam else finished.keys
 
 
 def add_finished(finished: Finished, ending, ending_keys, length) -> Finished:
@@ -317,8 +281,8 @@ def is_done(live, finished: Finished, time, maximum, rules: Rules):
     Where the n-best list is ranked by other scores than the search (normalize_after, coverage_penalty), all K
     finished hypotheses count in place of N.
     """
-    ranked_as_found = rules.penalty == rules.final_penalty and not rules.coverage_penalty
-    settled_by = rules.nbest if ranked_as_found else rules.beam_size
+    ranked_as_found = rules.penalty == rules.config.length_penalty and not rules.config.coverage_penalty
+    settled_by = rules.config.nbest if ranked_as_found else rules.config.beam_size
     done = ~exists(live[:, 0]) | (time >= maximum)
     if rules.stop_early:
         bound = penalize(live[:, 0], maximum, rules.penalty)
@@ -338,9 +302,9 @@ def penalize(log_probabilities, lengths, exponent):
 def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Rules) -> BeamResult:
     """The n-best lists: of the finished hypotheses, or of the unfinished ones where none finished."""
     # The coverage penalty needs the alignments of all K hypotheses; without it the best N are known before backtracking.
-    count = rules.beam_size if rules.coverage_penalty else rules.nbest
+    count = rules.config.beam_size if rules.config.coverage_penalty else rules.config.nbest
     finished = outcome.finished
-    scores = penalize(finished.log_probabilities, tf.maximum(finished.lengths, 1), rules.final_penalty)
+    scores = penalize(finished.log_probabilities, tf.maximum(finished.lengths, 1), rules.config.length_penalty)
     scores = tf.where(exists(finished.keys), scores, NO_HYPOTHESIS)
     scores, order = tf.math.top_k(scores, count)  # [B, N]
     any_finished = exists(finished.keys[:, :1])  # [B, 1]
@@ -348,7 +312,7 @@ def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Ru
     unfinished = outcome.live[:, :count], limit, tf.broadcast_to(tf.range(count), tf.shape(order))
     pairs = zip((tf.gather(x, order, batch_dims=1) for x in finished[1:]), unfinished)
     log_probabilities, lengths, places = (tf.where(any_finished, *pair) for pair in pairs)
-    scores = tf.where(any_finished, scores, penalize(unfinished[0], limit, rules.final_penalty))
+    scores = tf.where(any_finished, scores, penalize(unfinished[0], limit, rules.config.length_penalty))
 
     there = exists(scores)
     lengths = tf.where(there, lengths, 0)
@@ -356,7 +320,7 @@ def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Ru
     ended = any_finished & there
     ids, alignments = history.read(steps, lengths, places, ended)
     result = BeamResult(ids, lengths, log_probabilities, scores, alignments, ended)
-    return _rank_by_coverage(result, source_lengths, rules) if rules.coverage_penalty else result
+    return _rank_by_coverage(result, source_lengths, rules) if rules.config.coverage_penalty else result
 
 
 def _rank_by_coverage(result: BeamResult, source_lengths, rules: Rules) -> BeamResult:
@@ -367,8 +331,8 @@ def _rank_by_coverage(result: BeamResult, source_lengths, rules: Rules) -> BeamR
     attention = tf.clip_by_value(tf.reduce_sum(result.alignments, axis=2), 1e-9, 1.0)  # [B, K, J]
     real = tf.sequence_mask(source_lengths, tf.shape(attention)[2])[:, tf.newaxis]  # [B, 1, J]
     penalty = tf.reduce_sum(tf.where(real, tf.math.log(attention), 0.0), axis=2)  # [B, K]
-    scores = tf.where(exists(result.scores), result.scores + rules.coverage_penalty * penalty, NO_HYPOTHESIS)
-    scores, order = tf.math.top_k(scores, rules.nbest)
+    scores = tf.where(exists(result.scores), result.scores + rules.config.coverage_penalty * penalty, NO_HYPOTHESIS)
+    scores, order = tf.math.top_k(scores, rules.config.nbest)
     best = BeamResult(*(tf.gather(x, order, batch_dims=1) for x in result))
     longest = tf.maximum(tf.reduce_max(best.lengths), 0)
     return best._replace(scores=scores, ids=best.ids[:, :, :longest], alignments=best.alignments[:, :, :longest])

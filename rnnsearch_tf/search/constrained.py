@@ -143,10 +143,10 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules, begins_within
     totals = tf.where(length + needed <= sentences.maximum[:, tf.newaxis], candidates.totals, NO_HYPOTHESIS)
 
     ending_keys, keys = (penalize(x, length, rules.penalty) for x in (ending, totals))
-    kept = _allocate(finished_ranks(beam.finished, rules), ending_keys, keys, needed, rules.beam_size)
+    kept = _allocate(finished_ranks(beam.finished, rules), ending_keys, keys, needed, rules.config.beam_size)
     ending_kept, kept = kept[:, :places], kept[:, places:]
     finished = add_finished(beam.finished, ending, tf.where(ending_kept, ending_keys, NO_HYPOTHESIS), length)
-    continuing, order = tf.math.top_k(tf.where(kept, totals, NO_HYPOTHESIS), rules.beam_size)  # [b, K]
+    continuing, order = tf.math.top_k(tf.where(kept, totals, NO_HYPOTHESIS), rules.config.beam_size)  # [b, K]
     of_kept = lambda values: tf.gather(values, order, batch_dims=1)  # noqa: E731
     parents, chosen = of_kept(candidates.parents), of_kept(candidates.words)
     history = beam.history.write(beam.time, sentences.rows, parents, chosen, alignment)
@@ -159,7 +159,7 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules, begins_within
 
 def _candidates(words, live, progress: Progress, constraints: Constraints, as_known, rules: Rules) -> Candidates:
     """All continuations that may get a place, none of them twice: K + k + k·P."""
-    best = Candidates(*best_continuations(words, live, rules.beam_size, rules.first_word))
+    best = Candidates(*best_continuations(words, live, rules.config.beam_size, rules.first_word))
     own_totals, own_words = best_of_each(words, live, rules.first_word)
     hypotheses = tf.zeros_like(own_words) + tf.range(tf.shape(own_words)[1])  # [b, k]
 

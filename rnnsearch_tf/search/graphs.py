@@ -27,7 +27,7 @@ def search_graph(model, config: SearchConfig, sources=1, shortlist=None, product
 
     @tf.function(autograph=False, input_signature=[_source_ids(sources)])
     def search(source_ids):
-        with _hoisted(model):
+        with hoist_weights(model.trainable_variables):
             return search_model(model, source_ids, _lengths(source_ids), config, shortlist, products or shard_count())
 
     return search
@@ -39,7 +39,7 @@ def constrained_search_graph(model, config: SearchConfig, sources, shortlist, ta
 
     @tf.function(autograph=False, input_signature=[_source_ids(sources), tf.TensorSpec([None, None, None], tf.int32)])
     def search(source_ids, phrase_ids):
-        with _hoisted(model):
+        with hoist_weights(model.trainable_variables):
             phrases = Phrases(phrase_ids, *joints)
             return search_model(model, source_ids, _lengths(source_ids), config, shortlist, shard_count(), phrases)
 
@@ -99,7 +99,7 @@ def score_targets_graph(model, _, sources=1):
 
     @tf.function(autograph=False, input_signature=[_source_ids(sources), IDS])
     def score(source_ids, target_ids):
-        with _hoisted(model):
+        with hoist_weights(model.trainable_variables):
             state, memory = model.start(source_ids)
             return score_targets(state, memory, model.step, target_ids)
 
@@ -111,16 +111,11 @@ def sample_graph(model, config: SearchConfig, sources=1):
 
     @tf.function(autograph=False, input_signature=[_source_ids(sources), tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64)])
     def draw(source_ids, seeds, temperature):
-        with _hoisted(model):
+        with hoist_weights(model.trainable_variables):
             state, memory = model.start(source_ids)
             return sample(state, memory, model.step, _lengths(source_ids), seeds, config, temperature=temperature)
 
     return draw
-
-
-def _hoisted(model):
-    """The model's weights, read once for a whole search."""
-    return hoist_weights(getattr(model, "trainable_variables", ()))
 
 
 def _source_ids(sources):

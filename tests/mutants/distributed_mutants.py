@@ -6,6 +6,7 @@ TOGETHER = "training/test_distributed.py::test_workers_together_make_the_updates
 KILLED = "training/test_launch.py::test_a_killed_worker_is_started_again[2-1]"
 REPLICAS = "training/test_launch.py::test_replicas_together_make_the_updates_of_one_process[accumulate]"
 AGREED = "training/test_workers.py"
+LAUNCH = "training/test_launch.py"
 
 _FAULTS = [
     ("models/translation_model.py", "divides by the words of the share", 'self.workers.counts(*counts(inputs["target_ids"]))', 'counts(inputs["target_ids"])', TOGETHER),
@@ -25,10 +26,15 @@ _FAULTS = [
      f"{AGREED}::test_a_signal_is_kept_until_all_know"),
     ("workers.py", "padding of gathered rows counts", "tf.pad(values, [[0, missing], [0, 0]])", "tf.pad(values, [[0, missing], [0, 0]], constant_values=1)",
      TOGETHER),
-    ("workers.py", "whole matrices are summed twice", 'self._sum(whole, f"whole {number}")', '2 * self._sum(whole, f"whole {number}")', TOGETHER),
+    ("workers.py", "whole matrices are summed twice", 'self._sum_of_large(whole, f"whole', '2 * self._sum_of_large(whole, f"whole', TOGETHER),
+    ("workers.py", "what was to be sent in few bits is sent whole", "tf.cast(values, self.exchange_dtype or values.dtype)", "values", TOGETHER),
     ("workers.py", "rows of one word replace each other", "tf.math.unsorted_segment_sum(slices.values,", "tf.math.unsorted_segment_max(slices.values,",
      TOGETHER),
-    ("workers.py", "workers drop the same values", "1_000_003 * worker", "0 * worker", f"{AGREED}::test_every_worker_drops_other_values"),
+    ("layers/dropout.py", "replicas drop the same values", "APART * number", "0 * number", f"{LAUNCH}::test_replicas_together_make_the_updates_of_one_process"),
+    ("cli/launch.py", "workers outlive their launcher", "prctl(1, signal.SIGTERM)", "prctl(1, 0)", f"{LAUNCH}::test_a_killed_launchers_workers_save_and_end"),
+    ("evaluation/bleu.py", "words of a script without spaces", 'return "zh" if language in languages.CHINESE else "char"', 'return "13a"',
+     "cli/test_evaluate_more.py::test_text_without_spaces_is_scored_by_characters"),
+    ("layers/dropout.py", "workers drop the same values", "APART * worker", "0 * worker", f"{AGREED}::test_every_worker_drops_other_values"),
 ]  # fmt: skip
 
 DISTRIBUTED = [Mutant(file, fault, old, new, (test,)) for file, fault, old, new, test in _FAULTS]
