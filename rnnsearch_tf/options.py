@@ -57,7 +57,7 @@ class TextConfig:
         "segmentation x with a chance in proportion to p(x) to the power of this; 0.3 is strong, 1 weak; null: always the likeliest",
         minimum=0.0,
     )
-    vocabulary: str | None = option(None, "ready vocabulary file, one token a line; null builds it from the training text")
+    vocabulary: str | None = option(None, "ready vocabulary file, one token a line, or a SentencePiece model; null builds it from the training text")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,7 +141,7 @@ class DataConfig:
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:
-    """Architecture; sizes by the letters of Bahdanau et al. 2015. OWNERS below says which options have a part in which system."""
+    """Architecture; sizes by the letters of Bahdanau et al. 2015. OWNERS in presets.py says which options have a part in which system."""
 
     system: str = option(
         "rnnsearch",

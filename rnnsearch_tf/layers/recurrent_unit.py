@@ -25,7 +25,7 @@ GATES = {"gru": ("", "_z", "_r"), "gru_reset_after": ("", "_z", "_r"), "lstm": (
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RecurrentUnit(PaperLayer):
-    """One unit; training and search call :meth:`advance` one position at a time.
+    """One unit: :meth:`advance` goes one position further; where kernels/ has all positions at once, training and encoders take those.
 
     Args:
         hidden_size: n.

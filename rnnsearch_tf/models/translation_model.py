@@ -212,7 +212,7 @@ class TranslationModel(keras.Model):
         return output_weights(self.output_layer, self._output_matrix(), words, products)
 
     def step(self, previous_ids, state, memory, output=None, word_biases=None):
-        """Probabilities of the next word of K hypotheses a sentence; see search/interface.py.
+        """Log-probabilities of the next word of K hypotheses a sentence; see search/interface.py.
 
         Args:
             previous_ids: int32 [B, K]: y_{i−1}; 0 before the first word.
