@@ -116,7 +116,7 @@ def test_shuffled_batches_are_the_same_batches(numbers, data_config, lines):
 def test_one_graph_serves_every_batch(numbers, data_config, lines, batching):
     traces = []
 
-    @tf.function(autograph=False)
+    @tf.function
     def count(batch):
         traces.append(1)
         return tf.size(batch["source_ids"]) + tf.size(batch["target_ids"])
@@ -124,7 +124,7 @@ def test_one_graph_serves_every_batch(numbers, data_config, lines, batching):
     dataset = training_dataset(numbers, numbers, Pairs(*lines), data_config(batching=batching, batch_size=16), 1)
     assert dataset.element_spec == {name: tf.TensorSpec([None, None], tf.int32) for name in ("source_ids", "target_ids")}
 
-    @tf.function(autograph=False)
+    @tf.function
     def whole_epoch(dataset):
         total = 0
         for batch in dataset:

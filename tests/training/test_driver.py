@@ -339,8 +339,10 @@ def _sentences(batches):
     return [[token for token in row if token] for batch in batches for row in batch]
 
 
-def test_a_lower_cased_model_is_scored_without_case(tmp_path, monkeypatch):
+def test_a_model_is_scored_as_its_target_language_is_written(tmp_path, monkeypatch):
+    """Without case where it cannot write capitals; by characters where words have no spaces between."""
     asked = []
-    monkeypatch.setattr(development, "bleu", lambda *_, lowercase: asked.append(lowercase) or types.SimpleNamespace(score=1.0))
-    train(config("training.maximum_updates=1", "target.lowercase=true"), tmp_path)
-    assert asked == [True]
+    monkeypatch.setattr(development, "bleu", lambda *_, **rules: asked.append(rules) or types.SimpleNamespace(score=1.0))
+    settings = ["target.lowercase=true", "target.language=ja", "target.tokenization=sentencepiece", "target.vocabulary_size=90"]
+    train(config("training.maximum_updates=1", *settings), tmp_path)
+    assert asked == [dict(tokenize="char", lowercase=True)] and "(sacreBLEU char, without case" in (tmp_path / "model_card.md").read_text()
