@@ -28,9 +28,11 @@ class Alone:
         index: int, 0; the number of this worker.
         count: int, 1; how many there are.
         chief: bool, True; whether this worker writes files.
+        exchange_dtype: tf.DType that several workers send large gradients in; None, their own. Set before ``fit``.
     """
 
     index, count, chief = 0, 1, True
+    exchange_dtype = None
 
     def counts(self, *numbers: tf.Tensor) -> list[tf.Tensor]:
         """Integers of a batch, int32 scalars -> their sums over all workers, the same in all of them."""
@@ -61,12 +63,7 @@ class Workers(Alone):
     Args:
         index: int, the number of this worker, from 0.
         count: int, how many there are.
-
-    Attributes:
-        exchange_dtype: tf.DType that large gradients are sent in; None, their own. Set before ``fit``.
     """
-
-    exchange_dtype = None
 
     def __init__(self, index: int, count: int):
         self.index, self.count, self.chief = index, count, index == 0

@@ -133,7 +133,7 @@ def beam_search(
     rules = Rules(config, penalty, UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1, stop_early)
     maximum = maximum_lengths(source_lengths, config) + extra_steps
     sentences = _sentences(memory, minimum_lengths(source_lengths, config), maximum)
-    advance = advance or (_advance_greedy if rules.config.beam_size == 1 else _advance)
+    advance = advance or (_advance_greedy if config.beam_size == 1 else _advance)
     beam = _start(state, tf.shape(source_lengths)[0], rules)
     outcome = Outcome(beam.live, beam.finished)
     beam = advance(sentences, beam, step, rules)  # the first word outside the loop: k is 1

@@ -163,8 +163,9 @@ class Development(keras.callbacks.Callback):
         options = dict(beam_size=self.config.training.evaluate_beam_size, nbest=1)
         with announced("translating the development text"):
             translations = self._translator.translate(list(sources), **options)
-        target = self.config.target  # a model that cannot write capitals is not scored on them
-        return bleu([t.text for t in translations], list(references), tokenize=tokenizer_for(target), lowercase=target.lowercase).score
+        target = self.config.target
+        rules = dict(tokenize=tokenizer_for(target), lowercase=target.lowercase)  # a model that cannot write capitals is not scored on them
+        return bleu([t.text for t in translations], list(references), **rules).score
 
     def _development_loss(self):
         """Mean negative log-likelihood of a target word, in nats, end symbols included; no smoothing, no dropout."""
