@@ -58,5 +58,5 @@ def test_eight_thousand_pairs_learn_in_three_minutes(tmp_path):
     run(tmp_path, [*readme("init"), "--minutes", "3"])
     run(tmp_path, readme("train"))
     sides = ("--source", TATOEBA / "val.en.gz", "--reference", TATOEBA / "val.fr.gz")
-    scores = json.loads(run(tmp_path, ["evaluate", "--model", "runs/mine", *sides, "--json"]))
+    scores = json.loads(run(tmp_path, ["evaluate", "--model", "mine/run", *sides, "--json"]))
     assert scores["all"]["bleu"]["score"] > 10, scores
