@@ -78,7 +78,7 @@ def test_a_finished_training_resumes_to_nothing(tmp_path):
 
 @pytest.fixture
 def scripted_bleu(monkeypatch):
-    """Development BLEU as a script, and the weights that were there each time."""
+    """Development BLEU as a script, without translations, and the weights that were there each time."""
 
     def use(scores):
         seen, scores = [], iter(scores)
@@ -89,6 +89,7 @@ def scripted_bleu(monkeypatch):
                 return super().score_weights(which)
 
         monkeypatch.setattr("rnnsearch_tf.training.run.Development", Spy)
+        monkeypatch.setattr(Translator, "translate", lambda self, texts, **_: [types.SimpleNamespace(text="") for _ in texts])
         monkeypatch.setattr(development, "bleu", lambda *_, **__: types.SimpleNamespace(score=next(scores)))
         return seen
 
