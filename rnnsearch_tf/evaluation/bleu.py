@@ -8,6 +8,7 @@ detokenized text with sacreBLEU's own tokenization (13a; see :func:`tokenizer_fo
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import sacrebleu
 
@@ -57,6 +58,13 @@ def metrics(lowercase=False, tokenize="13a") -> dict:
     }
 
 
+@functools.cache
+def _bleu_metric(tokenize, lowercase):
+    """One for all evaluations of a training: sacreBLEU keeps the lines that a metric has tokenized, and every new metric keeps them again."""
+    # tokenize="none" is meant to be run on tokens: `force` keeps sacreBLEU from warning about it.
+    return sacrebleu.BLEU(tokenize=tokenize, lowercase=lowercase, force=tokenize == "none")
+
+
 def bleu(hypotheses, references, tokenize="13a", lowercase=False) -> Score:
     """BLEU of a corpus, in percent.
 
@@ -77,9 +85,7 @@ def bleu(hypotheses, references, tokenize="13a", lowercase=False) -> Score:
         True
     """
     _check(hypotheses, references)
-    # tokenize="none" is meant to be run on tokens: `force` keeps sacreBLEU from warning about it.
-    metric = sacrebleu.BLEU(tokenize=tokenize, lowercase=lowercase, force=tokenize == "none")
-    return _score(metric, "BLEU", hypotheses, references)
+    return _score(_bleu_metric(tokenize, lowercase), "BLEU", hypotheses, references)
 
 
 def chrf(hypotheses, references, lowercase=False) -> Score:

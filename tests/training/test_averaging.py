@@ -7,7 +7,7 @@ from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.training.run import train
-from test_driver import config
+from test_driver import config, language_model
 
 
 def arrays(path):
@@ -63,6 +63,6 @@ def test_too_few_and_a_folder_in_use(trained, tmp_path, capsys):
     assert "expected the weights of at least 9 evaluations, got 3" in fails(trained, "--last", 9, code=1)
     assert "expected a folder without a training" in fails(trained, "--output", trained, code=2)
     assert "--last: expected a whole number, at least 2" in fails(trained, "--last", 1, code=2)
-    train(config("training.maximum_updates=1", "training.keep_evaluated=0"), tmp_path / "none")
+    train(language_model("training.maximum_updates=1", "training.keep_evaluated=0"), tmp_path / "none")
     assert not (tmp_path / "none" / "evaluated").exists()
     assert "got 0; train with a higher training.keep_evaluated" in fails(tmp_path / "none", code=1)

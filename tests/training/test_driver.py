@@ -40,6 +40,17 @@ def config(*more):
     return load_config(overrides=[*TINY, *more])
 
 
+def language_model(*more):
+    """The same of the smallest system, for what is the same in all: its graph is traced in no time, and it translates nothing."""
+    return config(*LANGUAGE_MODEL, *more)
+
+
+@pytest.fixture
+def untranslated(monkeypatch):
+    """The development text is translated to nothing, for tests that do not ask how well: to trace a search takes seconds."""
+    monkeypatch.setattr(Translator, "translate", lambda self, texts, **_: [types.SimpleNamespace(text="") for _ in texts])
+
+
 def weights(run):
     model, state = load_state(run)
     return [w.numpy() for w in model.trainable_variables], state
@@ -50,8 +61,8 @@ def records(run, kind):
     return [record for record in map(json.loads, lines) if record["kind"] == kind]
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, monkeypatch, number):
+@pytest.mark.parametrize("number", [pytest.param(1, marks=pytest.mark.slow), 2])
+def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, monkeypatch, untranslated, number):
     """Of whole batches, and of batches in shards."""
     seen, in_shards = set(), TranslationModel._sharded_losses
     watched = lambda model, *arguments: (seen.add(model.shards), in_shards(model, *arguments))[1]  # noqa: E731
@@ -68,16 +79,16 @@ def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, monkeypatch, numb
 
 
 def test_a_finished_training_resumes_to_nothing(tmp_path):
-    train(config("training.epochs=1"), tmp_path)
+    train(language_model("training.epochs=1"), tmp_path)
     before, state = weights(tmp_path)
-    summary = train(config("training.epochs=1"), tmp_path, resume=True)
+    summary = train(language_model("training.epochs=1"), tmp_path, resume=True)
     after, _ = weights(tmp_path)
     assert summary["batches"] == state.batches
     assert all(np.array_equal(one, other) for one, other in zip(before, after))
 
 
 @pytest.fixture
-def scripted_bleu(monkeypatch):
+def scripted_bleu(monkeypatch, untranslated):
     """Development BLEU as a script, without translations, and the weights that were there each time."""
 
     def use(scores):
@@ -89,7 +100,6 @@ def scripted_bleu(monkeypatch):
                 return super().score_weights(which)
 
         monkeypatch.setattr("rnnsearch_tf.training.run.Development", Spy)
-        monkeypatch.setattr(Translator, "translate", lambda self, texts, **_: [types.SimpleNamespace(text="") for _ in texts])
         monkeypatch.setattr(development, "bleu", lambda *_, **__: types.SimpleNamespace(score=next(scores)))
         return seen
 
@@ -165,7 +175,7 @@ def test_the_beam_of_development_translations(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("system", ["rnnsearch", "cslm"])
-def test_best_by_loss_is_the_models_own_loss(tmp_path, system):
+def test_best_by_loss_is_the_models_own_loss(tmp_path, untranslated, system):
     """Development loss of the best weights, from Keras's evaluate of the loaded model; it stops by it too."""
     shape = ["model.alignment_size=1000", "model.maxout_size=500", "model.output_rank=620", "model.readout_dropout=0",
              "model.second_hidden_size=6"] if system == "cslm" else []  # fmt: skip
@@ -215,13 +225,13 @@ def test_tensorboard_has_curves_and_attention(tmp_path):
 
 
 def test_a_trained_folder_is_not_trained_over(tmp_path):
-    train(config("training.maximum_updates=1"), tmp_path)
+    train(language_model("training.maximum_updates=1"), tmp_path)
     with pytest.raises(UsageError, match="expected a folder without a training.*--resume"):
-        train(config(), tmp_path)
+        train(language_model(), tmp_path)
     for change, expected in (("model.hidden_size=9", "7"), ("training.global_clipnorm=2", "1.0"), ("target.lowercase=true", "False")):
         key, _, value = change.partition("=")
         with pytest.raises(UsageError, match=f"--resume expects {key}={expected}, with which the training began"):
-            train(config(change), tmp_path, resume=True)
+            train(language_model(change), tmp_path, resume=True)
 
 
 def test_resuming_nothing_is_an_error(tmp_path):
@@ -306,29 +316,27 @@ def test_an_optimizer_of_another_version_is_an_error(tmp_path, monkeypatch):
             build(optimizer, variables)
 
         earlier.setattr(Adadelta, "build", with_another_variable)
-        train(config(*options), tmp_path)
+        train(language_model(*options), tmp_path)
     with pytest.raises(UserError, match="expected an optimizer of this version, got one that keeps other numbers"):
-        train(config(*options), tmp_path, resume=True)
+        train(language_model(*options), tmp_path, resume=True)
 
 
 def test_a_gradient_that_is_not_finite_stops_with_a_message(tmp_path):
     with pytest.raises(UserError, match="expected a finite gradient.*training.learning_rate"):
-        train(config("training.optimizer=sgd", "training.learning_rate=1e30", "training.global_clipnorm=null"), tmp_path)
+        train(language_model("training.optimizer=sgd", "training.learning_rate=1e30", "training.global_clipnorm=null"), tmp_path)
     _, state = load_state(tmp_path)  # nothing is lost
     assert state.batches > 0
 
 
 def test_every_epoch_has_its_own_order(tmp_path, monkeypatch):
-    from rnnsearch_tf.models import RNNSearch
-
-    firsts, original = [], RNNSearch.train_step
+    firsts, original = [], TranslationModel.train_step
 
     def spy(self, data):
         tf.py_function(lambda ids: firsts.append(ids.numpy().tolist()), [data["target_ids"]], [])
         return original(self, data)
 
-    monkeypatch.setattr(RNNSearch, "train_step", spy)
-    train(config("training.epochs=3"), tmp_path)
+    monkeypatch.setattr(TranslationModel, "train_step", spy)
+    train(language_model("training.epochs=3"), tmp_path)
     count = len(firsts) // 3
     epochs = [firsts[k * count : (k + 1) * count] for k in range(3)]
     for one, other in itertools.combinations(epochs, 2):
@@ -340,7 +348,7 @@ def _sentences(batches):
     return [[token for token in row if token] for batch in batches for row in batch]
 
 
-def test_a_model_is_scored_as_its_target_language_is_written(tmp_path, monkeypatch):
+def test_a_model_is_scored_as_its_target_language_is_written(tmp_path, untranslated, monkeypatch):
     """Without case where it cannot write capitals; by characters where words have no spaces between."""
     asked = []
     monkeypatch.setattr(development, "bleu", lambda *_, **rules: asked.append(rules) or types.SimpleNamespace(score=1.0))

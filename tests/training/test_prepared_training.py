@@ -12,14 +12,14 @@ from rnnsearch_tf.data.numbered import NumberedBatches
 from rnnsearch_tf.data.prepared import PreparedPairs
 from rnnsearch_tf.data.preparing import prepare
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.models import RNNSearch
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.training.refused import name_batch
 from rnnsearch_tf.training.run import _batches, train
 from rnnsearch_tf.training.state import TrainingState, load_state
 from rnnsearch_tf.workers import Alone
 
 TINY = [
-    "model.embedding_size=6", "model.hidden_size=7", "model.alignment_size=5", "model.maxout_size=4", "model.output_rank=null",
+    "model.system=cslm", "model.embedding_size=6", "model.hidden_size=7", "model.second_hidden_size=6",  # traced in no time
     "data.batch_size=10", "data.batching=bucketed", "training.optimizer=adam", "training.evaluate_sentences=3",
     "training.evaluate_after=1000", "search.maximum_length_ratio=1.0",
 ]  # fmt: skip
@@ -34,13 +34,13 @@ def prepared(tmp_path_factory):
 
 def test_a_resumed_training_meets_the_batches_of_one_never_stopped(tmp_path, prepared, monkeypatch):
     """Stopped after 8 batches, 6 an epoch; to the bit."""
-    seen, step = [], RNNSearch.train_step
+    seen, step = [], TranslationModel.train_step
 
     def watched(model, data):
         tf.py_function(lambda *ids: seen.append([side.numpy() for side in ids]), [data["source_ids"], data["target_ids"]], [])
         return step(model, data)
 
-    monkeypatch.setattr(RNNSearch, "train_step", watched)
+    monkeypatch.setattr(TranslationModel, "train_step", watched)
     config = lambda updates: load_config(overrides=[*TINY, f"data.prepared={prepared}", f"training.maximum_updates={updates}"])  # noqa: E731
     train(config(8), tmp_path / "run")
     train(config(15), tmp_path / "run", resume=True)

@@ -1,14 +1,14 @@
 """What a training that was stopped, or is resumed, says: where it stands and what to do next."""
 
 import pytest
-from test_driver import config
+from test_driver import config, language_model, untranslated  # noqa: F401  a fixture
 
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.training.callbacks import Limits
 from rnnsearch_tf.training.run import train
 
 
-def test_stopped_before_the_first_evaluation(tmp_path, monkeypatch, capsys):
+def test_stopped_before_the_first_evaluation(tmp_path, untranslated, monkeypatch, capsys):
     """The RUN has no weights to translate with; both who stops and who tries are told what to do."""
     real = Limits.on_train_batch_end
 
@@ -44,10 +44,10 @@ def test_stopped_before_the_first_evaluation(tmp_path, monkeypatch, capsys):
     ],
 )
 def test_a_limit_that_is_reached_already_is_named(tmp_path, capsys, limit, said, more):
-    train(config(limit), tmp_path)
+    train(language_model(limit), tmp_path)
     capsys.readouterr()
-    train(config(limit), tmp_path, resume=True)
+    train(language_model(limit), tmp_path, resume=True)
     err = capsys.readouterr().err
     assert f"nothing left to train: {said} is reached" in err and "raise it, for example with --set " + said.split("=")[0] in err
-    train(config("training.maximum_updates=10", more), tmp_path, resume=True)
+    train(language_model("training.maximum_updates=10", more), tmp_path, resume=True)
     assert "nothing left" not in capsys.readouterr().err

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 import tensorflow as tf
-from test_driver import TINY, config, records
+from test_driver import TINY, config, records, untranslated  # noqa: F401  a fixture
 from tiny_run import write_run
 
 from rnnsearch_tf.config import UNKNOWN_ID, load_config, save_config
@@ -139,7 +139,7 @@ def test_new_words_of_the_new_text_alone(tmp_path, trained, new_text):
     assert "zebra" in added[0] and "Zorro" in added[1] and "unseen" not in added[0] and "inconnue" not in added[1]
 
 
-def test_a_new_word_is_learned(tmp_path, trained):
+def test_a_new_word_is_learned(tmp_path, trained, untranslated):
     pairs = [("The zebra.", "Le zèbre."), ("The yak.", "Le yack."), ("The door.", "La porte."), ("The house.", "La maison.")]
     options = [*name_files(tmp_path, pairs * 10), "data.held_out=0", "training.epochs=40", "training.learning_rate=0.03"]
     no_dropout = [f"model.{name}_dropout=0" for name in ("embedding", "hidden", "readout")]
