@@ -91,6 +91,7 @@ def test_a_killed_worker_is_started_again(tmp_path, alone, workers, victim):
     assert_alike(alone, tmp_path / "run")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the system must tell a process that its parent has ended")
 def test_a_killed_launchers_workers_save_and_end(tmp_path, alone):
     launcher = launched(tmp_path, tmp_path / "run")
