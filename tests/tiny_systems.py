@@ -44,9 +44,13 @@ ONE_OF_EACH = [
 """Rows for tests that take seconds each."""
 
 
-def others_slow(names):
-    """The names as parameters of a test; those that are rows of SYSTEMS and not of ONE_OF_EACH are left to ``make test-all``."""
-    return [pytest.param(name, marks=[pytest.mark.slow] if name in SYSTEMS and name not in ONE_OF_EACH else []) for name in names]
+THREE = ["rnnsearch", "deep_lstm", "luong-general"]
+"""Rows for tests of what no system does in its own way: with attention and without, the gated unit and the LSTM, input feeding."""
+
+
+def others_slow(names, often=ONE_OF_EACH):
+    """The names as parameters of a test; those that are rows of SYSTEMS and not among ``often`` are left to ``make test-all``."""
+    return [pytest.param(name, marks=[pytest.mark.slow] if name in SYSTEMS and name not in often else []) for name in names]
 
 
 READ_THE_SOURCE = [name for name in SYSTEMS if not name.startswith("cslm")]

@@ -60,12 +60,14 @@ print(json.dumps([parallel.use_one_thread_per_op([ModelConfig(hidden_size=8)], 8
 
 
 @pytest.mark.parametrize(
-    "environment, shards", [(dict(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS="3"), 3), (dict(TF_NUM_INTRAOP_THREADS="2"), 1)]
+    "environment, shards",
+    [(dict(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS="3"), 3), pytest.param(dict(TF_NUM_INTRAOP_THREADS="2"), 1, marks=pytest.mark.slow)],
 )
 def test_the_environment_is_heeded(environment, shards):
     assert answers_of(ARRANGED, **environment) == [False, shards]
 
 
+@pytest.mark.slow
 def test_too_late_is_no_error():
     assert answers_of(ARRANGED, "late") == [False, 1]
 

@@ -17,7 +17,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "TF_
 
 TRAINING = {
     "data": {"corpus": "phrasebook", "phrasebook_size": 60, "batching": "bucketed", "batch_size": 8},
-    "model": dict(embedding_size=8, hidden_size=8, alignment_size=8, maxout_size=8, output_rank=None),
+    "model": dict(system="cslm", embedding_size=8, hidden_size=8, second_hidden_size=8),  # traced in no time
     "training": dict(epochs=2000, evaluate_sentences=4, evaluate_every=10),
     "search": dict(beam_size=2),
 }

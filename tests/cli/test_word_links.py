@@ -112,6 +112,7 @@ def test_translations_are_linked_by_words_too(rnnsearch, subword_run, files):
         assert any(len(line.split("\t")[1].split()) > len(line.split("\t")[0].split()) for line in pieces)
 
 
+@pytest.mark.slow
 def test_an_exported_model_gives_the_same_links(subword_run, files, tmp_path):
     words = ["--alignment", "hard", str(files[0])]
     assert run(["export", "--model", str(subword_run), "--output", str(tmp_path / "served"), *FEW_SIGNATURES]) == 0

@@ -11,7 +11,7 @@ from rnnsearch_tf.layers.output import output_weights, word_logits
 from rnnsearch_tf.search.graphs import score_targets_graph, search_graph
 from rnnsearch_tf.search.scoring import score_targets
 from tiny_rnnsearch import batch, padded
-from tiny_systems import ONE_OF_EACH, SYSTEMS, others_slow, tiny_system
+from tiny_systems import ONE_OF_EACH, SYSTEMS, THREE, others_slow, tiny_system
 
 CONFIG = SearchConfig(beam_size=3, maximum_length_ratio=2.0)
 
@@ -22,7 +22,7 @@ def operations(graph):
     return [node.op for function in library if "while" in function.signature.name for node in function.node_def]
 
 
-@pytest.mark.parametrize("name", others_slow(SYSTEMS))
+@pytest.mark.parametrize("name", others_slow(SYSTEMS, THREE))
 def test_a_loop_reads_no_weights(name):
     graph = search_graph(tiny_system(name, "mixed_bfloat16"), CONFIG)
     found = operations(graph.get_concrete_function().graph)
@@ -42,7 +42,7 @@ def test_a_loop_casts_no_weights():
 
 
 @pytest.mark.parametrize("dtype", ("float32", "mixed_bfloat16"))
-@pytest.mark.parametrize("name", others_slow(SYSTEMS))
+@pytest.mark.parametrize("name", others_slow(SYSTEMS, THREE))
 def test_the_numbers_are_those_without(name, dtype):
     model, inputs = tiny_system(name, dtype), batch()
     hoisted = score_targets_graph(model, None)(inputs["source_ids"], inputs["target_ids"])
@@ -67,7 +67,10 @@ def test_eagerly_it_changes_nothing():
     assert np.abs(first["state"] - second["state"]).max() > 1e-3
 
 
-@pytest.mark.parametrize("name, dtype", [*((name, "float32") for name in ONE_OF_EACH), ("rnnsearch", "mixed_bfloat16")])
+@pytest.mark.parametrize(
+    "name, dtype",
+    [*(pytest.param(name, "float32", marks=[] if name in THREE else pytest.mark.slow) for name in ONE_OF_EACH), ("rnnsearch", "mixed_bfloat16")],
+)
 def test_the_product_of_few_rows_split_is_the_product(name, dtype, monkeypatch):
     """A sentence alone (3 rows, below SPLIT_ROWS) and six together (18, above)."""
     model, sources = tiny_system(name, dtype), padded([[3, 4, 1], [6, 1], [5, 3, 6, 1], [7, 4, 1], [2, 1], [4, 4, 4, 1]])

@@ -31,8 +31,11 @@ def saved(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "imports", ("import keras, rnnsearch_tf", "import rnnsearch_tf, keras; rnnsearch_tf.load_config", "from rnnsearch_tf import RNNSearch; import keras")
-)
+    "imports",
+    ("import keras, rnnsearch_tf",
+     *(pytest.param(words, marks=pytest.mark.slow)
+       for words in ("import rnnsearch_tf, keras; rnnsearch_tf.load_config", "from rnnsearch_tf import RNNSearch; import keras"))),
+)  # fmt: skip
 def test_load_model_needs_no_other_import(saved, imports):
     code = f"{imports}\nmodel = keras.models.load_model({str(saved)!r})\nprint(type(model).__name__, type(model.optimizer).__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from rnnsearch_tf.models import TranslationLoss
 from tiny_rnnsearch import PAIRS, batch, dataset
-from tiny_systems import ONE_OF_EACH, tiny_system
+from tiny_systems import ONE_OF_EACH, THREE, others_slow, tiny_system
 
 
 def losses_and_gradients(model, shards, inputs):
@@ -17,7 +17,7 @@ def losses_and_gradients(model, shards, inputs):
     return [losses, nll, *map(tf.convert_to_tensor, tape.gradient(objective, model.trainable_variables))]
 
 
-@pytest.mark.parametrize("name", ONE_OF_EACH)
+@pytest.mark.parametrize("name", others_slow(ONE_OF_EACH, THREE))
 @pytest.mark.parametrize("shards, pairs", [(2, PAIRS), (3, PAIRS), (3, PAIRS[:2])], ids=["halves", "thirds", "one of none"])
 def test_losses_and_gradients_are_those_of_the_whole(name, shards, pairs):
     model, inputs = tiny_system(name), batch(pairs)

@@ -10,7 +10,7 @@ from rnnsearch_tf.models import TranslationLoss
 from rnnsearch_tf.options import OWNERS
 from rnnsearch_tf.training.optimizers import build_optimizer
 from tiny_rnnsearch import PAIRS, batch, dataset
-from tiny_systems import ONE_OF_EACH, SYSTEMS, others_slow, tiny_system
+from tiny_systems import ONE_OF_EACH, SYSTEMS, THREE, others_slow, tiny_system
 
 each_system = pytest.mark.parametrize("name", SYSTEMS)
 one_of_each = pytest.mark.parametrize("name", ONE_OF_EACH)
@@ -59,7 +59,7 @@ def test_dropout_only_in_training(name):
         assert np.abs(first - plain(batch())).max() > 1e-4 and np.abs(first - second).max() > 1e-4, option
 
 
-@pytest.mark.parametrize("name", others_slow(("rnnencdec", "encoder_decoder", "deep_lstm-forward", "stacked-lstm", "luong-general")))
+@pytest.mark.parametrize("name", others_slow(("rnnencdec", "encoder_decoder", "deep_lstm-forward", "stacked-lstm", "luong-general"), THREE))
 def test_fit_learns(name):
     """Thirty epochs of two batches under `fit`, with the dropout it has: the loss falls, and nothing is left untrained."""
     model = tiny_system(name, "float32", scale=0.2, **{option: 0.05 for option in dropouts(name)})

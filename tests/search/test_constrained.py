@@ -54,7 +54,7 @@ def brute_force(toy, sentence, config, phrases, within):
 PHRASES = [[[3]], [[3, 4]], [[3, 3, 4]], [[3, 4, 3]], [[2], [4]], [[2, 2], [4]], [[2], [3], [4]]]
 
 
-@pytest.mark.parametrize("within", [(), (4, 3)], ids=str)
+@pytest.mark.parametrize("within", [(), pytest.param((4, 3), marks=pytest.mark.slow)], ids=str)
 @pytest.mark.parametrize("options", [dict(length_penalty=0.0), {}, dict(shrinking_beam=True), dict(minimum_length_ratio=3.0)], ids=str)
 def test_a_wide_beam_is_brute_force(options, within):
     toy = Toy(seed=len(options) + len(within), source_lengths=(1, 2, 2))
@@ -70,7 +70,7 @@ def test_a_wide_beam_is_brute_force(options, within):
             assert result.finished[row, : len(found)].tolist() == [h.finished for h in expected]
 
 
-@pytest.mark.parametrize("beam_size", [1, 2, 5, 12])
+@pytest.mark.parametrize("beam_size", [1, pytest.param(2, marks=pytest.mark.slow), 5, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("options", [{}, dict(length_penalty=0.0, shrinking_beam=True), dict(allow_unknown=False)], ids=str)
 @pytest.mark.parametrize("within", [(), (4, 7, 9)], ids=str)
 def test_every_output_has_its_phrases(beam_size, options, within):
@@ -89,7 +89,7 @@ def test_every_output_has_its_phrases(beam_size, options, within):
             np.testing.assert_allclose(result.alignments[row, n, : len(words), : toy.source_lengths[row]], alignment, atol=1e-6)
 
 
-@pytest.mark.parametrize("beam_size", [1, 2, 5])
+@pytest.mark.parametrize("beam_size", [1, pytest.param(2, marks=pytest.mark.slow), 5])
 @pytest.mark.parametrize(
     "options", [{}, dict(length_penalty=0.0), dict(shrinking_beam=True), dict(normalize_after=True, coverage_penalty=0.3)], ids=str
 )

@@ -14,7 +14,7 @@ from rnnsearch_tf.search.graphs import constrained_search_graph, search_graph
 from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from tiny_rnnsearch import PAIRS, SOURCE_SIZE, TARGET_SIZE, padded
-from tiny_systems import READ_THE_SOURCE, others_slow, tiny_system
+from tiny_systems import READ_THE_SOURCE, THREE, others_slow, tiny_system
 
 CONFIG = SearchConfig(beam_size=3, nbest=2, maximum_length_ratio=2.0)
 SOURCES = [source for source, _ in PAIRS]
@@ -55,7 +55,7 @@ def same(found, expected):
     np.testing.assert_allclose(found.alignments, expected.alignments, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", others_slow([*READ_THE_SOURCE, "ensemble"]))
+@pytest.mark.parametrize("name", others_slow([*READ_THE_SOURCE, "ensemble"], THREE))
 def test_it_is_a_search_with_the_other_words_forbidden(name):
     names = ("rnnsearch", "rnnsearch-coverage") if name == "ensemble" else (name,)
     models = [tiny_system(each, "float32", seed=k) for k, each in enumerate(names)]
