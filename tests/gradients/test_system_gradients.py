@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tiny_rnnsearch import END, PAIRS, batch
-from tiny_systems import READ_THE_SOURCE, SYSTEMS, tiny_system
+from tiny_systems import READ_THE_SOURCE, SYSTEMS, others_slow, tiny_system
 
 STEP = 2e-5  # four points: truncation about STEP⁴, rounding about 1e-16 · loss / STEP = 1e-10
 
@@ -30,7 +30,7 @@ def test_slope_along_a_direction_of_every_weight(name):
         assert (gradient * direction).sum() == pytest.approx(slope, rel=1e-6, abs=2e-7), variable.path
 
 
-@each_system
+@pytest.mark.parametrize("name", others_slow(SYSTEMS))
 def test_gradient_of_a_batch_is_the_sum_over_its_sentences(name):
     model = tiny_system(name)
     together = gradients(model, batch(extra_source=2, extra_target=3))
