@@ -28,8 +28,8 @@ def test_the_main_documents_have_python():
 def folder(tmp_path_factory):
     """A folder with what the examples name: a RUN and a preset."""
     folder = tmp_path_factory.mktemp("reader")
-    write_run(folder / "runs" / "mine")
-    run_to_preset(folder / "runs" / "mine", folder / "presets" / "mine")
+    write_run(folder / "mine" / "run")
+    run_to_preset(folder / "mine" / "run", folder / "presets" / "mine")
     return folder
 
 
