@@ -1,11 +1,13 @@
 """Memory and speed over a long time: a server under mixed requests, or a training.
 
     python benchmarks/soak.py serving --minutes 30 [--model tatoeba-en-fr | --served DIR] [--rate 3]
-    python benchmarks/soak.py training --minutes 30 [--config phrasebook]
+    python benchmarks/soak.py training --minutes 30 [--config phrasebook] [--set section.key=value …] [--trim]
 
 serving: `rnnsearch serve` in a process of its own is asked so many times a second: one sentence, a long one, 16 of them, n-best
 lists, things that it must refuse, and connections that break in the middle of a request or before its answer. training:
 `rnnsearch train`, with evaluations and checkpoints, in a process of its own.
+
+With --trim the training gives back, every 5 seconds, what the C library holds of freed memory, so that what is left is what is really kept.
 
 Every 10 seconds the process's memory is taken from /proc: all that is resident, and the anonymous part, which no file stands for.
 Prints a Markdown table, a row for every five minutes (twelve rows at most), and how anonymous memory grows by the hour after a
@@ -29,6 +31,17 @@ import measuring
 HERE = pathlib.Path(__file__).parent
 SHORT = ["She has never been to Paris.", "I like it.", "Where is the station?", "My sister sells an old book.", "It rains."]
 LONG = "The man who lives next door told me that he had bought a new car, and that he would drive to the sea with his wife. "
+TRIMMED = """
+import ctypes, runpy, threading, time
+def trim():
+    while True:
+        time.sleep(5)
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+threading.Thread(target=trim, daemon=True).start()
+runpy.run_module("rnnsearch_tf", run_name="__main__", alter_sys=True)
+"""
+"""`python -m rnnsearch_tf` that gives back what is free."""
+
 SECONDS = 10
 """Between two looks at the memory."""
 
@@ -180,7 +193,9 @@ def training(arguments):
     seconds = 60 * arguments.minutes
     with tempfile.TemporaryDirectory() as folder:
         options = ["training.maximum_updates=1000000", "training.checkpoint_every_minutes=1", f"training.evaluate_every={arguments.evaluate_every}"]
-        command = [sys.executable, "-m", "rnnsearch_tf", "train", "--config", arguments.config, "--output", f"{folder}/run", "--quiet"]
+        program = ["-c", TRIMMED] if arguments.trim else ["-m", "rnnsearch_tf"]
+        options += arguments.set
+        command = [sys.executable, *program, "train", "--config", arguments.config, "--output", f"{folder}/run", "--quiet"]
         with subprocess.Popen([*command, *itertools.chain.from_iterable(("--set", option) for option in options)], stdout=sys.stderr) as process:
             memory = Memory(process.pid)
             try:
@@ -205,6 +220,8 @@ def main():
         one = what.add_parser(name)
         one.add_argument("--minutes", type=float, default=30, help="default: %(default)s")
     one.add_argument("--config", default="phrasebook", help="default: %(default)s")
+    one.add_argument("--set", action="append", default=[], metavar="section.key=value", help="change one setting of the configuration")
+    one.add_argument("--trim", action="store_true", help="what is freed is given back before each look")
     one.add_argument("--evaluate-every", type=int, default=500, metavar="UPDATES", help="default: %(default)s")
     server = what.choices["serving"]
     server.add_argument("--model", default="tatoeba-en-fr", help="a RUN folder or a name of `rnnsearch models` (default: %(default)s)")
