@@ -108,7 +108,8 @@ def scripted_bleu(monkeypatch, untranslated):
 
 def test_best_weights_are_kept_and_patience_stops(tmp_path, scripted_bleu):
     seen = scripted_bleu([10.0, 30.0, 20.0, 25.0, 99.0])
-    summary = train(config("training.evaluate_every=2", "training.patience=2", "training.epochs=9"), tmp_path)
+    within_an_epoch = "data.batch_size=5"  # of 12 batches or more; at its end patience is looked at once more
+    summary = train(config("training.evaluate_every=2", "training.patience=2", "training.epochs=9", within_an_epoch), tmp_path)
     assert summary["best_bleu"] == 30.0
     assert [record["bleu"] for record in records(tmp_path, "development")] == [10.0, 30.0, 20.0, 25.0]
     kept = _arrays(tmp_path / "best" / "model.weights.h5")
