@@ -7,7 +7,7 @@ serving: `rnnsearch serve` in a process of its own is asked so many times a seco
 lists, things that it must refuse, and connections that break in the middle of a request or before its answer. training:
 `rnnsearch train`, with evaluations and checkpoints, in a process of its own.
 
-With --trim the training gives back, every 5 seconds, what the C library holds of freed memory, so that what is left is what is really kept.
+With --trim the training gives back, every 5 seconds, what the C library holds of freed memory; what is left is really kept.
 
 Every 10 seconds the process's memory is taken from /proc: all that is resident, and the anonymous part, which no file stands for.
 Prints a Markdown table, a row for every five minutes (twelve rows at most), and how anonymous memory grows by the hour after a
@@ -221,7 +221,7 @@ def main():
         one.add_argument("--minutes", type=float, default=30, help="default: %(default)s")
     one.add_argument("--config", default="phrasebook", help="default: %(default)s")
     one.add_argument("--set", action="append", default=[], metavar="section.key=value", help="change one setting of the configuration")
-    one.add_argument("--trim", action="store_true", help="what is freed is given back before each look")
+    one.add_argument("--trim", action="store_true", help="give back freed memory every 5 seconds")
     one.add_argument("--evaluate-every", type=int, default=500, metavar="UPDATES", help="default: %(default)s")
     server = what.choices["serving"]
     server.add_argument("--model", default="tatoeba-en-fr", help="a RUN folder or a name of `rnnsearch models` (default: %(default)s)")

@@ -39,9 +39,15 @@ class Page:
         parts = [f"# {self.title}", "## Ours", *table(self.ours)]
         parts += [f"![{name}]({item}-{name}.png)" for name in self.pictures]
         parts += ["## The paper's", *table(self.paper)] if self.paper else []
-        parts += [*self.text, "## How it was made", *(f"- {name}: {value}" for name, value in made.items())]
+        parts += [*self.text, "## How it was made", *(_listed(name, value) for name, value in made.items())]
         write_file(folder / f"{item}.md", _joined(parts))
         return folder / f"{item}.md"
+
+
+def _listed(name, value):
+    """A line of a Markdown list; several things, between semicolons, stand below it."""
+    first, *others = value.split("; ")
+    return "\n".join([f"- {name}:", *(f"    - {each}" for each in (first, *others))]) if others else f"- {name}: {value}"
 
 
 def table(rows) -> list:

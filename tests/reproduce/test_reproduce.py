@@ -104,10 +104,10 @@ def test_measurements_are_made_once(tmp_path):
 
 def test_a_page_says_what_was_found_and_how_it_was_made(tmp_path):
     page = Page("A table", [{"model": "a|b", "BLEU": 12.345}], [{"model": "paper", "BLEU": 20.0}], ["It holds."], {"curve": b"PNG"})
-    path = page.write(tmp_path, "item", {"seeds": "1"})
+    path = page.write(tmp_path, "item", {"seeds": "1", "models": "a 2 updates; b"})
     assert path.read_text(encoding="utf-8") == (
         "# A table\n\n## Ours\n\n| model | BLEU |\n| --- | --- |\n| a\\|b | 12.35 |\n\n![curve](item-curve.png)\n\n"
-        "## The paper's\n\n| model | BLEU |\n| --- | --- |\n| paper | 20.00 |\n\nIt holds.\n\n## How it was made\n\n- seeds: 1\n"
+        "## The paper's\n\n| model | BLEU |\n| --- | --- |\n| paper | 20.00 |\n\nIt holds.\n\n## How it was made\n\n- seeds: 1\n- models:\n    - a 2 updates\n    - b\n"
     )
     assert (tmp_path / "item-curve.png").read_bytes() == b"PNG"
     assert json.loads((tmp_path / "item.json").read_text(encoding="utf-8"))["ours"] == page.ours

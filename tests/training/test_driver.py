@@ -45,12 +45,6 @@ def language_model(*more):
     return config(*LANGUAGE_MODEL, *more)
 
 
-@pytest.fixture
-def untranslated(monkeypatch):
-    """The development text is translated to nothing, for tests that do not ask how well: to trace a search takes seconds."""
-    monkeypatch.setattr(Translator, "translate", lambda self, texts, **_: [types.SimpleNamespace(text="") for _ in texts])
-
-
 def weights(run):
     model, state = load_state(run)
     return [w.numpy() for w in model.trainable_variables], state
@@ -178,9 +172,7 @@ def test_the_beam_of_development_translations(tmp_path, monkeypatch):
 @pytest.mark.parametrize("system", ["rnnsearch", "cslm"])
 def test_best_by_loss_is_the_models_own_loss(tmp_path, untranslated, system):
     """Development loss of the best weights, from Keras's evaluate of the loaded model; it stops by it too."""
-    shape = ["model.alignment_size=1000", "model.maxout_size=500", "model.output_rank=620", "model.readout_dropout=0",
-             "model.second_hidden_size=6"] if system == "cslm" else []  # fmt: skip
-    options = [f"model.system={system}", *shape, "training.evaluate_every=1", "training.epochs=60", "training.learning_rate=0.3",
+    options = [*(LANGUAGE_MODEL if system == "cslm" else []), "training.evaluate_every=1", "training.epochs=60", "training.learning_rate=0.3",
                "training.patience=2", *(["training.best_by=loss"] if system == "rnnsearch" else [])]  # fmt: skip
     settings = config(*options)
     summary = train(settings, tmp_path)

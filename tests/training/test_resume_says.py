@@ -1,7 +1,7 @@
 """What a training that was stopped, or is resumed, says: where it stands and what to do next."""
 
 import pytest
-from test_driver import config, language_model, untranslated  # noqa: F401  a fixture
+from test_driver import config, language_model
 
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.training.callbacks import Limits

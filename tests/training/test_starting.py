@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 import tensorflow as tf
-from test_driver import TINY, config, records, untranslated  # noqa: F401  a fixture
+from test_driver import TINY, config, records
 from tiny_run import write_run
 
 from rnnsearch_tf.config import UNKNOWN_ID, load_config, save_config
