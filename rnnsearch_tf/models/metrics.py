@@ -2,6 +2,7 @@
 
 import time
 
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
@@ -44,8 +45,8 @@ class TokensPerSecond(keras.metrics.Metric):
     def tick(self):
         """Read the clock, where an update does not."""
         if not self.reads_clock:
-            now = time.time()
-            self.since.assign(float(keras.ops.convert_to_numpy(self.since)) or now)
+            now = np.array(time.time())  # TensorFlow keeps a tensor of every Python number that it has ever met
+            self.since.assign(keras.ops.convert_to_numpy(self.since) or now)
             self.now.assign(now)
 
     def result(self):

@@ -12,6 +12,8 @@ import shutil
 import sys
 import time
 
+import numpy as np
+
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import cannot_write
@@ -111,7 +113,8 @@ class Schedule(keras.callbacks.Callback):
         self.state, self.config = state, config
 
     def on_train_batch_begin(self, batch, logs=None):
-        self.model.optimizer.learning_rate = learning_rate(self.state, self.config)
+        # An array, since TensorFlow keeps a tensor of every Python number that it has ever met, 0.8 kB an update here.
+        self.model.optimizer.learning_rate = np.array(learning_rate(self.state, self.config))
 
 
 class Limits(keras.callbacks.Callback):

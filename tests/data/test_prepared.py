@@ -9,6 +9,7 @@ import pathlib
 import numpy as np
 import pytest
 import tensorflow as tf
+from process_memory import anonymous_memory
 
 from rnnsearch_tf.config import PAD_ID, load_config
 from rnnsearch_tf.data.corpus import open_corpus
@@ -270,9 +271,3 @@ def test_the_files_stay_on_the_disk(tmp_path, folder):
     for batch in batches.dataset().take(20).as_numpy_iterator():
         assert batch["source_ids"].shape == (10, length)
     assert anonymous_memory() - before < 100e6
-
-
-def anonymous_memory():
-    """Bytes of this process that are of no file."""
-    [line] = [line for line in pathlib.Path("/proc/self/status").read_text().splitlines() if line.startswith("RssAnon")]
-    return 1024 * int(line.split()[1])
