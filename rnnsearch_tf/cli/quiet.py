@@ -13,9 +13,12 @@ from rnnsearch_tf.progress import announced
 SELDOM = 50_000, 50, 50
 """Objects made between two searches for garbage while modules are imported; Python's own 700 cost a fifth of that time (RESULTS.md)."""
 
+OPTIONAL = "IPython", "matplotlib", "sklearn"
+"""Packages that Keras imports where they are installed, for what no command uses; a third of the time (RESULTS.md)."""
+
 
 def import_tensorflow():
-    """Import TensorFlow; what it writes meanwhile is shown only if the import fails, or under RNNSEARCH_DEBUG.
+    """Import TensorFlow and Keras; what it writes meanwhile is shown only if the import fails, or under RNNSEARCH_DEBUG.
 
     Some of those lines come before any log level is heeded, so the file
     descriptor itself is turned aside.
@@ -25,12 +28,24 @@ def import_tensorflow():
         return
     if "tensorflow" not in sys.modules:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-        with _standard_error_aside() as shown, announced("loading TensorFlow", shown), _garbage_left_alone():
+        with _standard_error_aside() as shown, announced("loading TensorFlow", shown), _garbage_left_alone(), _without(OPTIONAL):
             import tensorflow  # noqa: F401
             import tensorflow_text  # noqa: F401
 
             import rnnsearch_tf.backend  # noqa: F401  Keras
     logging.getLogger("tensorflow").setLevel(logging.ERROR)  # its warnings (deprecations) are for developers
+
+
+@contextlib.contextmanager
+def _without(names):
+    """Inside, these packages cannot be imported, unless they are already; afterwards they can."""
+    hidden = [name for name in names if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # None: ImportError
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 @contextlib.contextmanager

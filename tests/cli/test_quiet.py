@@ -1,8 +1,13 @@
 """Importing TensorFlow for a verb."""
 
 import gc
+import importlib
+import subprocess
+import sys
 
-from rnnsearch_tf.cli.quiet import SELDOM, _garbage_left_alone
+import pytest
+
+from rnnsearch_tf.cli.quiet import SELDOM, _garbage_left_alone, _without
 
 
 def test_garbage_is_searched_for_as_often_as_ever_once_all_is_imported():
@@ -14,3 +19,26 @@ def test_garbage_is_searched_for_as_often_as_ever_once_all_is_imported():
         assert gc.get_threshold() == before and gc.get_freeze_count() > frozen
     finally:
         gc.unfreeze()
+
+
+def test_a_hidden_package_is_there_again_afterwards(tmp_path, monkeypatch):
+    for name in ("loaded_before", "loaded_after"):
+        (tmp_path / f"{name}.py").write_text("")
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    before = importlib.import_module("loaded_before")
+    with _without(("loaded_before", "loaded_after", "never_there")):
+        assert importlib.import_module("loaded_before") is before
+        with pytest.raises(ImportError):
+            importlib.import_module("loaded_after")
+    assert importlib.import_module("loaded_after").__name__ == "loaded_after" and "never_there" not in sys.modules
+
+
+def test_what_no_command_uses_is_not_loaded():
+    """Keras would import them; what is drawn later still can."""
+    program = (
+        "import sys; from rnnsearch_tf.cli.quiet import OPTIONAL, import_tensorflow; import_tensorflow(); import tensorflow\n"
+        "print([name for name in OPTIONAL if name in sys.modules]); import matplotlib.pyplot; assert tensorflow.keras.layers.Dense(1).units == 1"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("[]\n", 0), done.stderr
