@@ -41,7 +41,8 @@ def run(arguments):
     from rnnsearch_tf.data.preparing import prepare
 
     pairs = prepare(config, arguments.output, processes)
-    print(f"{pairs.report}. Next: set data.prepared={arguments.output} in place of the text, and train", file=sys.stderr)
+    settings = f"data.prepared={arguments.output}" + (" data.corpus=files" if config.data.corpus != "files" else "")
+    print(f"{pairs.report}. Next: set {settings} in place of the text, and train", file=sys.stderr)
     with Output() as output:
         output.write([json.dumps({"prepared": arguments.output, "pairs": pairs.count, "ids": pairs.manifest["ids"]})])
 

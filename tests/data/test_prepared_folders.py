@@ -322,6 +322,15 @@ def test_the_verb_says_what_it_wrote(text, made, tmp_path, capsys):
     assert f"65 pairs kept. Next: set data.prepared={output} in place of the text, and train" in captured.err
 
 
+def test_what_it_says_to_set_is_accepted(tmp_path, capsys):
+    """Of the phrasebook too, whose text is in no file."""
+    words = ["--config", "phrasebook", "--set", "data.phrasebook_size=40", "--output", str(tmp_path / "prepared")]
+    assert run(["prepare", *words]) == 0
+    said = capsys.readouterr().err.split("Next: set ")[1].split(" in place of the text")[0]
+    config = load_config("phrasebook", overrides=said.split())
+    assert open_corpus(config, "train").count == 40
+
+
 @pytest.mark.parametrize("words, message", [
     (["--output", "p"], "expected --config F.yaml, got none"),
     (["--output", "p", "--check", "--config", "c"], "--check: expected --output DIR alone"),
