@@ -11,7 +11,7 @@ from rnnsearch_tf.models.metrics import TokensPerSecond
 from rnnsearch_tf.training.callbacks import Schedule
 from rnnsearch_tf.training.state import TrainingState
 
-UPDATES = 3_000
+UPDATES = 2_000
 
 
 def schedule():
