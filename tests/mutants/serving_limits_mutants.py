@@ -30,6 +30,8 @@ LIMITS = [
            '        self._predictions.add_task(channel)', (f"{MANY}::test_health_and_status_answer_while_predictions_fill_the_threads",)),
     Mutant("serving/connections.py", "who sends slowly may stay", "return now - self._request_began > limits.client_timeout",
            "return False", (f"{MANY}::test_slow_clients_are_dropped_and_others_are_not",)),
+    Mutant("serving/connections.py", "who is sending makes way like anyone", "return (1, self._request_began)", "return (0, self._request_began)",
+           (f"{MANY}::test_idle_connections_make_way_before_those_that_are_sending",)),
     Mutant("serving/connections.py", "nobody makes way", "        self._make_way(len(self.active_channels) - self.most_connections)",
            "        pass", (f"{MANY}::test_idle_connections_make_way_before_those_that_are_sending",)),
     Mutant("serving/connections.py", "who is refused is cut off", "not (self.is_refused and self.close_when_flushed)", "True",
