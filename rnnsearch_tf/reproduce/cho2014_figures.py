@@ -154,8 +154,8 @@ def figure_5(work, models) -> Page:
         _shown(phrases, f"phrases of {LONG} or more words, drawn at random: c, what the encoder makes of them"),
         "Do phrases near in meaning lie near? Two source phrases count as near in meaning where the table gives both the same likeliest "
         "translation. They share words, too. So each pair is compared with a third phrase of as many words, which shares as many words with "
-        "the first and has another translation. The table has the share of the pairs whose second phrase is nearer to the first than the "
-        "third one is, by the cosine of their states (1/2 where meaning does not matter), and the mean cosines.",
+        "the first and has another translation. Near is said by the cosine of the phrases' states. The table has the mean cosines, and the "
+        "share of the pairs whose second phrase is nearer to the first than the third one is. Where meaning does not matter, that is 1/2.",
     ]  # fmt: skip
     return Page("Cho et al. 2014a, Figure 5: phrases in the plane", table, [], text, _pictures(vectors, phrases))
 

@@ -4,12 +4,16 @@ from mutants import Mutant
 
 DRIVER, SCHEDULE, PEER = "training/test_driver.py", "training/test_schedule.py", "model/test_keras_nlp.py"
 KILLED = "training/test_nothing_lost.py::test_two_kills"
+MEMORY = "training/test_memory.py::test_an_update_keeps_no_memory"
 RESUMED = f"{DRIVER}::test_a_resumed_training_is_the_uninterrupted_one"
 BEST = f"{DRIVER}::test_best_weights_are_kept_and_patience_stops"
 
 TRAINING = [
     Mutant("training/callbacks.py", "dropout draws for a batch that does not come", "    def on_epoch_end(self, epoch, logs=None):\n        self.take_back()",
            "    def on_epoch_end(self, epoch, logs=None):\n        pass", (KILLED,)),
+    Mutant("training/callbacks.py", "every learning rate is kept", "np.array(learning_rate(self.state, self.config))",
+           "learning_rate(self.state, self.config)", (MEMORY,)),
+    Mutant("models/metrics.py", "every time is kept", "now = np.array(time.time())", "now = time.time()", (MEMORY,)),
     Mutant("training/callbacks.py", "the means of a resumed epoch begin anew", "            restore_means(self.model, self.state)", "            pass", (KILLED,)),
     Mutant("training/callbacks.py", "what a killed training logged stays", "file.truncate(self.state.metrics_bytes)", "pass", (KILLED,)),
     Mutant("training/state.py", "a checkpoint is written over the last", "next(folder / name for name in names if not (folder / name).exists())", "folder / next(names)",
