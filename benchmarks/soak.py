@@ -11,7 +11,8 @@ With --trim the training gives back, every 5 seconds, what the C library holds o
 
 Every 10 seconds the process's memory is taken from /proc: all that is resident, and the anonymous part, which no file stands for.
 Prints a Markdown table, a row for every five minutes (twelve rows at most), and how anonymous memory grows by the hour after a
-warm-up of a sixth of the time (least squares). Ends with 1 if an answer was neither right nor the refusal it should be.
+warm-up of a sixth of the time: least squares over all looks, and over the least of every two minutes. The second is what the
+process keeps: an evaluation or a checkpoint needs memory for some seconds, and gives it back. Ends with 1 if an answer was neither right nor the refusal it should be.
 """
 
 import argparse
@@ -44,6 +45,9 @@ runpy.run_module("rnnsearch_tf", run_name="__main__", alter_sys=True)
 
 SECONDS = 10
 """Between two looks at the memory."""
+
+WINDOW = 120
+"""Seconds; of so many looks the least is taken, which no evaluation raises."""
 
 
 class Memory(threading.Thread):
@@ -155,10 +159,16 @@ def growth(seen, seconds):
     after = np.array([(at, anonymous) for at, _, anonymous in seen if at > seconds / 6])
     if len(after) < 3:
         return "Too short to say how memory grows."
-    slope = np.polyfit(after[:, 0] / 3600, after[:, 1] / 1e6, 1)[0]
+    windows = [after[after[:, 0] // WINDOW == number] for number in np.unique(after[:, 0] // WINDOW)]
+    lows = np.array([window[window[:, 1].argmin()] for window in windows])
+
+    def slope(looks):
+        return np.polyfit(looks[:, 0] / 3600, looks[:, 1] / 1e6, 1)[0]
+
     least, most = after[:, 1].min() / 1e6, after[:, 1].max() / 1e6
-    return (f"Anonymous memory after the warm-up of {seconds / 360:.1f} minutes: {slope:+.1f} MB an hour by least squares over "
-            f"{len(after)} looks; least {least:,.0f}, most {most:,.0f} MB.")
+    kept = f", {slope(lows):+.1f} over the least of every {WINDOW} seconds" if len(lows) > 2 else ""
+    return (f"Anonymous memory after the warm-up of {seconds / 360:.1f} minutes: {slope(after):+.1f} MB an hour by least squares over "
+            f"{len(after)} looks{kept}; least {least:,.0f}, most {most:,.0f} MB.")
 
 
 def serving(arguments):

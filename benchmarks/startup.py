@@ -20,7 +20,7 @@ from measuring import median
 
 LATER = 20  # translations after the first, in each process
 IMPORTS = "import gc; gc.set_threshold(50_000, 50, 50); import tensorflow, tensorflow_text, keras; gc.freeze()"
-AS_A_COMMAND = "from rnnsearch_tf.cli.quiet import import_tensorflow; import_tensorflow()"
+AS_A_COMMAND = "from rnnsearch_tf.imports import import_tensorflow; import_tensorflow()"
 FRESH = """
 import json, sys, time
 import tensorflow

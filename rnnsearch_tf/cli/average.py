@@ -7,8 +7,8 @@ says whether it is better than the best of them.
 
 import os
 
-from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import whole_number
+from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
 

@@ -15,9 +15,9 @@ addresses of all.
 import os
 import re
 
-from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import add_files, add_output, whole_number
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.reading import read_batches
 from rnnsearch_tf.io.writing import Output
 

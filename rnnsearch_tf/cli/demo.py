@@ -11,10 +11,10 @@ import importlib.resources
 import pathlib
 import sys
 
-from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.publishing import exported_version
+from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
 

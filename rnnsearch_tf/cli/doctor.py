@@ -5,8 +5,8 @@ part of the data, and what was found. Exit code 1 if there is an error. Nothing
 is written.
 """
 
-from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
 
 

@@ -7,9 +7,9 @@ one clears away what a killed one has left. The options of
 a profile are those of the files in export/; --set changes one.
 """
 
-from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import add_model, whole_number
 from rnnsearch_tf.export import publishing
+from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
 

@@ -13,11 +13,11 @@ is started again. --check compares a prepared corpus with its checksums.
 import json
 import sys
 
-from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
 
 

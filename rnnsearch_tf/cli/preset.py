@@ -6,8 +6,8 @@ RUN, for the other verbs.
 
 import pathlib
 
-from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.progress import announced
 from rnnsearch_tf.run import Run

@@ -17,9 +17,9 @@ import difflib
 import sys
 
 from rnnsearch_tf.cli.ending import sigterm_raises
-from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
 
 

@@ -7,9 +7,9 @@ lowest scores are kept, in the order of the files and byte for byte. A thousand 
 Pairs with an empty side, and those beyond --maximum-length, are never kept. How many were kept is printed. Case does not count.
 """
 
-from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import option_value, whole_number
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
 
 SIDES = "source", "target"

@@ -20,7 +20,7 @@ import signal
 import threading
 import time
 
-from rnnsearch_tf.cli.quiet import import_tensorflow
+from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.serving import flags
 
 LOG_LEVEL = logging.INFO  # a server says what it serves

@@ -9,9 +9,9 @@ import sys
 
 import yaml
 
-from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.config import SearchConfig, check_value, load_config
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.reading import read_batches
 from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run

@@ -11,8 +11,8 @@ lengths, summed over all pairs; what would take more than some 4 GB is not learn
 import itertools
 import logging
 
-from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import add_output, whole_number
+from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.reading import count_lines, read_pairs
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.progress import announced, progress

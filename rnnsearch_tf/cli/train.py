@@ -27,13 +27,13 @@ import shlex
 import sys
 
 from rnnsearch_tf.cli.ending import sigterm_raises
-from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.cluster import DISTRIBUTIONS, this_worker
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
 

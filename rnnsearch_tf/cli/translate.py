@@ -42,12 +42,12 @@ import itertools
 import json
 
 from rnnsearch_tf.cli.links import Links, add_pieces
-from rnnsearch_tf.cli.quiet import import_tensorflow
 from rnnsearch_tf.cli.shared import (
     add_files, add_model, add_output, add_search, input_batches, lines_done, load_translator, option_value, search_changes,
 )
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.publishing import exported_version
+from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.constraints import with_constraints, without_marks
 from rnnsearch_tf.io.reading import count_lines
 from rnnsearch_tf.io.writing import Output

@@ -14,6 +14,8 @@ import sys
 
 import numpy as np
 
+from rnnsearch_tf.imports import import_tensorflow
+
 
 class SessionModel:
     """A SavedModel loaded into a session of its own.
@@ -80,6 +82,7 @@ def _answer(model, signature, inputs):
 
 
 def main(folder, asked, answered):
+    import_tensorflow()
     model = SessionModel(folder)
     answers = [_answer(model, *request) for request in pickle.loads(pathlib.Path(asked).read_bytes())]
     pathlib.Path(answered).write_bytes(pickle.dumps(answers))

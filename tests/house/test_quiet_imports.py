@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rnnsearch_tf.cli.quiet import SELDOM, _garbage_left_alone, _without
+from rnnsearch_tf.imports import SELDOM, _garbage_left_alone, _without
 
 
 def test_garbage_is_searched_for_as_often_as_ever_once_all_is_imported():
@@ -37,7 +37,7 @@ def test_a_hidden_package_is_there_again_afterwards(tmp_path, monkeypatch):
 def test_what_no_command_uses_is_not_loaded():
     """Keras would import them; what is drawn later still can."""
     program = (
-        "import sys; from rnnsearch_tf.cli.quiet import OPTIONAL, import_tensorflow; import_tensorflow(); import tensorflow\n"
+        "import sys; from rnnsearch_tf.imports import OPTIONAL, import_tensorflow; import_tensorflow(); import tensorflow\n"
         "print([name for name in OPTIONAL if name in sys.modules]); import matplotlib.pyplot; assert tensorflow.keras.layers.Dense(1).units == 1"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
