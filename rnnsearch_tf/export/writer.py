@@ -75,8 +75,9 @@ def export_model(
     sentences = sentences_of(translator.source_text)
     with beside(target) as folder:
         with announced("building the graphs of the signatures"):
-            tf.saved_model.save(served, str(folder), signatures=served.signatures(profile.signatures))
-        declare_inputs(folder)
+            options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)  # a server learns nothing
+            tf.saved_model.save(served, str(folder), signatures=served.signatures(profile.signatures), options=options)
+        finish_graph(folder)
         check_operations(folder)
         asked = {name: INPUTS[name] for name in profile.signatures} | {"serving_default": INPUTS["translate"]}
         write_warmup(folder, asked, sentences, profile.warmup_requests)
@@ -100,10 +101,11 @@ def _possible(profile, calibration, runs):
     return dataclasses.replace(profile, signatures=signatures), f"without the signature confidence: {reason}"
 
 
-def declare_inputs(folder) -> None:
-    """Write into the signatures that every input is a vector, which the graph itself asserts.
+def finish_graph(folder) -> None:
+    """Write into the signatures that every input is a vector, and leave out what names gradients that were not saved.
 
-    (Inside the graph the rank is left open, or the assertion would be folded away.)
+    The graph itself asserts the rank; there it is left open, or the assertion would be folded away. Where a name of a gradient
+    is left, ``tf.saved_model.load`` warns.
     """
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
@@ -113,4 +115,7 @@ def declare_inputs(folder) -> None:
         for signature in graph.signature_def.values():
             for tensor in signature.inputs.values():
                 tensor.tensor_shape.CopyFrom(tf.TensorShape([None]).as_proto())
+        for function in graph.graph_def.library.function:
+            for node in function.node_def:
+                node.attr.pop("_gradient_op_type", None)
     path.write_bytes(model.SerializeToString(deterministic=True))

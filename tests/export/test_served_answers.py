@@ -6,6 +6,7 @@ import pathlib
 import numpy as np
 import pytest
 import tensorflow as tf
+from absl import logging
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
@@ -44,6 +45,14 @@ def test_names_types_and_shapes_are_the_contract(exported):
                 key: (tf.as_dtype(tensor.dtype).name, [dim.size for dim in tensor.tensor_shape.dim], tensor.tensor_shape.unknown_rank)
                 for key, tensor in tensors.items()
             } == {key: (p["dtype"], [{"B": -1, "N": NBEST}[d] for d in p["shape"]], False) for key, p in promised[side].items()}
+
+
+def test_no_gradient_is_missed(exported, monkeypatch):
+    """None is saved; where a function names one, ``tf.saved_model.load`` warns that it is not there."""
+    said = []
+    monkeypatch.setattr(logging, "warning", lambda message, *arguments: said.append(message % arguments))
+    tf.saved_model.load(str(exported))
+    assert not [message for message in said if "gradient" in message]
 
 
 def test_translate(session, translations):
