@@ -29,7 +29,7 @@ _MODULE_OF = {
     "RNNEncDec": "models.rnnencdec",
     "RNNSearch": "models.rnnsearch",
     "StackedNetwork": "models.layered",
-    "TranslationLoss": "models.translation_model",
+    "TranslationLoss": "models.loss",
     "Translator": "translation.translator",
     "build_model": "models.build",
     "build_optimizer": "training.optimizers",

@@ -5,8 +5,7 @@ name. Values are taken in this order, later ones winning::
 
     defaults  <  below  <  preset  <  YAML file  <  --set section.key=value
 
-This module imports neither TensorFlow nor the rest of the package, so that
-``--help`` and the checks answer at once.
+Nothing here imports TensorFlow, so that ``--help`` and the checks answer at once.
 
 Example:
     >>> config = load_config(overrides=["preset=groundhog", "model.hidden_size=8"])
@@ -67,7 +66,7 @@ def load_config(
     """
     where, tree = _read(Config(), path, overrides, values)
     preset = tree.get("preset")
-    if preset is not None and preset in PRESETS:
+    if isinstance(preset, str) and preset in PRESETS:
         tree = _merge(PRESETS[preset], tree)
     return _build(Config(), _merge(below or {}, tree), where, prefix="")
 

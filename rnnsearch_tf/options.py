@@ -82,11 +82,11 @@ class DataConfig:
     """Where the pairs come from and how they are batched."""
 
     corpus: str = option(
-        "files", "files: the four paths below; phrasebook: the built-in corpus; "
+        "files", "files: those that the options below name; phrasebook: the built-in corpus; "
         "phrase_table: the distinct pairs of a Moses phrase table, with the development files below",
         choices=("files", "phrasebook", "phrase_table"),
     )
-    folder: str | None = option(None, "folder that the four paths are relative to; null: the current folder")
+    folder: str | None = option(None, "folder that the files below are relative to; null: the current folder")
     train_source: str | tuple[str, ...] | None = option(
         None, "training text, source side, one sentence a line, plain or .gz: a file, a list such as [a.en, b.en.gz], or a pattern such "
         "as corpus.*.en.gz, whose files are taken in the order of their names"

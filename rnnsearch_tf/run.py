@@ -11,6 +11,7 @@
     RUN/checkpoints/             for --resume: the last two, each a model and where the training stood
     RUN/confidence.json          how sure its probabilities make it, after `evaluate --calibrate`
     RUN/metrics.jsonl            one object every 100 batches, epoch or evaluation
+    RUN/tensorboard/             the same and pictures of alignments, under training.tensorboard
     RUN/refused_batch.txt        the pairs of the batch whose gradient was not finite, if training stopped at one
     RUN/model_card.md            what it is, and how well it did
     RUN/SHA256SUMS               checksums of the files that a model needs, as sha256sum writes and checks them

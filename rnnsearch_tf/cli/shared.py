@@ -73,7 +73,7 @@ def add_pairs_at_once(parser):
 
 
 def add_search(parser):
-    """The options of beam search that differ for one call; what each means is said in config.py only."""
+    """The options of beam search that differ for one call; what each means is said in options.py only."""
     for flag, name in SEARCH_FLAGS.items():
         metavar = {"length_penalty": "A", "coverage_penalty": "B", "lexicon": "F", "shortlist": "F"}.get(name, "N")
         parser.add_argument(flag, metavar=metavar, help=f"{MEANINGS[name]} (default: the run's search.{name})".replace("%", "%%"))

@@ -155,8 +155,8 @@ def _corpora(data):
 
 
 def _paths(data, corpus):
-    """The absolute paths of a corpus's files: a tuple of them for each side."""
-    sides = (files_of(data, getattr(corpus, side), f"the {side} text") for side in ("source", "target"))
+    """The absolute paths of a corpus's files, whether or not they are still there: a tuple of them for each side."""
+    sides = (files_of(data, getattr(corpus, side)) for side in ("source", "target"))
     return tuple(tuple(map(os.path.abspath, paths)) for paths in sides)
 
 

@@ -36,6 +36,9 @@ class LinkedPairs(Pairs):
     def name(self, side):
         return self.pairs.name(side)
 
+    def _require_one(self, report):
+        self.pairs._require_one(report)
+
     def scan(self):
         """Yield every line of both sides as Scanned; UserError where the links are not as many lines."""
         in_file = isinstance(self.links, (str, os.PathLike))

@@ -63,8 +63,11 @@ def open_files(data, source, target, names) -> Pairs:
     return ShardedPairs([Shard(*paths, data.on_bad_line) for paths in zip(*sides)])
 
 
-def files_of(data, value, name) -> list[str]:
+def files_of(data, value, name=None) -> list[str]:
     """The files that an option names; those that fit a pattern in the order of their names.
+
+    Raises:
+        UserError: none fits a pattern; without a name of the option the pattern then stands for itself.
 
     Example:
         >>> from rnnsearch_tf.config import DataConfig
@@ -78,9 +81,9 @@ def files_of(data, value, name) -> list[str]:
             paths.append(path)
             continue
         found = sorted(glob.glob(path))
-        if not found:
+        if name and not found:
             raise UserError(f"{name}: {path}: expected files that fit this pattern, found none; check the path")
-        paths += found
+        paths += found or [path]
     return paths
 
 

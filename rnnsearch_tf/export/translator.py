@@ -14,6 +14,7 @@ from rnnsearch_tf.export.profile import FILE as PROFILE, read_profile
 from rnnsearch_tf.export.lazy_session import LazySession
 from rnnsearch_tf.translation import Hypothesis, Translation
 from rnnsearch_tf.translation.constraints import constraint_lines, too_many_tokens
+from rnnsearch_tf.translation.translator import search_options, sentences
 
 
 class ExportedTranslator:
@@ -51,7 +52,7 @@ class ExportedTranslator:
     def search_config(self, **changes):
         """The search section of the profile; only how many sentences go together, and fewer translations, may change."""
         search = dataclasses.replace(self.profile.search, nbest=1)
-        for name, value in changes.items():
+        for name, value in search_options(changes).items():
             if name == "nbest" and value <= self.profile.search.nbest or name == "batch_size":
                 search = dataclasses.replace(search, **{name: value})
             elif value != getattr(search, name):
@@ -65,8 +66,11 @@ class ExportedTranslator:
         With one translation a text: tokens and alignment are there if the model has ``translate_aligned``;
         with more, by ``translate_nbest``, tokens but no alignments. With constraints, a list of phrases for each
         text: text and score, by ``translate_constrained``. What is not known is None.
+
+        Raises:
+            UsageError: an option is unknown or not the one it was exported with, or `texts` are not sentences.
         """
-        config = self.search_config(**search)
+        texts, config = sentences(texts, "texts"), self.search_config(**search)
         signatures = self.profile.signatures
         if constraints is not None:
             return self._constrained(texts, constraints, config)
@@ -118,7 +122,8 @@ class ExportedTranslator:
         ):
             source, tokens = source.decode().split(), tokens.decode().split()
             rows = json.loads(matrix)
-            log_probability = float(score) * max(len(rows), 1) ** config.length_penalty
+            length = max(len(rows), 1)
+            log_probability = None if config.coverage_penalty else float(score) * length**config.length_penalty  # else it is in the score
             alignment = np.array(rows, np.float32).reshape(len(rows), len(source) + 1 if rows else 0)
             yield Translation.of([Hypothesis(text.decode(), float(score), log_probability, tokens, alignment)], source)
 
@@ -135,7 +140,7 @@ class ExportedTranslator:
 
     def _ask(self, signature, texts, **more):
         self.require(signature)
-        return self._model(signature, text=np.array([text.encode() for text in texts], object), **more)
+        return self._model(signature, text=np.array([text if isinstance(text, bytes) else text.encode() for text in texts], object), **more)
 
 
 def _with_scores(answer):

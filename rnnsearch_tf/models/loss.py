@@ -60,11 +60,15 @@ class TranslationLoss(keras.losses.Loss):
         return total / tf.cast(tf.maximum(count, 1), losses.dtype)
 
     def __call__(self, target_ids, logits, sample_weight=None):
+        """Scalar of target_ids int32 [B, I], logits [B, I, V] and weights [B] or [B, I] of the losses, which count in no mean."""
         real = target_ids != PAD_ID
         log_probabilities = tf.nn.log_softmax(logits)
         nll = -tf.gather(log_probabilities, target_ids, batch_dims=2)
         smooth = -tf.reduce_mean(log_probabilities, axis=-1)
         losses = (1 - self.label_smoothing) * nll + self.label_smoothing * smooth
+        if sample_weight is not None:
+            weights = tf.cast(sample_weight, losses.dtype)
+            losses *= weights if weights.shape.rank == 2 else weights[:, tf.newaxis]
         return self.reduce(tf.boolean_mask(losses, real), *counts(target_ids))
 
     def get_config(self):

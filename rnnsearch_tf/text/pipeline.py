@@ -83,12 +83,12 @@ class Text(tf.Module):
         Words stay as they were cut; subword pieces are those of the detokenized line.
         """
         if self.config.tokenization == "sentencepiece":
-            return self.tokenize(detokenize(_unescaped(texts), self.config.language))
+            return self.tokenize(detokenize(_split(texts), self.config.language))  # which unescapes
         return self.words(texts)
 
     def words(self, texts):
         """The Moses tokens of such lines as they were cut, normalized as text is; RaggedTensor string [B, None]."""
-        joined = tf.strings.reduce_join(_unescaped(texts), axis=1, separator=" ")
+        joined = tf.strings.reduce_join(unescape(_split(texts)), axis=1, separator=" ")
         return _tokenize(joined, dataclasses.replace(self.config, tokenization="space"), None)
 
     def same_as(self, other) -> bool:
@@ -319,8 +319,8 @@ def _tokenize(texts, config, pieces):
     return pieces.tokenize(texts) if pieces else tf.strings.split(texts)
 
 
-def _unescaped(texts):
-    return unescape(tf.strings.split(tf.convert_to_tensor(texts, tf.string)))
+def _split(texts):
+    return tf.strings.split(tf.convert_to_tensor(texts, tf.string))
 
 
 def _prepare(texts, config):

@@ -147,7 +147,14 @@ class _Damaged(Exception):
 def _load(run, path):
     values, model_path = _read(path)
     config = load_config(run.config)
-    _check_configuration(path, values.pop("configuration"), config, run)
+    try:
+        saved, state = values.pop("configuration"), TrainingState(**values)
+    except (KeyError, TypeError) as error:
+        raise UserError(
+            f"{path}: expected a checkpoint of this version, got one that keeps other numbers ({error}); resume with the version that "
+            "began the training, or begin anew in another folder"
+        ) from None
+    _check_configuration(path, saved, config, run)
     sizes = (Vocabulary.load(run.vocabulary(side)).size for side in ("source", "target"))
     check_archive(model_path, MODEL_FILES)
     model = build_model(config, *sizes)
@@ -166,7 +173,6 @@ def _load(run, path):
             f"{model_path}: expected the model that {run.config} and the vocabularies describe, got another "
             f"({' '.join(str(error).split())[:200]}); give the RUN its own checkpoints, or begin anew with another --output"
         ) from None
-    state = TrainingState(**values)
     restore_means(model, state)
     return model, state
 

@@ -170,12 +170,7 @@ class Translator:
 
     def search_config(self, **changes) -> SearchConfig:
         """The run's search section with some options changed, checked as in a file."""
-        known = {field.name for field in dataclasses.fields(self.config.search)}
-        for name, value in changes.items():
-            if name not in known:
-                raise UsageError(f"unknown search option {name!r}; expected one of {', '.join(sorted(known))}")
-            changes[name] = check_value(f"search.{name}", value)
-        config = dataclasses.replace(self.config.search, **changes)
+        config = dataclasses.replace(self.config.search, **search_options(changes))
         for name in ("replace_unknown", "coverage_penalty"):
             if getattr(config, name):
                 self.require_attention(name)
@@ -314,6 +309,18 @@ def _phrase_reader(text):
 
 _NOTHING = Translation.of([Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))], source_tokens=[])
 """The translation of a sentence without words."""
+
+
+def search_options(changes: dict) -> dict:
+    """Options of the search section, each checked as in a file.
+
+    Raises:
+        UsageError: one is unknown or out of range.
+    """
+    known = [field.name for field in dataclasses.fields(SearchConfig)]
+    for name in changes.keys() - known:
+        raise UsageError(f"unknown search option {name!r}; expected one of {', '.join(sorted(known))}")
+    return {name: check_value(f"search.{name}", value) for name, value in changes.items()}
 
 
 def sentences(texts, name) -> list:

@@ -35,6 +35,7 @@ def message(tmp_path, text, overrides=()):
         ("source:\n  lowercase: 1\n", ["source.lowercase", "expected true or false", "got 1"]),
         ("data:\n  train_source: 3\n", ["data.train_source", "expected text", "got 3"]),
         ("preset: groundhogg\n", ["preset", "groundhog, paper", "did you mean groundhog?"]),
+        ("preset: [groundhog]\n", ["preset: expected text, got ['groundhog']"]),
         ("model: 3\n", ["model", "expected a section", "got 3"]),
         ("- a\n- b\n", ["expected sections", "got a list"]),
         ("model: [1\n", ["bad.yaml:2: expected YAML", "got the end of the file", "expected ',' or ']'"]),

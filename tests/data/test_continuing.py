@@ -2,12 +2,13 @@
 
 import collections
 import dataclasses
+import re
 
 import numpy as np
 import pytest
 
 from rnnsearch_tf.config import Config, load_config, named_options, save_config
-from rnnsearch_tf.data.continuing import continued_config
+from rnnsearch_tf.data.continuing import continued_config, new_text
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.mixture import mixed
 from rnnsearch_tf.errors import UsageError, UserError
@@ -57,6 +58,17 @@ def test_new_text_has_none_of_the_old_links(run, new, write):
         continued_config(run, overrides=new)
     assert continued_config(run, overrides=[*new, "training.guided_alignment_weight=0"]).data.train_alignments is None
     assert continued_config(run).data.train_alignments == "old.links"
+
+
+def test_old_text_that_is_gone_matters_to_a_mixture_alone(run, new, tmp_path):
+    """Named as a file or by a pattern."""
+    for gone in ("gone.en", "gone.*.en"):
+        change(run, train_source=gone, train_target=gone.replace("en", "fr"))
+        corpora = [f"{{source: {tmp_path / 'new.en'}, target: {tmp_path / 'new.fr'}}}"] * 2
+        config = continued_config(run, overrides=["data.held_out=0", f"data.corpora=[{', '.join(corpora)}]"])
+        assert [len(list(pairs)) for pairs in new_text(config, load_config(run / "config.yaml"))] == [400, 400]
+        with pytest.raises(UserError, match=rf"--mix: .*{re.escape(gone)}: expected the text that .* was trained on, got none"):
+            continued_config(run, overrides=new, mix=1.0)
 
 
 @pytest.mark.parametrize("development", [{}, dict(held_out=0, development_source="old.en", development_target="old.fr")])

@@ -175,6 +175,13 @@ def test_files_of_links_as_many_as_of_text(write):
         open_corpus(config("files", train_alignments=("nowhere", sides[0]), **files))
 
 
+def test_one_of_several_files_may_be_empty(write):
+    """Its pairs are counted in a process of its own, where there is nothing else."""
+    sides, links = (write("one", ["a"]), write("none", [])), (write("links", ["0-0"]), write("no-links", []))
+    pairs = open_corpus(config("files", train_source=sides, train_target=sides, train_alignments=links))
+    assert [shard.check().kept for shard in pairs.shards] == [1, 0]
+
+
 def test_a_token_that_is_a_word_keeps_its_links():
     texts = [build_text(config().source, ["a b"])] * 2
     links = np.array([[0, 1], [1, 1]], np.int32)

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from reference import rnnsearch
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.models import TranslationLoss
@@ -12,6 +13,20 @@ from tiny_rnnsearch import PAIRS, batch, dataset, tiny_model
 
 REDUCTIONS = ("sum", "batch_mean", "token_mean")
 each_reduction = pytest.mark.parametrize("reduction", REDUCTIONS)
+
+
+@each_reduction
+@pytest.mark.parametrize("rank", (1, 2))
+def test_weights_of_the_losses(reduction, rank):
+    """Each loss counts as often as its weight says; the divisors stay."""
+    random = np.random.default_rng(1)
+    targets = np.array([[4, 1, 0], [2, 3, 1]])
+    logits = random.normal(size=(2, 3, 6))
+    weights = random.uniform(size=(2, 3)[:rank])
+    losses = np.log(np.exp(logits).sum(axis=-1)) - np.take_along_axis(logits, targets[..., np.newaxis], axis=-1)[..., 0]
+    total = (losses * (targets != 0) * (weights if rank == 2 else weights[:, np.newaxis])).sum()
+    found = TranslationLoss(reduction)(tf.constant(targets), tf.constant(logits), sample_weight=tf.constant(weights))
+    np.testing.assert_allclose(found, total / {"sum": 1, "batch_mean": 2, "token_mean": 5}[reduction], rtol=1e-12)
 
 
 def compiled(model, reduction, smoothing=0.0, run_eagerly=True, **training):

@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.profile import read_profile
 from rnnsearch_tf.export.signatures import Served
 from rnnsearch_tf.export.translator import ExportedTranslator
@@ -12,6 +13,25 @@ from rnnsearch_tf.serving.server import Server
 from rnnsearch_tf.translation import TextTranslator, Translator
 
 TEXTS = ["The door is white.", "", "She goes to the hotel.", "Zyzzyva!"]
+
+
+def test_an_exported_model_refuses_what_a_translator_refuses(translator, exported):
+    for each in (translator, ExportedTranslator(exported)):
+        with pytest.raises(UsageError, match="unknown search option 'beam'; expected one of .*beam_size"):
+            each.translate(TEXTS, beam=5)
+        with pytest.raises(UsageError, match="texts: expected a list of sentences, got str 'The door'"):
+            each.translate("The door")
+        with pytest.raises(UsageError, match="search.nbest: expected a whole number, got 'two'"):
+            each.translate(TEXTS, nbest="two")
+        assert each.translate([text.encode() for text in TEXTS])[0].text == each.translate(TEXTS)[0].text
+
+
+def test_a_log_probability_is_not_made_of_a_score_with_coverage(exported):
+    """The score has a term of it then, which the model does not give by itself."""
+    one = ExportedTranslator(exported)
+    assert one.translate(TEXTS[:1])[0].log_probability < 0
+    one.profile = dataclasses.replace(one.profile, search=dataclasses.replace(one.profile.search, coverage_penalty=0.1))
+    assert one.translate(TEXTS[:1])[0].log_probability is None
 
 
 def test_four_translators_answer_the_same_question_alike(translator, exported):

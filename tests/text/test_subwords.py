@@ -53,6 +53,16 @@ def test_decoding_gives_the_text_back(text, package):
     assert [package.decode(row) for row in ids.to_list()] == lines
 
 
+def test_escapes_of_moses_tokens_are_undone_once(text):
+    """An escaped escape is text: ``&amp;lt;`` was ``&lt;``, as sacremoses undoes it."""
+    from sacremoses import MosesDetokenizer
+
+    line = "le chat &amp;lt; dort &quot; l &apos;homme"
+    expected = MosesDetokenizer("fr").detokenize(line.split())
+    assert "&lt;" in expected
+    assert text.split(tf.constant([line])).to_list() == text.tokenize(tf.constant([expected])).to_list()
+
+
 def test_a_low_block_in_the_text_is_not_taken_for_a_space(text):
     tokens = text.tokenize(tf.constant(["a▁l"]))
     assert text.detokenize(tokens).numpy()[0].decode() == "a_l"

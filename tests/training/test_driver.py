@@ -20,7 +20,7 @@ from rnnsearch_tf.text.pipeline import load_text
 from rnnsearch_tf.training import development
 from rnnsearch_tf.training.optimizers import Adadelta
 from rnnsearch_tf.training.run import compile_model, train
-from rnnsearch_tf.training.state import TrainingState, load_state, save_state
+from rnnsearch_tf.training.state import TrainingState, _digest, load_state, save_state
 from rnnsearch_tf.translation import Translator
 
 TINY = [
@@ -295,6 +295,18 @@ def test_a_checkpoint_of_another_configuration_is_an_error(tmp_path):
     (tmp_path / "vocabulary.target.txt").write_text("<pad>\n</s>\n<unk>\nword\nmore\n")
     with pytest.raises(UserError, match="batch-3.keras: expected the model that .*config.yaml and the vocabularies describe, got another"):
         load_state(tmp_path)
+
+
+@pytest.mark.parametrize("change", [lambda values: values.pop("configuration"), lambda values: values.update(momentum_of_mars=1)])
+def test_a_state_of_another_version_is_an_error(tmp_path, change):
+    train(language_model("training.maximum_updates=1"), tmp_path)
+    path = Run(tmp_path).state
+    values = json.loads(path.read_text())
+    del values["sha256"]
+    change(values)
+    path.write_text(json.dumps(values | {"sha256": _digest(values)}))
+    with pytest.raises(UserError, match="state.json: expected a checkpoint of this version, got one that keeps other numbers"):
+        train(language_model("training.maximum_updates=2"), tmp_path, resume=True)
 
 
 def test_an_optimizer_of_another_version_is_an_error(tmp_path, monkeypatch):

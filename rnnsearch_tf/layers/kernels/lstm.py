@@ -27,7 +27,7 @@ def lstm_unit(total, cell, p=None, normalize=tf.identity):
         normalize: layer normalization of the new cell inside tanh(cell), or nothing.
 
     Returns:
-        (new_state [..., n], new_cell [..., n], gates): gates = (g, i, f, o), which :func:`lstm_unit_gradient` takes.
+        (new_state [..., n], new_cell [..., n], gates): gates = (g, i, f, o), which the gradient takes.
     """
     candidate, input_gate, forget_gate, output_gate = tf.split(total, 4, axis=-1)
     p_input, p_forget, p_output = (0.0, 0.0, 0.0) if p is None else tf.split(p, 3)
