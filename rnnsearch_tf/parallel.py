@@ -9,14 +9,10 @@ follow TensorFlow's settings, whoever made them (TF_NUM_INTRAOP_THREADS=1 has th
 
 from __future__ import annotations
 
-import concurrent.futures
 import itertools
 import os
 
-import numpy as np
 import tensorflow as tf
-
-from rnnsearch_tf.config import PAD_ID
 
 LARGEST_HIDDEN_SIZE = 256
 """``hidden_size`` up to which one thread per operation is faster: at 256 it was, at 512 not (benchmarks/RESULTS.md, two cores)."""
@@ -77,53 +73,6 @@ def split_batch(inputs, shards):
     size = tf.shape(next(iter(inputs.values())))[0]
     cuts = [size * shard // shards for shard in range(shards + 1)]
     return [{name: values[begin:end] for name, values in inputs.items()} for begin, end in itertools.pairwise(cuts)]
-
-
-def map_shards(compute, size: int, shards: int | None = None):
-    """Compute the rows of a batch in shards, each in a thread of its own.
-
-    Args:
-        compute: function of rows (int array) → NamedTuple of tensors [rows, …]; a row's result must not depend on the other rows.
-        size: int, rows of the batch.
-        shards: int, at most one per row; None: :func:`shard_count`.
-
-    Returns:
-        The NamedTuple of NumPy arrays, rows in order; see :func:`merge_rows`.
-    """
-    rows, shards = np.arange(size), min(shards or shard_count(), size)
-    if shards <= 1:
-        return as_arrays(compute(rows))
-    chosen = [rows[shard::shards] for shard in range(shards)]  # neighbours are of like length: every shard gets long and short ones
-    with concurrent.futures.ThreadPoolExecutor(shards) as threads:
-        results = list(threads.map(lambda rows: as_arrays(compute(rows)), chosen))
-    return merge_rows(list(zip(chosen, results)))
-
-
-def as_arrays(result):
-    """The NamedTuple with NumPy arrays in place of tensors."""
-    return type(result)(*(np.asarray(values) for values in result))
-
-
-def merge_rows(pieces):
-    """Merge results for different rows of a batch; where two pieces have the same row, the later one counts.
-
-    Args:
-        pieces: list of (rows, NamedTuple of arrays [rows, …]); together they have all rows.
-
-    Returns:
-        The NamedTuple; each array has the largest sizes of the pieces, zeros (PAD_ID) where a piece is shorter.
-    """
-    size = 1 + max(max(rows, default=-1) for rows, _ in pieces)
-
-    def merge(values):
-        shape = [size, *np.max([array.shape[1:] for array in values], axis=0).astype(int)]
-        merged = np.full(shape, PAD_ID, values[0].dtype)
-        for (rows, _), array in zip(pieces, values):
-            merged[rows] = PAD_ID
-            merged[(rows, *(slice(length) for length in array.shape[1:]))] = array
-        return merged
-
-    return type(pieces[0][1])(*map(merge, zip(*(result for _, result in pieces))))
 
 
 def _intra_op_threads():

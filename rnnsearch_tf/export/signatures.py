@@ -18,7 +18,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
 from rnnsearch_tf.export.confidence import confidences
 from rnnsearch_tf.export.weights import StoredWeights
-from rnnsearch_tf.hoisting import hoist_weights
+from rnnsearch_tf.layers.base import hoist_weights
 from rnnsearch_tf.search.constrained import Phrases
 from rnnsearch_tf.search.graphs import search_model
 from rnnsearch_tf.search.sampling import sample
@@ -68,7 +68,8 @@ class Served(tf.Module):
         """list[Translation] of a list of str, as a server would answer them: with text and score."""
         answer = self.signatures(["translate"])["translate"](text=tf.constant(texts, tf.string))
         answers = zip(answer["translation"].numpy(), answer["score"].numpy())
-        return [Translation.of([Hypothesis(text.decode("utf-8"), float(score))]) for text, score in answers]
+        best = [Hypothesis(text.decode("utf-8"), float(score)) for text, score in answers]
+        return [Translation(**vars(one), nbest=[one]) for one in best]
 
 
 INPUTS = {

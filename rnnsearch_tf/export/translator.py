@@ -125,7 +125,8 @@ class ExportedTranslator:
             length = max(len(rows), 1)
             log_probability = None if config.coverage_penalty else float(score) * length**config.length_penalty  # else it is in the score
             alignment = np.array(rows, np.float32).reshape(len(rows), len(source) + 1 if rows else 0)
-            yield Translation.of([Hypothesis(text.decode(), float(score), log_probability, tokens, alignment)], source)
+            best = Hypothesis(text.decode(), float(score), log_probability, tokens, alignment)
+            yield Translation(**vars(best), source_tokens=source, nbest=[best])
 
     def _nbest(self, texts, config):
         answer = self._ask("translate_nbest", texts)
@@ -136,7 +137,7 @@ class ExportedTranslator:
                 for text, score, log_probability, tokens, length in zip(*fields)
                 if length
             ][: config.nbest]
-            yield Translation.of(hypotheses)
+            yield Translation(**vars(hypotheses[0]), nbest=hypotheses)
 
     def _ask(self, signature, texts, **more):
         self.require(signature)
@@ -145,4 +146,5 @@ class ExportedTranslator:
 
 def _with_scores(answer):
     """list[Translation] of an answer that has no more than texts and scores."""
-    return [Translation.of([Hypothesis(text.decode(), float(score))]) for text, score in zip(answer["translation"], answer["score"])]
+    best = [Hypothesis(text.decode(), float(score)) for text, score in zip(answer["translation"], answer["score"])]
+    return [Translation(**vars(one), nbest=[one]) for one in best]

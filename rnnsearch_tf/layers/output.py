@@ -21,8 +21,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.hoisting import cast
-from rnnsearch_tf.layers.base import PaperLayer, product, ready, tensor, weight_gradient, with_leading_axes
+from rnnsearch_tf.layers.base import PaperLayer, cast, product, ready, tensor, weight_gradient, with_leading_axes
 from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 

@@ -86,12 +86,9 @@ class Rules(typing.NamedTuple):
     config: SearchConfig
     penalty: float  # exponent A of the length penalty, while searching
     first_word: int  # live hypotheses are extended by ids from this one on: all words but <pad>, </s> and, where it is not allowed, <unk>
-    stop_early: bool
 
 
-def beam_search(
-    state, memory, step: Step, source_lengths, config: SearchConfig, *, stop_early=True, advance=None, extra_steps=0
-) -> BeamResult:
+def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig, *, advance=None, extra_steps=0) -> BeamResult:
     """The most probable outputs of every sentence, by beam search.
 
     Bahdanau et al. 2015, section 4.2 ("a beam search"); the rules by option are
@@ -107,8 +104,6 @@ def beam_search(
         step: see :class:`~rnnsearch_tf.search.interface.Step`; it may give Logits for log-probabilities.
         source_lengths: int32 [B], the end symbol counted.
         config: the options; constants of the graph.
-        stop_early: False runs each sentence to its maximum length, or until no live hypothesis is left.
-            The result is the same; for tests and timing.
         advance: function of (Sentences, Beam, step, Rules) that takes one step and returns the Beam after it; None: that of this file.
         extra_steps: int32 [B], steps allowed beyond the maximum length.
 
@@ -130,7 +125,7 @@ def beam_search(
     source_lengths = tf.cast(source_lengths, tf.int32)
     # In a shrinking beam finished hypotheses do not compete with live ones: only the final list is ranked.
     penalty = 0.0 if config.normalize_after and not config.shrinking_beam else config.length_penalty
-    rules = Rules(config, penalty, UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1, stop_early)
+    rules = Rules(config, penalty, UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1)
     maximum = maximum_lengths(source_lengths, config) + extra_steps
     sentences = _sentences(memory, minimum_lengths(source_lengths, config), maximum)
     advance = advance or (_advance_greedy if config.beam_size == 1 else _advance)
@@ -267,10 +262,15 @@ def add_finished(finished: Finished, ending, ending_keys, length) -> Finished:
 
 
 def is_done(live, finished: Finished, time, maximum, rules: Rules):
-    """True for a sentence whose n-best list cannot change any more, bool [b].
+    """True for a sentence whose n-best list cannot change any more, bool [b]."""
+    return ~exists(live[:, 0]) | (time >= maximum) | is_settled(live, finished, maximum, rules)
 
-    The early stop is exact. L ≤ 0 is the log-probability of the best live hypothesis, M the
-    maximum length, A the exponent of the length penalty while searching.
+
+def is_settled(live, finished: Finished, maximum, rules: Rules):
+    """True where no live hypothesis can get into the n-best list any more, bool [b]: the early stop, which is exact.
+
+    L ≤ 0 is the log-probability of the best live hypothesis, M the maximum length, A the exponent of the length penalty while
+    searching.
 
     - Each step adds a logarithm ≤ 0 (topk.py cuts it at 0). So a hypothesis that finishes later has
       log-probability L' ≤ L and length l ≤ M.
@@ -283,12 +283,8 @@ def is_done(live, finished: Finished, time, maximum, rules: Rules):
     """
     ranked_as_found = rules.penalty == rules.config.length_penalty and not rules.config.coverage_penalty
     settled_by = rules.config.nbest if ranked_as_found else rules.config.beam_size
-    done = ~exists(live[:, 0]) | (time >= maximum)
-    if rules.stop_early:
-        bound = penalize(live[:, 0], maximum, rules.penalty)
-        worst = finished.keys[:, settled_by - 1]
-        done |= exists(worst) & (worst >= bound)
-    return done
+    worst = finished.keys[:, settled_by - 1]
+    return exists(worst) & (worst >= penalize(live[:, 0], maximum, rules.penalty))
 
 
 def penalize(log_probabilities, lengths, exponent):

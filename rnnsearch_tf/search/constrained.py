@@ -85,7 +85,7 @@ class Candidates(typing.NamedTuple):
     words: tf.Tensor  # int32 [b, N]
 
 
-def constrained_search(state, memory, step: Step, source_lengths, phrases: Phrases, config: SearchConfig, *, stop_early=True) -> BeamResult:
+def constrained_search(state, memory, step: Step, source_lengths, phrases: Phrases, config: SearchConfig) -> BeamResult:
     """The most probable outputs that have every phrase, by beam search.
 
     Arguments and result are those of :func:`~rnnsearch_tf.search.beam.beam_search`, and
@@ -108,10 +108,8 @@ def constrained_search(state, memory, step: Step, source_lengths, phrases: Phras
     constraints = _constraints(phrases)
     nothing = Progress(tf.fill(tf.shape(constraints.ids), False), tf.fill(tf.shape(constraints.lengths), False))
     advance = functools.partial(_advance, begins_within=phrases.begins_within)
-    return beam_search(
-        (state, nothing), (memory, constraints), step, source_lengths, config,
-        stop_early=stop_early, advance=advance, extra_steps=tf.reduce_sum(constraints.lengths, axis=1),
-    )
+    extra_steps = tf.reduce_sum(constraints.lengths, axis=1)
+    return beam_search((state, nothing), (memory, constraints), step, source_lengths, config, advance=advance, extra_steps=extra_steps)
 
 
 def _constraints(phrases: Phrases) -> Constraints:

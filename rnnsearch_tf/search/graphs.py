@@ -9,8 +9,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID, SearchConfig
-from rnnsearch_tf.hoisting import hoist_weights
-from rnnsearch_tf.parallel import shard_count
+from rnnsearch_tf.layers.base import hoist_weights
 from rnnsearch_tf.search.beam import beam_search
 from rnnsearch_tf.search.constrained import Phrases, constrained_search
 from rnnsearch_tf.search.interface import Logits, Step
@@ -22,18 +21,18 @@ IDS = tf.TensorSpec([None, None], tf.int32)
 """Ids of any number of sentences of any length, so that a function is traced once."""
 
 
-def search_graph(model, config: SearchConfig, sources=1, shortlist=None, products=None):
-    """source_ids → BeamResult; arguments as of :func:`search_model`, products None: :func:`~rnnsearch_tf.parallel.shard_count`."""
+def search_graph(model, config: SearchConfig, sources=1, shortlist=None, products=1):
+    """source_ids → BeamResult; arguments as of :func:`search_model`."""
 
     @tf.function(autograph=False, input_signature=[_source_ids(sources)])
     def search(source_ids):
         with hoist_weights(model.trainable_variables):
-            return search_model(model, source_ids, _lengths(source_ids), config, shortlist, products or shard_count())
+            return search_model(model, source_ids, _lengths(source_ids), config, shortlist, products)
 
     return search
 
 
-def constrained_search_graph(model, config: SearchConfig, sources, shortlist, target_text):
+def constrained_search_graph(model, config: SearchConfig, sources, shortlist, products, target_text):
     """(source_ids, ids of phrases int32 [B, P, L] as of text/phrases.py) → BeamResult; see :func:`search_model`."""
     joints = word_joints(target_text)
 
@@ -41,7 +40,7 @@ def constrained_search_graph(model, config: SearchConfig, sources, shortlist, ta
     def search(source_ids, phrase_ids):
         with hoist_weights(model.trainable_variables):
             phrases = Phrases(phrase_ids, *joints)
-            return search_model(model, source_ids, _lengths(source_ids), config, shortlist, shard_count(), phrases)
+            return search_model(model, source_ids, _lengths(source_ids), config, shortlist, products, phrases)
 
     return search
 

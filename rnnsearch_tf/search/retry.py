@@ -6,8 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.parallel import as_arrays, merge_rows
+from rnnsearch_tf.config import PAD_ID, SearchConfig
 from rnnsearch_tf.search.beam import BeamResult
 
 LARGEST_BEAM = 500
@@ -24,7 +23,7 @@ def search_until_finished(search, config: SearchConfig, size: int, largest_beam:
 
     Args:
         search: function of (rows, config) that returns the BeamResult of
-            :func:`~rnnsearch_tf.search.beam.beam_search` for these rows of the batch (int array).
+            :func:`~rnnsearch_tf.search.beam.beam_search` for these rows of the batch (int array), as NumPy arrays.
         config: the options of the first search.
         size: int, sentences in the batch.
         largest_beam: int, the widest beam to try.
@@ -36,18 +35,41 @@ def search_until_finished(search, config: SearchConfig, size: int, largest_beam:
 
         def search(rows, config):
             state, memory = model.start(source_ids[rows])
-            return beam_search(state, memory, model.step, source_lengths[rows], config)
+            result = beam_search(state, memory, model.step, source_lengths[rows], config)
+            return tf.nest.map_structure(np.asarray, result)
 
         result = search_until_finished(search, config, len(source_ids))
     """
     rows = np.arange(size)
-    result = as_arrays(search(rows, config))
+    result = search(rows, config)
     while True:
         rows = rows[~result.finished[rows, 0]]
         config = wider(config, largest_beam)
         if not len(rows) or config is None:
             return result
-        result = merge_rows([(np.arange(size), result), (rows, as_arrays(search(rows, config)))])
+        result = merge_rows([(np.arange(size), result), (rows, search(rows, config))])
+
+
+def merge_rows(pieces):
+    """Merge results for different rows of a batch; where two pieces have the same row, the later one counts.
+
+    Args:
+        pieces: list of (rows, NamedTuple of NumPy arrays [rows, …]); together they have all rows.
+
+    Returns:
+        The NamedTuple; each array has the largest sizes of the pieces, zeros (PAD_ID) where a piece is shorter.
+    """
+    size = 1 + max(max(rows, default=-1) for rows, _ in pieces)
+
+    def merge(values):
+        shape = [size, *np.max([array.shape[1:] for array in values], axis=0).astype(int)]
+        merged = np.full(shape, PAD_ID, values[0].dtype)
+        for (rows, _), array in zip(pieces, values):
+            merged[rows] = PAD_ID
+            merged[(rows, *(slice(length) for length in array.shape[1:]))] = array
+        return merged
+
+    return type(pieces[0][1])(*map(merge, zip(*(result for _, result in pieces))))
 
 
 def wider(config: SearchConfig, largest_beam: int = LARGEST_BEAM) -> SearchConfig | None:

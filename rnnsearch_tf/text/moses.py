@@ -107,8 +107,7 @@ def _split_periods(tokens, language):
         RaggedTensor string [B, None].
     """
     words, rows = tokens.values, tokens.value_rowids()  # both [T]
-    same_row = tf.equal(tf.concat([rows[1:], [-1]], 0)[: tf.size(rows)], rows)
-    following = tf.where(same_row, tf.concat([words, [""]], 0)[1:], "")  # [T]; "" after the last
+    _, following = _neighbours(words, rows)
 
     matches = tf.strings.regex_full_match
     always, before_digit = _period_patterns(language)
@@ -172,9 +171,7 @@ def _attachments(words, rows, language):
     opens = matches(words, rf"[{CURRENCY}(\[{{¿¡]+")
     closes = matches(words, r"[,.?!:;\\%}\])]+")
     spaced = matches(words, r"[?!:;\\%]") & (language == "fr")  # quel chien ?
-    if language == "ko":  # which has spaces between words
-        east_asian = tf.zeros_like(east_asian)
-    closes |= east_asian & matches(previous, f".*[{EAST_ASIAN}]")
+    closes |= east_asian & matches(previous, f".*[{EAST_ASIAN}]") & (language != "ko")  # which has spaces between words
     if language == "en":
         closes |= matches(words, f"'[{ALPHA}].*") & ~matches(words, f"'[{IDEOGRAPH}].*")  # it 's
     if language == "cs":  # 3 , 14

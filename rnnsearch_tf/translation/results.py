@@ -49,15 +49,16 @@ class Hypothesis:
 
 @dataclasses.dataclass(frozen=True)
 class Translation(Hypothesis):
-    """The best hypothesis of a sentence, with its source tokens and the n-best list, best first."""
+    """The best hypothesis of a sentence, with its source tokens and the n-best list, best first.
+
+    Example:
+        >>> nbest = [Hypothesis("un chat", -0.5), Hypothesis("une chatte", -0.75)]
+        >>> Translation(**vars(nbest[0]), nbest=nbest).text
+        'un chat'
+    """
 
     source_tokens: list | None = None
     nbest: list = dataclasses.field(default_factory=list)
-
-    @classmethod
-    def of(cls, nbest, source_tokens=None) -> Translation:
-        """The Translation whose n-best list is this."""
-        return cls(**vars(nbest[0]), source_tokens=source_tokens, nbest=nbest)
 
 
 @dataclasses.dataclass(frozen=True)

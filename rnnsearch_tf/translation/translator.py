@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
 import logging
 import math
+import threading
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -12,7 +14,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig, check_value
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.parallel import map_shards
+from rnnsearch_tf.parallel import shard_count
 from rnnsearch_tf.search.graphs import constrained_search_graph, sample_graph, score_targets_graph, search_graph
 from rnnsearch_tf.search.retry import search_until_finished
 from rnnsearch_tf.search.sampling import check_temperature
@@ -41,7 +43,6 @@ class _Source:
     tokens: list
     ids: list  # the end symbol included
     readings: list  # `ids`, and those of an ensemble's members that read the source in other ways
-    constraints: bytes = b""  # phrases that its translation must have, with tabs between
 
 
 class Translator:
@@ -70,7 +71,8 @@ class Translator:
         self.config = config
         self.maximum_lengths = {side: OVERLONG * getattr(config.data, f"maximum_{side}_length") for side in ("source", "target")}
         self._sources, self._target = [TracedText(text) for text in self.source_texts], TracedText(target_text)
-        self._made = {}  # lexicons, shortlists and traced functions, by what they are made from
+        self._shards = shard_count()
+        self._made, self._making = {}, threading.Lock()  # lexicons, shortlists and traced functions, by what they are made from
 
     @classmethod
     def load(cls, runs, precision: str | None = None, combine: str = "probabilities") -> Translator:
@@ -113,8 +115,10 @@ class Translator:
         lexicon = self._once(Lexicon.load, config.lexicon) if config.replace_unknown and config.lexicon else None
         self.shortlist(config)  # so that a bad file is an error before anything is done
         results = [_NOTHING for _ in texts]
-        for batch in self._batches(texts, constraints, config.batch_size):
-            for source, translation in zip(batch, self._translate_batch(batch, config, lexicon)):
+        sources = sorted((source for source in self._encode(texts) if source.tokens), key=lambda source: len(source.ids))
+        translate = lambda shard: self._translate(shard, config, lexicon, [constraints[source.index] for source in shard])  # noqa: E731
+        for shard, translations in self._in_shards(translate, sources, config.batch_size):
+            for source, translation in zip(shard, translations):
                 results[source.index] = translation
         return results
 
@@ -132,8 +136,6 @@ class Translator:
         sources, targets = sentences(sources, "sources"), sentences(targets, "targets")
         if len(sources) != len(targets):
             raise UserError(f"expected as many targets as sources, got {len(targets)} and {len(sources)}")
-        if not sources:
-            return []
         target_tokens, target_ids = self._target.tokens_and_ids(targets, tokenized)
         pairs = [
             (source, _cut("target", target_tokens[source.index], target_ids[source.index], self.maximum_lengths["target"]))
@@ -141,11 +143,8 @@ class Translator:
         ]
         pairs.sort(key=lambda pair: (len(pair[0].ids), len(pair[1][1])))
         results = [None] * len(sources)
-        size = batch_size or self.config.search.batch_size
-        for start in range(0, len(pairs), size):
-            batch = pairs[start : start + size]
-            result = self._score_batch(batch)
-            for row, (source, (tokens, ids)) in enumerate(batch):
+        for shard, result in self._in_shards(self._score, pairs, batch_size or self.config.search.batch_size):
+            for row, (source, (tokens, ids)) in enumerate(shard):
                 log_probabilities = result.log_probabilities[row, : len(ids)].astype(np.float64)
                 results[source.index] = ScoredPair(
                     float(log_probabilities.sum()),
@@ -157,12 +156,10 @@ class Translator:
                 )
         return results
 
-    def _score_batch(self, batch):
+    def _score(self, shard):
         """TargetScores of NumPy arrays, of (_Source, (target tokens, ids))."""
-        sources, targets = zip(*batch)
-        graph, chosen = self._graph(score_targets_graph), lambda values, rows: [values[k] for k in rows]
-        score = lambda rows: graph(_source_ids(chosen(sources, rows)), padded([ids for _, ids in chosen(targets, rows)]))  # noqa: E731
-        return map_shards(score, len(batch))
+        sources, targets = zip(*shard)
+        return _as_arrays(self._graph(score_targets_graph)(_source_ids(sources), padded([ids for _, ids in targets])))
 
     def score(self, sources: Iterable, targets: Iterable, batch_size: int | None = None, tokenized: bool = False) -> list[float]:
         """list[float]: natural-log probability of each pair, the end symbol included; arguments as of `score_targets`."""
@@ -170,7 +167,7 @@ class Translator:
 
     def search_config(self, **changes) -> SearchConfig:
         """The run's search section with some options changed, checked as in a file."""
-        config = dataclasses.replace(self.config.search, **search_options(changes))
+        config = dataclasses.replace(self.config.search, **search_options(changes)) if changes else self.config.search
         for name in ("replace_unknown", "coverage_penalty"):
             if getattr(config, name):
                 self.require_attention(name)
@@ -209,14 +206,16 @@ class Translator:
 
     def _samples(self, graph, source, number, temperature, seed) -> list:
         """The samples of one sentence, each from a seed of its own."""
-        samples = []
-        for first in range(0, number, SAMPLES_AT_ONCE):
-            count = min(SAMPLES_AT_ONCE, number - first)
-            seeds = np.arange(first, first + count, dtype=np.int64) + (seed << 32)
-            draw = lambda rows: graph(_source_ids([source] * len(rows)), seeds[rows], tf.constant(temperature, tf.float64))  # noqa: B023, E731
-            result = map_shards(draw, count)
-            texts, tokens = self._target.texts_and_tokens(self._target.tokens(result.ids))
-            samples += [Sample(text, float(p), words) for text, p, words in zip(texts, result.log_probabilities, tokens)]
+        samples = [None] * number
+
+        def draw(shard):
+            result = graph(_source_ids([source] * len(shard)), np.int64(seed << 32) + shard, tf.constant(temperature, tf.float64))
+            texts, tokens = self._target.texts_and_tokens(self._target.tokens(result.ids.numpy()))
+            return [Sample(text, float(p), words) for text, p, words in zip(texts, result.log_probabilities.numpy(), tokens)]
+
+        for shard, drawn in self._in_shards(draw, np.arange(number, dtype=np.int64), SAMPLES_AT_ONCE):
+            for place, one in zip(shard, drawn):
+                samples[place] = one
         return samples
 
     def shortlist(self, config: SearchConfig) -> Shortlist | None:
@@ -228,16 +227,25 @@ class Translator:
 
     def _graph(self, build, config=None, *more):
         """The traced function for one kind of work under one search configuration; made once."""
-        if config is not None:  # what the graph does not depend on must not make a new one
-            config = dataclasses.replace(config, batch_size=1, lexicon=None, replace_unknown=False)
-        return self._once(build, self.model, config, len(self.source_texts), *more)
+        asked = config and tuple((vars(config) | dict(batch_size=1, lexicon=None, replace_unknown=False)).values())  # the graph has no part of these
+        return self._once(build, self.model, config, len(self.source_texts), *more, key=(build, asked, *more))
 
-    def _once(self, make, *arguments):
-        """What the function makes of the arguments; made when it is first asked for."""
-        key = make, *arguments
-        if key not in self._made:
-            self._made[key] = make(*arguments)
-        return self._made[key]
+    def _once(self, make, *arguments, key=None):
+        """What the function makes of the arguments; made when a thread first asks for it. `key`: what it depends on, if not on all of them."""
+        key = key or (make, *arguments)
+        with self._making:
+            if key not in self._made:
+                self._made[key] = make(*arguments)
+            return self._made[key]
+
+    def _in_shards(self, work, items, size):
+        """(shard, what work makes of it) of batches of at most `size` items; a shard of each batch for each core, which neighbours share."""
+        batches = (items[start : start + size] for start in range(0, len(items), size))
+        shards = [batch[first :: self._shards] for batch in batches for first in range(min(self._shards, len(batch)))]
+        if min(self._shards, len(shards)) <= 1:
+            return zip(shards, map(work, shards))
+        with concurrent.futures.ThreadPoolExecutor(self._shards) as threads:
+            return zip(shards, list(threads.map(work, shards)))
 
     def _encode(self, texts, tokenized=False) -> list:
         """The source sentences as tokens and ids, overlong ones cut."""
@@ -245,22 +253,15 @@ class Translator:
         readings = [[_cut("source", *row, limit) for row in zip(*text.tokens_and_ids(texts, tokenized))] for text in self._sources]
         return [_Source(k, *rows[0], [ids for _, ids in rows]) for k, rows in enumerate(zip(*readings))]
 
-    def _batches(self, texts, constraints, size):
-        """Lists of at most `size` sentences of like length; those without a word are left out."""
-        sources = (dataclasses.replace(source, constraints=constraints[source.index]) for source in self._encode(texts))
-        sources = sorted((source for source in sources if source.tokens), key=lambda source: len(source.ids))
-        for start in range(0, len(sources), size):
-            yield sources[start : start + size]
-
-    def _phrases(self, batch):
+    def _phrases(self, sources, constraints):
         """PhraseTokens of the sentences."""
-        phrases = self._once(_phrase_reader, self.target_text)([source.constraints for source in batch])
-        for source, fits in zip(batch, phrases.fits.numpy()):
+        phrases = self._once(_phrase_reader, self.target_text)(constraints)
+        for source, line, fits in zip(sources, constraints, phrases.fits.numpy()):
             if not fits:
-                raise too_many_tokens(source.index, source.constraints)
+                raise too_many_tokens(source.index, line)
         return phrases
 
-    def _search(self, batch, config, phrases):
+    def _search(self, sources, config, phrases):
         """BeamResult of NumPy arrays.
 
         Under the authors' rules a sentence without a finished hypothesis is searched
@@ -268,38 +269,38 @@ class Translator:
         """
 
         def search(rows, config):
-            sources = lambda shard: _source_ids([batch[k] for k in rows[shard]])  # noqa: E731
+            ids = _source_ids([sources[row] for row in rows])
             if phrases is None:
-                graph = self._graph(search_graph, config, self.shortlist(config))
-                return map_shards(lambda shard: graph(sources(shard)), len(rows))
-            graph, ids = self._graph(constrained_search_graph, config, self.shortlist(config), self.target_text), phrases.ids.numpy()
-            return map_shards(lambda shard: graph(sources(shard), ids[rows[shard]]), len(rows))
+                return _as_arrays(self._graph(search_graph, config, self.shortlist(config), self._shards)(ids))
+            graph = self._graph(constrained_search_graph, config, self.shortlist(config), self._shards, self.target_text)
+            return _as_arrays(graph(ids, phrases.ids.numpy()[rows]))
 
         if config.shrinking_beam and config.search_again and config.beam_size > 1:
-            return search_until_finished(search, config, len(batch))
-        return search(np.arange(len(batch)), config)
+            return search_until_finished(search, config, len(sources))
+        return search(np.arange(len(sources)), config)
 
-    def _translate_batch(self, batch, config, lexicon) -> list:
-        phrases = self._phrases(batch) if any(source.constraints for source in batch) else None
-        result = self._search(batch, config, phrases)
+    def _translate(self, shard, config, lexicon, constraints) -> list:
+        """list[Translation] of _Sources, with a line of phrases for each."""
+        phrases = self._phrases(shard, constraints) if any(constraints) else None
+        result = self._search(shard, config, phrases)
         rows, columns = np.nonzero(result.lengths)  # an empty place of a list has length 0
         ids = result.ids[rows, columns]
         tokens = self._target.tokens(ids) if phrases is None else self._target.tokens_with(ids, phrases.tokens.numpy()[rows])
         if config.replace_unknown:
-            sources = _ragged([batch[row].tokens for row in rows])
+            sources = tf.ragged.constant([shard[row].tokens for row in rows], tf.string, ragged_rank=1)
             tokens = replace_unknown(tokens, result.alignments[rows, columns], sources, lexicon)
-        lists = [[] for _ in batch]
+        lists = [[] for _ in shard]
         for row, n, text, words in zip(rows, columns, *self._target.texts_and_tokens(tokens)):
-            alignment = _rows(result.alignments[row, n], len(words) + 1)[:, : len(batch[row].ids)]
+            alignment = _rows(result.alignments[row, n], len(words) + 1)[:, : len(shard[row].ids)]
             numbers = float(result.scores[row, n]), float(result.log_probabilities[row, n])
             lists[row].append(Hypothesis(text, *numbers, words, alignment))
-        for source, nbest in zip(batch, lists):
+        for source, nbest in zip(shard, lists):
             if not nbest or not math.isfinite(nbest[0].log_probability):
                 raise UserError(
                     f"sentence {source.index + 1} ({' '.join(source.tokens)[:60]!r}): expected probabilities of the model, got none that are "
                     "finite; its weights hold NaN or Inf, or search.shortlist and search.allow_unknown leave it no word"
                 )
-        return [Translation.of(nbest, source.tokens) for source, nbest in zip(batch, lists)]
+        return [Translation(**vars(nbest[0]), source_tokens=source.tokens, nbest=nbest) for source, nbest in zip(shard, lists)]
 
 
 def _phrase_reader(text):
@@ -307,7 +308,8 @@ def _phrase_reader(text):
     return tf.function(lambda lines: read_phrases(text, lines), autograph=False, input_signature=[tf.TensorSpec([None], tf.string)])
 
 
-_NOTHING = Translation.of([Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))], source_tokens=[])
+_EMPTY = Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))
+_NOTHING = Translation(**vars(_EMPTY), source_tokens=[], nbest=[_EMPTY])
 """The translation of a sentence without words."""
 
 
@@ -350,8 +352,9 @@ def _cut(side, tokens, ids, limit):
     return tokens[:limit], ids[:limit] + [END_ID]
 
 
-def _ragged(rows):
-    return tf.ragged.constant(rows, tf.string, ragged_rank=1)
+def _as_arrays(result):
+    """The NamedTuple with NumPy arrays in place of tensors."""
+    return tf.nest.map_structure(np.asarray, result)
 
 
 def _rows(alignment, count):

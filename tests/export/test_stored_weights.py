@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.export.weights import StoredWeights
-from rnnsearch_tf.hoisting import hoist_weights
+from rnnsearch_tf.layers.base import hoist_weights
 from rnnsearch_tf.layers.base import tensor
 
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "int8": 1}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.hoisting import hoist_weights
+from rnnsearch_tf.layers.base import hoist_weights
 from rnnsearch_tf.layers.output import output_weights, word_logits
 from rnnsearch_tf.search.graphs import score_targets_graph, search_graph
 from rnnsearch_tf.search.scoring import score_targets
@@ -71,13 +71,12 @@ def test_eagerly_it_changes_nothing():
     "name, dtype",
     [*(pytest.param(name, "float32", marks=[] if name in THREE else pytest.mark.slow) for name in ONE_OF_EACH), ("rnnsearch", "mixed_bfloat16")],
 )
-def test_the_product_of_few_rows_split_is_the_product(name, dtype, monkeypatch):
+def test_the_product_of_few_rows_split_is_the_product(name, dtype):
     """A sentence alone (3 rows, below SPLIT_ROWS) and six together (18, above)."""
     model, sources = tiny_system(name, dtype), padded([[3, 4, 1], [6, 1], [5, 3, 6, 1], [7, 4, 1], [2, 1], [4, 4, 4, 1]])
     whole = search_graph(model, CONFIG)
     whole.get_concrete_function()  # traced before
-    monkeypatch.setattr("rnnsearch_tf.search.graphs.shard_count", lambda: 2)
-    split = search_graph(model, CONFIG)
+    split = search_graph(model, CONFIG, products=2)
     for source_ids in (sources, sources[2:3]):
         expected, found = whole(source_ids), split(source_ids)
         np.testing.assert_array_equal(found.ids, expected.ids)
@@ -101,14 +100,13 @@ def test_a_split_matrix_is_slices_that_need_no_copy():
     assert [row for row in rows if 1 < row < 250] == [64, 128]  # 1 is the step of a slice
 
 
-def test_a_split_product_is_a_sum_of_products(monkeypatch):
-    """As many as there are shards; with one there is none."""
+def test_a_split_product_is_a_sum_of_products():
+    """With one there is none."""
     model = tiny_system("rnnsearch", "float32")
 
-    def products():
-        library = search_graph(model, CONFIG).get_concrete_function().graph.as_graph_def().library.function
+    def products(number):
+        library = search_graph(model, CONFIG, products=number).get_concrete_function().graph.as_graph_def().library.function
         return [sum(node.op == "MatMul" for node in function.node_def) for function in library if "cond_true" in function.signature.name]
 
-    assert 3 not in products()
-    monkeypatch.setattr("rnnsearch_tf.search.graphs.shard_count", lambda: 3)
-    assert 3 in products()
+    assert 3 not in products(1)
+    assert 3 in products(3)

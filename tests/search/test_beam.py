@@ -106,7 +106,7 @@ def test_a_sentence_at_its_limit_ends_no_more(beam_size):
 
 @pytest.mark.parametrize("options", RULES[::2], ids=named)
 @pytest.mark.parametrize("nbest", [1, 3])
-def test_early_stop_gives_the_answer_of_a_full_search(options, nbest):
+def test_early_stop_gives_the_answer_of_a_full_search(options, nbest, monkeypatch):
     toy = Toy(seed=4, vocabulary_size=8, source_lengths=[6, 3, 4] * 5, end_bias=3.0)
     config = SearchConfig(beam_size=5, nbest=nbest, maximum_length_ratio=2.0, **options)
     steps = []
@@ -118,7 +118,8 @@ def test_early_stop_gives_the_answer_of_a_full_search(options, nbest):
     state, memory, lengths = toy.start()
     short = beam_search(state, memory, step, lengths, config)
     taken, _ = sum(steps), steps.clear()
-    full = beam_search(state, memory, step, lengths, config, stop_early=False)
+    monkeypatch.setattr("rnnsearch_tf.search.beam.is_settled", lambda live, *_: tf.zeros_like(live[:, 0], tf.bool))
+    full = beam_search(state, memory, step, lengths, config)
     for a, b in zip(short, full):
         np.testing.assert_array_equal(a, b)
     assert taken <= sum(steps)
@@ -186,7 +187,7 @@ def test_probabilities_of_all_outputs_sum_to_one(shrinking):
     np.testing.assert_allclose(np.exp(result.scores).sum(axis=1), 1.0, atol=1e-5)
 
 
-def test_a_finished_hypothesis_keeps_its_score():
+def test_a_finished_hypothesis_keeps_its_score(monkeypatch):
     """The end symbol has probability 0.55 at the first step; later steps must not multiply it again."""
 
     def step(previous_ids, state, memory):
@@ -197,7 +198,8 @@ def test_a_finished_hypothesis_keeps_its_score():
         return chosen, tf.ones_like(chosen[..., :1]), state + 1
 
     config = SearchConfig(beam_size=3, nbest=3, length_penalty=0.0)
-    result = beam_search(tf.zeros([3], tf.int32), (), step, tf.constant([4, 5, 6]), config, stop_early=False)
+    monkeypatch.setattr("rnnsearch_tf.search.beam.is_settled", lambda live, *_: tf.zeros_like(live[:, 0], tf.bool))
+    result = beam_search(tf.zeros([3], tf.int32), (), step, tf.constant([4, 5, 6]), config)
     np.testing.assert_allclose(np.exp(result.scores[:, 0]), 0.55, rtol=1e-6)
     assert result.ids[:, 0, 0].numpy().tolist() == [1, 1, 1]
 

@@ -1,17 +1,61 @@
-"""A batch in shards: each by a thread of its own, the answer that of the whole."""
+"""Batches in shards: a thread for each core, the answer of each item that of the item alone."""
 
 import threading
-import typing
+import types
 
 import numpy as np
 import pytest
 
-from rnnsearch_tf.parallel import map_shards, merge_rows
+from rnnsearch_tf.search.beam import BeamResult
+from rnnsearch_tf.search.retry import merge_rows
+from rnnsearch_tf.translation import Translator
 
 
-class Found(typing.NamedTuple):
-    ids: np.ndarray
-    scores: np.ndarray
+def in_shards(shards, work, items, size):
+    """[(shard, what came of it)], by a Translator that would have so many cores."""
+    return list(Translator._in_shards(types.SimpleNamespace(_shards=shards), work, items, size))
+
+
+@pytest.mark.parametrize("items, size", [(0, 4), (1, 4), (3, 4), (10, 4), (9, 1)])
+@pytest.mark.parametrize("shards", [1, 2, 3, 50])
+def test_every_item_is_in_one_shard_of_its_batch(shards, items, size):
+    found = in_shards(shards, sum, list(range(items)), size)
+    assert sorted(item for shard, _ in found for item in shard) == list(range(items))
+    for shard, result in found:
+        assert result == sum(shard) and len({item // size for item in shard}) == 1
+        assert set(np.diff(shard)) <= {min(shards, size, items - shard[0] // size * size)}, "neighbours are of like length: each shard gets its share"
+    assert len(found) == sum(min(shards, len(range(items)[start : start + size])) for start in range(0, items, size))
+
+
+def test_shards_run_at_the_same_time():
+    """Each waits for the other: one after the other they would never end."""
+    meeting = threading.Barrier(2, timeout=20)
+    assert len(in_shards(2, lambda shard: meeting.wait(), list(range(6)), 6)) == 2
+
+
+def test_an_error_of_a_shard_is_the_error_of_the_whole():
+    with pytest.raises(ZeroDivisionError):
+        in_shards(2, lambda shard: 1 // int(0 not in shard), list(range(6)), 6)
+
+
+def test_what_two_threads_ask_for_is_made_once():
+    made, meeting = [], threading.Barrier(2, timeout=20)
+    translator = types.SimpleNamespace(_made={}, _making=threading.Lock())
+
+    def make(name):
+        made.append(name)
+        threading.Event().wait(0.2)
+
+    def ask():
+        meeting.wait()
+        Translator._once(translator, make, "lexicon")
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == ["lexicon"]
 
 
 ROWS = [[4, 2, 7], [3], [], [5, 6], [9, 8, 1, 2], [2, 2]]
@@ -20,31 +64,8 @@ ROWS = [[4, 2, 7], [3], [], [5, 6], [9, 8, 1, 2], [2, 2]]
 def lines(rows):
     """Results for rows of ROWS, as a graph gives them: padded to the longest of those rows."""
     width = max(len(ROWS[row]) for row in rows)
-    return Found(np.array([ROWS[row] + [0] * (width - len(ROWS[row])) for row in rows], np.int32), np.array(rows) / 4)
-
-
-@pytest.mark.parametrize("shards", [1, 2, 3, 6, 50])
-def test_shards_are_the_whole(shards):
-    whole, found = lines(range(len(ROWS))), map_shards(lines, len(ROWS), shards)
-    for expected, array in zip(whole, found):
-        np.testing.assert_array_equal(array, expected)
-        assert array.dtype == expected.dtype
-
-
-def test_shards_run_at_the_same_time():
-    """Each waits for the other: one after the other they would never end."""
-    meeting = threading.Barrier(2, timeout=20)
-
-    def compute(rows):
-        meeting.wait()
-        return lines(rows)
-
-    assert map_shards(compute, len(ROWS), 2).scores.shape == (len(ROWS),)
-
-
-def test_an_error_of_a_shard_is_the_error_of_the_whole():
-    with pytest.raises(ZeroDivisionError):
-        map_shards(lambda rows: 1 // int(0 not in rows), len(ROWS), 2)
+    ids, scores = np.array([ROWS[row] + [0] * (width - len(ROWS[row])) for row in rows], np.int32), np.array(rows) / 4
+    return BeamResult(ids, scores, scores, scores, scores, scores)
 
 
 def test_later_pieces_replace_rows_and_leave_nothing_of_them():

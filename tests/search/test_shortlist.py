@@ -104,7 +104,7 @@ def test_phrases_may_be_used_too(name):
     model = Ensemble(models) if name == "ensemble" else models[0]
     words = SimpleNamespace(config=SimpleNamespace(tokenization="moses"), vocabulary=SimpleNamespace(size=TARGET_SIZE))
     phrases = tf.constant([[[4, 0]], [[TARGET_SIZE + 1, 4]], [[0, 0]], [[3, 0]]])
-    search = lambda shortlist: constrained_search_graph(model, CONFIG, 1, shortlist, words)(padded(SOURCES), phrases)  # noqa: E731
+    search = lambda shortlist: constrained_search_graph(model, CONFIG, 1, shortlist, 1, words)(padded(SOURCES), phrases)  # noqa: E731
     found = search(Shortlist(CANDIDATES, 0, TARGET_SIZE))
     for row, (source, wanted) in enumerate(zip(SOURCES, phrases.numpy())):
         wanted = wanted[wanted > 0].tolist()

@@ -99,7 +99,7 @@ def test_unfinished_sentences_are_searched_again(largest_beam):
     def search(rows, config):
         calls.append((rows.tolist(), config.allow_unknown, config.beam_size))
         state, memory, lengths = toy.start(rows)
-        return beam_search(state, memory, toy.step, lengths, config)
+        return tf.nest.map_structure(np.asarray, beam_search(state, memory, toy.step, lengths, config))
 
     result = search_until_finished(search, config, 6, largest_beam)
     assert calls[0] == ([0, 1, 2, 3, 4, 5], False, 1) and len(calls) > 2
