@@ -18,9 +18,8 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
 from rnnsearch_tf.export.confidence import confidences
 from rnnsearch_tf.export.weights import StoredWeights
-from rnnsearch_tf.layers.base import hoist_weights
 from rnnsearch_tf.search.constrained import Phrases
-from rnnsearch_tf.search.graphs import search_model
+from rnnsearch_tf.search.graphs import hoist_weights, search_model
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import score_targets
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown

@@ -21,7 +21,7 @@ class StoredWeights(tf.Module):
         self.stored = [_store(variable, storage) for variable in variables]  # (value, scale or None) each
 
     def tensors(self):
-        """float32 tensors in the order of the variables, for :func:`~rnnsearch_tf.layers.base.hoist_weights`."""
+        """float32 tensors in the order of the variables, for :func:`~rnnsearch_tf.search.graphs.hoist_weights`."""
         return [_widen(*stored) for stored in self.stored]
 
     @property

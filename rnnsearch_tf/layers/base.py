@@ -1,4 +1,4 @@
-"""What all layers here share: options named once, weights by the paper's letters, products, weights read once before a loop.
+"""What all layers here share: options named once, weights by the paper's letters, products.
 
 Reduced precision happens in products alone: under ``mixed_bfloat16`` their operands are cast to bfloat16; sums,
 gates and softmaxes stay in float32. (bfloat16 element by element is slow on a CPU, and loses digits where nothing is
@@ -220,32 +220,8 @@ def batched_product(left, right, dtype=None, transpose_left=False, transpose_rig
     return tf.cast(result, result_dtype)
 
 
-def hoist_weights(variables, values=None):
-    """A context in which these variables have constant values, read in the graph that is being traced.
-
-    Search calls a model's step inside ``tf.while_loop``. Without this every step would read and cast every weight again. The
-    layers get the values by Keras's own ``StatelessScope``.
-
-    Args:
-        variables: list of Keras variables.
-        values: list of tensors, of the same shapes and dtypes, to take in their place: an exported model stores its weights
-            elsewhere, maybe in fewer bits. None: the variables' own.
-
-    Example::
-
-        @tf.function
-        def translate(source_ids):
-            with hoist_weights(model.trainable_variables):
-                return search_model(model, source_ids, ...)
-    """
-    values = [tf.convert_to_tensor(value) for value in (variables if values is None else values)]
-    for value in values:
-        value.loop_constant = True
-    return keras.StatelessScope(list(zip(variables, values)), initialize_variables=False)
-
-
 def cast(values, dtype):
-    """``tf.cast``; of a hoisted weight in the graph where it was read, outside any loop."""
+    """``tf.cast``; of a hoisted weight (see ``hoist_weights`` in search/graphs.py) in the graph where it was read, outside any loop."""
     if values.dtype == dtype or not (getattr(values, "loop_constant", False) and tf.is_symbolic_tensor(values)):
         return tf.cast(values, dtype)
     with values.graph.as_default():

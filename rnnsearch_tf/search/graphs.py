@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID, SearchConfig
-from rnnsearch_tf.layers.base import hoist_weights
 from rnnsearch_tf.search.beam import beam_search
 from rnnsearch_tf.search.constrained import Phrases, constrained_search
 from rnnsearch_tf.search.interface import Logits, Step
@@ -91,6 +91,30 @@ def beam_step(model, output=None, word_biases=None) -> Step:
         return Logits(logits), *rest
 
     return step
+
+
+def hoist_weights(variables, values=None):
+    """A context in which these variables have constant values, read in the graph that is being traced.
+
+    Search calls a model's step inside ``tf.while_loop``. Without this every step would read and cast every weight again. The
+    layers get the values by Keras's own ``StatelessScope``.
+
+    Args:
+        variables: list of Keras variables.
+        values: list of tensors, of the same shapes and dtypes, to take in their place: an exported model stores its weights
+            elsewhere, maybe in fewer bits. None: the variables' own.
+
+    Example::
+
+        @tf.function
+        def translate(source_ids):
+            with hoist_weights(model.trainable_variables):
+                return search_model(model, source_ids, ...)
+    """
+    values = [tf.convert_to_tensor(value) for value in (variables if values is None else values)]
+    for value in values:
+        value.loop_constant = True
+    return keras.StatelessScope(list(zip(variables, values)), initialize_variables=False)
 
 
 def score_targets_graph(model, _, sources=1):

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.export.weights import StoredWeights
-from rnnsearch_tf.layers.base import hoist_weights
 from rnnsearch_tf.layers.base import tensor
+from rnnsearch_tf.search.graphs import hoist_weights
 
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "int8": 1}
 ROWS, COLUMNS = 80, 60

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.layers.base import hoist_weights
 from rnnsearch_tf.layers.output import output_weights, word_logits
-from rnnsearch_tf.search.graphs import score_targets_graph, search_graph
+from rnnsearch_tf.search.graphs import hoist_weights, score_targets_graph, search_graph
 from rnnsearch_tf.search.scoring import score_targets
 from tiny_rnnsearch import batch, padded
 from tiny_systems import ONE_OF_EACH, SYSTEMS, THREE, others_slow, tiny_system

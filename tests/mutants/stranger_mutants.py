@@ -10,7 +10,7 @@ SACREMOSES = (f"{LANGUAGES}::test_tokens_and_text_are_those_of_sacremoses",)
 NEWCOMER = [
     Mutant("text/moses.py", "Irish apostrophes stand alone", '("fr", "it", "ga")', '("fr", "it")', (JOINED,)),
     Mutant("text/moses.py", "Czech quotes alternate", '(czech == "„") | (czech == "“")', 'czech == "x"', (JOINED,)),
-    Mutant("text/moses.py", "Korean words are joined", 'if language == "ko":', 'if language == "xx":', SACREMOSES),
+    Mutant("text/moses.py", "Korean words are joined", ' & (language != "ko")', '', SACREMOSES),
     Mutant("text/moses.py", "Italian has the apostrophes of German", '_APOSTROPHE["it"] = _APOSTROPHE["fr"]', "pass", SACREMOSES),
     Mutant("text/moses.py", "Chinese characters stand alone", 'OTHERS_IDEOGRAPHS.get(language, IDEOGRAPH)', "IDEOGRAPH", SACREMOSES),
     Mutant("text/languages.py", "a warning every time", "@functools.cache\ndef warn_once", "def _nobody():\n    pass\n\n\n_nobody.cache_clear = lambda: None\n\n\ndef warn_once",
