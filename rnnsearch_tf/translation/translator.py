@@ -227,7 +227,8 @@ class Translator:
 
     def _graph(self, build, config=None, *more):
         """The traced function for one kind of work under one search configuration; made once."""
-        asked = config and tuple((vars(config) | dict(batch_size=1, lexicon=None, replace_unknown=False)).values())  # the graph has no part of these
+        no_part_of_it = dict(batch_size=1, lexicon=None, replace_unknown=False)
+        asked = config and tuple((vars(config) | no_part_of_it).values())
         return self._once(build, self.model, config, len(self.source_texts), *more, key=(build, asked, *more))
 
     def _once(self, make, *arguments, key=None):
@@ -239,7 +240,10 @@ class Translator:
             return self._made[key]
 
     def _in_shards(self, work, items, size):
-        """(shard, what work makes of it) of batches of at most `size` items; a shard of each batch for each core, which neighbours share."""
+        """(shard, what `work` makes of it), of batches of at most `size` items, each cut into a shard for each core.
+
+        Items that stand beside each other, which are of like length, go to different shards, so that all take as long.
+        """
         batches = (items[start : start + size] for start in range(0, len(items), size))
         shards = [batch[first :: self._shards] for batch in batches for first in range(min(self._shards, len(batch)))]
         if min(self._shards, len(shards)) <= 1:

@@ -77,8 +77,7 @@ TEXTS = ["The door is white.", "", "Where is the white cat?", "zebra xylophone",
 
 def test_translations_scores_and_samples_are_the_same_in_shards(translator, monkeypatch):
     def answers():
-        search = dict(nbest=2, shrinking_beam=True, search_again=True)
-        translations = [*translator.translate(TEXTS), *translator.translate(TEXTS, **search)]
+        translations = translator.translate(TEXTS, nbest=2, shrinking_beam=True, search_again=True)
         forced = translator.score_targets([text or "a" for text in TEXTS], TEXTS[::-1])
         return translations, forced, translator.sample(TEXTS[:1], 5)
 

@@ -65,7 +65,7 @@ def epochs(sides, lines, data, seed=3, count=2):
     return [[row.tolist() for batch in dataset.as_numpy_iterator() for row in batch["target_ids"]] for _ in range(count)]
 
 
-@pytest.mark.parametrize("buffer", [50, 5000])
+@pytest.mark.parametrize("buffer", [50, pytest.param(5000, marks=pytest.mark.slow)])
 def test_every_epoch_has_other_pieces_of_the_same_sentences(lines, buffer):
     data = load_config(values={"data": dict(batching="unsorted", batch_size=16, shuffle_buffer=buffer)}).data
     sides = texts(lines, sampling=0.3)
