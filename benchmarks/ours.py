@@ -4,7 +4,6 @@ Started by training.py, peers.py and others, one process a model, so that peak m
 """
 
 import argparse
-import concurrent.futures
 import dataclasses
 import itertools
 import json
@@ -110,13 +109,16 @@ class Ours:
         return answer | dict(parts={name: measuring.median(values) for name, values in seconds.items()})
 
     def search(self, beam_size, batch_size, repeats, warm_up=1, products=None):
-        """Seconds of searches of so many random sentences, every output of the size's target length; products: as search_graph has it, None: as a Translator has it."""
+        """Seconds of searches of so many random sentences, every output of the size's target length.
+
+        products: as search_graph has it; None: as a Translator has it.
+        """
         import numpy as np
-        import tensorflow as tf
 
         import sizes
         from rnnsearch_tf.parallel import shard_count
         from rnnsearch_tf.search.graphs import search_graph
+        from rnnsearch_tf.translation.translator import as_arrays, in_shards
 
         size = self.size._replace(batch_size=batch_size)
         options = sizes.fixed_length(size.source_length, size.target_length)
@@ -125,12 +127,7 @@ class Ours:
             config = sizes.configuration(size, beam_size=beam_size, **options).search
             graph = self._graphs[beam_size, products] = search_graph(self.model, config, products=products or shard_count())
         ids = sizes.synthetic_batch(size, np.random.default_rng(1), self.model.source_vocabulary_size)["source_ids"]
-        shards = [ids[first :: shard_count()] for first in range(min(shard_count(), batch_size))]  # as a Translator has them
-
-        def search():
-            with concurrent.futures.ThreadPoolExecutor(len(shards)) as threads:
-                list(threads.map(lambda shard: tf.nest.map_structure(np.asarray, graph(shard)), shards))
-
+        search = lambda: list(in_shards(shard_count(), lambda shard: as_arrays(graph(shard)), ids, batch_size))  # noqa: E731
         return measuring.in_turns({"search": search}, repeats, warm_up)["search"]
 
     def _tasks(self):

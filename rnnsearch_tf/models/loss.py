@@ -60,7 +60,7 @@ class TranslationLoss(keras.losses.Loss):
         return total / tf.cast(tf.maximum(count, 1), losses.dtype)
 
     def __call__(self, target_ids, logits, sample_weight=None):
-        """Scalar of target_ids int32 [B, I], logits [B, I, V] and weights [B] or [B, I] of the losses, which count in no mean."""
+        """Scalar of target_ids int32 [B, I], logits [B, I, V], and weights [B] or [B, I] that multiply the losses, not what they are divided by."""
         real = target_ids != PAD_ID
         log_probabilities = tf.nn.log_softmax(logits)
         nll = -tf.gather(log_probabilities, target_ids, batch_dims=2)

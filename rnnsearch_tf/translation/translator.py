@@ -117,7 +117,7 @@ class Translator:
         results = [_NOTHING for _ in texts]
         sources = sorted((source for source in self._encode(texts) if source.tokens), key=lambda source: len(source.ids))
         translate = lambda shard: self._translate(shard, config, lexicon, [constraints[source.index] for source in shard])  # noqa: E731
-        for shard, translations in self._in_shards(translate, sources, config.batch_size):
+        for shard, translations in in_shards(self._shards, translate, sources, config.batch_size):
             for source, translation in zip(shard, translations):
                 results[source.index] = translation
         return results
@@ -143,7 +143,7 @@ class Translator:
         ]
         pairs.sort(key=lambda pair: (len(pair[0].ids), len(pair[1][1])))
         results = [None] * len(sources)
-        for shard, result in self._in_shards(self._score, pairs, batch_size or self.config.search.batch_size):
+        for shard, result in in_shards(self._shards, self._score, pairs, batch_size or self.config.search.batch_size):
             for row, (source, (tokens, ids)) in enumerate(shard):
                 log_probabilities = result.log_probabilities[row, : len(ids)].astype(np.float64)
                 results[source.index] = ScoredPair(
@@ -159,7 +159,7 @@ class Translator:
     def _score(self, shard):
         """TargetScores of NumPy arrays, of (_Source, (target tokens, ids))."""
         sources, targets = zip(*shard)
-        return _as_arrays(self._graph(score_targets_graph)(_source_ids(sources), padded([ids for _, ids in targets])))
+        return as_arrays(self._graph(score_targets_graph)(_source_ids(sources), padded([ids for _, ids in targets])))
 
     def score(self, sources: Iterable, targets: Iterable, batch_size: int | None = None, tokenized: bool = False) -> list[float]:
         """list[float]: natural-log probability of each pair, the end symbol included; arguments as of `score_targets`."""
@@ -213,7 +213,7 @@ class Translator:
             texts, tokens = self._target.texts_and_tokens(self._target.tokens(result.ids.numpy()))
             return [Sample(text, float(p), words) for text, p, words in zip(texts, result.log_probabilities.numpy(), tokens)]
 
-        for shard, drawn in self._in_shards(draw, np.arange(number, dtype=np.int64), SAMPLES_AT_ONCE):
+        for shard, drawn in in_shards(self._shards, draw, np.arange(number, dtype=np.int64), SAMPLES_AT_ONCE):
             for place, one in zip(shard, drawn):
                 samples[place] = one
         return samples
@@ -239,18 +239,6 @@ class Translator:
                 self._made[key] = make(*arguments)
             return self._made[key]
 
-    def _in_shards(self, work, items, size):
-        """(shard, what `work` makes of it), of batches of at most `size` items, each cut into a shard for each core.
-
-        Items that stand beside each other, which are of like length, go to different shards, so that all take as long.
-        """
-        batches = (items[start : start + size] for start in range(0, len(items), size))
-        shards = [batch[first :: self._shards] for batch in batches for first in range(min(self._shards, len(batch)))]
-        if min(self._shards, len(shards)) <= 1:
-            return zip(shards, map(work, shards))
-        with concurrent.futures.ThreadPoolExecutor(self._shards) as threads:
-            return zip(shards, list(threads.map(work, shards)))
-
     def _encode(self, texts, tokenized=False) -> list:
         """The source sentences as tokens and ids, overlong ones cut."""
         limit = self.maximum_lengths["source"]
@@ -275,9 +263,9 @@ class Translator:
         def search(rows, config):
             ids = _source_ids([sources[row] for row in rows])
             if phrases is None:
-                return _as_arrays(self._graph(search_graph, config, self.shortlist(config), self._shards)(ids))
+                return as_arrays(self._graph(search_graph, config, self.shortlist(config), self._shards)(ids))
             graph = self._graph(constrained_search_graph, config, self.shortlist(config), self._shards, self.target_text)
-            return _as_arrays(graph(ids, phrases.ids.numpy()[rows]))
+            return as_arrays(graph(ids, phrases.ids.numpy()[rows]))
 
         if config.shrinking_beam and config.search_again and config.beam_size > 1:
             return search_until_finished(search, config, len(sources))
@@ -356,7 +344,20 @@ def _cut(side, tokens, ids, limit):
     return tokens[:limit], ids[:limit] + [END_ID]
 
 
-def _as_arrays(result):
+def in_shards(count, work, items, size):
+    """Pairs (shard, what `work` makes of it), of batches of at most `size` items, each cut into `count` shards for as many threads.
+
+    Items that stand beside each other, which are of like length, go to different shards, so that all take as long.
+    """
+    batches = (items[start : start + size] for start in range(0, len(items), size))
+    shards = [batch[first::count] for batch in batches for first in range(min(count, len(batch)))]
+    if min(count, len(shards)) <= 1:
+        return zip(shards, map(work, shards))
+    with concurrent.futures.ThreadPoolExecutor(count) as threads:
+        return zip(shards, list(threads.map(work, shards)))
+
+
+def as_arrays(result):
     """The NamedTuple with NumPy arrays in place of tensors."""
     return tf.nest.map_structure(np.asarray, result)
 

@@ -28,9 +28,14 @@ def request(name, lines):
     return {"source" if "target" in other else "text": lines} | other
 
 
-@pytest.fixture(scope="module")
-def translations(translator):
+@pytest.fixture(scope="module", autouse=True)
+def long_sentences(translator):
+    """It cuts sentences where the export does, whichever test comes first."""
     translator.maximum_lengths = {"source": 200, "target": 200}
+
+
+@pytest.fixture(scope="module")
+def translations(translator, long_sentences):
     return translator.translate(LINES, **SEARCH)
 
 

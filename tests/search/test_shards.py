@@ -9,17 +9,13 @@ import pytest
 from rnnsearch_tf.search.beam import BeamResult
 from rnnsearch_tf.search.retry import merge_rows
 from rnnsearch_tf.translation import Translator
-
-
-def in_shards(shards, work, items, size):
-    """[(shard, what came of it)], by a Translator that would have so many cores."""
-    return list(Translator._in_shards(types.SimpleNamespace(_shards=shards), work, items, size))
+from rnnsearch_tf.translation.translator import in_shards
 
 
 @pytest.mark.parametrize("items, size", [(0, 4), (1, 4), (3, 4), (10, 4), (9, 1)])
 @pytest.mark.parametrize("shards", [1, 2, 3, 50])
 def test_every_item_is_in_one_shard_of_its_batch(shards, items, size):
-    found = in_shards(shards, sum, list(range(items)), size)
+    found = list(in_shards(shards, sum, list(range(items)), size))
     assert sorted(item for shard, _ in found for item in shard) == list(range(items))
     for shard, result in found:
         assert result == sum(shard) and len({item // size for item in shard}) == 1
@@ -30,7 +26,7 @@ def test_every_item_is_in_one_shard_of_its_batch(shards, items, size):
 def test_shards_run_at_the_same_time():
     """Each waits for the other: one after the other they would never end."""
     meeting = threading.Barrier(2, timeout=20)
-    assert len(in_shards(2, lambda shard: meeting.wait(), list(range(6)), 6)) == 2
+    assert len(list(in_shards(2, lambda shard: meeting.wait(), list(range(6)), 6))) == 2
 
 
 def test_an_error_of_a_shard_is_the_error_of_the_whole():
