@@ -8,6 +8,7 @@ process has several replicas of the model; the sums are then over the replicas.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import zlib
 
@@ -18,6 +19,7 @@ from rnnsearch_tf.errors import PeerLost, UsageError, UserError
 
 _GROUP = 7001  # of the collective operations; no other is used in the cluster with this number
 _LARGE = 1 << 16  # numbers of a tensor that is summed by itself: to put it beside others takes longer than to send it apart
+_MALLOPT_TRIM_THRESHOLD, _MALLOPT_MMAP_THRESHOLD = -1, -3  # of malloc.h
 _NUMBERS_OF_ROWS = 64  # how many different numbers of rows are sent: each has its own key, of which TensorFlow remembers every one
 
 
@@ -184,6 +186,7 @@ def join() -> Alone:
     if len(addresses) == 1:
         return Alone()
     if not _joined:
+        _keep_freed_memory()
         try:
             _joined["strategy"] = tf.distribute.MultiWorkerMirroredStrategy()  # connects the workers, and watches whether they live
         except RuntimeError as error:
@@ -191,6 +194,14 @@ def join() -> Alone:
                 raise UserError(f"TF_CONFIG: expected to become worker {index} of {', '.join(addresses)}, got: {error}") from None
             raise UsageError("multi-worker training: expected to begin before TensorFlow's first operation; begin it first in a process") from None
     return Workers(index, len(addresses))
+
+
+def _keep_freed_memory():
+    """Have glibc keep what is freed. The buffers of the sums come and go with every update; to get them from the system again takes longer."""
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_MALLOPT_MMAP_THRESHOLD, 32 << 20)
+        libc.mallopt(_MALLOPT_TRIM_THRESHOLD, 1 << 30)
 
 
 def mirrored() -> tf.distribute.Strategy:
