@@ -108,10 +108,10 @@ class Ours:
         answer["operations"] = products.training_operations(self.model, *shape, int((batch["target_ids"] != 0).sum()))
         return answer | dict(parts={name: measuring.median(values) for name, values in seconds.items()})
 
-    def search(self, beam_size, batch_size, repeats, warm_up=1, products=None):
+    def search(self, beam_size, batch_size, repeats, warm_up=1, split_k=None):
         """Seconds of searches of so many random sentences, every output of the size's target length.
 
-        products: as search_graph has it; None: as a Translator has it.
+        split_k: as search_graph has it; None: as a Translator has it.
         """
         import numpy as np
 
@@ -122,10 +122,10 @@ class Ours:
 
         size = self.size._replace(batch_size=batch_size)
         options = sizes.fixed_length(size.source_length, size.target_length)
-        graph = self._graphs.get((beam_size, products))
+        graph = self._graphs.get((beam_size, split_k))
         if graph is None:
             config = sizes.configuration(size, beam_size=beam_size, **options).search
-            graph = self._graphs[beam_size, products] = search_graph(self.model, config, products=products or shard_count())
+            graph = self._graphs[beam_size, split_k] = search_graph(self.model, config, split_k=split_k or shard_count())
         ids = sizes.synthetic_batch(size, np.random.default_rng(1), self.model.source_vocabulary_size)["source_ids"]
         search = lambda: list(in_shards(shard_count(), lambda shard: as_arrays(graph(shard)), ids, batch_size))  # noqa: E731
         return measuring.in_turns({"search": search}, repeats, warm_up)["search"]

@@ -29,7 +29,7 @@ def measure(size, beams, batches, repeats):
             for batch in batches:
                 both = [lambda w=w: search(w, batch_size=batch) for w in workers]  # noqa: B023
                 yield f"search, beam {beam}, batch {batch}", *in_turns(both, repeats)
-            split = [lambda n=n: search(a_core_each, batch_size=1, products=n) for n in (1, None)]
+            split = [lambda n=n: search(a_core_each, batch_size=1, split_k=n) for n in (1, None)]
             yield f"search, beam {beam}, batch 1: output product whole, split", *in_turns(split, repeats)
 
 

@@ -53,7 +53,7 @@ class Alone:
         """At least one number known to Python -> their sums over all workers; waits for all of them."""
         return list(numbers)
 
-    def part(self) -> None:
+    def barrier(self) -> None:
         """Wait for all workers before this one ends, since its end is an error to those that still need it."""
         with contextlib.suppress(PeerLost):
             self.agree(0)

@@ -118,5 +118,5 @@ if __name__ == "__main__":
     this = workers.join()
     np.savez(pathlib.Path(sys.argv[1], f"sums-{this.index}.npz"), **sums_in_bfloat16(this))
     np.savez(pathlib.Path(sys.argv[1], f"worker-{this.index}.npz"), **trained(this))
-    this.part()
+    this.barrier()
     os._exit(0)

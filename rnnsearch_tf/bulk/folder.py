@@ -33,7 +33,7 @@ class CorpusFolder:
 
     Raises:
         UsageError: two inputs have one name, the folder is that of an input, or holds something else.
-        UserError: half of it was made with another model or options, of another input, or another process is at work on it.
+        UserError: its files were made with another model or options, of another input, or another process is at work on it.
     """
 
     def __init__(self, path, inputs, identity):
@@ -110,7 +110,7 @@ class CorpusFolder:
         if different:
             name = different[0]
             raise UserError(
-                f"{self.path}: expected the model and the options that half of it was made with ({name} {_shown(known.get(name))}), "
+                f"{self.path}: expected the model and the options that its files were made with ({name} {_shown(known.get(name))}), "
                 f"got others ({name} {_shown(self.identity[name])}); choose another --output, or delete that folder to begin anew"
             )
 

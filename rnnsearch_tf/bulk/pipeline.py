@@ -1,4 +1,4 @@
-"""All files of a corpus through Apache Beam: one element a file, translated by a model that a worker loads once.
+"""Apache Beam: a model for a pipeline of one's own, and all files of a corpus, one element a file.
 
 Input, output and model are paths that every worker can read and write: a shared or mounted file system where there are several machines.
 """
@@ -8,39 +8,69 @@ from __future__ import annotations
 import os
 import re
 
-from rnnsearch_tf.bulk.engine import load_engine
+from rnnsearch_tf.bulk.engine import load_engine, settings_of
 from rnnsearch_tf.bulk.shard import translate_shard
 from rnnsearch_tf.errors import UsageError, UserError
 
 try:
     import apache_beam as beam
+    from apache_beam.ml.inference.base import ModelHandler, PredictionResult, RunInference
     from apache_beam.options.pipeline_options import PipelineOptions
 except ImportError:
     raise UsageError(
-        "--: expected Apache Beam for the options behind it, found none; pip install 'rnnsearch-tf[beam]', "
+        "Apache Beam: expected the package apache-beam, which options behind -- are for, found none; pip install 'rnnsearch-tf[beam]', "
         "or leave them out: --workers N needs nothing more"
     ) from None
 
 
-class TranslateFile(beam.DoFn):
-    """Translate the files that come as elements, arguments of :func:`~rnnsearch_tf.bulk.shard.translate_shard`; yields the path of each output.
+class TranslationHandler(ModelHandler):
+    """A model for Beam's ``RunInference``.
+
+    An element is a text, str. What comes out is its PredictionResult: ``example`` is the text, ``inference`` its translation, str;
+    None where the text has more tokens than the model takes. A worker process loads the model once.
 
     Args:
-        settings: of :func:`~rnnsearch_tf.bulk.engine.settings_of`.
+        models: list of paths, or a path: of an exported model, a RUN, or the members of an ensemble, which every worker can read.
+        combine: how an ensemble's members are combined.
+        search: dict of options of the search section that differ from the model's.
+        batch_size: int, texts that Beam hands over at once, at most.
+
+    Raises:
+        UserError: there is no such model.
+
+    Example::
+
+        results = texts | RunInference(TranslationHandler("served/mine"))
+        results | beam.Map(lambda result: result.inference or "") | beam.io.WriteToText("translations")
     """
 
-    def __init__(self, settings):
-        self.settings = settings
+    def __init__(self, models, combine="probabilities", search=None, batch_size=512):
+        super().__init__(min_batch_size=1, max_batch_size=batch_size)
+        self.settings = settings_of([models] if isinstance(models, str | os.PathLike) else models, combine, search)
 
-    def setup(self):
+    def load_model(self):
         for variable in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"):
             os.environ.setdefault(variable, "1")  # Beam starts a worker for each core
-        self.engine = load_engine(self.settings)
+        return load_engine(self.settings)
 
-    def process(self, shard):
-        if not os.path.exists(shard["output"]):  # a second attempt at what is done
-            translate_shard(self.engine, **shard)
-        yield shard["output"]
+    def run_inference(self, batch, model, inference_args=None):
+        return [PredictionResult(*pair) for pair in zip(batch, model(list(batch)))]
+
+    def get_metrics_namespace(self):
+        return "rnnsearch_tf"
+
+
+class FileHandler(TranslationHandler):
+    """As TranslationHandler, for whole files: arguments of :func:`~rnnsearch_tf.bulk.shard.translate_shard` to the path of the output."""
+
+    def __init__(self, settings):
+        super().__init__(**settings, batch_size=1)
+
+    def run_inference(self, batch, model, inference_args=None):
+        for shard in batch:
+            if not os.path.exists(shard["output"]):  # a second attempt at what is done
+                translate_shard(model, **shard)
+        return [shard["output"] for shard in batch]
 
 
 def run_pipeline(settings, shards, options) -> None:
@@ -48,7 +78,7 @@ def run_pipeline(settings, shards, options) -> None:
 
     Args:
         settings: see :func:`~rnnsearch_tf.bulk.engine.settings_of`.
-        shards: list of elements of :class:`TranslateFile`.
+        shards: list of elements of :class:`FileHandler`.
         options: list of str, Beam's own, such as ``--runner=FlinkRunner``.
 
     Raises:
@@ -56,8 +86,7 @@ def run_pipeline(settings, shards, options) -> None:
     """
     try:
         with beam.Pipeline(options=PipelineOptions(options)) as pipeline:
-            elements = pipeline | "Files" >> beam.Create(shards) | beam.Reshuffle()
-            elements | "Translate" >> beam.ParDo(TranslateFile(settings))
+            pipeline | "Files" >> beam.Create(shards) | beam.Reshuffle() | "Translate" >> RunInference(FileHandler(settings))
     except Exception as error:  # runners raise errors of their own, with the worker's inside
         met = re.search(r"(?:UserError|UsageError): (.*?)(?: \[while running|\n|$)", str(error))
         if met or isinstance(error, UserError):

@@ -122,10 +122,10 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
             rows = tf.shape(prompt)[0]  # hypotheses of one sentence stand one after the other
             own = tf.nest.map_structure(lambda leaf: tf.repeat(leaf, rows // batch_size, axis=0), memory)
             previous = tf.where(index == 1, PAD_ID, prompt[:, index - 1])[:, tf.newaxis]  # PAD_ID: no word yet
-            log_probabilities, _, after = system.step(
+            logits, _, after = system.step(
                 tf.cast(previous, tf.int32), tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], cache), own
             )
-            return log_probabilities[:, 0], None, tf.nest.map_structure(lambda new, old: tf.ensure_shape(new[:, 0], old.shape), after, cache)
+            return logits[:, 0], None, tf.nest.map_structure(lambda new, old: tf.ensure_shape(new[:, 0], old.shape), after, cache)
 
         token_ids = self.sampler(
             next=next, prompt=prompt, cache=state, index=1, mask=prompt_mask, stop_token_ids=stop_token_ids, model=self

@@ -9,11 +9,10 @@ The reset gate comes after the matrix, and holds back the context too; the updat
 the old state where ``kernels/gru.py`` takes the new one. The encoder has no context c.
 """
 
-import tensorflow as tf
-
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer
 from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.kernels.gru_reset_after import reset_after_unit
 
 GATES = ("", "_z", "_r")
 
@@ -52,8 +51,4 @@ class ChoUnit(PaperLayer):
 
     def advance(self, inputs, state, context_term=0.0):
         """h [..., n] from inputs [..., 3n], h' [..., n] and the context's term [..., 3n]."""
-        n = self.hidden_size
-        recurrent = self.dot(state, self.U) + context_term
-        z, r = tf.split(tf.sigmoid(inputs[..., n:] + recurrent[..., n:]), 2, axis=-1)
-        candidate = tf.tanh(inputs[..., :n] + r * recurrent[..., :n])
-        return candidate + z * (state - candidate)
+        return reset_after_unit(inputs, self.dot(state, self.U) + context_term, state)

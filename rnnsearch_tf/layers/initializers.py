@@ -35,8 +35,7 @@ from rnnsearch_tf.backend import keras
 class Orthogonal(keras.initializers.Initializer):
     """Square blocks of left singular vectors of a Gaussian matrix (Appendix B.1; Saxe et al. 2014).
 
-    A shape [n, k·n] gives k independent orthogonal n × n blocks side by side, and
-    [d, n, k·n] the same for each of d directions.
+    A shape [n, k·n] gives k independent orthogonal n × n blocks side by side.
 
     Args:
         seed: int or None; with a seed the same matrices every time.
@@ -49,22 +48,14 @@ class Orthogonal(keras.initializers.Initializer):
 
     def __call__(self, shape, dtype=None):
         generator = np.random.default_rng(self.seed)
-        *leading, size, width = shape
+        size, width = shape
         if width % size:
             raise ValueError(f"Orthogonal: expected a last axis that is a multiple of {size}, got shape {shape}")
-        count = int(np.prod(leading, initial=1))
-        blocks = [
-            np.concatenate([_left_singular_vectors(generator, size) for _ in range(width // size)], axis=1)
-            for _ in range(count)
-        ]
-        return keras.ops.convert_to_tensor(self.scale * np.reshape(blocks, shape), dtype=dtype)
+        blocks = [np.linalg.svd(generator.normal(size=(size, size)))[0] for _ in range(width // size)]
+        return keras.ops.convert_to_tensor(self.scale * np.concatenate(blocks, axis=1), dtype=dtype)
 
     def get_config(self):
         return {"seed": self.seed, "scale": self.scale}
-
-
-def _left_singular_vectors(generator, size):
-    return np.linalg.svd(generator.normal(size=(size, size)))[0]
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -73,12 +64,9 @@ class GlorotBlocks(keras.initializers.Initializer):
 
     Args:
         seed: int or None; with a seed the same matrices every time.
-        rows: list of int, input sizes of the matrices one below the other; they sum up to the weight's
-            last axis but one. None: one.
-        columns: int, output size of the matrices side by side; it divides the last axis. None: one.
+        rows: list of int, input sizes of the matrices one below the other, which sum up to the weight's. None: one.
+        columns: int, output size of the matrices side by side; it divides the weight's. None: one.
         terms: products in the sum that these matrices' products are parts of.
-
-    A weight with more than two axes holds such a matrix for every index of the leading ones.
     """
 
     def __init__(self, seed=None, rows=None, columns=None, terms=1):
@@ -89,12 +77,11 @@ class GlorotBlocks(keras.initializers.Initializer):
 
     def __call__(self, shape, dtype=None):
         generator = np.random.default_rng(self.seed)
-        columns = self.columns or shape[-1]
-        below = []
-        for size in self.rows or shape[-2:-1]:
+        columns, below = self.columns or shape[1], []
+        for size in self.rows or shape[:1]:
             limit = np.sqrt(6 / (size + columns) / self.terms)
-            below.append(generator.uniform(-limit, limit, size=(*shape[:-2], size, shape[-1])))
-        return keras.ops.convert_to_tensor(np.reshape(np.concatenate(below, axis=-2), shape), dtype=dtype)
+            below.append(generator.uniform(-limit, limit, size=(size, shape[1])))
+        return keras.ops.convert_to_tensor(np.concatenate(below), dtype=dtype)
 
     def get_config(self):
         return {"seed": self.seed, "rows": self.rows, "columns": self.columns, "terms": self.terms}

@@ -31,7 +31,7 @@ SMALLEST = 1e-30
 SPLIT_ROWS = 16
 """Rows up to which a product is split: with more, all cores have work anyway."""
 
-MOST_PRODUCTS = 4
+LARGEST_SPLIT = 4
 """Products that one is split into at most."""
 
 ALIGNED_ROWS = 32
@@ -155,42 +155,42 @@ class OutputWeights(NamedTuple):
     matrix: tf.Tensor  # [l, V], or the embedding [V, l] of a tied layer
     bias: tf.Tensor | None  # [V]
     tied: bool
-    products: int  # products that :func:`split_k_matmul` should make of one; 1: the product is not split
+    split_k: int  # products that :func:`split_k_matmul` should make of one; 1: the product is not split
     dtype: str | None  # operand dtype of the products, see ``base.py``
 
 
-def output_weights(layer, output_matrix=None, words=None, products=1):
+def output_weights(layer, output_matrix=None, words=None, split_k=1):
     """The OutputWeights of a layer with W_o and b_softmax, or of a tied one with the embedding [V, l] given.
 
     Args:
         layer: OutputMatrix or DeepOutput.
         output_matrix: for a tied layer, the target embedding E [V, l].
         words: int32 [S], ids of the words to compute; None: all. Made before a loop, the columns are gathered once.
-        products: see OutputWeights.
+        split_k: see OutputWeights.
     """
     tied = output_matrix is not None
     matrix, bias = output_matrix if tied else tensor(layer.W_o), tensor(layer.b_softmax)
     if words is not None:
         matrix = ready(tf.gather(matrix, words, axis=0 if tied else 1), layer.product_dtype)
         bias = None if bias is None else tf.gather(bias, words)
-    return OutputWeights(matrix, bias, tied, products, layer.product_dtype)
+    return OutputWeights(matrix, bias, tied, split_k, layer.product_dtype)
 
 
 def word_logits(features, weights):
     """Logits [..., V] of features [..., l], of all words or of those that the OutputWeights hold."""
-    matrix, bias, tied, products, dtype = weights
-    if tied or products == 1:
+    matrix, bias, tied, split_k, dtype = weights
+    if tied or split_k == 1:
         return product(features, matrix, dtype, transpose_right=tied, bias=bias)
-    return split_k_matmul(features, matrix, dtype, bias, products)
+    return split_k_matmul(features, matrix, dtype, bias, split_k)
 
 
-def split_k_matmul(features, matrix, dtype, bias, products):
+def split_k_matmul(features, matrix, dtype, bias, split_k):
     """``product``; for few rows the sum of several products, each with some rows of the matrix, that run on a core each."""
     rows = tf.reshape(features, [-1, matrix.shape[0]])
     matrix = matrix if dtype is None else cast(matrix, dtype)
-    size, products = matrix.shape[0], min(products, MOST_PRODUCTS)
-    unit = ALIGNED_ROWS if size >= ALIGNED_ROWS * products else 1
-    cuts = [*(size // unit * k // products * unit for k in range(products)), size]
+    size, split_k = matrix.shape[0], min(split_k, LARGEST_SPLIT)
+    unit = ALIGNED_ROWS if size >= ALIGNED_ROWS * split_k else 1
+    cuts = [*(size // unit * k // split_k * unit for k in range(split_k)), size]
 
     def split():
         first, *others = (product(rows[:, a:b], matrix[a:b], dtype) for a, b in itertools.pairwise(cuts) if a < b)
@@ -243,7 +243,7 @@ def softmax_loss(pre_logits, matrix, bias, target_ids, label_smoothing=0.0, tran
             matrix_gradient = weight_gradient(left, right, dtype)
             bias_gradient = tf.linalg.matvec(error, losses_gradient, transpose_a=True)
             if label_smoothing:  # the loss also has ε (1[y] − 1/V) · logits
-                spread, put = _smoothing_terms(pre_logits, matrix, target_ids, scaled, transpose)
+                spread, put = _smoothing_terms(matrix, target_ids, scaled, transpose)
                 features_gradient += label_smoothing * spread
                 matrix_gradient += label_smoothing * put
                 hits = tf.math.unsorted_segment_sum(losses_gradient, target_ids, vocabulary_size)
@@ -260,7 +260,7 @@ def log_sum_exp(logits, probabilities):
     return tf.reduce_max(logits, axis=-1) - tf.math.log(tf.reduce_max(probabilities, axis=-1))
 
 
-def _smoothing_terms(pre_logits, matrix, target_ids, scaled, transpose):
+def _smoothing_terms(matrix, target_ids, scaled, transpose):
     """Gradients of Σ_n (own logit − mean logit): of the pre_logits before scaling, and of the matrix."""
     vocabulary_size = matrix.shape[0 if transpose else 1]
     by_word = matrix if transpose else tf.transpose(matrix)  # [V, l]

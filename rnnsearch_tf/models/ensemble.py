@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import tensorflow as tf
 
 from rnnsearch_tf.errors import UsageError
@@ -21,8 +19,8 @@ class Ensemble:
         models: list of TranslationModel, at least one.
         combine: ``probabilities``: their mean; ``log_probabilities``: their geometric mean,
             normalized again, so that the probabilities of all outputs still sum to 1.
-        readings: for each model, which of the source ids it takes, where members read the
-            source in different ways; the first is 0. None: all take the same ids.
+        source_indices: list of int, which of the source ids each model takes, where members tokenize the
+            source differently; the first is 0. None: all take the same ids.
 
     Attributes:
         has_attention: whether the alignments mean anything.
@@ -34,13 +32,13 @@ class Ensemble:
         Ensemble([model, other_model]).start(source_ids)
     """
 
-    def __init__(self, models: list, combine: str = "probabilities", readings: list | None = None):
+    def __init__(self, models: list, combine: str = "probabilities", source_indices: list | None = None):
         if combine not in COMBINATIONS:
             raise UsageError(f"combine: expected one of {', '.join(COMBINATIONS)}, got {combine!r}")
         self.models = list(models)
         self.combine = combine
-        self.readings = list(readings or [0] * len(self.models))
-        self._aligners = [k for k, reading in enumerate(self.readings) if reading == 0 and self.models[k].has_attention]
+        self.source_indices = list(source_indices or [0] * len(self.models))
+        self._aligners = [k for k, index in enumerate(self.source_indices) if index == 0 and self.models[k].has_attention]
         self.has_attention = bool(self._aligners)
         self.target_vocabulary_size = self.models[0].target_vocabulary_size
 
@@ -53,34 +51,34 @@ class Ensemble:
         """Read the source with every member.
 
         Args:
-            source_ids: int32 [B, J]; with several readings a tuple of them, J differing.
+            source_ids: int32 [B, J]; a tuple of them where members tokenize the source differently, J differing.
 
         Returns:
             (state, memory): tuples, an entry a member.
         """
         sources = source_ids if isinstance(source_ids, (tuple, list)) else (source_ids,)
-        states, memories = zip(*(model.start(sources[reading]) for model, reading in zip(self.models, self.readings)))
+        states, memories = zip(*(model.start(sources[index]) for model, index in zip(self.models, self.source_indices)))
         return states, memories
 
-    def output_weights(self, words: tf.Tensor | None = None, products: int = 1) -> list:
+    def output_weights(self, words: tf.Tensor | None = None, split_k: int = 1) -> list:
         """The members' output weights, for :meth:`step`."""
-        return [model.output_weights(words, products) for model in self.models]
+        return [model.output_weights(words, split_k) for model in self.models]
 
     def step(self, previous_ids: tf.Tensor, state, memory, output=None, word_biases: tf.Tensor | None = None) -> tuple:
         """The members' next words, combined; see search/interface.py and :class:`TranslationModel`.
 
         Returns:
-            (log_probabilities float32 [B, K, V], alignment float32 [B, K, J], state). The alignment is the mean
+            (logits float32 [B, K, V], alignment float32 [B, K, J], state). The alignment is the mean
             over the members that have attention and take the first source ids; zeros where there is none.
         """
         output = output or [None] * len(self.models)
         steps = [model.step(previous_ids, *rest, word_biases) for model, *rest in zip(self.models, state, memory, output)]
-        log_probabilities, alignments, states = zip(*steps)
+        logits, alignments, states = zip(*steps)
         aligned = [alignments[k] for k in self._aligners] or alignments[:1]
-        return self._combined(tf.stack(log_probabilities)), tf.add_n(aligned) / len(aligned), states
+        return self._combined(tf.stack(logits)), tf.add_n(aligned) / len(aligned), states
 
-    def _combined(self, log_probabilities):
-        """[members, B, K, V] → [B, K, V]."""
+    def _combined(self, logits):
+        """Logits [members, B, K, V] → [B, K, V]."""
         if self.combine == "probabilities":
-            return tf.reduce_logsumexp(log_probabilities, axis=0) - math.log(len(self.models))
-        return tf.nn.log_softmax(tf.reduce_mean(log_probabilities, axis=0))
+            return tf.reduce_logsumexp(tf.nn.log_softmax(logits), axis=0)  # the sum of the probabilities, not their mean: logits again
+        return tf.reduce_mean(logits, axis=0)

@@ -22,11 +22,12 @@ from rnnsearch_tf.layers.base import tensor
 from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.guided_alignment import guided_alignment_losses
 from rnnsearch_tf.layers.initializers import Seeds
-from rnnsearch_tf.layers.output import log_sum_exp, output_weights, softmax_loss, word_logits
+from rnnsearch_tf.layers.output import output_weights, softmax_loss, word_logits
 from rnnsearch_tf.models.loss import TranslationLoss, counts
 from rnnsearch_tf.models.metrics import LossPerToken, Perplexity, TokensPerSecond
 from rnnsearch_tf.parallel import split_batch
 from rnnsearch_tf.workers import Alone
+
 
 class TranslationModel(keras.Model):
     """Base of the systems, trained with ``compile`` and ``fit``.
@@ -55,7 +56,7 @@ class TranslationModel(keras.Model):
         pre_logits(source_ids, target_ids, training)    what meets the output matrix, float [B, I, l]
         attended_pre_logits(source_ids, target_ids, training)    (the same, alignments [B, I, J]), if it has attention
         start(source_ids)    see search/interface.py
-        step_pre_logits(previous_ids, state, memory)    as :meth:`step`, but what meets the output matrix for log-probabilities
+        step_pre_logits(previous_ids, state, memory)    as :meth:`step`, but what meets the output matrix for logits
         _layer_weights()    its weights by the paper's symbols, embeddings left out
         system, has_attention, reads_source, embedding_bias, paper_initialization    class attributes
 
@@ -207,12 +208,12 @@ class TranslationModel(keras.Model):
         previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)  # y_{i−1}
         return self.drop_words(self.target_embedding(previous_ids), training=training)
 
-    def output_weights(self, words=None, products=1):
+    def output_weights(self, words=None, split_k=1):
         """The output layer's weights for all words or some, to be handed to :meth:`step`; see layers/output.py."""
-        return output_weights(self.output_layer, self._output_matrix(), words, products)
+        return output_weights(self.output_layer, self._output_matrix(), words, split_k)
 
     def step(self, previous_ids, state, memory, output=None, word_biases=None):
-        """Log-probabilities of the next word of K hypotheses a sentence; see search/interface.py.
+        """Logits of the next word of K hypotheses a sentence; see search/interface.py.
 
         Args:
             previous_ids: int32 [B, K]: y_{i−1}; 0 before the first word.
@@ -222,13 +223,8 @@ class TranslationModel(keras.Model):
             word_biases: float [B, V], added to the logits of a sentence: a very negative one rules a word out.
 
         Returns:
-            (log_probabilities float32 [B, K, V], alignment float32 [B, K, J], state).
+            (logits float32 [B, K, V], alignment float32 [B, K, J], state).
         """
-        logits, *rest = self.unnormalized_step(previous_ids, state, memory, output, word_biases)
-        return logits - log_sum_exp(logits, tf.nn.softmax(logits))[..., tf.newaxis], *rest
-
-    def unnormalized_step(self, previous_ids, state, memory, output=None, word_biases=None):
-        """As :meth:`step`, with logits for log-probabilities: beam search normalizes few of them."""
         pre_logits, alignment, state = self.step_pre_logits(previous_ids, state, memory)
         logits = tf.cast(word_logits(pre_logits, output or self.output_weights()), tf.float32)
         logits = logits if word_biases is None else logits + word_biases[:, tf.newaxis]

@@ -101,7 +101,7 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
     Args:
         state: nest of tensors [B, ...], the decoder's first state.
         memory: nest of tensors [B, ...], never repeated for each hypothesis.
-        step: see :class:`~rnnsearch_tf.search.interface.Step`; it may give Logits for log-probabilities.
+        step: see :class:`~rnnsearch_tf.search.interface.Step`.
         source_lengths: int32 [B], the end symbol counted.
         config: the options; constants of the graph.
         advance: function of (Sentences, Beam, step, Rules) that takes one step and returns the Beam after it; None: that of this file.
@@ -192,8 +192,8 @@ def _drop_finished(sentences: Sentences, beam: Beam, outcome: Outcome):
 
 def _advance(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
     """One step of these sentences."""
-    words, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
-    words = next_words(words)
+    logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
+    words = next_words(logits)
     places = beam.previous_ids.shape[1]  # k
     live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
     continuing, parents, chosen = best_continuations(words, live, rules.config.beam_size, rules.first_word)  # [b, K]
@@ -210,8 +210,8 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
 
 def _advance_greedy(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
     """As :func:`_advance`, for a beam of one: the hypothesis finishes if no word is likelier than the end symbol."""
-    words, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
-    words = next_words(words)
+    logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
+    words = next_words(logits)
     continuing, _, chosen = best_continuations(words, beam.live, 1, rules.first_word)  # [b, 1]
     ending, done = ending_now(words, beam.live, beam, sentences), beam.done[:, tf.newaxis]
     history = beam.history.write(beam.time, sentences.rows, tf.zeros_like(chosen), chosen, alignment)

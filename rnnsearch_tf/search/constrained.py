@@ -128,8 +128,8 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules, begins_within
     """One step of these sentences; see ``_advance`` in beam.py."""
     (memory, constraints), (state, progress) = sentences.memory, beam.state
     as_known = lambda ids: tf.where(ids < tf.size(begins_within), ids, UNKNOWN_ID)  # noqa: E731
-    words, alignment, state = step(as_known(beam.previous_ids), state, memory)
-    words = next_words(words)
+    logits, alignment, state = step(as_known(beam.previous_ids), state, memory)
+    words = next_words(logits)
     places, length = beam.previous_ids.shape[1], beam.time + 1  # k
     live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
     complete = _needed(progress, constraints) == 0  # [b, k]

@@ -6,13 +6,14 @@ A model is any object with `start` and `step` (search/interface.py). Its source 
 
 from __future__ import annotations
 
+import functools
+
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID, SearchConfig
 from rnnsearch_tf.search.beam import beam_search
 from rnnsearch_tf.search.constrained import Phrases, constrained_search
-from rnnsearch_tf.search.interface import Logits, Step
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import score_targets
 from rnnsearch_tf.text.phrases import word_joints
@@ -21,18 +22,18 @@ IDS = tf.TensorSpec([None, None], tf.int32)
 """Ids of any number of sentences of any length, so that a function is traced once."""
 
 
-def search_graph(model, config: SearchConfig, sources=1, shortlist=None, products=1):
+def search_graph(model, config: SearchConfig, sources=1, shortlist=None, split_k=1):
     """source_ids → BeamResult; arguments as of :func:`search_model`."""
 
     @tf.function(autograph=False, input_signature=[_source_ids(sources)])
     def search(source_ids):
         with hoist_weights(model.trainable_variables):
-            return search_model(model, source_ids, _lengths(source_ids), config, shortlist, products)
+            return search_model(model, source_ids, _lengths(source_ids), config, shortlist, split_k)
 
     return search
 
 
-def constrained_search_graph(model, config: SearchConfig, sources, shortlist, products, target_text):
+def constrained_search_graph(model, config: SearchConfig, sources, shortlist, split_k, target_text):
     """(source_ids, ids of phrases int32 [B, P, L] as of text/phrases.py) → BeamResult; see :func:`search_model`."""
     joints = word_joints(target_text)
 
@@ -40,31 +41,31 @@ def constrained_search_graph(model, config: SearchConfig, sources, shortlist, pr
     def search(source_ids, phrase_ids):
         with hoist_weights(model.trainable_variables):
             phrases = Phrases(phrase_ids, *joints)
-            return search_model(model, source_ids, _lengths(source_ids), config, shortlist, products, phrases)
+            return search_model(model, source_ids, _lengths(source_ids), config, shortlist, split_k, phrases)
 
     return search
 
 
-def search_model(model, source_ids, source_lengths, config: SearchConfig, shortlist=None, products=1, phrases: Phrases | None = None):
+def search_model(model, source_ids, source_lengths, config: SearchConfig, shortlist=None, split_k=1, phrases: Phrases | None = None):
     """Beam search of a batch, among all words or those that a :class:`~rnnsearch_tf.search.shortlist.Shortlist` allows.
 
-    With a shortlist, or more than one product, the model also has ``output_weights``, whose result its steps take as an
+    With a shortlist, or a split, the model also has ``output_weights``, whose result its steps take as an
     argument (see models/translation_model.py).
 
     Args:
-        products: int, what the largest product of a step is split into where there are few rows; see layers/output.py.
+        split_k: int, what the largest product of a step is split into where there are few rows; see layers/output.py.
         phrases: Phrases that have to stand in the outputs; a shortlist allows their words too. None: there are none.
     """
     state, memory = model.start(source_ids)
     if shortlist is None:
-        output = model.output_weights(products=products) if products > 1 else None
-        return _search(state, memory, beam_step(model, output), source_lengths, config, phrases)
+        step = functools.partial(model.step, output=model.output_weights(split_k=split_k)) if split_k > 1 else model.step
+        return _search(state, memory, step, source_lengths, config, phrases)
     words, biases = shortlist(tf.nest.flatten(source_ids)[0], phrases and phrases.flat_ids)
     output = model.output_weights(words)
 
     def step(previous_ids, state, memory):
         memory, biases = memory
-        return beam_step(model, output, biases)(tf.gather(words, previous_ids), state, memory)
+        return model.step(tf.gather(words, previous_ids), state, memory, output, biases)
 
     result = _search(state, (memory, biases), step, source_lengths, config, phrases and phrases.among(words))
     return result._replace(ids=tf.gather(words, result.ids) if phrases is None else phrases.ids_of(result.ids, words))
@@ -74,23 +75,6 @@ def _search(state, memory, step, source_lengths, config, phrases):
     if phrases is None:
         return beam_search(state, memory, step, source_lengths, config)
     return constrained_search(state, memory, step, source_lengths, phrases, config)
-
-
-def beam_step(model, output=None, word_biases=None) -> Step:
-    """The model's step for beam search; with Logits for log-probabilities where it has an ``unnormalized_step``.
-
-    Args:
-        output: None, or the result of the model's ``output_weights``, handed to its step with ``word_biases``.
-    """
-    more = () if output is None else (output, word_biases)
-
-    def step(previous_ids, state, memory):
-        if not hasattr(model, "unnormalized_step"):
-            return model.step(previous_ids, state, memory, *more)
-        logits, *rest = model.unnormalized_step(previous_ids, state, memory, *more)
-        return Logits(logits), *rest
-
-    return step
 
 
 def hoist_weights(variables, values=None):

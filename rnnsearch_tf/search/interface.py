@@ -1,7 +1,7 @@
 """What search needs of a model: a start and a step.
 
     start(source_ids) → (state, memory)        source_ids int32 [B, J], ended by the end symbol, padded with 0
-    step(previous_ids, state, memory) → (log_probabilities, alignment, state)        see Step
+    step(previous_ids, state, memory) → (logits, alignment, state)        see Step
 
 Dimension letters: B sentences, K hypotheses of a sentence, J source positions, V target vocabulary. B changes from
 one step to the next, because sentences that are done are dropped: a step takes it from ``tf.shape``. K is known when a
@@ -26,7 +26,7 @@ class Step(typing.Protocol):
         memory: nest of tensors [B, ...], the encoder's results and masks; the hypotheses of a sentence share them.
 
     Returns:
-        log_probabilities: float [B, K, V], natural logarithms; −inf forbids a word.
+        logits: float [B, K, V], unnormalized log-probabilities of the next word; −inf forbids one. Log-probabilities are logits too.
         alignment: float [B, K, J], attention weights of the source positions.
         state: like the argument, after this step.
     """
@@ -34,13 +34,3 @@ class Step(typing.Protocol):
     def __call__(
         self, previous_ids: tf.Tensor, state: typing.Any, memory: typing.Any
     ) -> tuple[tf.Tensor, tf.Tensor, typing.Any]: ...
-
-
-class Logits(typing.NamedTuple):
-    """Unnormalized log-probabilities.
-
-    A model may have a second step, ``unnormalized_step``, that returns logits in place of log-probabilities. Beam search
-    normalizes only the few words that it keeps, which saves one pass over the vocabulary.
-    """
-
-    values: tf.Tensor  # float32 [B, K, V]

@@ -8,8 +8,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.search import hypotheses
-from rnnsearch_tf.search.hypotheses import add_hypotheses, loop_shapes, of_shapes
+from rnnsearch_tf.search.hypotheses import add_hypotheses, loop_shapes, maximum_lengths, minimum_lengths, of_shapes
 from rnnsearch_tf.search.interface import Step
 
 
@@ -22,9 +21,7 @@ class Samples(typing.NamedTuple):
     finished: tf.Tensor  # bool [B], False: cut at the maximum length, without END_ID
 
 
-def sample(
-    state, memory, step: Step, source_lengths, seeds, config: SearchConfig, *, temperature=1.0, maximum_lengths=None
-) -> Samples:
+def sample(state, memory, step: Step, source_lengths, seeds, config: SearchConfig, *, temperature=1.0) -> Samples:
     """One random output for every row, word by word: p(y_i) ∝ p_model(y_i | y_<i, x)^(1/temperature).
 
     The temperature divides the logits: above 1 samples are more varied, below 1 nearer to greedy search. Departure
@@ -42,7 +39,6 @@ def sample(
         seeds: int64 [B].
         config: its options of length and unknown words are used.
         temperature: float or scalar tensor, above 0.
-        maximum_lengths: int32 [B]; None: by `config`.
 
     Returns:
         Samples.
@@ -53,9 +49,7 @@ def sample(
     if not tf.is_tensor(temperature):
         check_temperature(temperature)
     source_lengths = tf.cast(source_lengths, tf.int32)
-    minimum = hypotheses.minimum_lengths(source_lengths, config)
-    maximum = hypotheses.maximum_lengths(source_lengths, config) if maximum_lengths is None else maximum_lengths
-    maximum = tf.cast(maximum, tf.int32)
+    minimum, maximum = minimum_lengths(source_lengths, config), maximum_lengths(source_lengths, config)
     steps = tf.maximum(tf.reduce_max(maximum), 1)
     noise = _noise(seeds, steps)  # [B, steps]
     batch_size = tf.shape(source_lengths)[0]
@@ -63,8 +57,8 @@ def sample(
     shapes = loop_shapes(state)
 
     def advance(time, previous_ids, state, totals, lengths, done, words):
-        log_probabilities, _, state = step(previous_ids[:, tf.newaxis], state, memory)
-        log_probabilities = tf.cast(log_probabilities[:, 0], tf.float64)  # [B, V]
+        logits, _, state = step(previous_ids[:, tf.newaxis], state, memory)
+        log_probabilities = tf.nn.log_softmax(tf.cast(logits[:, 0], tf.float64))  # [B, V]
         word = _draw(log_probabilities, noise[:, time], temperature, time < minimum, config)
         word = tf.where(done, PAD_ID, word)
         gained = tf.cast(tf.gather(log_probabilities, word, batch_dims=1), tf.float32)

@@ -34,11 +34,11 @@ def score_targets(state, memory, step: Step, target_ids) -> TargetScores:
         TargetScores.
 
     Example:
-        >>> def step(previous_ids, state, memory):
-        ...     half = tf.math.log(tf.fill(tf.concat([tf.shape(previous_ids), [3]], 0), 0.5))
-        ...     return half, tf.ones_like(half), state
+        >>> def step(previous_ids, state, memory):  # each of three words is as likely
+        ...     logits = tf.zeros(tf.concat([tf.shape(previous_ids), [3]], 0))
+        ...     return logits, tf.ones_like(logits), state
         >>> score_targets(tf.zeros([1, 1]), (), step, tf.constant([[2, 1, 0]])).log_probabilities.numpy().round(3).tolist()
-        [[-0.6930000185966492, -0.6930000185966492, 0.0]]
+        [[-1.0989999771118164, -1.0989999771118164, 0.0]]
     """
     target_ids = tf.cast(target_ids, tf.int32)
     state, memory = add_hypotheses(state), tf.nest.map_structure(tf.convert_to_tensor, memory)
@@ -48,8 +48,8 @@ def score_targets(state, memory, step: Step, target_ids) -> TargetScores:
     batch_size, shapes = target_ids.shape[0], loop_shapes(state)
 
     def advance(i, state, log_probabilities, alignments):
-        step_log_probabilities, alignment, state = step(previous_by_position[i][:, tf.newaxis], state, memory)
-        chosen = tf.gather(step_log_probabilities[:, 0], by_position[i], batch_dims=1)  # [B]
+        logits, alignment, state = step(previous_by_position[i][:, tf.newaxis], state, memory)
+        chosen = tf.gather(tf.nn.log_softmax(logits[:, 0]), by_position[i], batch_dims=1)  # [B]
         chosen = tf.minimum(tf.cast(chosen, tf.float32), 0.0)  # as in the beam
         alignment = tf.cast(alignment[:, 0], tf.float32)  # [B, J]
         return i + 1, of_shapes(state, shapes), log_probabilities.write(i, chosen), alignments.write(i, alignment)

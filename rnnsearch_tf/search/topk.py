@@ -6,8 +6,6 @@ import typing
 
 import tensorflow as tf
 
-from rnnsearch_tf.search.interface import Logits
-
 NO_HYPOTHESIS = -1e9
 """Log-probability and score of an empty place. Finite, so that no arithmetic on it gives NaN."""
 
@@ -25,37 +23,35 @@ def or_none(log_probabilities):
 
 
 class NextWords(typing.NamedTuple):
-    """Log-probabilities of the next word, the vocabulary cut into n blocks: log p = blocks − log_sum."""
+    """The next word's logits, the vocabulary cut into n blocks: log p = blocks − log_sum."""
 
-    blocks: tf.Tensor  # float [B, K, n, block]
-    maxima: tf.Tensor  # float32 [B, K, n], the largest value of each block
-    log_sum: tf.Tensor  # float32 [B, K], log Σ exp of the blocks; 0 where they are log-probabilities already
+    blocks: tf.Tensor  # float [B, K, n, block], logits
+    maxima: tf.Tensor  # float [B, K, n], the largest value of each block
+    log_sum: tf.Tensor  # float [B, K], log Σ exp of the blocks
 
 
-def next_words(words) -> NextWords:
-    """Cut what a step returned into blocks for :func:`best_continuations`.
+def next_words(logits) -> NextWords:
+    """Cut the logits of a step into blocks for :func:`best_continuations`, which normalizes only the few words that it keeps.
 
     On a CPU `tf.math.top_k` over long rows is slow and `tf.reduce_max` is fast. So top-k first chooses
-    blocks by their maxima. The maxima also serve to compute log Σ exp of logits.
+    blocks by their maxima. The maxima also serve to compute log Σ exp.
 
     Args:
-        words: log-probabilities of the next word, float [B, K, V], or Logits of it.
+        logits: float [B, K, V].
     """
-    values = tf.convert_to_tensor(words.values if isinstance(words, Logits) else words)
-    block = _block_size(values.shape[-1])
+    logits = tf.convert_to_tensor(logits)
+    block = _block_size(logits.shape[-1])
     if block is None:
         block = _PADDED_BLOCK
-        missing = -tf.shape(values)[2] % block
-        values = tf.pad(values, [[0, 0], [0, 0], [0, missing]], constant_values=NO_HYPOTHESIS)
-    shape = [-1, _size(values, 1), _size(values, 2) // block, block]
-    blocks = tf.reshape(values, shape)
-    maxima = tf.cast(tf.reduce_max(blocks, axis=-1), tf.float32)
-    if not isinstance(words, Logits):
-        return NextWords(blocks, maxima, tf.zeros_like(maxima[..., 0]))
+        missing = -tf.shape(logits)[2] % block
+        logits = tf.pad(logits, [[0, 0], [0, 0], [0, missing]], constant_values=NO_HYPOTHESIS)
+    shape = [-1, _size(logits, 1), _size(logits, 2) // block, block]
+    blocks = tf.reshape(logits, shape)
+    maxima = tf.reduce_max(blocks, axis=-1)
     # log Σ exp = largest logit − log of the largest probability, which is far from zero.
-    probabilities = tf.gather(tf.reshape(tf.nn.softmax(values), shape), tf.argmax(maxima, axis=-1, output_type=tf.int32), batch_dims=2)
-    log_largest = tf.math.log(tf.cast(tf.reduce_max(probabilities, axis=-1), tf.float32))
-    return NextWords(blocks, maxima, tf.reduce_max(maxima, axis=-1) - log_largest)
+    probabilities = tf.gather(tf.reshape(tf.nn.softmax(logits), shape), tf.argmax(maxima, axis=-1, output_type=tf.int32), batch_dims=2)
+    log_sum = tf.reduce_max(maxima, axis=-1) - tf.math.log(tf.reduce_max(probabilities, axis=-1))
+    return NextWords(blocks, maxima, log_sum)
 
 
 def continuations_by(words: NextWords, live, word):
@@ -105,7 +101,7 @@ def best_continuations(words: NextWords, live, count, first_word):
     all_blocks = _size(blocks, 1) * number
     taken = tf.minimum(count, all_blocks) if tf.is_tensor(all_blocks) else min(count, all_blocks)  # C
     first_maximum = tf.reduce_max(blocks[:, :, :1, first_word:], axis=-1)  # the specials are in block 0
-    maxima = tf.concat([tf.cast(first_maximum, tf.float32), maxima[:, :, 1:]], axis=2)
+    maxima = tf.concat([first_maximum, maxima[:, :, 1:]], axis=2)
     maxima = tf.reshape(_totals(maxima, log_sum[..., tf.newaxis], live[..., tf.newaxis]), [-1, all_blocks])
     chosen = tf.math.top_k(maxima, taken, sorted=False).indices
     chosen = -tf.math.top_k(-chosen, taken).values  # [B, C] in the order of the pairs, so that ties fall as in one top-k
@@ -127,7 +123,7 @@ def best_continuations(words: NextWords, live, count, first_word):
 
 def _totals(values, log_sum, live):
     """live + (values − log_sum). Rounding may leave a log-probability above 0: it is cut there, as the early stop relies on it."""
-    return or_none(tf.minimum(tf.cast(values, tf.float32) - log_sum, 0.0) + live)
+    return or_none(tf.minimum(tf.cast(values - log_sum, tf.float32), 0.0) + live)
 
 
 def _size(values, axis):

@@ -39,9 +39,7 @@ class Aligner:
         require_thot()
         if kind not in ALIGNERS:
             raise UsageError(f"aligner: expected one of {', '.join(ALIGNERS)}, got {kind!r}")
-        self._kind, self._models = kind, []
-        for text in ((sources, targets), (targets, sources)):
-            self._models.append(_learned(kind, *text))
+        self._models = [_learned(kind, *text) for text in ((sources, targets), (targets, sources))]
 
     def links(self, sources: list, targets: list) -> list:
         """The links of sentence pairs, of the text that it was learned from or of other text.

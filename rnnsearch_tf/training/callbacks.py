@@ -36,8 +36,8 @@ class Clock(keras.callbacks.Callback):
         self._last = time.monotonic()
         self._sizes = {}  # batches of an epoch, known before its last one comes
 
-    def know(self, epoch, batches):
-        """Be told how many batches an epoch has."""
+    def set_epoch_size(self, epoch, batches):
+        """Say how many batches an epoch has."""
         self._sizes[epoch] = batches
 
     def on_epoch_begin(self, epoch, logs=None):

@@ -160,7 +160,7 @@ def _train(run, workers, config, texts, pairs, model, state, save_first):
                     raise _named(stop, run, texts, pairs) from None
             raise
     write_model_card(run, config, model, state)
-    workers.part()
+    workers.barrier()
     return _summary(run, state)
 
 
@@ -174,7 +174,7 @@ def _train_along(run, workers, config, texts, pairs, model, state, interruption)
     vary_dropout(limits.dropouts(), workers.index)
     with interruption:
         _fit(model, config, texts, pairs, state, callbacks, workers)
-        workers.part()
+        workers.barrier()
     return _summary(run, state) | {"best_bleu": None, "best_loss": None}
 
 
@@ -251,7 +251,7 @@ def _fit(model, config, texts, pairs, state, callbacks, workers):
         _end_epoch(model, state, callbacks)
     while not model.stop_training and not _reached(state, settings):
         try:
-            model.fit(rest_of_epoch(), initial_epoch=state.epoch, epochs=state.epoch + 1, callbacks=callbacks, verbose=0, shuffle=False)
+            model.fit(rest_of_epoch(), initial_epoch=state.epoch, epochs=state.epoch + 1, callbacks=callbacks, verbose=0)
         except NonFiniteGradient as stop:
             stop.batch = _batches(config, texts, pairs, state, clock, Alone())().take(1)
             raise
@@ -268,7 +268,7 @@ def _batches(config, texts, pairs, state, clock, workers):
     epochs, size = numbered.epochs(), numbered.an_epoch
 
     def rest():
-        clock.know(state.epoch, size)
+        clock.set_epoch_size(state.epoch, size)
         if state.batches_of_epoch:
             return numbered.dataset(state.epoch * size + state.batches_of_epoch).take(size - state.batches_of_epoch)
         epochs.epoch.assign(state.epoch)

@@ -27,8 +27,8 @@ def load_runs(runs, precision=None, combine="probabilities"):
     if len(runs) == 1:
         return models[0], source_texts, target_texts[0], configs[0]
     _check_targets(runs, target_texts)
-    different, readings = _distinct(source_texts)
-    return Ensemble(list(models), combine, readings), different, target_texts[0], configs[0]
+    different, source_indices = _distinct(source_texts)
+    return Ensemble(list(models), combine, source_indices), different, target_texts[0], configs[0]
 
 
 def load_run(run, precision=None):

@@ -118,6 +118,15 @@ def made_beyond(model, size):
     return 2 * 2 * config.hidden_size * width * B * (J - I) + 2 * B * I * J * width
 
 
+def test_every_part_of_an_update_runs():
+    from ours import Ours
+
+    parts = Ours("TINY")._tasks()
+    assert list(parts) == ["encoder", "decoder", "output", "backward", "optimizer"]
+    for part in parts.values():
+        part()
+
+
 def test_a_written_run_gives_outputs_of_the_fixed_length(tmp_path):
     import sizes
 

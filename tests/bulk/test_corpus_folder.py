@@ -65,7 +65,7 @@ def test_half_done_it_is_not_gone_on_with_by_another_model_or_options(tmp_path, 
         pass  # nothing was done yet
     with CorpusFolder(tmp_path / "out", inputs, IDENTITY) as folder:
         finish(folder.left()[:1])
-    with pytest.raises(UserError, match="expected the model and the options that half of it was made with") as error:
+    with pytest.raises(UserError, match="expected the model and the options that its files were made with") as error:
         with CorpusFolder(tmp_path / "out", inputs, IDENTITY | change):
             pass
     assert all(part.replace("another version", '"another version"').replace("with rnnsearch_tf", 'with "rnnsearch_tf') in str(error.value) for part in parts)

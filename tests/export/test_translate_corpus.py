@@ -4,6 +4,7 @@ import gzip
 import importlib.util
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -66,7 +67,7 @@ def test_a_run_gives_what_translate_gives(capsys, run_folder, translator, corpus
     result, _ = translate_corpus(capsys, run_folder, corpus, tmp_path / "out", "--workers", 1, "--batch-size", 7)
     assert (result["translated"], result["bad_lines"]) == (0, 3)
     _, errors = translate_corpus(capsys, run_folder, corpus, tmp_path / "out", "--beam-size", 2, code=1)
-    assert 'half of it was made with (search {}), got others (search {"beam_size": 2})' in errors
+    assert 'its files were made with (search {}), got others (search {"beam_size": 2})' in errors
 
 
 def test_an_export_gives_what_the_run_gives(capsys, exported, translator, corpus, tmp_path, monkeypatch):
@@ -179,6 +180,23 @@ def test_through_apache_beam(capsys, run_folder, translator, corpus, tmp_path, m
     result, _ = translate_corpus(capsys, run_folder, corpus, tmp_path / "out", "--", *options)
     assert (result["translated"], result["bad_lines"]) == (3, 3)
     check(tmp_path / "out", corpus, translator)
+
+
+@needs_beam
+def test_the_model_in_a_pipeline_of_ones_own(run_folder, translator):
+    """Through a handler that was pickled, as for another machine."""
+    import apache_beam as beam
+    from apache_beam.ml.inference.base import RunInference
+    from apache_beam.testing.util import assert_that, equal_to
+
+    from rnnsearch_tf.bulk.pipeline import TranslationHandler
+
+    texts = [*SENTENCES[:20], "a " * 300]
+    expected = list(zip(texts, one_by_one(translator, texts[:-1]) + [None]))
+    handler = pickle.loads(pickle.dumps(TranslationHandler(run_folder, batch_size=8)))
+    with beam.Pipeline("FnApiRunner") as pipeline:
+        results = pipeline | beam.Create(texts) | RunInference(handler)
+        assert_that(results | beam.Map(lambda result: (result.example, result.inference)), equal_to(expected))
 
 
 @needs_beam

@@ -73,15 +73,15 @@ def test_neighbours_do_not_matter():
 
 
 def search_steps(model, sources, words, extra=0):
-    """Log-probabilities [I, B, K, V] and alignments of a search that takes `words` [I, K] in every sentence."""
+    """Logits [I, B, K, V] and alignments of a search that takes `words` [I, K] in every sentence."""
     state, memory = model.start(padded(sources, extra))
     count = words.shape[1]
     state = tf.nest.map_structure(lambda leaf: tf.repeat(leaf[:, None], count, axis=1), state)
     scores, alignments = [], []
     for row in words:
         previous = tf.tile(tf.constant(row, tf.int32)[None], [len(sources), 1])
-        log_probabilities, alignment, state = model.step(previous, state, memory)
-        scores.append(log_probabilities)
+        logits, alignment, state = model.step(previous, state, memory)
+        scores.append(logits)
         alignments.append(alignment)
     return np.array(scores), np.array(alignments)
 

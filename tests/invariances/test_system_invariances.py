@@ -98,13 +98,13 @@ def test_a_row_of_padding_gives_no_nan(name, dtype):
 
 
 def search_steps(model, sources, words, extra=0):
-    """Log-probabilities [I, B, K, V] of a search that takes `words` [I, K] in every sentence."""
+    """Logits [I, B, K, V] of a search that takes `words` [I, K] in every sentence."""
     state, memory = model.start(padded(sources, extra))
     state, scores = with_hypotheses(state, words.shape[1]), []
     for row in words:
         previous = tf.tile(tf.constant(row, tf.int32)[None], [len(sources), 1])
-        log_probabilities, _, state = model.step(previous, state, memory)
-        scores.append(log_probabilities)
+        logits, _, state = model.step(previous, state, memory)
+        scores.append(logits)
     return np.array(scores)
 
 

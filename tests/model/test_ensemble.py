@@ -50,18 +50,6 @@ def test_the_members_probabilities_are_averaged_word_by_word(combine):
 
 
 @pytest.mark.parametrize("combine", COMBINATIONS)
-def test_the_probabilities_of_the_next_word_sum_to_one(combine):
-    ensemble = Ensemble(members(), combine)
-    state, memory = ensemble.start(batch()["source_ids"])
-    state = tf.nest.map_structure(lambda leaf: tf.repeat(leaf[:, None], 2, axis=1), state)
-    previous_ids = tf.zeros([4, 2], tf.int32)
-    for word in (3, 5):
-        log_probabilities, _, state = ensemble.step(previous_ids, state, memory)
-        np.testing.assert_allclose(np.exp(log_probabilities).sum(axis=-1), 1, atol=1e-5)
-        previous_ids = tf.fill([4, 2], word)
-
-
-@pytest.mark.parametrize("combine", COMBINATIONS)
 def test_copies_of_a_model_are_the_model(combine):
     model = tiny_model(dtype="float32", seed=1, scale=1.0)
     inputs = batch().values()
@@ -69,13 +57,13 @@ def test_copies_of_a_model_are_the_model(combine):
     np.testing.assert_allclose(three.log_probabilities, one.log_probabilities, atol=1e-5)
 
 
-@pytest.mark.parametrize("readings", [None, [0, 1, 0]], ids=["one reading", "two readings"])
-def test_a_hypothesis_of_the_beam_has_its_forced_score(readings):
-    ensemble = Ensemble(members(), "probabilities", readings)
+@pytest.mark.parametrize("source_indices", [None, [0, 1, 0]], ids=["one tokenization", "two tokenizations"])
+def test_a_hypothesis_of_the_beam_has_its_forced_score(source_indices):
+    ensemble = Ensemble(members(), "probabilities", source_indices)
     config = SearchConfig(beam_size=4, nbest=3, length_penalty=0.0)
-    sources = batch()["source_ids"] if readings is None else (batch()["source_ids"], batch(LONGER)["source_ids"])
-    result = search_graph(ensemble, config, 1 if readings is None else 2)(sources)
-    graph = score_targets_graph(ensemble, None, 1 if readings is None else 2)
+    sources = batch()["source_ids"] if source_indices is None else (batch()["source_ids"], batch(LONGER)["source_ids"])
+    result = search_graph(ensemble, config, 1 if source_indices is None else 2)(sources)
+    graph = score_targets_graph(ensemble, None, 1 if source_indices is None else 2)
     for n in range(3):
         there = result.lengths[:, n].numpy() > 0
         forced = graph(sources, result.ids[:, n]).log_probabilities.numpy().sum(axis=1)
@@ -86,7 +74,7 @@ def test_a_hypothesis_of_the_beam_has_its_forced_score(readings):
 def test_members_that_read_the_source_in_other_ways():
     models = members()
     sources, target_ids = (batch()["source_ids"], batch(LONGER)["source_ids"]), batch()["target_ids"].numpy()
-    forced = score_targets_graph(Ensemble(models, readings=[0, 1, 0]), None, 2)(sources, target_ids)
+    forced = score_targets_graph(Ensemble(models, source_indices=[0, 1, 0]), None, 2)(sources, target_ids)
     each = [training_log_probabilities(model, pairs) for model, pairs in zip(models, (PAIRS, LONGER, PAIRS))]
     np.testing.assert_allclose(forced.log_probabilities, chosen(combined(each, "probabilities"), target_ids), atol=1e-5)
     alignments = [score_targets_graph(models[k], None)(sources[0], target_ids).alignments for k in (0, 2)]
@@ -114,7 +102,7 @@ def test_members_without_attention_say_nothing_of_the_alignment():
     np.testing.assert_allclose(score_targets_graph(ensemble, None)(*inputs).alignments, alone, atol=1e-6)
     assert ensemble.has_attention
     assert not Ensemble(models[:2]).has_attention
-    assert not Ensemble(models[1:], readings=[0, 1]).has_attention
+    assert not Ensemble(models[1:], source_indices=[0, 1]).has_attention
 
 
 def test_an_unknown_combination():

@@ -75,7 +75,7 @@ def test_the_product_of_few_rows_split_is_the_product(name, dtype):
     model, sources = tiny_system(name, dtype), padded([[3, 4, 1], [6, 1], [5, 3, 6, 1], [7, 4, 1], [2, 1], [4, 4, 4, 1]])
     whole = search_graph(model, CONFIG)
     whole.get_concrete_function()  # traced before
-    split = search_graph(model, CONFIG, products=2)
+    split = search_graph(model, CONFIG, split_k=2)
     for source_ids in (sources, sources[2:3]):
         expected, found = whole(source_ids), split(source_ids)
         np.testing.assert_array_equal(found.ids, expected.ids)
@@ -89,7 +89,7 @@ def test_a_split_matrix_is_slices_that_need_no_copy():
 
     @tf.function(autograph=False)
     def logits():
-        return word_logits(features, output_weights(layer, products=3))
+        return word_logits(features, output_weights(layer, split_k=3))
 
     np.testing.assert_allclose(logits(), features @ matrix, rtol=0, atol=1e-4)
     library = logits.get_concrete_function().graph.as_graph_def().library.function
@@ -104,7 +104,7 @@ def test_a_split_product_is_a_sum_of_products():
     model = tiny_system("rnnsearch", "float32")
 
     def products(number):
-        library = search_graph(model, CONFIG, products=number).get_concrete_function().graph.as_graph_def().library.function
+        library = search_graph(model, CONFIG, split_k=number).get_concrete_function().graph.as_graph_def().library.function
         return [sum(node.op == "MatMul" for node in function.node_def) for function in library if "cond_true" in function.signature.name]
 
     assert 3 not in products(1)

@@ -89,8 +89,8 @@ def test_a_low_temperature_is_greedy_and_limits_hold():
     cold = draw(toy, [1, 2, 3], config, temperature=1e-4)
     assert outputs(cold) == [tuple(reference.greedy(toy, sentence, config)[0]) for sentence in range(3)]
     assert UNKNOWN not in cold.ids
-    short = draw(toy, [1, 2, 3], config, maximum_lengths=tf.constant([1, 2, 3]))
-    assert short.lengths.tolist() == [1, 2, 3] and not short.finished.any()
+    short = draw(toy, [1, 2, 3], SearchConfig(minimum_length_ratio=1.0, maximum_length_ratio=0.5, extra_length=0))
+    assert short.lengths.tolist() == [2, 1, 2] and not short.finished.any()
 
 
 def test_a_temperature_of_zero_is_refused():

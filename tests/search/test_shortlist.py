@@ -42,8 +42,8 @@ def searched_among_all(model, sources, frequent):
 
 def one_step(model, previous_ids, state, memory, masks):
     if not isinstance(model, Ensemble):
-        log_probabilities, alignment, state = model.step(previous_ids, state, memory)
-        return tf.nn.log_softmax(tf.where(masks[:, None], log_probabilities, -1e9)), alignment, state
+        logits, alignment, state = model.step(previous_ids, state, memory)
+        return tf.nn.log_softmax(tf.where(masks[:, None], logits, -1e9)), alignment, state
     steps = [one_step(member, previous_ids, *rest, masks) for member, *rest in zip(model.models, state, memory)]
     log_probabilities, alignments, states = zip(*steps)
     return tf.math.log(tf.add_n([tf.exp(p) for p in log_probabilities]) / len(steps)), sum(alignments) / len(steps), states
