@@ -262,7 +262,7 @@ def _batches(config, texts, pairs, state, clock, workers):
     learned from yet."""
     seed, share = config.training.seed, (workers.index, workers.count)
     if not isinstance(pairs, PreparedPairs):
-        epochs = training_dataset(*texts, pairs, config.data, seed, lambda: state.epoch, clock.know, *share)
+        epochs = training_dataset(*texts, pairs, config.data, seed, lambda: state.epoch, clock.set_epoch_size, *share)
         return lambda: epochs.skip(state.batches_of_epoch) if state.batches_of_epoch else epochs
     numbered = NumberedBatches(pairs, config.data, seed, *share)
     epochs, size = numbered.epochs(), numbered.an_epoch

@@ -9,7 +9,7 @@ VARIANTS = [
     Mutant("layers/recurrent_unit.py", "the candidate's product is not normalized", "self._product(values, self.U, self.U_gain)",
            "self._product(values, self.U, None)", (LOGITS,)),
     Mutant("layers/kernels/gru_reset_after.py", "Bahdanau's polarity of the update gate", "candidate + z * (state - candidate)",
-           "state + z * (candidate - state)", (f"{AFTER}::test_it_is_keras_unit_with_the_same_weights",)),
+           "state + z * (candidate - state)", (f"{AFTER}::test_it_is_keras_unit_with_the_same_weights", "equations/test_systems.py::test_logits_and_losses")),
     Mutant("layers/kernels/gru_reset_after.py", "cuDNN is handed the gates in our order", "in reversed(tf.split(weight, 3, axis=1))",
            "in tf.split(weight, 3, axis=1)", (f"{AFTER}::test_cudnn_is_handed_what_keras_hands_over", f"{AFTER}::test_cudnn_gives_what_the_loop_gives")),
     Mutant("layers/kernels/gru_reset_after.py", "cuDNN's zeros at padding", "return tf.where(mask[..., tf.newaxis], turn(states), stays)",
