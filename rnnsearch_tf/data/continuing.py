@@ -8,12 +8,12 @@ import sys
 from collections.abc import Sequence
 
 from rnnsearch_tf.config import Config, as_dictionary, load_config, named_options
-from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.corpus import open_corpus, training_corpora
 from rnnsearch_tf.data.fitting import held_out_size
 from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.options import CorpusConfig, DataConfig
+from rnnsearch_tf.options import DataConfig
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.training_text import TRAINING_TEXT
 
@@ -99,7 +99,7 @@ def new_text(config: Config, before: Config):
     pairs = open_corpus(config, "train")
     if not isinstance(pairs, MixedPairs):
         return [pairs]
-    known = {_paths(before.data, corpus) for corpus in _corpora(before.data)}
+    known = {_paths(before.data, corpus) for corpus in training_corpora(before.data)}
     new = [other for (other, _), corpus in zip(pairs.corpora, config.data.corpora) if _paths(config.data, corpus) not in known]
     return new or [other for other, _ in pairs.corpora]
 
@@ -122,7 +122,7 @@ def _mixed(config, before, run, times):
         if data.corpus != "files" or data.prepared is not None:
             found = f"data.corpus={data.corpus}" if data.prepared is None else f"data.prepared={data.prepared}"
             raise UsageError(f"--mix: expected {name} to be in text files, got {found}; train without --mix")
-    for path in (path for corpus in _corpora(before.data) for side in _paths(before.data, corpus) for path in side):
+    for path in (path for corpus in training_corpora(before.data) for side in _paths(before.data, corpus) for path in side):
         if not os.path.exists(path):
             raise UserError(
                 f"--mix: {path}: expected the text that {run} was trained on, got none of that name; go to the folder that it was trained "
@@ -135,23 +135,18 @@ def _mixed(config, before, run, times):
         file=sys.stderr,
     )
     kept = []
-    for corpus in _corpora(before.data):
+    for corpus in training_corpora(before.data):
         source, target = (paths[0] if len(paths) == 1 else paths for paths in _paths(before.data, corpus))
         kept.append(dataclasses.replace(corpus, source=source, target=target, weight=float(f"{factor * corpus.weight:.4g}")))
     if before.data.held_out:
         kept[0] = dataclasses.replace(kept[0], held_out=before.data.held_out)
-    return _with_data(config, train_source=None, train_target=None, corpora=(*_corpora(config.data), *kept))
+    return _with_data(config, train_source=None, train_target=None, corpora=(*training_corpora(config.data), *kept))
 
 
 def _pairs_an_epoch(pairs):
     """How many pairs an epoch has, before the length limits."""
     pairs.check()
     return sum(other.report.kept * weight for other, weight in getattr(pairs, "corpora", [(pairs, 1.0)]))
-
-
-def _corpora(data):
-    """The training files of a data section as CorpusConfigs."""
-    return data.corpora or (CorpusConfig(data.train_source or "", data.train_target or ""),)
 
 
 def _paths(data, corpus):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 
-from rnnsearch_tf.config import Config
+from rnnsearch_tf.config import Config, DataConfig
 from rnnsearch_tf.data.held_out import OtherPairs, SplitPairs
 from rnnsearch_tf.data.links import LinkedPairs, with_links
 from rnnsearch_tf.data.mixture import MixedPairs
@@ -14,9 +14,15 @@ from rnnsearch_tf.data.phrase_table import PhrasePairs
 from rnnsearch_tf.data.phrasebook import phrasebook, phrasebook_alignments
 from rnnsearch_tf.data.shards import open_files
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.options import CorpusConfig
 
 HELD_OUT_SIZE = 500
 """Pairs in the development and in the test part of the built-in corpus."""
+
+
+def training_corpora(data: DataConfig) -> tuple:
+    """The training texts in files that a data section names: CorpusConfigs, whether it has a list of them or one."""
+    return data.corpora or (CorpusConfig(data.train_source or "", data.train_target or ""),)
 
 
 def open_corpus(config: Config, part: str = "train") -> Pairs | None:

@@ -20,7 +20,7 @@ import tensorflow as tf
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.config import Config, as_dictionary
-from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.corpus import open_corpus, training_corpora
 from rnnsearch_tf.data.counting import build_corpus_texts, corpus_pieces
 from rnnsearch_tf.data.dataset import EncodedPairs
 from rnnsearch_tf.data.pairs import Pairs, Report
@@ -96,10 +96,6 @@ def _locked(partial, output):
         except BlockingIOError:
             raise UserError(f"{output}: expected to be the only one that prepares it, got another process that does; wait for it") from None
         yield
-
-
-def _weights(config):
-    return [1.0] if config.data.corpora is None else [corpus.weight for corpus in config.data.corpora]
 
 
 def _plan(config, pieces) -> dict:
@@ -211,10 +207,10 @@ def _finish(config, pieces, texts, partial):
         _join(partial, parts)
     _write_development(config, partial)
     corpora = []
-    for number, weight in enumerate(_weights(config)):
-        parts_of = [(count, pairs) for count, (corpus, pairs) in zip(kept, pieces) if corpus == number]
+    for number, corpus in enumerate(training_corpora(config.data)):
+        parts_of = [(count, pairs) for count, (of, pairs) in zip(kept, pieces) if of == number]
         names = {side: [pairs.name(side) for _, pairs in parts_of] for side in ("source", "target")}
-        corpora.append({"weight": weight, "pairs": sum(count for count, _ in parts_of), **names})
+        corpora.append({"weight": corpus.weight, "pairs": sum(count for count, _ in parts_of), **names})
     own = [*(partial / name for name in (IDS, OFFSETS, LENGTHS)), *Run(partial).text_files(), *sorted(partial.glob("development.*.txt"))]
     with announced("taking checksums"):
         files = {path.name: {"bytes": path.stat().st_size, "sha256": digest_of(path)} for path in own}

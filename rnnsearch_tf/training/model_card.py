@@ -4,9 +4,9 @@ import tensorflow as tf
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.data.corpus import training_corpora
 from rnnsearch_tf.evaluation.bleu import tokenizer_for
 from rnnsearch_tf.files import write_file
-from rnnsearch_tf.options import CorpusConfig
 
 
 def write_model_card(run, config, model, state) -> None:
@@ -19,11 +19,12 @@ def write_model_card(run, config, model, state) -> None:
         state: TrainingState at the end.
     """
     data, training = config.data, config.training
-    corpora = data.corpora or [CorpusConfig(data.train_source or "", data.train_target or "")]
     named = lambda files: f"`{files}`" if isinstance(files, str) else ", ".join(map("`{}`".format, files))  # noqa: E731
     text = data.prepared and f"the prepared corpus `{data.prepared}`" or {
         "phrasebook": "the built-in phrasebook", "phrase_table": f"the distinct pairs of `{data.phrase_table}`",
-        "files": "; ".join(f"{named(c.source)} and {named(c.target)}{'' if c.weight == 1 else f', weight {c.weight:g}'}" for c in corpora),
+        "files": "; ".join(
+            f"{named(c.source)} and {named(c.target)}{'' if c.weight == 1 else f', weight {c.weight:g}'}" for c in training_corpora(data)
+        ),
     }[data.corpus]
     bleu = "none" if state.best_bleu is None else (
         f"{state.best_bleu:.2f} (sacreBLEU {tokenizer_for(config.target)}{', without case' if config.target.lowercase else ''}, "
