@@ -197,7 +197,10 @@ def join() -> Alone:
 
 
 def _keep_freed_memory():
-    """Have glibc keep what is freed. The buffers of the sums come and go with every update; to get them from the system again takes longer."""
+    """Have glibc keep what is freed: up to 1 GiB, of blocks up to 32 MiB. Its own environment variables (``MALLOC_…``) no longer count.
+
+    The buffers of the sums come and go with every update, and to get them from the system again takes longer.
+    """
     with contextlib.suppress(OSError, AttributeError):  # another C library
         libc = ctypes.CDLL(None)
         libc.mallopt(_MALLOPT_MMAP_THRESHOLD, 32 << 20)

@@ -18,8 +18,8 @@ try:
     from apache_beam.options.pipeline_options import PipelineOptions
 except ImportError:
     raise UsageError(
-        "Apache Beam: expected the package apache-beam, which options behind -- are for, found none; pip install 'rnnsearch-tf[beam]', "
-        "or leave them out: --workers N needs nothing more"
+        "Apache Beam: expected the package apache-beam, found none; pip install 'rnnsearch-tf[beam]', or leave out the options behind --: "
+        "rnnsearch translate-corpus --workers N needs nothing more"
     ) from None
 
 
@@ -27,7 +27,8 @@ class TranslationHandler(ModelHandler):
     """A model for Beam's ``RunInference``.
 
     An element is a text, str. What comes out is its PredictionResult: ``example`` is the text, ``inference`` its translation, str;
-    None where the text has more tokens than the model takes. A worker process loads the model once.
+    None where the text has more tokens than the model takes. A worker process loads the model once;
+    TensorFlow has one thread there, unless the environment says otherwise, since Beam starts a process for each core.
 
     Args:
         models: list of paths, or a path: of an exported model, a RUN, or the members of an ensemble, which every worker can read.
@@ -50,7 +51,7 @@ class TranslationHandler(ModelHandler):
 
     def load_model(self):
         for variable in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"):
-            os.environ.setdefault(variable, "1")  # Beam starts a worker for each core
+            os.environ.setdefault(variable, "1")
         return load_engine(self.settings)
 
     def run_inference(self, batch, model, inference_args=None):

@@ -64,8 +64,8 @@ class GlorotBlocks(keras.initializers.Initializer):
 
     Args:
         seed: int or None; with a seed the same matrices every time.
-        rows: list of int, input sizes of the matrices one below the other, which sum up to the weight's. None: one.
-        columns: int, output size of the matrices side by side; it divides the weight's. None: one.
+        rows: list of int, input sizes of the matrices one below the other, which sum up to the weight's first axis. None: one.
+        columns: int, output size of the matrices side by side; it divides the weight's second axis. None: one.
         terms: products in the sum that these matrices' products are parts of.
     """
 

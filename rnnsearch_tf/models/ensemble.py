@@ -5,6 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.layers.output import log_sum_exp
 
 COMBINATIONS = ("probabilities", "log_probabilities")
 
@@ -80,5 +81,6 @@ class Ensemble:
     def _combined(self, logits):
         """Logits [members, B, K, V] → [B, K, V]."""
         if self.combine == "probabilities":
-            return tf.reduce_logsumexp(tf.nn.log_softmax(logits), axis=0)  # the sum of the probabilities, not their mean: logits again
+            log_probabilities = logits - log_sum_exp(logits, tf.nn.softmax(logits))[..., tf.newaxis]
+            return tf.reduce_logsumexp(log_probabilities, axis=0)  # of the sum, not of the mean: logits again
         return tf.reduce_mean(logits, axis=0)

@@ -26,7 +26,7 @@ class Step(typing.Protocol):
         memory: nest of tensors [B, ...], the encoder's results and masks; the hypotheses of a sentence share them.
 
     Returns:
-        logits: float [B, K, V], unnormalized log-probabilities of the next word; −inf forbids one. Log-probabilities are logits too.
+        logits: float32 or float64 [B, K, V], unnormalized log-probabilities of the next word; −inf forbids one. Log-probabilities are logits too.
         alignment: float [B, K, J], attention weights of the source positions.
         state: like the argument, after this step.
     """

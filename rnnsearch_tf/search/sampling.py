@@ -10,6 +10,7 @@ from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.search.hypotheses import add_hypotheses, loop_shapes, maximum_lengths, minimum_lengths, of_shapes
 from rnnsearch_tf.search.interface import Step
+from rnnsearch_tf.search.topk import next_words
 
 
 class Samples(typing.NamedTuple):
@@ -58,7 +59,7 @@ def sample(state, memory, step: Step, source_lengths, seeds, config: SearchConfi
 
     def advance(time, previous_ids, state, totals, lengths, done, words):
         logits, _, state = step(previous_ids[:, tf.newaxis], state, memory)
-        log_probabilities = tf.nn.log_softmax(tf.cast(logits[:, 0], tf.float64))  # [B, V]
+        log_probabilities = tf.cast(logits[:, 0] - next_words(logits).log_sum, tf.float64)  # [B, V]
         word = _draw(log_probabilities, noise[:, time], temperature, time < minimum, config)
         word = tf.where(done, PAD_ID, word)
         gained = tf.cast(tf.gather(log_probabilities, word, batch_dims=1), tf.float32)

@@ -9,6 +9,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.search.hypotheses import add_hypotheses, loop_shapes, of_shapes
 from rnnsearch_tf.search.interface import Step
+from rnnsearch_tf.search.topk import next_words
 
 
 class TargetScores(typing.NamedTuple):
@@ -49,7 +50,7 @@ def score_targets(state, memory, step: Step, target_ids) -> TargetScores:
 
     def advance(i, state, log_probabilities, alignments):
         logits, alignment, state = step(previous_by_position[i][:, tf.newaxis], state, memory)
-        chosen = tf.gather(tf.nn.log_softmax(logits[:, 0]), by_position[i], batch_dims=1)  # [B]
+        chosen = tf.gather(logits[:, 0], by_position[i], batch_dims=1) - next_words(logits).log_sum[:, 0]  # [B]
         chosen = tf.minimum(tf.cast(chosen, tf.float32), 0.0)  # as in the beam
         alignment = tf.cast(alignment[:, 0], tf.float32)  # [B, J]
         return i + 1, of_shapes(state, shapes), log_probabilities.write(i, chosen), alignments.write(i, alignment)

@@ -36,7 +36,7 @@ def test_every_weight_by_central_differences(options):
 def plain_loss(model, source, target):
     """Loss of one sentence from `start` and the one-step functions of the layers: no hand-written gradient.
 
-    (`model.step` would do, were its log-probabilities not cast to float32.)
+    (`model.step` would do, were its logits not cast to float32.)
     """
     decoder, order = model.decoder, model.config.decoder_order
     words = model.source_embedding(padded([source]))[0]

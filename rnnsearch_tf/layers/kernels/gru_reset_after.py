@@ -20,7 +20,7 @@ def reset_after_unit(inputs, products, state):
 
     Args:
         inputs: float [..., 3n]: candidate, update and reset input, side by side.
-        products: float [..., 3n]: [U h' + b_U | U_z h' | U_r h'].
+        products: float [..., 3n]: [U h' + b_U | U_z h' | U_r h']; what else is added there the reset gate holds back too.
         state: float [..., n]: h'.
 
     Returns:
