@@ -62,7 +62,7 @@ def test_which_batches_are_left(prepared, epoch, learned):
     """Of 6 an epoch; asked twice, for a batch whose gradient is not finite is asked for again."""
     config = load_config(overrides=[*TINY, f"data.prepared={prepared}"])
     pairs, known = PreparedPairs(prepared), []
-    clock = types.SimpleNamespace(know=lambda *told: known.append(told))
+    clock = types.SimpleNamespace(set_epoch_size=lambda *told: known.append(told))
     rest = _batches(config, None, pairs, TrainingState(epoch=epoch, batches_of_epoch=learned), clock, Alone())
     expected = list(NumberedBatches(pairs, config.data, config.training.seed).dataset(6 * epoch + learned).take(6 - learned).as_numpy_iterator())
     for _ in range(2):
