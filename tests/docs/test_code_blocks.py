@@ -17,6 +17,9 @@ def python_blocks(document):
 
 
 WITH_PYTHON = [document for document in DOCUMENTS if python_blocks(document)]
+NEEDS = {"docs/guides/corpora.md": "apache_beam"}
+"""Packages of extras, without which a document's examples are not run."""
+
 TAKES_LONG = {"docs/guides/export.md", "docs/guides/training.md"}
 
 
@@ -26,15 +29,19 @@ def test_the_main_documents_have_python():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with what the examples name: a RUN and a preset."""
+    """A folder with what the examples name: a RUN, a preset, text."""
     folder = tmp_path_factory.mktemp("reader")
     write_run(folder / "mine" / "run")
     run_to_preset(folder / "mine" / "run", folder / "presets" / "mine")
+    (folder / "text").mkdir()
+    (folder / "text" / "part-1").write_text("The door is white.\n", encoding="utf-8")
     return folder
 
 
 @pytest.mark.parametrize("document", [pytest.param(name, marks=pytest.mark.slow if name in TAKES_LONG else ()) for name in WITH_PYTHON])
 def test_python_in_documents_runs(document, folder, monkeypatch):
+    if document in NEEDS:
+        pytest.importorskip(NEEDS[document])
     monkeypatch.chdir(folder)
     monkeypatch.setattr(rnnsearch_tf, "load_config", lambda name: load_config(name, overrides=SHORT))
     names = {}
