@@ -66,6 +66,7 @@ PHRASES = (
     "data.development_source=null", "data.development_target=null", "data.maximum_source_length=10", "data.maximum_target_length=10",
     "data.batch_size=64", "data.shuffle_buffer=1500000",
     "training.label_smoothing=0", "training.average=0", "training.maximum_updates=8000",
+    "model.embedding_dropout=0.2", "model.hidden_dropout=0.2", "model.readout_dropout=0.2",
 )  # fmt: skip
 """Each distinct pair as often, whatever its counts; scores are to be probabilities, so nothing is smoothed.
 
