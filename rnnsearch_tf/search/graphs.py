@@ -25,25 +25,20 @@ IDS = tf.TensorSpec([None, None], tf.int32)
 def search_graph(model, config: SearchConfig, sources=1, shortlist=None, split_k=1):
     """source_ids → BeamResult; arguments as of :func:`search_model`."""
 
-    @tf.function(autograph=False, input_signature=[_source_ids(sources)])
     def search(source_ids):
-        with hoist_weights(model.trainable_variables):
-            return search_model(model, source_ids, _lengths(source_ids), config, shortlist, split_k)
+        return search_model(model, source_ids, _lengths(source_ids), config, shortlist, split_k)
 
-    return search
+    return _graph(model, sources, search)
 
 
 def constrained_search_graph(model, config: SearchConfig, sources, shortlist, split_k, target_text):
     """(source_ids, ids of phrases int32 [B, P, L] as of text/phrases.py) → BeamResult; see :func:`search_model`."""
     joints = word_joints(target_text)
 
-    @tf.function(autograph=False, input_signature=[_source_ids(sources), tf.TensorSpec([None, None, None], tf.int32)])
     def search(source_ids, phrase_ids):
-        with hoist_weights(model.trainable_variables):
-            phrases = Phrases(phrase_ids, *joints)
-            return search_model(model, source_ids, _lengths(source_ids), config, shortlist, split_k, phrases)
+        return search_model(model, source_ids, _lengths(source_ids), config, shortlist, split_k, Phrases(phrase_ids, *joints))
 
-    return search
+    return _graph(model, sources, search, tf.TensorSpec([None, None, None], tf.int32))
 
 
 def search_model(model, source_ids, source_lengths, config: SearchConfig, shortlist=None, split_k=1, phrases: Phrases | None = None):
@@ -104,29 +99,31 @@ def hoist_weights(variables, values=None):
 def score_targets_graph(model, _, sources=1):
     """(source_ids, target_ids) → TargetScores."""
 
-    @tf.function(autograph=False, input_signature=[_source_ids(sources), IDS])
     def score(source_ids, target_ids):
-        with hoist_weights(model.trainable_variables):
-            state, memory = model.start(source_ids)
-            return score_targets(state, memory, model.step, target_ids)
+        return score_targets(*model.start(source_ids), model.step, target_ids)
 
-    return score
+    return _graph(model, sources, score, IDS)
 
 
 def sample_graph(model, config: SearchConfig, sources=1):
     """(source_ids, seeds, temperature) → Samples."""
 
-    @tf.function(autograph=False, input_signature=[_source_ids(sources), tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64)])
     def draw(source_ids, seeds, temperature):
+        return sample(*model.start(source_ids), model.step, _lengths(source_ids), seeds, config, temperature=temperature)
+
+    return _graph(model, sources, draw, tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64))
+
+
+def _graph(model, sources, function, *further):
+    """The function of source ids, and of inputs of the further specifications, as a graph that reads every weight once."""
+
+    @tf.function(autograph=False, input_signature=[IDS if sources == 1 else (IDS,) * sources, *further])
+    @functools.wraps(function)
+    def graph(*inputs):
         with hoist_weights(model.trainable_variables):
-            state, memory = model.start(source_ids)
-            return sample(state, memory, model.step, _lengths(source_ids), seeds, config, temperature=temperature)
+            return function(*inputs)
 
-    return draw
-
-
-def _source_ids(sources):
-    return IDS if sources == 1 else (IDS,) * sources
+    return graph
 
 
 def _lengths(source_ids):
