@@ -299,20 +299,16 @@ def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Ru
     """The n-best lists: of the finished hypotheses, or of the unfinished ones where none finished."""
     # The coverage penalty needs the alignments of all K hypotheses; without it the best N are known before backtracking.
     count = rules.config.beam_size if rules.config.coverage_penalty else rules.config.nbest
-    finished = outcome.finished
-    scores = penalize(finished.log_probabilities, tf.maximum(finished.lengths, 1), rules.config.length_penalty)
-    scores = tf.where(exists(finished.keys), scores, NO_HYPOTHESIS)
+    unfinished = Finished(outcome.live, outcome.live, maximum[:, tf.newaxis], tf.range(rules.config.beam_size))
+    any_finished = exists(outcome.finished.keys[:, :1])  # [B, 1]
+    found = Finished(*(tf.where(any_finished, *pair) for pair in zip(outcome.finished, unfinished)))
+    log_probabilities = tf.where(exists(found.keys), found.log_probabilities, NO_HYPOTHESIS)
+    scores = penalize(log_probabilities, tf.maximum(found.lengths, 1), rules.config.length_penalty)
     scores, order = tf.math.top_k(scores, count)  # [B, N]
-    any_finished = exists(finished.keys[:, :1])  # [B, 1]
-    limit = tf.broadcast_to(maximum[:, tf.newaxis], tf.shape(order))
-    unfinished = outcome.live[:, :count], limit, tf.broadcast_to(tf.range(count), tf.shape(order))
-    pairs = zip((tf.gather(x, order, batch_dims=1) for x in finished[1:]), unfinished)
-    log_probabilities, lengths, places = (tf.where(any_finished, *pair) for pair in pairs)
-    scores = tf.where(any_finished, scores, penalize(unfinished[0], limit, rules.config.length_penalty))
+    log_probabilities, lengths, places = (tf.gather(x, order, batch_dims=1) for x in (log_probabilities, found.lengths, found.places))
 
     there = exists(scores)
     lengths = tf.where(there, lengths, 0)
-    log_probabilities = tf.where(there, log_probabilities, NO_HYPOTHESIS)
     ended = any_finished & there
     ids, alignments = history.read(steps, lengths, places, ended)
     result = BeamResult(ids, lengths, log_probabilities, scores, alignments, ended)

@@ -37,8 +37,8 @@ SEARCH = [
            "    continuing, finished = _fill_beam(beam.finished,",
            "    fading = beam.finished._replace(keys=beam.finished.keys - 0.5, log_probabilities=beam.finished.log_probabilities - 0.5)\n"
            "    continuing, finished = _fill_beam(fading,", (f"{BEAM}::test_a_finished_hypothesis_keeps_its_score",)),
-    Mutant("search/beam.py", "unfinished hypotheses never returned", "scores = tf.where(any_finished, scores, penalize(unfinished",
-           "scores = tf.where(True, scores, penalize(unfinished", (f"{BEAM}::test_exhaustive_beam_is_brute_force",)),
+    Mutant("search/beam.py", "unfinished hypotheses never returned", "tf.where(any_finished, *pair)",
+           "tf.where(True, *pair)", (f"{BEAM}::test_exhaustive_beam_is_brute_force",)),
     Mutant("search/beam.py", "the unknown word although forbidden", "UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1)",
            "UNKNOWN_ID)", (f"{BEAM}::test_beam_of_one_is_greedy", f"{BEAM}::test_exhaustive_beam_is_brute_force")),
     Mutant("search/beam.py", "padding is produced", "penalty, UNKNOWN_ID if config.allow_unknown", "penalty, 0 if config.allow_unknown",
