@@ -31,83 +31,39 @@ import numpy as np
 from rnnsearch_tf.backend import keras
 
 
-@keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class Orthogonal(keras.initializers.Initializer):
-    """Square blocks of left singular vectors of a Gaussian matrix (Appendix B.1; Saxe et al. 2014).
+def orthogonal(seed, scale=1.0):
+    """Initializer of square blocks of left singular vectors of a Gaussian matrix (Appendix B.1; Saxe et al. 2014).
 
-    A shape [n, k·n] gives k independent orthogonal n × n blocks side by side.
-
-    Args:
-        seed: int or None; with a seed the same matrices every time.
-        scale: factor on the orthogonal blocks.
+    A shape [n, k·n] gives k independent orthogonal n × n blocks side by side, all times `scale`.
     """
 
-    def __init__(self, seed=None, scale=1.0):
-        self.seed = seed
-        self.scale = scale
-
-    def __call__(self, shape, dtype=None):
-        generator = np.random.default_rng(self.seed)
+    def draw(shape, dtype=None):
+        generator = np.random.default_rng(seed)
         size, width = shape
-        if width % size:
-            raise ValueError(f"Orthogonal: expected a last axis that is a multiple of {size}, got shape {shape}")
         blocks = [np.linalg.svd(generator.normal(size=(size, size)))[0] for _ in range(width // size)]
-        return keras.ops.convert_to_tensor(self.scale * np.concatenate(blocks, axis=1), dtype=dtype)
+        return keras.ops.convert_to_tensor(scale * np.concatenate(blocks, axis=1), dtype=dtype)
 
-    def get_config(self):
-        return {"seed": self.seed, "scale": self.scale}
+    return draw
 
 
-@keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class GlorotBlocks(keras.initializers.Initializer):
-    """Glorot uniform for each of the matrices that are stored as one weight.
+def glorot_blocks(seed, rows=None, columns=None, terms=1):
+    """Initializer: Glorot uniform for each of the matrices that are stored as one weight.
 
     Args:
-        seed: int or None; with a seed the same matrices every time.
+        seed: int; the same matrices every time.
         rows: list of int, input sizes of the matrices one below the other, which sum up to the weight's first axis. None: one.
         columns: int, output size of the matrices side by side; it divides the weight's second axis. None: one.
         terms: products in the sum that these matrices' products are parts of.
     """
 
-    def __init__(self, seed=None, rows=None, columns=None, terms=1):
-        self.seed = seed
-        self.rows = rows
-        self.columns = columns
-        self.terms = terms
-
-    def __call__(self, shape, dtype=None):
-        generator = np.random.default_rng(self.seed)
-        columns, below = self.columns or shape[1], []
-        for size in self.rows or shape[:1]:
-            limit = np.sqrt(6 / (size + columns) / self.terms)
+    def draw(shape, dtype=None):
+        generator, below = np.random.default_rng(seed), []
+        for size in rows or shape[:1]:
+            limit = np.sqrt(6 / (size + (columns or shape[1])) / terms)
             below.append(generator.uniform(-limit, limit, size=(size, shape[1])))
         return keras.ops.convert_to_tensor(np.concatenate(below), dtype=dtype)
 
-    def get_config(self):
-        return {"seed": self.seed, "rows": self.rows, "columns": self.columns, "terms": self.terms}
-
-
-@keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class Raised(keras.initializers.Initializer):
-    """Another initializer's values, some of them raised: the forget gate's bias in an LSTM's.
-
-    Args:
-        initializer: what is raised.
-        begin, end: int, indices of the first axis.
-        by: float.
-    """
-
-    def __init__(self, initializer, begin, end, by):
-        self.initializer = keras.initializers.get(initializer)
-        self.begin, self.end, self.by = begin, end, by
-
-    def __call__(self, shape, dtype=None):
-        raised = np.zeros(shape)
-        raised[self.begin : self.end] = self.by
-        return self.initializer(shape, dtype=dtype) + keras.ops.convert_to_tensor(raised, dtype=dtype)
-
-    def get_config(self):
-        return {"initializer": keras.initializers.serialize(self.initializer), "begin": self.begin, "end": self.end, "by": self.by}
+    return draw
 
 
 def initializer(kind, role, seed, rows=None, columns=None, terms=1):
@@ -118,17 +74,17 @@ def initializer(kind, role, seed, rows=None, columns=None, terms=1):
         role: recurrent, small recurrent, alignment, energy, embedding, small embedding, bias, peephole or other,
             as in the table above.
         seed: int; give each weight its own.
-        rows, columns, terms: of the matrices that are stored as this one weight, see :class:`GlorotBlocks`.
+        rows, columns, terms: of the matrices that are stored as this one weight, see :func:`glorot_blocks`.
 
     Returns:
-        keras.initializers.Initializer.
+        What ``add_weight`` takes: a function of (shape, dtype).
     """
     if kind == "uniform":
         return keras.initializers.RandomUniform(-0.08, 0.08, seed=seed)
     if kind == "small uniform":
         return keras.initializers.RandomUniform(-0.01, 0.01, seed=seed)
     if role in ("recurrent", "small recurrent"):
-        return Orthogonal(seed, scale=0.01 if (kind, role) == ("paper", "small recurrent") else 1.0)
+        return orthogonal(seed, scale=0.01 if (kind, role) == ("paper", "small recurrent") else 1.0)
     if role in ("bias", "peephole"):
         return keras.initializers.get("zeros")
     if kind == "variance_preserving":
@@ -136,7 +92,7 @@ def initializer(kind, role, seed, rows=None, columns=None, terms=1):
             return keras.initializers.RandomNormal(stddev=1.0, seed=seed)
         if role == "small embedding":
             return keras.initializers.RandomNormal(stddev=columns**-0.5, seed=seed)
-        return GlorotBlocks(seed, rows, columns, terms)
+        return glorot_blocks(seed, rows, columns, terms)
     if role == "energy":
         return keras.initializers.Zeros()
     return keras.initializers.RandomNormal(stddev=0.001 if role == "alignment" else 0.01, seed=seed)

@@ -7,11 +7,12 @@
 With layer normalization every product with a weight, and the cell inside an LSTM's tanh(cell), is normalized.
 """
 
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, padded, tensor
-from rnnsearch_tf.layers.initializers import Raised, Seeds, initializer
+from rnnsearch_tf.layers.initializers import Seeds, initializer
 from rnnsearch_tf.layers.kernels import KERNELS
 from rnnsearch_tf.layers.kernels.gru import gated_unit
 from rnnsearch_tf.layers.kernels.gru_reset_after import cudnn_gru, gpu_with_cudnn, reset_after_unit, right_padded
@@ -77,12 +78,10 @@ class RecurrentUnit(PaperLayer):
         if not self.biased:
             return None
         letters = [f"b{gate}" for gate in (gates if self.biases == "all" or self.unit == "lstm" else gates[:1])]
-        size = len(letters) * self.hidden_size
-        if self.unit != "lstm" or not self.forget_bias:
-            return self.vector("b", size, letters)
-        begin = GATES["lstm"].index("_forget") * self.hidden_size
-        raised = Raised(self.bias_initializer("b"), begin, begin + self.hidden_size, self.forget_bias)
-        return self.matrix("b", (size,), raised, letters)
+        draw = self.bias_initializer("b")
+        raised = np.repeat([self.forget_bias * (letter == "b_forget") for letter in letters], self.hidden_size)
+        first = lambda shape, dtype: draw(shape, dtype) + keras.ops.convert_to_tensor(raised, dtype)  # noqa: E731
+        return self.matrix("b", raised.shape, first, letters)
 
     def inputs(self, values):
         """What does not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b, [..., 3n] (of an LSTM 4n)."""

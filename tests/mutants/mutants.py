@@ -167,7 +167,7 @@ START_AND_OPTIONS = [
     Mutant("layers/initializers.py", "every weight from one seed", "return int(self._generator.integers(2**31 - 1))", "return 5",
            (f"{START}::test_no_two_weights_are_alike", f"{START}::test_the_seed_decides")),
     Mutant("layers/initializers.py", "one orthogonal block for both gates", "np.linalg.svd(generator.normal(",
-           "np.linalg.svd(np.random.default_rng(self.seed).normal(",
+           "np.linalg.svd(np.random.default_rng(seed).normal(",
            (f"{START}::test_blocks_of_one_matrix_are_not_alike",)),
     Mutant("layers/initializers.py", "v_a is not zero", "return keras.initializers.Zeros()", "return keras.initializers.RandomNormal(stddev=0.01, seed=seed)",
            (f"{START}::test_every_weight_has_its_distribution",)),

@@ -11,10 +11,10 @@ AVERAGE = f"{DRIVER}::test_the_average_is_kept_where_it_scores_better"
 BY_LOSS = f"{DRIVER}::test_best_by_loss_is_the_models_own_loss"
 
 INITIALIZATION = [
-    Mutant("layers/initializers.py", "one uniform distribution for every matrix", "limit = np.sqrt(6 / (size + columns) / self.terms)", "limit = 0.05", (BLOCKS,)),
-    Mutant("layers/initializers.py", "a sum of products has their variances together", "(size + columns) / self.terms)", "(size + columns))", (BLOCKS,)),
-    Mutant("layers/initializers.py", "blocks side by side count as one matrix", "columns, below = self.columns or shape[1], []", "columns, below = shape[1], []", (BLOCKS,)),
-    Mutant("layers/initializers.py", "blocks below one another count as one matrix", "for size in self.rows or shape[:1]:",
+    Mutant("layers/initializers.py", "one uniform distribution for every matrix", "limit = np.sqrt(6 / (size + (columns or shape[1])) / terms)", "limit = 0.05", (BLOCKS,)),
+    Mutant("layers/initializers.py", "a sum of products has their variances together", "(size + (columns or shape[1])) / terms)", "(size + (columns or shape[1])))", (BLOCKS,)),
+    Mutant("layers/initializers.py", "blocks side by side count as one matrix", "(columns or shape[1])", "shape[1]", (BLOCKS,)),
+    Mutant("layers/initializers.py", "blocks below one another count as one matrix", "for size in rows or shape[:1]:",
            "for size in shape[:1]:", (BLOCKS,)),
     Mutant("layers/encoder.py", "both directions from one seed", "seed=seeds.next(), name=direction,", "seed=5, name=direction,", (ALIKE,)),
     Mutant("layers/recurrent_unit.py", "W is not cut into blocks", "seeds.next(), rows, n, terms)", "seeds.next(), rows, None, terms)", (BLOCKS,)),
@@ -23,7 +23,7 @@ INITIALIZATION = [
     Mutant("layers/embedding.py", "scaled by m", "embedding_size**0.5 if self.scaled", "embedding_size if self.scaled", (SCALED,)),
     Mutant("layers/embedding.py", "the tied matrix scaled, what is looked up not", "vectors * self.factor if self.scaled else vectors", "vectors",
            ("equations/test_whole_sentence.py::test_tied_embeddings",)),
-    Mutant("layers/recurrent_unit.py", "the input gate's bias is raised", 'GATES["lstm"].index("_forget")', 'GATES["lstm"].index("_input")', (FORGET,)),
+    Mutant("layers/recurrent_unit.py", "the input gate's bias is raised", 'letter == "b_forget"', 'letter == "b_input"', (FORGET,)),
 ]
 
 DROPOUT = [
