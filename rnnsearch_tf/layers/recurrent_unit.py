@@ -2,6 +2,7 @@
 
     gru               the gated hidden unit, see ``kernels/gru.py``
     gru_reset_after   another, which cuDNN has, see ``kernels/gru_reset_after.py``
+    cho               that of Cho et al. 2014a, see there too
     lstm              see ``kernels/lstm.py``
 
 With layer normalization every product with a weight, and the cell inside an LSTM's tanh(cell), is normalized.
@@ -20,7 +21,8 @@ from rnnsearch_tf.layers.kernels.lstm import lstm_unit
 from rnnsearch_tf.layers.normalization import normalized
 from rnnsearch_tf.layers.scan import scan
 
-GATES = {"gru": ("", "_z", "_r"), "gru_reset_after": ("", "_z", "_r"), "lstm": ("", "_input", "_forget", "_output")}
+_GATED = ("", "_z", "_r")
+GATES = {"gru": _GATED, "gru_reset_after": _GATED, "cho": _GATED, "lstm": ("", "_input", "_forget", "_output")}
 """Endings of the symbols of a unit's blocks, in the order they stand side by side; the candidate first."""
 
 
@@ -30,7 +32,7 @@ class RecurrentUnit(PaperLayer):
 
     Args:
         hidden_size: n.
-        unit: ``gru``, ``gru_reset_after`` or ``lstm``.
+        unit: ``gru``, ``gru_reset_after``, ``cho`` or ``lstm``.
         layer_normalization: normalize the products.
         peepholes: the gates of an LSTM see its cell.
         forget_bias: float, what b_forget of an LSTM begins at.
@@ -55,7 +57,8 @@ class RecurrentUnit(PaperLayer):
         self.W, self.W_gain = self._matrix("W", gates, sum(input_sizes), draw("other", input_sizes))  # [W | W_z | W_r]
         # A gated unit's candidate does not see h' itself but r ∘ h': its U stands apart from [U_z | U_r].
         apart = self.unit == "gru"
-        self.U, self.U_gain = self._matrix("U", gates[:1] if apart else gates, n, draw("recurrent"))
+        recurrent = "small recurrent" if self.unit == "cho" else "recurrent"
+        self.U, self.U_gain = self._matrix("U", gates[:1] if apart else gates, n, draw(recurrent))
         self.U_gates, self.U_gates_gain = self._matrix("U", gates[1:], n, draw("recurrent")) if apart else (None, None)
         self.C, self.C_gain = self._matrix("C", gates, context_size, draw("other")) if context_size else (None, None)
         self.b = self._bias(gates)
@@ -95,25 +98,26 @@ class RecurrentUnit(PaperLayer):
         """The state that shows ``output`` [..., n]; an LSTM's cell starts at zero."""
         return {"state": output, "cell": tf.zeros_like(output)} if self.unit == "lstm" else {"state": output}
 
-    def advance(self, inputs, state):
+    def advance(self, inputs, state, context_term=None):
         """The next state.
 
         Args:
-            inputs: float [..., 3n or 4n], from :meth:`inputs`; with a context, its :meth:`context_term` added.
+            inputs: float [..., 3n or 4n], from :meth:`inputs`; with a context, its :meth:`context_term` added, but not of ``cho``.
             state: dictionary of float [..., n]: ``state`` (h', what the unit shows) and, of an LSTM, ``cell``.
+            context_term: of ``cho``, whose reset gate holds it back too: float [..., 3n].
 
         Returns:
             A dictionary like ``state``.
         """
+        if self.unit == "lstm":
+            return self._advance_lstm(inputs, state)
         if self.unit != "gru":
-            return self._advance_lstm(inputs, state) if self.unit == "lstm" else self._advance_reset_after(inputs, state)
+            products = self._product(state["state"], self.U, self.U_gain, self.b_U)
+            products = products if context_term is None else products + context_term
+            return {"state": reset_after_unit(inputs, products, state["state"])}
         state_gates = self._product(state["state"], self.U_gates, self.U_gates_gain)
         times_U = lambda values: self._product(values, self.U, self.U_gain)  # noqa: E731
         return {"state": gated_unit(inputs, state_gates, state["state"], times_U)[0]}
-
-    def _advance_reset_after(self, inputs, state):
-        products = self._product(state["state"], self.U, self.U_gain, self.b_U)
-        return {"state": reset_after_unit(inputs, products, state["state"])}
 
     def _advance_lstm(self, inputs, state):
         total = inputs + self._product(state["state"], self.U, self.U_gain)

@@ -18,7 +18,7 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import DeepOutput
-from rnnsearch_tf.layers.cho_unit import ChoUnit
+from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.layers.summary import SummaryMatrices
 from rnnsearch_tf.models.layered import no_alignment
@@ -56,9 +56,9 @@ class EncoderDecoder(TranslationModel):
 
     def _add_layers(self, seeds, common):
         config, m, n = self.config, self.config.embedding_size, self.config.hidden_size
-        self.encoder = ChoUnit(n, seed=seeds.next(), name="encoder", **common)
+        self.encoder = RecurrentUnit(n, "cho", seed=seeds.next(), name="encoder", **common)
         self.summary_matrices = SummaryMatrices(n, seed=seeds.next(), name="summary_matrices", **common)
-        self.decoder = ChoUnit(n, seed=seeds.next(), name="decoder", **common)
+        self.decoder = RecurrentUnit(n, "cho", seed=seeds.next(), name="decoder", **common)
         self.output_layer = DeepOutput(
             self.target_vocabulary_size, config.maxout_size, config.output_rank, dropout=config.readout_dropout,
             seed=seeds.next(), tied=config.tie_target_embeddings, context_sizes=(n, m), name="deep_output", **common,
@@ -73,18 +73,18 @@ class EncoderDecoder(TranslationModel):
         state, summary = self._encode(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
         advance = lambda inputs, state: self.decoder.advance(inputs, state, summary.context_term)  # noqa: E731
-        states = self.drop_hidden(scan(advance, self.decoder.inputs(words), state), training=training)
+        states = self.drop_hidden(scan(advance, self.decoder.inputs(words), state)["state"], training=training)
         return self.output_layer.pre_logits(states, words, summary.output_term[:, tf.newaxis], training)
 
     def start(self, source_ids: tf.Tensor) -> tuple:
-        """(h'_0 [B, n], Summary)."""
+        """(h'_0 as {"state": [B, n]}, Summary)."""
         return self._encode(source_ids)
 
     def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`; there is no alignment: zeros."""
         words = self.target_embedding(previous_ids)  # [B, K, m]
         state = self.decoder.advance(self.decoder.inputs(words), state, memory.context_term[:, tf.newaxis])
-        pre_logits = self.output_layer.pre_logits(state, words, memory.output_term[:, tf.newaxis])
+        pre_logits = self.output_layer.pre_logits(state["state"], words, memory.output_term[:, tf.newaxis])
         return pre_logits, no_alignment(previous_ids, memory.mask), state
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
@@ -93,7 +93,7 @@ class EncoderDecoder(TranslationModel):
 
     def _context(self, words, mask):
         zeros = tf.zeros([tf.shape(words)[0], self.config.hidden_size], words.dtype)
-        return self.summary_matrices.context(scan(self.encoder.advance, self.encoder.inputs(words), zeros, mask)[:, -1])
+        return self.summary_matrices.context(self.encoder.read(words, self.encoder.initial_state(zeros), mask)["state"][:, -1])
 
     def _encode(self, source_ids, training=False):
         mask = source_ids != PAD_ID
@@ -102,7 +102,8 @@ class EncoderDecoder(TranslationModel):
         count = tf.reduce_sum(tf.cast(mask, words.dtype), axis=1, keepdims=True)
         mean = tf.math.divide_no_nan(tf.reduce_sum(words, axis=1), count)  # m_x [B, m]
         output_term = self.output_layer.context_term(tf.concat([context, mean], axis=-1))
-        return self.summary_matrices.initial_state(context), Summary(output_term, self.decoder.context_term(context), mask)
+        state = self.decoder.initial_state(self.summary_matrices.initial_state(context))
+        return state, Summary(output_term, self.decoder.context_term(context), mask)
 
     def _layer_weights(self):
         decoder = self.decoder.paper_weights("decoder.") | self.summary_matrices.paper_weights()

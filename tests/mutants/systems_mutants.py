@@ -7,8 +7,8 @@ SAME, SLOPES = "invariances/test_system_invariances.py", "gradients/test_system_
 LOGITS, STEPS = f"{EQUATIONS}::test_logits_and_losses", f"{EQUATIONS}::test_steps_of_a_search"
 
 SYSTEMS = [
-    Mutant("layers/cho_unit.py", "the reset gate leaves the context alone", "reset_after_unit(inputs, self.dot(state, self.U) + context_term, state)",
-           "reset_after_unit(inputs + context_term, self.dot(state, self.U), state)", (LOGITS,)),
+    Mutant("layers/recurrent_unit.py", "the reset gate leaves the context alone", "products = products if context_term is None else products + context_term",
+           "inputs = inputs if context_term is None else inputs + context_term", (LOGITS,)),
     Mutant("models/encoder_decoder.py", "the mean word counts padding", "count = tf.reduce_sum(tf.cast(mask, words.dtype), axis=1, keepdims=True)",
            "count = tf.cast(tf.shape(words)[1], words.dtype)", (LOGITS, f"{SAME}::test_padding_neighbours_and_their_order_change_nothing")),
     Mutant("models/layered.py", "the end symbol is reversed too", "keepdims=True) - 1", "keepdims=True)", (LOGITS,)),

@@ -5,8 +5,12 @@
     h̃ = tanh(W e + C c + r ∘ (U h' + b_U))
     h = z ∘ h' + (1 − z) ∘ h̃
 
-This is the unit of the first version of Cho et al. 2014a (arXiv 1406.1078v1) but for c, which the reset gate leaves alone,
-and ``keras.layers.GRU(reset_after=True)``. Bahdanau's (``gru.py``) has U (r ∘ h'), and its z is 1 − z of this one.
+This is ``keras.layers.GRU(reset_after=True)``. The unit of Cho et al. 2014a, Appendix A, differs in one line, as its reset gate holds
+back the context too; its encoder has no c:
+
+    h̃ = tanh(W e + r ∘ (U h' + C c))
+
+Bahdanau's (``gru.py``) has U (r ∘ h'), and its z is 1 − z of this one.
 One product of h' serves all three blocks, and on a GPU one call of cuDNN takes all positions: see :func:`cudnn_gru`.
 """
 
