@@ -5,6 +5,7 @@ gates and softmaxes stay in float32. (bfloat16 element by element is slow on a C
 gained.)
 """
 
+import contextlib
 import dataclasses
 import inspect
 import zlib
@@ -184,7 +185,7 @@ def product(left, right, dtype=None, transpose_right=False, bias=None):
         float [..., b].
     """
     rows = left if left.shape.rank == 2 else tf.reshape(left, [-1, left.shape[-1]])
-    result = batched_product(rows, right, dtype, transpose_right=transpose_right)
+    result = batched_product(rows, ready(right, dtype), dtype, transpose_right=transpose_right)
     result = result if bias is None else tf.nn.bias_add(result, bias)
     if left.shape.rank == 2:
         return result
@@ -215,17 +216,9 @@ def batched_product(left, right, dtype=None, transpose_left=False, transpose_rig
     """
     result_dtype = left.dtype
     if dtype is not None and tf.as_dtype(dtype) != result_dtype:
-        left, right = tf.cast(left, dtype), cast(right, dtype)
+        left, right = tf.cast(left, dtype), tf.cast(right, dtype)
     result = tf.matmul(left, right, transpose_a=transpose_left, transpose_b=transpose_right)
     return tf.cast(result, result_dtype)
-
-
-def cast(values, dtype):
-    """``tf.cast``; of a hoisted weight (see ``hoist_weights`` in search/graphs.py) in the graph where it was read, outside any loop."""
-    if values.dtype == dtype or not (getattr(values, "loop_constant", False) and tf.is_symbolic_tensor(values)):
-        return tf.cast(values, dtype)
-    with values.graph.as_default():
-        return tf.cast(values, dtype)
 
 
 def weight_gradient(inputs, deltas, dtype=None):
@@ -245,5 +238,10 @@ def weight_gradient(inputs, deltas, dtype=None):
 
 
 def ready(weights, dtype=None):
-    """Weights cast for products once, before a loop that would otherwise cast them at every step."""
-    return weights if dtype is None else tf.nest.map_structure(lambda weight: tf.cast(weight, dtype), weights)
+    """Weights cast for products in the graph where they were read: once, where a loop would otherwise cast them at every step."""
+
+    def cast(weight):
+        with weight.graph.as_default() if tf.is_symbolic_tensor(weight) else contextlib.nullcontext():
+            return tf.cast(weight, dtype)
+
+    return weights if dtype is None else tf.nest.map_structure(cast, weights)

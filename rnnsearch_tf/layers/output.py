@@ -21,7 +21,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, cast, product, ready, tensor, weight_gradient, with_leading_axes
+from rnnsearch_tf.layers.base import PaperLayer, product, ready, tensor, weight_gradient, with_leading_axes
 from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.initializers import Seeds, initializer
 
@@ -187,7 +187,7 @@ def word_logits(features, weights):
 def split_k_matmul(features, matrix, dtype, bias, split_k):
     """``product``; for few rows the sum of several products, each with some rows of the matrix, that run on a core each."""
     rows = tf.reshape(features, [-1, matrix.shape[0]])
-    matrix = matrix if dtype is None else cast(matrix, dtype)
+    matrix = ready(matrix, dtype)
     size, split_k = matrix.shape[0], min(split_k, LARGEST_SPLIT)
     unit = ALIGNED_ROWS if size >= ALIGNED_ROWS * split_k else 1
     cuts = [*(size // unit * k // split_k * unit for k in range(split_k)), size]

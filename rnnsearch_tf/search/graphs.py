@@ -91,8 +91,6 @@ def hoist_weights(variables, values=None):
                 return search_model(model, source_ids, ...)
     """
     values = [tf.convert_to_tensor(value) for value in (variables if values is None else values)]
-    for value in values:
-        value.loop_constant = True
     return keras.StatelessScope(list(zip(variables, values)), initialize_variables=False)
 
 

@@ -77,7 +77,7 @@ SEARCH = [
            (f"{SHORTLIST}::test_columns_are_gathered_once",)),
     Mutant("search/graphs.py", "weights read at every word", "with hoist_weights(model.trainable_variables):\n            return function(*inputs)",
            "with hoist_weights(()):\n            return function(*inputs)", (f"{HOISTING}::test_a_loop_reads_no_weights",)),
-    Mutant("search/graphs.py", "weights cast at every word", "value.loop_constant = True", "pass", (f"{HOISTING}::test_a_loop_casts_no_weights",)),
+    Mutant("layers/base.py", "weights cast at every word", "with weight.graph.as_default() if tf.is_symbolic_tensor(weight) else", "with", (f"{HOISTING}::test_a_loop_casts_no_weights",)),
     Mutant("search/topk.py", "blocks chosen before they are normalized", "_totals(maxima, log_sum[..., tf.newaxis],",
            "_totals(maxima, 0.0 * log_sum[..., tf.newaxis],", (f"{TOPK}::test_logits_are_normalized_on_the_way",)),
     Mutant("search/topk.py", "ties fall by block", "chosen = -tf.math.top_k(-chosen, taken).values", "pass",
