@@ -70,15 +70,22 @@ class EncoderDecoder(TranslationModel):
 
     def pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
         """What meets G_l, at every target position: float [B, I, rank], or [B, I, l]."""
-        state, summary = self._encode(source_ids, training)
+        state, summary = self.start(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
         advance = lambda inputs, state: self.decoder.advance(inputs, state, summary.context_term)  # noqa: E731
         states = self.drop_hidden(scan(advance, self.decoder.inputs(words), state)["state"], training=training)
         return self.output_layer.pre_logits(states, words, summary.output_term[:, tf.newaxis], training)
 
-    def start(self, source_ids: tf.Tensor) -> tuple:
+    def start(self, source_ids: tf.Tensor, training: bool = False) -> tuple:
         """(h'_0 as {"state": [B, n]}, Summary)."""
-        return self._encode(source_ids)
+        mask = source_ids != PAD_ID
+        words = self.drop_words(self.source_embedding(source_ids), training=training)  # zero at padding
+        context = self._context(words, mask)
+        count = tf.reduce_sum(tf.cast(mask, words.dtype), axis=1, keepdims=True)
+        mean = tf.math.divide_no_nan(tf.reduce_sum(words, axis=1), count)  # m_x [B, m]
+        output_term = self.output_layer.context_term(tf.concat([context, mean], axis=-1))
+        state = self.decoder.initial_state(self.summary_matrices.initial_state(context))
+        return state, Summary(output_term, self.decoder.context_term(context), mask)
 
     def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`; there is no alignment: zeros."""
@@ -94,16 +101,6 @@ class EncoderDecoder(TranslationModel):
     def _context(self, words, mask):
         zeros = tf.zeros([tf.shape(words)[0], self.config.hidden_size], words.dtype)
         return self.summary_matrices.context(self.encoder.read(words, self.encoder.initial_state(zeros), mask)["state"][:, -1])
-
-    def _encode(self, source_ids, training=False):
-        mask = source_ids != PAD_ID
-        words = self.drop_words(self.source_embedding(source_ids), training=training)  # zero at padding
-        context = self._context(words, mask)
-        count = tf.reduce_sum(tf.cast(mask, words.dtype), axis=1, keepdims=True)
-        mean = tf.math.divide_no_nan(tf.reduce_sum(words, axis=1), count)  # m_x [B, m]
-        output_term = self.output_layer.context_term(tf.concat([context, mean], axis=-1))
-        state = self.decoder.initial_state(self.summary_matrices.initial_state(context))
-        return state, Summary(output_term, self.decoder.context_term(context), mask)
 
     def _layer_weights(self):
         decoder = self.decoder.paper_weights("decoder.") | self.summary_matrices.paper_weights()

@@ -55,7 +55,7 @@ class LuongModel(LayeredModel):
 
     def attended_pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tuple:
         """(:meth:`pre_logits`, the alignments [B, I, J])."""
-        state, memory = self._encode(source_ids, training)
+        state, memory = self.start(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
         if self.config.input_feeding:
             attentional, alignments = self._feed(words, state, memory, training)
@@ -74,13 +74,20 @@ class LuongModel(LayeredModel):
         states, alignments = scan(lambda now, before: self._advance(now[0], before[0], memory, *now[1:]), inputs, (state, no_alignment))
         return states["attentional"][:, :, 0], alignments[:, :, 0]
 
-    def start(self, source_ids: tf.Tensor) -> tuple:
+    def start(self, source_ids: tf.Tensor, training: bool = False) -> tuple:
         """(the encoder's last states and, to feed, ŝ_0; AttentionMemory)."""
-        return self._encode(source_ids)
+        states, mask = self.read(source_ids, training)
+        annotations = self.encoder.output(states)  # [B, J, n]
+        state = {"layers": last(states)}
+        if self.config.input_feeding:
+            state["attentional"] = tf.zeros_like(annotations[:, 0])
+        if self.config.reverse_source:
+            annotations = reverse_words(annotations, mask)  # position j of the alignment is word j again
+        return state, self.attention.memory(self.drop_hidden(annotations, training=training), mask)
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
         """A vector for each source sentence: the mean of the encoder's states that attention reads, float [B, n]."""
-        memory = self._encode(source_ids)[1]
+        _, memory = self.start(source_ids)
         return mean_of_words(memory.annotations, memory.mask)
 
     def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
@@ -106,16 +113,6 @@ class LuongModel(LayeredModel):
         layers = self.decoder.advance(words, state["layers"], layer_factors)
         attentional, alignment, _ = self.attention.attend(self.decoder.output(layers) * state_factors, memory)
         return {"layers": layers, "attentional": attentional}, alignment
-
-    def _encode(self, source_ids, training=False):
-        states, mask = self.read(source_ids, training)
-        annotations = self.encoder.output(states)  # [B, J, n]
-        state = {"layers": last(states)}
-        if self.config.input_feeding:
-            state["attentional"] = tf.zeros_like(annotations[:, 0])
-        if self.config.reverse_source:
-            annotations = reverse_words(annotations, mask)  # position j of the alignment is word j again
-        return state, self.attention.memory(self.drop_hidden(annotations, training=training), mask)
 
     def _layer_weights(self):
         return super()._layer_weights() | self.attention.paper_weights()
