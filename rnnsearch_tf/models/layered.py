@@ -27,12 +27,13 @@ class LayeredModel(TranslationModel):
 
     embedding_bias = False
     skips = False
+    unit = None  # that of every layer; None: the option's
     symbol = "W_o"  # what the paper calls the output matrix
 
     def _add_layers(self, seeds, common):
         config = self.config
         stack = common | dict(
-            unit=self._unit(), peepholes=config.peepholes, forget_bias=config.forget_bias, layer_normalization=config.layer_normalization,
+            unit=self.unit or config.unit, peepholes=config.peepholes, forget_bias=config.forget_bias, layer_normalization=config.layer_normalization,
             skips=self.skips, dropout=config.hidden_dropout,
         )
         self.encoder = RecurrentStack(config.layers, config.hidden_size, seed=seeds.next(), name="encoder", **stack)
@@ -44,9 +45,6 @@ class LayeredModel(TranslationModel):
         self.encoder.build(config.embedding_size)
         self.decoder.build(self._decoder_input_size())
         self.output_layer.build(*self.decoder.output_sizes)
-
-    def _unit(self):
-        return self.config.unit
 
     def _decoder_input_size(self):
         return self.config.embedding_size
@@ -102,9 +100,7 @@ class DeepLSTM(LayeredModel):
     """
 
     system = "deep_lstm"
-
-    def _unit(self):
-        return "lstm"
+    unit = "lstm"
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")

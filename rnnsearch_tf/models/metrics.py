@@ -8,10 +8,6 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 
 
-class LossPerToken(keras.metrics.Mean):
-    """Mean negative log-likelihood of a target word, in nats, end symbols included; no smoothing."""
-
-
 class Perplexity(keras.metrics.Mean):
     """exp of the mean negative log-likelihood of a target word."""
 

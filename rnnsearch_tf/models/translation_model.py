@@ -24,7 +24,7 @@ from rnnsearch_tf.layers.guided_alignment import guided_alignment_losses
 from rnnsearch_tf.layers.initializers import Seeds
 from rnnsearch_tf.layers.output import output_weights, softmax_loss, word_logits
 from rnnsearch_tf.models.loss import TranslationLoss, counts
-from rnnsearch_tf.models.metrics import LossPerToken, Perplexity, TokensPerSecond
+from rnnsearch_tf.models.metrics import Perplexity, TokensPerSecond
 from rnnsearch_tf.parallel import split_batch
 from rnnsearch_tf.workers import Alone
 
@@ -80,7 +80,7 @@ class TranslationModel(keras.Model):
         self.supports_jit = False  # XLA would compile every batch shape anew
         self.shards = 1
         self.workers = Alone()
-        self.loss_metric = LossPerToken(name="loss", dtype="float64")
+        self.loss_metric = keras.metrics.Mean(name="loss", dtype="float64")  # of a target word's negative log-likelihood, in nats
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
         self.norm_metric = keras.metrics.Mean(name="gradient_norm", dtype="float64")
@@ -210,7 +210,8 @@ class TranslationModel(keras.Model):
 
     def output_weights(self, words=None, split_k=1):
         """The output layer's weights for all words or some, to be handed to :meth:`step`; see layers/output.py."""
-        return output_weights(self.output_layer, self._output_matrix(), words, split_k)
+        matrix = tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None
+        return output_weights(self.output_layer, matrix, words, split_k)
 
     def step(self, previous_ids, state, memory, output=None, word_biases=None):
         """Logits of the next word of K hypotheses a sentence; see search/interface.py.
@@ -229,9 +230,6 @@ class TranslationModel(keras.Model):
         logits = tf.cast(word_logits(pre_logits, output or self.output_weights()), tf.float32)
         logits = logits if word_biases is None else logits + word_biases[:, tf.newaxis]
         return logits, tf.cast(alignment, tf.float32), state
-
-    def _output_matrix(self):
-        return tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None
 
     def paper_weights(self):
         """Every weight by its symbol in the paper, as NumPy arrays for ``x @ W``: input size first.

@@ -49,7 +49,8 @@ def plain_loss(model, source, target):
         context, _, _ = decoder.attend(state, memory)
         next_state = decoder.update(state, decoder.inputs(entering), decoder.project_context(context))
         seen = next_state if order == "look_update_generate" else state
-        logits = model.output_layer(seen["state"], before, context, model._output_matrix())
+        output_matrix = tf.convert_to_tensor(model.target_embedding.E) if model.config.tie_target_embeddings else None
+        logits = model.output_layer(seen["state"], before, context, output_matrix)
         total -= tf.nn.log_softmax(logits)[0, 0, word]
         state = next_state
     return total

@@ -187,7 +187,7 @@ START_AND_OPTIONS = [
     Mutant("models/translation_model.py", "the seed is not saved", '"seed": self.seed,\n        }', "}", (f"{SAVING}::test_model_config_is_complete",)),
     Mutant("layers/dropout.py", "dropout's random state is not saved", 'store["seed_state"] = self.random_state()',
            "pass", (f"{SAVING}::test_dropout_goes_on_from_a_keras_file",)),
-    Mutant("layers/base.py", "products never in bfloat16", "left, right = tf.cast(left, dtype), cast(right, dtype)", "pass",
+    Mutant("layers/base.py", "products never in bfloat16", "left, right = tf.cast(left, dtype), tf.cast(right, dtype)", "pass",
            (f"{OPTIONS}::test_mixed_bfloat16_is_close_to_float32",)),
     Mutant("layers/base.py", "float64 through float32", "return tf.cast(result, result_dtype)", "return tf.cast(tf.cast(result, tf.float32), result_dtype)",
            (f"{WHOLE}::test_logits",)),
