@@ -26,7 +26,7 @@ _MODULE_OF = {
     "Ensemble": "models.ensemble",
     "LuongModel": "models.luong",
     "Pairs": "data.pairs",
-    "RNNEncDec": "models.rnnencdec",
+    "RNNEncDec": "models.rnnsearch",
     "RNNSearch": "models.rnnsearch",
     "StackedNetwork": "models.layered",
     "TranslationLoss": "models.loss",

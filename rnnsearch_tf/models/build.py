@@ -7,8 +7,7 @@ from rnnsearch_tf.models.cslm import CSLM
 from rnnsearch_tf.models.encoder_decoder import EncoderDecoder
 from rnnsearch_tf.models.layered import DeepLSTM, StackedNetwork
 from rnnsearch_tf.models.luong import LuongModel
-from rnnsearch_tf.models.rnnencdec import RNNEncDec
-from rnnsearch_tf.models.rnnsearch import RNNSearch
+from rnnsearch_tf.models.rnnsearch import RNNEncDec, RNNSearch
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 SYSTEMS = {

@@ -137,3 +137,24 @@ class RNNSearch(TranslationModel):
     def _layer_weights(self):
         """Encoder weights are ``encoder.forward.U`` and so on; biases, where the option has them, b, b_s, b_o, b_softmax."""
         return self.encoder.paper_weights() | self.decoder.paper_weights() | self.output_layer.paper_weights()
+
+
+@keras.saving.register_keras_serializable(package="rnnsearch_tf")
+class RNNEncDec(RNNSearch):
+    """RNNencdec (§4.2 and A.2): RNNsearch with one context for the whole sentence; arguments and results as there.
+
+        c_i = →h_{T_x} for every i,   s_0 = tanh(W_s →h_{T_x})
+
+    There is no backward encoder and no alignment model; search's alignments are zeros. Cho et al. 2014a's own RNN Encoder–Decoder,
+    which Bahdanau et al. name as the model, has another unit, c = tanh(V h) and another output layer: system ``encoder_decoder``.
+
+    Example:
+        >>> from rnnsearch_tf.config import ModelConfig
+        >>> sizes = dict(embedding_size=4, hidden_size=5, maxout_size=3, output_rank=None)
+        >>> model = RNNEncDec(ModelConfig(system="rnnencdec", **sizes), 10, 12)
+        >>> model.encoder.bidirectional, model.has_attention
+        (False, False)
+    """
+
+    system = "rnnencdec"
+    has_attention = False
