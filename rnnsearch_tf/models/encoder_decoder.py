@@ -18,6 +18,7 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import DeepOutput
+from rnnsearch_tf.layers.base import mean_of_words
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.layers.summary import SummaryMatrices
@@ -79,11 +80,9 @@ class EncoderDecoder(TranslationModel):
     def start(self, source_ids: tf.Tensor, training: bool = False) -> tuple:
         """(h'_0 as {"state": [B, n]}, Summary)."""
         mask = source_ids != PAD_ID
-        words = self.drop_words(self.source_embedding(source_ids), training=training)  # zero at padding
+        words = self.drop_words(self.source_embedding(source_ids), training=training)
         context = self._context(words, mask)
-        count = tf.reduce_sum(tf.cast(mask, words.dtype), axis=1, keepdims=True)
-        mean = tf.math.divide_no_nan(tf.reduce_sum(words, axis=1), count)  # m_x [B, m]
-        output_term = self.output_layer.context_term(tf.concat([context, mean], axis=-1))
+        output_term = self.output_layer.context_term(tf.concat([context, mean_of_words(words, mask)], axis=-1))  # c, m_x
         state = self.decoder.initial_state(self.summary_matrices.initial_state(context))
         return state, Summary(output_term, self.decoder.context_term(context), mask)
 

@@ -39,8 +39,8 @@ DROPOUT = [
     Mutant("models/luong.py", "what is fed is dropped", 'return states["attentional"][:, :, 0],', 'return self.drop_readout(states["attentional"][:, :, 0], training=training),', (PLACES,)),
     Mutant("models/layered.py", "the output sees undropped states", "return self.drop_hidden(self.decoder.output(states), training=training)",
            "return self.decoder.output(states)", (PLACES,)),
-    Mutant("models/encoder_decoder.py", "the mean word is not dropped", "mean = tf.math.divide_no_nan(tf.reduce_sum(words, axis=1), count)",
-           "mean = tf.math.divide_no_nan(tf.reduce_sum(self.source_embedding(source_ids), axis=1), count)", (PLACES,)),
+    Mutant("models/encoder_decoder.py", "the mean word is not dropped", "mean_of_words(words, mask)",
+           "mean_of_words(self.source_embedding(source_ids), mask)", (PLACES,)),
 ]
 
 DRIVING = [
