@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, batched_product, product, real_positions, tensor
-from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
 
 class AttentionMemory(NamedTuple):
@@ -92,11 +92,11 @@ class BahdanauAttention(Attention):
 
     def build(self, state_shape, annotations_shape=None):
         state_size, annotation_size = (shape[-1] for shape in query_and_value(state_shape, annotations_shape))
-        seeds, self.output_size = Seeds(self.seed), annotation_size
-        alignment = lambda: initializer(self.initialization, "alignment", seeds.next(), terms=2)  # noqa: E731  W_a s + U_a h
+        seeds, self.output_size = seed_stream(self.seed), annotation_size
+        alignment = lambda: initializer(self.initialization, "alignment", next(seeds), terms=2)  # noqa: E731  W_a s + U_a h
         self.W_a = self.matrix("W_a", (state_size, self.alignment_size), alignment())
         self.U_a = self.matrix("U_a", (annotation_size, self.alignment_size), alignment())
-        self.v_a = self.matrix("v_a", (self.alignment_size, 1), initializer(self.initialization, "energy", seeds.next()))
+        self.v_a = self.matrix("v_a", (self.alignment_size, 1), initializer(self.initialization, "energy", next(seeds)))
         self.b_a = self.vector("b_a", self.alignment_size) if self.biases == "all" else None
         self.built = True
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import BahdanauAttention, weighted_sum
 from rnnsearch_tf.layers.base import product
-from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -20,7 +20,7 @@ class CoverageAttention(BahdanauAttention):
 
     def build(self, state_shape, annotations_shape=None):
         super().build(state_shape, annotations_shape)
-        seed = Seeds(self.seed + 1).next()
+        seed = next(seed_stream(self.seed + 1))
         self.w_c = self.matrix("w_c", (1, self.alignment_size), initializer(self.initialization, "alignment", seed, terms=2))
 
     def initial_state(self, memory):

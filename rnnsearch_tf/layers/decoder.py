@@ -20,7 +20,7 @@ from rnnsearch_tf.layers.base import PaperLayer, real_positions
 from rnnsearch_tf.layers.coverage import CoverageAttention
 from rnnsearch_tf.layers.fixed_context import FixedContext
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
-from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.initializers import initializer, seed_stream
 from rnnsearch_tf.layers.kernels import KERNELS
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
@@ -57,20 +57,20 @@ class Decoder(PaperLayer):
     forget_bias: float = 0.0
 
     def __post_init__(self):
-        seeds, shared = Seeds(self.seed), self.shared_options()
+        seeds, shared = seed_stream(self.seed), self.shared_options()
         self.recurrent_unit = RecurrentUnit(
-            self.hidden_size, self.unit, self.layer_normalization, forget_bias=self.forget_bias, seed=seeds.next(), name="unit", **shared
+            self.hidden_size, self.unit, self.layer_normalization, forget_bias=self.forget_bias, seed=next(seeds), name="unit", **shared
         )
         if self.attention is None:
             self.alignment_model = FixedContext(name="attention", dtype=self.dtype_policy)
         else:
             attention = ATTENTIONS[self.attention]
-            self.alignment_model = attention(self.alignment_size, seed=seeds.next(), name="attention", **shared)
+            self.alignment_model = attention(self.alignment_size, seed=next(seeds), name="attention", **shared)
 
     def build(self, embeddings_shape, annotations_shape):
         annotation_size, n = annotations_shape[-1], self.hidden_size
         first_size = annotation_size // 2 if self.attention else annotation_size  # ←h_1, or →h_{T_x}
-        self.W_s = self.matrix("W_s", (first_size, n), initializer(self.initialization, "other", Seeds(self.seed + 1).next()))
+        self.W_s = self.matrix("W_s", (first_size, n), initializer(self.initialization, "other", next(seed_stream(self.seed + 1))))
         self.b_s = self.vector("b_s", n) if self.biased else None
         self.recurrent_unit.build(embeddings_shape[-1], annotation_size)
         self.alignment_model.build((None, None, n), annotations_shape)

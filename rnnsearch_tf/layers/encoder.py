@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, real_positions
-from rnnsearch_tf.layers.initializers import Seeds
+from rnnsearch_tf.layers.initializers import seed_stream
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 
 DIRECTIONS = ("forward", "backward")
@@ -42,11 +42,11 @@ class Encoder(PaperLayer):
     forget_bias: float = 0.0
 
     def __post_init__(self):
-        seeds = Seeds(self.seed)
+        seeds = seed_stream(self.seed)
         self.units = [
             RecurrentUnit(
                 self.hidden_size, self.unit, self.layer_normalization, forget_bias=self.forget_bias,
-                seed=seeds.next(), name=direction, **self.shared_options(),
+                seed=next(seeds), name=direction, **self.shared_options(),
             )
             for direction in DIRECTIONS[: 2 if self.bidirectional else 1]
         ]

@@ -98,15 +98,8 @@ def initializer(kind, role, seed, rows=None, columns=None, terms=1):
     return keras.initializers.RandomNormal(stddev=0.001 if role == "alignment" else 0.01, seed=seed)
 
 
-class Seeds:
-    """A stream of seeds, a different one for each weight, the same each time for one start.
-
-    Args:
-        seed: int, where the stream starts.
-    """
-
-    def __init__(self, seed):
-        self._generator = np.random.default_rng(seed)
-
-    def next(self) -> int:
-        return int(self._generator.integers(2**31 - 1))
+def seed_stream(seed):
+    """A stream of seeds, a different one for each weight, the same each time for one start: ints, for ``next``."""
+    generator = np.random.default_rng(seed)
+    while True:
+        yield int(generator.integers(2**31 - 1))

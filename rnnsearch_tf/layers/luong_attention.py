@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.attention import Attention, AttentionMemory, additive_attention, weighted_sum
-from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -31,9 +31,9 @@ class LuongAttention(Attention):
     alignment_size: int | None = None
 
     def build(self, state_shape, annotations_shape=None):
-        n, seeds = self.hidden_size, Seeds(self.seed)
+        n, seeds = self.hidden_size, seed_stream(self.seed)
         self.output_size = n
-        draw = lambda role: initializer(self.initialization, role, seeds.next())  # noqa: E731
+        draw = lambda role: initializer(self.initialization, role, next(seeds))  # noqa: E731
         self.W_c = self.matrix("W_c", (2 * n, n), draw("other"))
         concat = self.score == "concat"
         # The decoder's state comes first: rows :n of W_a meet it; those after, or all of general's, the annotation.

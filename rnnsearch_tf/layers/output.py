@@ -23,7 +23,7 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, product, ready, tensor, weight_gradient, with_leading_axes
 from rnnsearch_tf.layers.dropout import dropout
-from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
 SMALLEST = 1e-30
 """Probabilities above it have all their digits in float32."""
@@ -74,9 +74,9 @@ class DeepOutput(PaperLayer):
 
     def build(self, state_shape, embeddings_shape, context_shape):
         context_sizes = self.context_sizes or (context_shape[-1],)
-        l, seeds = self.maxout_size, Seeds(self.seed)
+        l, seeds = self.maxout_size, seed_stream(self.seed)
         self.output_size = self.vocabulary_size
-        other = lambda **blocks: initializer(self.initialization, "other", seeds.next(), **blocks)  # noqa: E731
+        other = lambda **blocks: initializer(self.initialization, "other", next(seeds), **blocks)  # noqa: E731
         terms = 2 + len(context_sizes)  # U_o s + V_o E y + C_o c
         self.U_o = self.matrix("U_o", (state_shape[-1], 2 * l), other(terms=terms))
         self.V_o = self.matrix("V_o", (embeddings_shape[-1], 2 * l), other(terms=terms))

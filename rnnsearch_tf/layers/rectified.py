@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer
-from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -28,8 +28,8 @@ class RectifiedLayers(PaperLayer):
     second_size: int
 
     def build(self, input_size):
-        seeds = Seeds(self.seed)
-        other = lambda: initializer(self.initialization, "other", seeds.next())  # noqa: E731
+        seeds = seed_stream(self.seed)
+        other = lambda: initializer(self.initialization, "other", next(seeds))  # noqa: E731
         self.W_1 = self.matrix("W_1", (input_size, self.first_size), other())
         self.b_1 = self.vector("b_1", self.first_size) if self.biased else None
         self.W_2 = self.matrix("W_2", (self.first_size, self.second_size), other())

@@ -12,7 +12,7 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer
 from rnnsearch_tf.layers.dropout import dropout
-from rnnsearch_tf.layers.initializers import Seeds
+from rnnsearch_tf.layers.initializers import seed_stream
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 
 
@@ -38,15 +38,15 @@ class RecurrentStack(PaperLayer):
     forget_bias: float = 0.0
 
     def __post_init__(self):
-        seeds = Seeds(self.seed)
+        seeds = seed_stream(self.seed)
         self.units = [
             RecurrentUnit(
                 self.hidden_size, self.unit, self.layer_normalization, self.peepholes, self.forget_bias,
-                seed=seeds.next(), name=f"layer_{k + 1}", **self.shared_options(),
+                seed=next(seeds), name=f"layer_{k + 1}", **self.shared_options(),
             )
             for k in range(self.layers)
         ]
-        self.drop = dropout(self.dropout, seed=seeds.next(), dtype=self.variable_dtype)
+        self.drop = dropout(self.dropout, seed=next(seeds), dtype=self.variable_dtype)
 
     def build(self, input_size):
         for k, unit in enumerate(self.units):

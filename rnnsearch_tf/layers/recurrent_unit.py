@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, padded, tensor
-from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.initializers import initializer, seed_stream
 from rnnsearch_tf.layers.kernels import KERNELS
 from rnnsearch_tf.layers.kernels.gru import gated_unit
 from rnnsearch_tf.layers.kernels.gru_reset_after import cudnn_gru, gpu_with_cudnn, reset_after_unit, right_padded
@@ -50,10 +50,10 @@ class RecurrentUnit(PaperLayer):
 
     def build(self, input_sizes, context_size=None):
         """Input sizes: an int, or a tuple where several vectors stand side by side, each with a matrix of its own in W."""
-        n, seeds, gates = self.hidden_size, Seeds(self.seed), GATES[self.unit]
+        n, seeds, gates = self.hidden_size, seed_stream(self.seed), GATES[self.unit]
         input_sizes = (input_sizes,) if isinstance(input_sizes, int) else input_sizes
         terms = len(input_sizes) + (2 if context_size else 1)  # W e + U h + C c
-        draw = lambda role, rows=None: initializer(self.initialization, role, seeds.next(), rows, n, terms)  # noqa: E731
+        draw = lambda role, rows=None: initializer(self.initialization, role, next(seeds), rows, n, terms)  # noqa: E731
         self.W, self.W_gain = self._matrix("W", gates, sum(input_sizes), draw("other", input_sizes))  # [W | W_z | W_r]
         # A gated unit's candidate does not see h' itself but r ∘ h': its U stands apart from [U_z | U_r].
         apart = self.unit == "gru"

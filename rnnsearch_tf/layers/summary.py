@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer
-from rnnsearch_tf.layers.initializers import Seeds, initializer
+from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -18,9 +18,9 @@ class SummaryMatrices(PaperLayer):
     hidden_size: int
 
     def build(self, input_shape=None):
-        n, seeds = self.hidden_size, Seeds(self.seed)
-        self.V = self.matrix("V", (n, n), initializer(self.initialization, "other", seeds.next()))
-        self.V_prime = self.matrix("V_prime", (n, n), initializer(self.initialization, "other", seeds.next()))
+        n, seeds = self.hidden_size, seed_stream(self.seed)
+        self.V = self.matrix("V", (n, n), initializer(self.initialization, "other", next(seeds)))
+        self.V_prime = self.matrix("V_prime", (n, n), initializer(self.initialization, "other", next(seeds)))
         self.b_V = self.vector("b_V", n) if self.biased else None
         self.b_V_prime = self.vector("b_V_prime", n) if self.biased else None
         self.output_size, self.built = n, True

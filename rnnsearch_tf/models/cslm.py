@@ -41,9 +41,9 @@ class CSLM(TranslationModel):
     def _add_layers(self, seeds, common):
         config = self.config
         self.rectified = RectifiedLayers(
-            config.hidden_size, config.second_hidden_size, seed=seeds.next(), name="rectified", **common
+            config.hidden_size, config.second_hidden_size, seed=next(seeds), name="rectified", **common
         )
-        self.output_layer = OutputMatrix(self.target_vocabulary_size, seed=seeds.next(), name="output_matrix", **common)
+        self.output_layer = OutputMatrix(self.target_vocabulary_size, seed=next(seeds), name="output_matrix", **common)
         self.rectified.build((config.ngram_order - 1) * config.embedding_size)
         self.output_layer.build(config.second_hidden_size)
 

@@ -57,12 +57,12 @@ class EncoderDecoder(TranslationModel):
 
     def _add_layers(self, seeds, common):
         config, m, n = self.config, self.config.embedding_size, self.config.hidden_size
-        self.encoder = RecurrentUnit(n, "cho", seed=seeds.next(), name="encoder", **common)
-        self.summary_matrices = SummaryMatrices(n, seed=seeds.next(), name="summary_matrices", **common)
-        self.decoder = RecurrentUnit(n, "cho", seed=seeds.next(), name="decoder", **common)
+        self.encoder = RecurrentUnit(n, "cho", seed=next(seeds), name="encoder", **common)
+        self.summary_matrices = SummaryMatrices(n, seed=next(seeds), name="summary_matrices", **common)
+        self.decoder = RecurrentUnit(n, "cho", seed=next(seeds), name="decoder", **common)
         self.output_layer = DeepOutput(
             self.target_vocabulary_size, config.maxout_size, config.output_rank, dropout=config.readout_dropout,
-            seed=seeds.next(), tied=config.tie_target_embeddings, context_sizes=(n, m), name="deep_output", **common,
+            seed=next(seeds), tied=config.tie_target_embeddings, context_sizes=(n, m), name="deep_output", **common,
         )
         self.encoder.build(m)
         self.summary_matrices.build((None, n))

@@ -36,10 +36,10 @@ class LayeredModel(TranslationModel):
             unit=self.unit or config.unit, peepholes=config.peepholes, forget_bias=config.forget_bias, layer_normalization=config.layer_normalization,
             skips=self.skips, dropout=config.hidden_dropout,
         )
-        self.encoder = RecurrentStack(config.layers, config.hidden_size, seed=seeds.next(), name="encoder", **stack)
-        self.decoder = RecurrentStack(config.layers, config.hidden_size, seed=seeds.next(), name="decoder", **stack)
+        self.encoder = RecurrentStack(config.layers, config.hidden_size, seed=next(seeds), name="encoder", **stack)
+        self.decoder = RecurrentStack(config.layers, config.hidden_size, seed=next(seeds), name="decoder", **stack)
         self.output_layer = OutputMatrix(
-            self.target_vocabulary_size, self.symbol, seed=seeds.next(), tied=config.tie_target_embeddings,
+            self.target_vocabulary_size, self.symbol, seed=next(seeds), tied=config.tie_target_embeddings,
             name="output_matrix", **common,
         )
         self.encoder.build(config.embedding_size)

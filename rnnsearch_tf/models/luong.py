@@ -41,7 +41,7 @@ class LuongModel(LayeredModel):
         config = self.config
         super()._add_layers(seeds, common)
         self.attention = LuongAttention(
-            config.hidden_size, config.attention_score, config.alignment_size, seed=seeds.next(), name="attention", **common
+            config.hidden_size, config.attention_score, config.alignment_size, seed=next(seeds), name="attention", **common
         )
         self.attention.build((None, None, config.hidden_size), (None, None, config.hidden_size))
         self.drop_readout = self._dropout("drop_readout", config.readout_dropout, config.hidden_size, seeds)

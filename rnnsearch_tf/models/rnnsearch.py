@@ -41,14 +41,14 @@ class RNNSearch(TranslationModel):
     def _add_layers(self, seeds, common):
         config, m, n = self.config, self.config.embedding_size, self.config.hidden_size
         unit = common | dict(unit=config.unit, layer_normalization=config.layer_normalization, forget_bias=config.forget_bias)
-        self.encoder = Encoder(n, bidirectional=self.has_attention, seed=seeds.next(), name="encoder", **unit)
+        self.encoder = Encoder(n, bidirectional=self.has_attention, seed=next(seeds), name="encoder", **unit)
         self.decoder = Decoder(
             n, config.windows if config.attention == "gaussian_window" else config.alignment_size,
-            attention=config.attention if self.has_attention else None, seed=seeds.next(), name="decoder", **unit,
+            attention=config.attention if self.has_attention else None, seed=next(seeds), name="decoder", **unit,
         )
         self.output_layer = DeepOutput(
             self.target_vocabulary_size, config.maxout_size, config.output_rank, dropout=config.readout_dropout,
-            seed=seeds.next(), tied=config.tie_target_embeddings, name="deep_output", **common,
+            seed=next(seeds), tied=config.tie_target_embeddings, name="deep_output", **common,
         )
         context_size = 2 * n if self.has_attention else n
         words, states, contexts = ((None, None, size) for size in (m, n, context_size))

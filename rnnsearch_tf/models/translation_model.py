@@ -21,7 +21,7 @@ from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import tensor
 from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.guided_alignment import guided_alignment_losses
-from rnnsearch_tf.layers.initializers import Seeds
+from rnnsearch_tf.layers.initializers import seed_stream
 from rnnsearch_tf.layers.output import output_weights, softmax_loss, word_logits
 from rnnsearch_tf.models.loss import TranslationLoss, counts
 from rnnsearch_tf.models.metrics import Perplexity, TokensPerSecond
@@ -98,18 +98,18 @@ class TranslationModel(keras.Model):
         self.source_vocabulary_size = source_vocabulary_size
         self.target_vocabulary_size = target_vocabulary_size
         self.seed = seed
-        seeds = Seeds(seed)
+        seeds = seed_stream(seed)
         initialization = self.paper_initialization if config.initialization == "paper" else config.initialization
         common = dict(biases=config.biases, initialization=initialization, dtype=self.dtype_policy)
         embedding = common | {"scaled": config.scale_embeddings} | ({} if self.embedding_bias else {"biases": "none"})
-        source_seed, self.source_embedding = seeds.next(), None
+        source_seed, self.source_embedding = next(seeds), None
         if self.reads_source:
             self.source_embedding = WordEmbedding(
                 source_vocabulary_size, config.embedding_size, seed=source_seed, name="source_embedding", **embedding
             )
             self.source_embedding.build((None, None))
         self.target_embedding = WordEmbedding(
-            target_vocabulary_size, config.embedding_size, tied=config.tie_target_embeddings, seed=seeds.next(),
+            target_vocabulary_size, config.embedding_size, tied=config.tie_target_embeddings, seed=next(seeds),
             name="target_embedding", **embedding,
         )
         self.target_embedding.build((None, None))
@@ -120,7 +120,7 @@ class TranslationModel(keras.Model):
 
     def _dropout(self, name, share, size, seeds):
         """A layer that drops a share of values float [B, T, size]."""
-        layer = dropout(share, seed=seeds.next(), dtype=self.variable_dtype, name=name)
+        layer = dropout(share, seed=next(seeds), dtype=self.variable_dtype, name=name)
         layer.build((None, None, size))
         return layer
 

@@ -164,7 +164,7 @@ START_AND_OPTIONS = [
     Mutant("layers/initializers.py", "recurrent matrices are Gaussian", "np.linalg.svd(generator.normal(size=(size, size)))[0] for",
            "generator.normal(size=(size, size)) * 0.01 for",
            (f"{START}::test_every_weight_has_its_distribution", "equations/test_variance_preserving.py::test_every_matrix_by_its_own_sizes")),
-    Mutant("layers/initializers.py", "every weight from one seed", "return int(self._generator.integers(2**31 - 1))", "return 5",
+    Mutant("layers/initializers.py", "every weight from one seed", "yield int(generator.integers(2**31 - 1))", "yield 5",
            (f"{START}::test_no_two_weights_are_alike", f"{START}::test_the_seed_decides")),
     Mutant("layers/initializers.py", "one orthogonal block for both gates", "np.linalg.svd(generator.normal(",
            "np.linalg.svd(np.random.default_rng(seed).normal(",
