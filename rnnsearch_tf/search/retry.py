@@ -13,7 +13,7 @@ LARGEST_BEAM = 500
 """Beam size at which the authors' program gives up."""
 
 
-def search_until_finished(search, config: SearchConfig, size: int, largest_beam: int = LARGEST_BEAM) -> BeamResult:
+def search_until_finished(search, config: SearchConfig, size: int) -> BeamResult:
     """Beam search of `size` sentences; those without a finished hypothesis are searched again.
 
     The rule of the authors' program: first with the unknown word allowed, then with the beam doubled again and
@@ -26,7 +26,6 @@ def search_until_finished(search, config: SearchConfig, size: int, largest_beam:
             :func:`~rnnsearch_tf.search.beam.beam_search` for these rows of the batch (int array), as NumPy arrays.
         config: the options of the first search.
         size: int, sentences in the batch.
-        largest_beam: int, the widest beam to try.
 
     Returns:
         BeamResult of NumPy arrays, its rows in the order of the sentences.
@@ -44,7 +43,7 @@ def search_until_finished(search, config: SearchConfig, size: int, largest_beam:
     result = search(rows, config)
     while True:
         rows = rows[~result.finished[rows, 0]]
-        config = wider(config, largest_beam)
+        config = wider(config)
         if not len(rows) or config is None:
             return result
         result = merge_rows([(np.arange(size), result), (rows, search(rows, config))])
@@ -72,10 +71,10 @@ def merge_rows(pieces):
     return type(pieces[0][1])(*map(merge, zip(*(result for _, result in pieces))))
 
 
-def wider(config: SearchConfig, largest_beam: int = LARGEST_BEAM) -> SearchConfig | None:
+def wider(config: SearchConfig) -> SearchConfig | None:
     """The options of the next search: the unknown word allowed, or else the beam doubled; None: there is none."""
     if not config.allow_unknown:
         return dataclasses.replace(config, allow_unknown=True)
-    if config.beam_size >= largest_beam:
+    if config.beam_size >= LARGEST_BEAM:
         return None
-    return dataclasses.replace(config, beam_size=min(2 * config.beam_size, largest_beam))
+    return dataclasses.replace(config, beam_size=min(2 * config.beam_size, LARGEST_BEAM))

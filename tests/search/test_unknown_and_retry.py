@@ -91,7 +91,8 @@ def test_wider_searches_come_in_the_authors_order():
 
 
 @pytest.mark.parametrize("largest_beam", [2, 40])
-def test_unfinished_sentences_are_searched_again(largest_beam):
+def test_unfinished_sentences_are_searched_again(largest_beam, monkeypatch):
+    monkeypatch.setattr("rnnsearch_tf.search.retry.LARGEST_BEAM", largest_beam)
     toy = Toy(seed=12, vocabulary_size=7, source_lengths=(3, 2, 4, 3, 2, 4))
     config = SearchConfig(beam_size=1, shrinking_beam=True, allow_unknown=False, maximum_length_ratio=1.0, length_penalty=0.0)
     calls = []
@@ -101,14 +102,14 @@ def test_unfinished_sentences_are_searched_again(largest_beam):
         state, memory, lengths = toy.start(rows)
         return tf.nest.map_structure(np.asarray, beam_search(state, memory, toy.step, lengths, config))
 
-    result = search_until_finished(search, config, 6, largest_beam)
+    result = search_until_finished(search, config, 6)
     assert calls[0] == ([0, 1, 2, 3, 4, 5], False, 1) and len(calls) > 2
     if largest_beam == 40:
         assert result.finished.all()
     for sentence in range(6):
         last = config
-        while not (expected := reference.beam(toy, sentence, last))[0].finished and wider(last, largest_beam):
-            last = wider(last, largest_beam)
+        while not (expected := reference.beam(toy, sentence, last))[0].finished and wider(last):
+            last = wider(last)
         length = result.lengths[sentence, 0]
         assert result.ids[sentence, 0, :length].tolist() == expected[0].words
         assert not result.ids[sentence, 0, length:].any() and not result.alignments[sentence, 0, length:].any()
