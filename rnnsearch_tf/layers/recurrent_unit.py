@@ -112,12 +112,15 @@ class RecurrentUnit(PaperLayer):
         if self.unit == "lstm":
             return self._advance_lstm(inputs, state)
         if self.unit != "gru":
-            products = self._product(state["state"], self.U, self.U_gain, self.b_U)
-            products = products if context_term is None else products + context_term
-            return {"state": reset_after_unit(inputs, products, state["state"])}
+            return self._advance_reset_after(inputs, state, context_term)
         state_gates = self._product(state["state"], self.U_gates, self.U_gates_gain)
         times_U = lambda values: self._product(values, self.U, self.U_gain)  # noqa: E731
         return {"state": gated_unit(inputs, state_gates, state["state"], times_U)[0]}
+
+    def _advance_reset_after(self, inputs, state, context_term):
+        products = self._product(state["state"], self.U, self.U_gain, self.b_U)
+        products = products if context_term is None else products + context_term
+        return {"state": reset_after_unit(inputs, products, state["state"])}
 
     def _advance_lstm(self, inputs, state):
         total = inputs + self._product(state["state"], self.U, self.U_gain)

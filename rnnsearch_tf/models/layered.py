@@ -33,8 +33,8 @@ class LayeredModel(TranslationModel):
     def _add_layers(self, seeds, common):
         config = self.config
         stack = common | dict(
-            unit=self.unit or config.unit, peepholes=config.peepholes, forget_bias=config.forget_bias, layer_normalization=config.layer_normalization,
-            skips=self.skips, dropout=config.hidden_dropout,
+            unit=self.unit or config.unit, peepholes=config.peepholes, forget_bias=config.forget_bias, skips=self.skips,
+            layer_normalization=config.layer_normalization, dropout=config.hidden_dropout,
         )
         self.encoder = RecurrentStack(config.layers, config.hidden_size, seed=next(seeds), name="encoder", **stack)
         self.decoder = RecurrentStack(config.layers, config.hidden_size, seed=next(seeds), name="decoder", **stack)
