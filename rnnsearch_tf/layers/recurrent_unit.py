@@ -109,10 +109,8 @@ class RecurrentUnit(PaperLayer):
         Returns:
             A dictionary like ``state``.
         """
-        if self.unit == "lstm":
-            return self._advance_lstm(inputs, state)
         if self.unit != "gru":
-            return self._advance_reset_after(inputs, state, context_term)
+            return self._advance_lstm(inputs, state) if self.unit == "lstm" else self._advance_reset_after(inputs, state, context_term)
         state_gates = self._product(state["state"], self.U_gates, self.U_gates_gain)
         times_U = lambda values: self._product(values, self.U, self.U_gain)  # noqa: E731
         return {"state": gated_unit(inputs, state_gates, state["state"], times_U)[0]}

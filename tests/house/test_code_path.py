@@ -13,7 +13,7 @@ import rnnsearch_tf
 from rnnsearch_tf.translation import Translator
 
 PACKAGE = pathlib.Path(rnnsearch_tf.__file__).parent
-MOST_FILES, MOST_LINES = 18, 676  # as it is today; it only goes down
+MOST_FILES, MOST_LINES = 18, 675  # as it is today; it only goes down
 
 
 def functions_run(work):
