@@ -179,8 +179,8 @@ def _translated(translator, sources, changes):
 
 def evaluation_report(translator, sources, translations, references, arguments) -> dict:
     """All the numbers asked for, ready for JSON."""
-    from rnnsearch_tf.evaluation.bleu import by_length, tokenizer_for
-    from rnnsearch_tf.evaluation.groups import average_ranks, by_frequency_rank, by_unknown_words
+    from rnnsearch_tf.evaluation.bleu import tokenizer_for
+    from rnnsearch_tf.evaluation.groups import average_ranks, by_frequency_rank, by_length, by_unknown_words
     from rnnsearch_tf.evaluation.words import unknown_words
 
     rules = dict(lowercase=arguments.lowercase, tokenize=tokenizer_for(translator.config.target))
@@ -194,7 +194,7 @@ def evaluation_report(translator, sources, translations, references, arguments) 
     texts = [translation.text for translation in translations]
     if arguments.by_length:
         lengths = [len(translation.source_tokens) for translation in translations]
-        report["by_length"] = [vars(bucket) for bucket in by_length(texts, references, lengths, **rules)]
+        report["by_length"] = by_length(texts, references, lengths, **rules)
     if arguments.by_frequency:
         ranks = average_ranks(translator.source_text, sources)
         report["by_frequency_rank"] = by_frequency_rank(texts, references, ranks, **rules)

@@ -29,12 +29,8 @@ def table(report):
         with_it, without = (report[name]["bleu"]["score"] for name in ("all", "without_shortlist"))
         yield f"cost of the shortlist: {without - with_it:.2f} BLEU"
     yield from _resampled(report)
-    if "by_length" in report:
-        yield "source tokens  sentences    BLEU   chrF2"
-        for bucket in report["by_length"]:
-            span = f"{bucket['shortest']}-{bucket['longest']}"
-            yield f"{span:>13}  {bucket['sentences']:>9}  {bucket['bleu']:6.2f}  {bucket['chrf']:6.2f}"
     for key, title, span in (
+        ("by_length", "source tokens", lambda group: f"{group['shortest']}-{group['longest']}"),
         ("by_frequency_rank", "average rank", lambda group: f"{group['lowest']:.0f}-{group['highest']:.0f}"),
         ("by_unknown_words", "unknown words", lambda group: f"{group['fewest']}" + ("+" if group["most"] is None else "")),
     ):

@@ -105,40 +105,6 @@ def sentence_chrf(hypothesis: str, reference: str) -> float:
     return sacrebleu.sentence_chrf(hypothesis, [reference]).score
 
 
-@dataclasses.dataclass(frozen=True)
-class Bucket:
-    """The scores of the sentences whose source has `shortest` to `longest` tokens."""
-
-    shortest: int
-    longest: int
-    sentences: int
-    bleu: float
-    chrf: float
-
-
-def by_length(hypotheses, references, source_lengths, width=10, lowercase=False, tokenize="13a") -> list:
-    """BLEU and chrF by source length, as in Figure 2 of the paper.
-
-    Args:
-        hypotheses, references: list[str].
-        source_lengths: list[int], tokens of each source sentence, the end symbol not counted.
-        width: lengths that share a bucket: 1 to `width`, `width` + 1 to 2 `width`, …
-
-    Returns:
-        list[Bucket], shortest first; a length of 0 counts in the first bucket.
-    """
-    _check(hypotheses, references)
-    members = {}
-    for index, length in enumerate(source_lengths):
-        members.setdefault(max(length - 1, 0) // width, []).append(index)
-    buckets = []
-    for number in sorted(members):
-        chosen = [hypotheses[i] for i in members[number]], [references[i] for i in members[number]]
-        scores = bleu(*chosen, tokenize, lowercase).score, chrf(*chosen, lowercase).score
-        buckets.append(Bucket(number * width + 1, (number + 1) * width, len(chosen[0]), *scores))
-    return buckets
-
-
 def _check(hypotheses, references):
     if len(hypotheses) != len(references):
         raise UserError(f"expected as many references as translations, got {len(references)} and {len(hypotheses)}")

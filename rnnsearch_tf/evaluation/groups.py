@@ -1,4 +1,4 @@
-"""Scores of sentences that have something in common: how frequent their words are, how many the model does not know."""
+"""Scores of sentences that have something in common: how long they are, how frequent their words are, how many the model does not know."""
 
 from __future__ import annotations
 
@@ -30,6 +30,25 @@ def average_ranks(text: Text, lines) -> list:
     unknown = text.vocabulary.size - first + 1
     rows = [[unknown if word == UNKNOWN_ID else word - first + 1 for word in ids[:-1]] for ids in text.encode(lines).to_list()]
     return [sum(row) / len(row) if row else 0.0 for row in rows]
+
+
+def by_length(hypotheses, references, source_lengths, width=10, lowercase=False, tokenize="13a") -> list:
+    """BLEU and chrF by source length, as in Figure 2 of the paper.
+
+    Args:
+        hypotheses, references: list[str].
+        source_lengths: list[int], tokens of each source sentence, the end symbol not counted.
+        width: lengths that share a bucket: 1 to `width`, `width` + 1 to 2 `width`, …
+
+    Returns:
+        list of {"shortest", "longest": tokens, "sentences", "bleu", "chrf"}, shortest first; a length of 0 counts in the first.
+    """
+    groups = np.maximum(np.asarray(source_lengths) - 1, 0) // width
+    return [
+        {"shortest": int(n) * width + 1, "longest": (int(n) + 1) * width}
+        | _scores(hypotheses, references, np.flatnonzero(groups == n), lowercase, tokenize)
+        for n in np.unique(groups)
+    ]
 
 
 def by_frequency_rank(hypotheses, references, ranks, lowercase=False, tokenize="13a") -> list:

@@ -173,16 +173,16 @@ def with_enough_sentences(buckets) -> list:
 
 
 def measured_lengths(work, name) -> list:
-    """[the buckets by length, dictionaries as of evaluation.bleu.Bucket, of each seed]."""
+    """[the buckets by length, as of evaluation.groups.by_length, of each seed]."""
     return work.of_each_seed("figure2", name, lambda name, seed: _figure_2_of(work, name, seed))
 
 
 def _figure_2_of(work, name, seed):
-    from rnnsearch_tf.evaluation.bleu import by_length
+    from rnnsearch_tf.evaluation.groups import by_length
 
     found, (_, references) = translations(work, name, seed), test_text(work)
     lowercase = work.config(name, seed).target.lowercase
-    return [vars(bucket) for bucket in by_length(found["texts"], references, found["source_lengths"], lowercase=lowercase)]
+    return by_length(found["texts"], references, found["source_lengths"], lowercase=lowercase)
 
 
 def figure_3(work, models) -> Page:

@@ -8,7 +8,8 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.config import TextConfig
-from rnnsearch_tf.evaluation.bleu import bleu, by_length, chrf, tokenizer_for
+from rnnsearch_tf.evaluation.bleu import bleu, chrf, tokenizer_for
+from rnnsearch_tf.evaluation.groups import by_length
 
 WORDS = "the a red blue Car house , of man dog sits Runs near".split()
 
@@ -73,17 +74,17 @@ def test_buckets_by_length(corpus):
     hypotheses, references = corpus
     lengths = [len(line.split()) for line in references]
     buckets = by_length(hypotheses, references, lengths)
-    assert [(b.shortest, b.longest) for b in buckets] == [(1, 10), (11, 20), (21, 30)]
-    assert sum(bucket.sentences for bucket in buckets) == len(references)
+    assert [(bucket["shortest"], bucket["longest"]) for bucket in buckets] == [(1, 10), (11, 20), (21, 30)]
+    assert sum(bucket["sentences"] for bucket in buckets) == len(references)
     for bucket in buckets:
-        inside = [i for i, n in enumerate(lengths) if bucket.shortest <= n <= bucket.longest]
+        inside = [i for i, n in enumerate(lengths) if bucket["shortest"] <= n <= bucket["longest"]]
         expected = sacrebleu.corpus_bleu([hypotheses[i] for i in inside], [[references[i] for i in inside]])
-        assert bucket.sentences == len(inside)
-        assert bucket.bleu == expected.score
+        assert bucket["sentences"] == len(inside)
+        assert bucket["bleu"] == expected.score
 
 
 def test_an_empty_sentence_counts_in_the_first_bucket():
-    assert by_length(["", "a"], ["", "a"], [0, 10])[0].sentences == 2
+    assert by_length(["", "a"], ["", "a"], [0, 10])[0]["sentences"] == 2
 
 
 def test_corpora_that_cannot_be_compared():

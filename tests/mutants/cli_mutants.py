@@ -44,7 +44,7 @@ COMMAND_LINE = [
 EVALUATION = [
     Mutant("evaluation/bleu.py", "case is never counted", "sacrebleu.BLEU(tokenize=tokenize, lowercase=lowercase,",
            "sacrebleu.BLEU(tokenize=tokenize, lowercase=True,", (f"{BLEU}::test_bleu_is_sacrebleus", f"{BLEU}::test_case_counts_unless_asked_otherwise")),
-    Mutant("evaluation/bleu.py", "buckets shifted by one", "max(length - 1, 0) // width", "length // width", (f"{BLEU}::test_buckets_by_length",)),
+    Mutant("evaluation/groups.py", "buckets shifted by one", "np.maximum(np.asarray(source_lengths) - 1, 0) // width", "np.asarray(source_lengths) // width", (f"{BLEU}::test_buckets_by_length",)),
     Mutant("evaluation/alignment.py", "links to the end symbol", "words[:-1, :-1] if", "words[:-1, :] if",
            (f"{LINKS}::test_the_end_symbols_are_left_out_even_where_they_have_the_most_attention",)),
     Mutant("evaluation/alignment.py", "target before source", "sorted((int(j), i) for i, j in", "sorted((i, int(j)) for i, j in",
