@@ -11,21 +11,18 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.pipeline import Text
 
 
-def without_unknown(source_text: Text, target_text: Text, sources, references) -> list:
-    """Positions of the pairs without unknown words on either side (Table 1, right column).
+def unknown_words(source_text: Text, target_text: Text, sources, references) -> list:
+    """How many words of each source sentence and its reference together the model does not know.
+
+    Pairs of which it knows all are those of Table 1, right column.
 
     Args:
         source_text, target_text: the model's two sides.
         sources, references: list[str] of equal length.
 
     Returns:
-        list[int], ascending.
+        list[int].
     """
-    return [number for number, unknown in enumerate(unknown_words(source_text, target_text, sources, references)) if not unknown]
-
-
-def unknown_words(source_text: Text, target_text: Text, sources, references) -> list:
-    """How many words of each source sentence and its reference together the model does not know; list of int."""
     rows = zip(source_text.encode(sources).to_list(), target_text.encode(references).to_list())
     return [sum(ids.count(UNKNOWN_ID) for ids in pair) for pair in rows]
 

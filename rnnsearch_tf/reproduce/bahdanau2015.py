@@ -57,10 +57,11 @@ def translations(work, name, seed, forbid_unknown=False) -> dict:
 
 def known(work, name, seed) -> list:
     """Positions of the test pairs without unknown words, by the vocabularies of this model."""
-    from rnnsearch_tf.evaluation.words import without_unknown
+    from rnnsearch_tf.evaluation.words import unknown_words
 
     translator = work.translator(name, seed)
-    return without_unknown(translator.source_text, translator.target_text, *test_text(work))
+    counts = unknown_words(translator.source_text, translator.target_text, *test_text(work))
+    return [number for number, unknown in enumerate(counts) if not unknown]
 
 
 def table_1(work, models) -> Page:
