@@ -5,7 +5,6 @@
     DIR/phrase-based/texts/train.en …                train, development and test, English and French
     DIR/phrase-based/model/                          sil-thot's files, and weights.json
     DIR/phrase-based/nbest.development, nbest.test   in Moses's format, with the phrases behind the score
-    DIR/phrase-based/output.development, output.test the first of each list
     DIR/phrase-based/phrase-table.gz                 in Moses's format
 """
 
@@ -50,9 +49,6 @@ def made_in(folder, data) -> pathlib.Path:
         if TABLE in lacking:
             with whole_file(folder / TABLE) as output:
                 output.writelines(line.encode("utf-8") for line in system.table())
-    for part in PARTS:
-        if not (folder / f"output.{part}").exists():
-            _write_output(folder, part)
     return folder
 
 
@@ -115,11 +111,3 @@ def _write_nbest(folder, part, system):
     lists = system.tune(source, target) if part == "development" and not system.is_tuned else system.nbest(source)
     lines = (each.nbest_line(sentence, system.weights) for sentence, entries in enumerate(lists) for each in entries)
     write_file(folder / f"nbest.{part}", "".join(lines))
-
-
-def _write_output(folder, part):
-    from rnnsearch_tf.smt.nbest import read_nbest
-
-    best = {entries[0].sentence: entries[0].text for entries in read_nbest(folder / f"nbest.{part}")}
-    count = len(text(folder, part, LANGUAGES[0]))
-    write_file(folder / f"output.{part}", "".join(f"{best.get(sentence, '')}\n" for sentence in range(count)))

@@ -90,7 +90,6 @@ def test_the_tables_of_cho_2014(place, capsys):
     for part in ("development", "test"):
         references = read(folder / "texts" / f"{part}.fr")
         assert rows["as decoded"][part] == pytest.approx(bleu(firsts(folder / f"nbest.{part}", len(references)), references))
-        assert read(folder / f"output.{part}") == firsts(folder / f"nbest.{part}", len(references))
     assert all(row["development"] >= rows["as decoded"]["development"] - 1e-9 for row in rows.values())
     scores_are_those_of_the_verbs(place, capsys)
     for row in reproduced(place, "cho2014-table2"):
