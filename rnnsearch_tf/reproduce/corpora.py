@@ -69,15 +69,9 @@ class JoinedTexts:
         """(file of the sources, file of the references)."""
         return tuple(self._up_to(50) / f"test.{language}" for language in LANGUAGES)
 
-    def wanted(self, recipes) -> list:
+    def steps_left(self, configs) -> list:
         """No file is made by steps."""
         return []
-
-    def steps(self, configs) -> list:
-        return []
-
-    def check(self) -> None:
-        pass
 
     def _up_to(self, longest) -> pathlib.Path:
         """The folder of the joined texts, written now if it is not there; only the training part has a longest sentence."""

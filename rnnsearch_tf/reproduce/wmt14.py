@@ -20,7 +20,7 @@ import pathlib
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.reproduce.corpora import LANGUAGES
 from rnnsearch_tf.reproduce.downloads import Archive, NotDownloaded, TestSet, join_archives, join_test_sets
-from rnnsearch_tf.reproduce.steps import Step
+from rnnsearch_tf.reproduce.steps import Step, steps_left
 
 
 def _both(name):
@@ -90,25 +90,24 @@ class Wmt14Texts:
         """(file of the sources, file of the references)."""
         return TEST.paths(self.folder)
 
-    def wanted(self, recipes) -> list:
-        """The files that models of these recipes and their measurements read."""
-        return [*self.train, *self.development, *self.test(), *(self._ids(recipe.longest) for recipe in recipes)]
+    def steps_left(self, configs) -> list:
+        """The steps that are left until models can be trained and measured.
 
-    def check(self) -> None:
-        """UserError for a file placed by hand that has another size than it should have: now, and not hours later."""
+        Args:
+            configs: {longest: Config of the text whose ids are made}.
+
+        Raises:
+            UserError: a file placed by hand has another size than it should have: now, and not hours later.
+        """
         for archive in ARCHIVES:
             if archive.paths(self.folder)[0].exists():
                 archive.check(self.folder, sum_too=False)
         for test_set in (*DEVELOPMENT, TEST):
             if all(path.exists() for path in test_set.paths(self.folder)):
                 test_set.check(self.folder)
+        return steps_left(self._steps(configs), [*self.train, *self.development, *self.test(), *map(self._ids, configs)])
 
-    def steps(self, configs) -> list:
-        """All steps.
-
-        Args:
-            configs: {longest: Config of the text whose ids are made}.
-        """
+    def _steps(self, configs) -> list:
         downloads = [self._download(archive, archive.size, f"{archive.name} from {archive.url}") for archive in ARCHIVES]
         downloads += [self._download(each, 2e6, f"{each.name}: {' '.join(each.command('src'))}") for each in (*DEVELOPMENT, TEST)]
         archives = tuple(path for archive in ARCHIVES for path in archive.paths(self.folder))

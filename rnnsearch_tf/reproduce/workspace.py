@@ -25,7 +25,7 @@ from rnnsearch_tf.files import write_file
 from rnnsearch_tf.reproduce import phrase_based
 from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS
 from rnnsearch_tf.reproduce.scales import SCALES, Scale
-from rnnsearch_tf.reproduce.steps import check_space, steps_left
+from rnnsearch_tf.reproduce.steps import check_space
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.smt.thot import has_thot
 
@@ -91,11 +91,8 @@ class Workspace:
         Raises:
             UserError: a file that was placed there by hand is not what it should be, or a disk is too small for all that will be made.
         """
-        self.texts.check()
         models = self.untrained(names)
-        recipes = [self.scale.recipes[name] for name, _ in models]
-        configs = {recipe.longest: self.config(name, seed, prepared=False) for recipe, (name, seed) in zip(recipes, models)}
-        steps = steps_left(self.texts.steps(configs), self.texts.wanted(recipes))
+        steps = self.texts.steps_left({self.scale.recipes[name].longest: self.config(name, seed, prepared=False) for name, seed in models})
         check_space([*((step.outputs[0], step.gigabytes) for step in steps), (self.folder, self.gigabytes(models))])
         return steps
 
