@@ -8,6 +8,7 @@ Every gold link is sure. On Multi30k nobody has made links: there S are an align
 from __future__ import annotations
 
 from rnnsearch_tf.reproduce import luong2015
+from rnnsearch_tf.reproduce.corpora import read_multi30k
 from rnnsearch_tf.reproduce.page import Page, over_seeds
 from rnnsearch_tf.smt.aligners import ALIGNERS, Aligner
 
@@ -77,19 +78,15 @@ def _compared(gold, found):
 def _links_of(work, model, kind):
     """An aligner's links of the test captions, as the model cuts them into words."""
     from rnnsearch_tf.evaluation.words import tokenized
-    from rnnsearch_tf.reproduce.corpora import read_multi30k
 
     translator = work.translator(model, work.seeds[0])
     texts = translator.source_text, translator.target_text
-    train, test = (
-        [tokenized(text, list(lines)) for text, lines in zip(texts, zip(*read_multi30k(work.data, part)))] for part in ("train", "test")
-    )
+    train, test = ([tokenized(*side) for side in zip(texts, read_multi30k(work.data, part))] for part in ("train", "test"))
     return Aligner(kind, *train).links(*test)
 
 
 def _links_of_model(work, name, seed):
     from rnnsearch_tf.evaluation.alignment import links
-    from rnnsearch_tf.reproduce.corpora import read_multi30k
 
-    sides = map(list, zip(*read_multi30k(work.data, "test")))
-    return [links(scored.alignment) for scored in work.translator(name, seed).score_targets(*sides)]
+    pairs = work.translator(name, seed).score_targets(*read_multi30k(work.data, "test"))
+    return [links(scored.alignment) for scored in pairs]

@@ -39,7 +39,7 @@ class JoinedTexts:
     @property
     def single_sentences(self) -> int:
         """How many sentences of the test text are one caption; they stand first."""
-        return len(read_multi30k(self.data, "test"))
+        return len(read_multi30k(self.data, "test")[0])
 
     def settings(self, recipe, prepared: bool) -> list:
         """The settings that name a model's texts, as ``section.key=value``; there are no prepared ones."""
@@ -114,7 +114,7 @@ def write_joined(data, folder, longest: int) -> None:
         UserError: a file of the corpus is not there.
     """
     for part, sizes in (("train", _random_sizes(2)), ("development", _random_sizes(1)), ("test", _every_size())):
-        pairs = read_multi30k(data, part)
+        pairs = list(zip(*read_multi30k(data, part)))
         made = [pair for each in sizes for pair in joined(pairs, each)]
         if part == "train":
             made = [pair for pair in made if max(len(side.split()) for side in pair) <= longest]
@@ -146,12 +146,12 @@ def write_links(folder, source: TextConfig, target: TextConfig) -> None:
     write_file(pathlib.Path(folder) / LINKS, "".join(f"{as_pharaoh(each)}\n" for each in links))
 
 
-def read_multi30k(data, part: str) -> list:
-    """Its pairs (English, French) of ``train``, ``development`` or ``test``."""
+def read_multi30k(data, part: str) -> tuple:
+    """(English lines, French lines) of ``train``, ``development`` or ``test``, a list[str] each."""
     paths = [pathlib.Path(data) / "multi30k" / f"{FILES[part]}.{language}.gz" for language in LANGUAGES]
     if missing := [str(path) for path in paths if not path.exists()]:
         raise UserError(f"expected Multi30k under {data}, got no {' and no '.join(missing)}; name the folder that has multi30k/ with --data")
-    return list(zip(*(read_all(path) for path in paths)))
+    return tuple(map(read_all, paths))
 
 
 def _random_sizes(times):

@@ -98,8 +98,8 @@ def _trained(folder, data) -> PhraseBased:
     if not (folder / "texts").exists():
         with new_folder(folder / "texts") as partial:
             for part in FILES:
-                for language, lines in zip(LANGUAGES, zip(*read_multi30k(data, part))):
-                    write_file(partial / f"{part}.{language}", "".join(f"{line}\n" for line in tokens(list(lines), language)))
+                for language, lines in zip(LANGUAGES, read_multi30k(data, part)):
+                    write_file(partial / f"{part}.{language}", "".join(f"{line}\n" for line in tokens(lines, language)))
     if not (folder / MODEL).exists():
         with new_folder(folder / MODEL) as partial:
             PhraseBased.train(partial, *(folder / "texts" / f"train.{language}" for language in LANGUAGES))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 
 from rnnsearch_tf.files import write_file
+from rnnsearch_tf.reproduce.corpora import read_multi30k
 from rnnsearch_tf.reproduce.page import Page, over_seeds
 
 BEAM = 5
@@ -57,7 +58,7 @@ def _measure(work, words, name, seed, search):
     from rnnsearch_tf.evaluation.bleu import bleu
     from rnnsearch_tf.evaluation.words import tokenized
 
-    rare, (sources, references) = _sentences_with_unknown_words(work, words, seed), _captions(work)
+    rare, (sources, references) = _sentences_with_unknown_words(work, words, seed), read_multi30k(work.data, "test")
     files = {option: str(_file(work, option, name, seed)) for option in ("lexicon", "shortlist") if option in search}
     translator, unknown = work.translator(name, seed), SPECIAL_TOKENS[UNKNOWN_ID]
     found = translator.translate(sources, beam_size=BEAM, **search | files)
@@ -75,19 +76,13 @@ def _measure(work, words, name, seed, search):
     }  # fmt: skip
 
 
-def _captions(work):
-    from rnnsearch_tf.reproduce.corpora import read_multi30k
-
-    return map(list, zip(*read_multi30k(work.data, "test")))
-
-
 def _sentences_with_unknown_words(work, name, seed) -> list:
     """Positions of the captions with a word, theirs or their reference's, that a model does not know."""
     from rnnsearch_tf.evaluation.words import unknown_words
 
     def find():
         translator = work.translator(name, seed)
-        counts = unknown_words(translator.source_text, translator.target_text, *_captions(work))
+        counts = unknown_words(translator.source_text, translator.target_text, *read_multi30k(work.data, "test"))
         return [number for number, count in enumerate(counts) if count]
 
     return work.measured(f"unknown-{name}-{seed}", find)

@@ -82,7 +82,7 @@ def _rescored(work, names, seed):
     from rnnsearch_tf.translation import Translator
 
     lists, references = _test_lists(work)
-    captions, _ = zip(*read_multi30k(work.data, "test"))
+    captions, _ = read_multi30k(work.data, "test")
     entries = [entry for each in lists for entry in each]
     texts = list(dict.fromkeys(entry.text for entry in entries))
     sentences = dict(zip(texts, _as_sentences(texts)))
@@ -114,7 +114,7 @@ def _as_sentences(lines) -> list:
 def _by_beam(work, names, seed):
     from rnnsearch_tf.evaluation.bleu import bleu
 
-    _, references = zip(*read_multi30k(work.data, "test"))
+    _, references = read_multi30k(work.data, "test")
     return {beam: bleu(texts, references).score for beam, texts in translations(work, names, seed).items()}
 
 
@@ -124,7 +124,7 @@ def translations(work, names, seed) -> dict:
 
     def translate():
         translator = Translator.load([work.run(name, seed) for name in names])
-        sources = [source for source, _ in read_multi30k(work.data, "test")]
+        sources, _ = read_multi30k(work.data, "test")
         return {str(beam): [each.text for each in translator.translate(sources, beam_size=beam)] for beam in BEAMS}
 
     return work.measured(f"captions-{len(names)}-{names[0]}-{seed}", translate)

@@ -143,7 +143,7 @@ def _figure_3_of(work, name, seed, words):
     from rnnsearch_tf.evaluation.groups import average_ranks, by_frequency_rank
     from rnnsearch_tf.reproduce.corpora import read_multi30k
 
-    sources, references = map(list, zip(*read_multi30k(work.data, "test")))
+    sources, references = read_multi30k(work.data, "test")
     if name == words:  # the captions are the first lines of its test text
         texts = bahdanau2015.translations(work, name, seed)["texts"][: len(sources)]
     else:

@@ -158,7 +158,7 @@ def test_the_page_of_steps(workspace, monkeypatch):
 
 def test_the_page_of_lengths_and_ranks(workspace, monkeypatch):
     """A translation that is the reference has 100; one of other sentences has what sacreBLEU says."""
-    monkeypatch.setattr("rnnsearch_tf.reproduce.corpora.read_multi30k", lambda data, part: list(zip(CAPTIONS, CAPTIONS)))
+    monkeypatch.setattr("rnnsearch_tf.reproduce.corpora.read_multi30k", lambda data, part: (CAPTIONS, CAPTIONS))
     rows = make(workspace, "sutskever2014-figure3", monkeypatch)
     assert {row["model"] for row in rows} == {"lstm-forward", "lstm-reversed", "rnnsearch-50"}
     assert all(row["BLEU"] == pytest.approx(100) for row in rows if row["model"] == "lstm-reversed")
