@@ -6,6 +6,7 @@ that lengths up to 60 words are there, with all of their translations at hand. E
 
 from __future__ import annotations
 
+import itertools
 import logging
 import pathlib
 import random
@@ -113,9 +114,14 @@ def write_joined(data, folder, longest: int) -> None:
     Raises:
         UserError: a file of the corpus is not there.
     """
-    for part, sizes in (("train", _random_sizes(2)), ("development", _random_sizes(1)), ("test", _every_size())):
+    sizes = {
+        "train": [_random_sizes(SEED), _random_sizes(SEED + 1)],
+        "development": [_random_sizes(SEED)],
+        "test": map(itertools.repeat, range(1, MOST_JOINED + 1)),  # the whole text in ones, then in twos, up to fives: it has every length
+    }
+    for part, readings in sizes.items():
         pairs = list(zip(*read_multi30k(data, part)))
-        made = [pair for each in sizes for pair in joined(pairs, each)]
+        made = [pair for each in readings for pair in joined(pairs, each)]
         if part == "train":
             made = [pair for pair in made if max(len(side.split()) for side in pair) <= longest]
         for language, lines in zip(LANGUAGES, zip(*made)):
@@ -154,16 +160,7 @@ def read_multi30k(data, part: str) -> tuple:
     return tuple(map(read_all, paths))
 
 
-def _random_sizes(times):
-    """One to four pairs together, as often as the text is read."""
-    return [_draws(random.Random(SEED + number)) for number in range(times)]
-
-
-def _draws(generator):
-    while True:
-        yield generator.randint(1, MOST_JOINED - 1)
-
-
-def _every_size():
-    """The whole text in ones, then in twos, up to fives: the test set has every length."""
-    return [iter(lambda size=size: size, None) for size in range(1, MOST_JOINED + 1)]
+def _random_sizes(seed):
+    """One to four pairs together, without end."""
+    generator = random.Random(seed)
+    return iter(lambda: generator.randint(1, MOST_JOINED - 1), None)
