@@ -7,8 +7,13 @@ import numpy as np
 from rnnsearch_tf.text.characters import WORD_START
 
 
-def pharaoh(alignment, threshold=None) -> str:
-    """Links ``source-target``, from 0, the end symbols left out.
+def as_pharaoh(pairs) -> str:
+    """Links (source position, target position) as a Pharaoh line ``0-0 1-2``."""
+    return " ".join(f"{source}-{target}" for source, target in pairs)
+
+
+def links(alignment, threshold=None) -> list:
+    """The links of a sentence pair, the end symbols left out.
 
     Every target word is linked to the source word it attends to most; the end
     symbol's share of the attention is not looked at. A sentence without words
@@ -20,22 +25,12 @@ def pharaoh(alignment, threshold=None) -> str:
         threshold: link to every source word with at least this weight instead.
 
     Returns:
-        The links, by source position, then target position, separated by spaces.
+        list of (source position, target position) from 0, sorted.
 
     Example:
-        >>> pharaoh([[0.1, 0.8, 0.1], [0.7, 0.2, 0.1], [0.0, 0.1, 0.9]])
-        '0-1 1-0'
+        >>> links([[0.1, 0.8, 0.1], [0.7, 0.2, 0.1], [0.0, 0.1, 0.9]])
+        [(0, 1), (1, 0)]
     """
-    return as_pharaoh(links(alignment, threshold))
-
-
-def as_pharaoh(pairs) -> str:
-    """Links (source position, target position) as a line ``0-0 1-2``."""
-    return " ".join(f"{source}-{target}" for source, target in pairs)
-
-
-def links(alignment, threshold=None) -> list:
-    """The pairs (source position, target position) behind `pharaoh`, sorted."""
     words = np.asarray(alignment, dtype=np.float64)  # [I, J]
     words = words[:-1, :-1] if words.ndim == 2 else np.zeros((0, 0))  # [words of target, words of source]
     if 0 in words.shape:
@@ -61,8 +56,8 @@ def of_words(alignment, source=None, target=None):
         float64 [target words + 1, source words + 1], end symbols last.
 
     Example:
-        >>> pharaoh(of_words([[0.4, 0.3, 0.3, 0.0], [0.0, 0.1, 0.1, 0.8]], source=word_shares(["▁a", "▁b", "c"])))
-        '1-0'
+        >>> links(of_words([[0.4, 0.3, 0.3, 0.0], [0.0, 0.1, 0.1, 0.8]], source=word_shares(["▁a", "▁b", "c"])))
+        [(1, 0)]
     """
     alignment = np.asarray(alignment, np.float64)
     if alignment.size and source is not None:
