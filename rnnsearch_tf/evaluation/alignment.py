@@ -12,7 +12,7 @@ def as_pharaoh(pairs) -> str:
     return " ".join(f"{source}-{target}" for source, target in pairs)
 
 
-def links(alignment, threshold=None) -> list:
+def links(alignment) -> list:
     """The links of a sentence pair, the end symbols left out.
 
     Every target word is linked to the source word it attends to most; the end
@@ -22,7 +22,6 @@ def links(alignment, threshold=None) -> list:
     Args:
         alignment: float [I, J], α of eq. (6): one row a target token, one column a source
             token, the end symbols last on both sides.
-        threshold: link to every source word with at least this weight instead.
 
     Returns:
         list of (source position, target position) from 0, sorted.
@@ -35,8 +34,6 @@ def links(alignment, threshold=None) -> list:
     words = words[:-1, :-1] if words.ndim == 2 else np.zeros((0, 0))  # [words of target, words of source]
     if 0 in words.shape:
         return []
-    if threshold is not None:
-        return sorted((int(j), int(i)) for i, j in np.argwhere(words >= threshold))
     return sorted((int(j), i) for i, j in enumerate(words.argmax(axis=1)))
 
 

@@ -20,11 +20,6 @@ def test_the_end_symbols_are_left_out_even_where_they_have_the_most_attention():
     assert links(alignment) == [(0, 1), (1, 0)]
 
 
-def test_a_threshold_links_all_that_reach_it():
-    alignment = np.array([[0.5, 0.5, 0.0], [0.2, 0.7, 0.1], [0.0, 0.0, 1.0]])
-    assert links(alignment, threshold=0.5) == [(0, 0), (1, 0), (1, 1)]
-
-
 def test_a_side_without_words_has_no_links():
     assert links(np.ones((1, 4)) / 4) == []
     assert links(np.ones((3, 1))) == []
