@@ -48,10 +48,10 @@ def main():
         parser.error(f"--lengths: expected at least two, to see growth; got {arguments.lengths}")
     if arguments.picture:
         from rnnsearch_tf.errors import UserError
-        from rnnsearch_tf.evaluation.plots import require_plots
+        from rnnsearch_tf.extras import require
 
         try:
-            require_plots()
+            require("pictures", "matplotlib")
         except UserError as error:
             parser.error(f"--picture: {error}")
     import sizes

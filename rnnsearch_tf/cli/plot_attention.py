@@ -7,6 +7,7 @@ sentence has no picture and an empty line. Needs the extra `plots`.
 
 from rnnsearch_tf.cli.shared import add_files, add_model, add_search, input_batches, load_translator, search_changes
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.extras import require
 from rnnsearch_tf.files import make_folder
 from rnnsearch_tf.io.reading import read_pairs
 from rnnsearch_tf.io.writing import Output
@@ -22,11 +23,9 @@ def arguments(parser):
 
 
 def run(arguments):
-    from rnnsearch_tf.evaluation.plots import require_plots
-
     files = _files(arguments)
     changes = search_changes(arguments)
-    require_plots()
+    require("pictures", "matplotlib")
     folder = make_folder(arguments.output)
     translator = load_translator(arguments)
     translator.require_attention("plot-attention")

@@ -19,6 +19,7 @@ import sys
 from rnnsearch_tf.cli.ending import sigterm_raises
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.extras import THOT, require
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
 
@@ -45,10 +46,8 @@ def run(arguments):
     configs, steps = _check(work, chosen)
     with sigterm_raises():
         import_tensorflow()
-        from rnnsearch_tf.evaluation.vectors import require_sklearn
         from rnnsearch_tf.parallel import use_one_thread_per_op
 
-        require_sklearn()
         for number, step in enumerate(steps, start=1):
             _say(f"step {number} of {len(steps)}: {step}")
             step.make()
@@ -82,11 +81,10 @@ def _chosen(name, scale) -> dict:
 def _check(work, items) -> list:
     """(configurations of what is to be trained, steps before that). What would fail late fails now: a missing extra, a wrong setting."""
     from rnnsearch_tf.data.corpus import check_files
-    from rnnsearch_tf.evaluation.plots import require_plots
     from rnnsearch_tf.reproduce.workspace import in_minutes_or_hours
-    from rnnsearch_tf.smt.thot import require_thot
 
-    require_plots()
+    require("pictures", "matplotlib")
+    require("plots of vectors", "sklearn")
     work.begin()
     names = [name for item in items.values() for name in item.models]
     untrained, steps = work.untrained(names), work.steps(names)
@@ -94,7 +92,7 @@ def _check(work, items) -> list:
     for config in configs:
         check_files(config)
     if any(item.aligners for item in items.values()):
-        require_thot()
+        require("word aligners", *THOT)
     more = 0
     if any(item.phrase_based for item in items.values()):
         work.check_phrase_based()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
+
 from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.extras import require
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.text.characters import WORD_START
 
@@ -28,14 +31,14 @@ def alignment_figure(alignment, source_tokens, target_tokens):
     Raises:
         UserError: matplotlib is missing, or the sizes do not fit.
     """
-    figure_class = _figure_class()
+    require("pictures", "matplotlib")
+    from matplotlib.figure import Figure  # no pyplot: it would keep every figure and look for a display
+
     height, width = len(target_tokens), len(source_tokens)
-    if tuple(getattr(alignment, "shape", (len(alignment), len(alignment[0]) if len(alignment) else 0))) != (height, width):
-        raise UserError(
-            f"expected an alignment of {height} target by {width} source tokens, got {getattr(alignment, 'shape', alignment)}"
-        )
+    if np.shape(alignment) != (height, width):
+        raise UserError(f"expected an alignment of {height} target by {width} source tokens, got {np.shape(alignment)}")
     cell, room = 0.32, 1.6  # inches: a cell of the matrix, the words beside it
-    figure = figure_class(figsize=(width * cell + room, height * cell + room), layout="constrained")
+    figure = Figure(figsize=(width * cell + room, height * cell + room), layout="constrained")
     axes = figure.add_subplot()
     axes.imshow(alignment, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest", aspect="equal")
     axes.xaxis.tick_top()
@@ -61,21 +64,6 @@ def save_alignment(path, alignment, source_tokens, target_tokens) -> None:
     """
     figure = alignment_figure(alignment, source_tokens, target_tokens)
     write_file(path, png(figure))
-
-
-def require_plots() -> None:
-    """Raise the error of a missing matplotlib now, before work is done in vain."""
-    _figure_class()
-
-
-def _figure_class():
-    try:
-        from matplotlib.figure import Figure  # no pyplot: it would keep every figure and look for a display
-    except ImportError:
-        raise UserError(
-            'pictures need matplotlib, which is not installed; install the extra: pip install "rnnsearch-tf[plots]"'
-        ) from None
-    return Figure
 
 
 def labels(tokens) -> list:
@@ -104,7 +92,10 @@ def vectors_figure(points, texts):
     Raises:
         UserError: matplotlib is missing.
     """
-    figure = _figure_class()(figsize=(10, 10), layout="constrained")
+    require("pictures", "matplotlib")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 10), layout="constrained")
     axes = figure.add_subplot()
     axes.scatter(*zip(*points), s=6, color="0.6", linewidths=0)
     axes.set(xticks=[], yticks=[])

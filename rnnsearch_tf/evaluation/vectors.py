@@ -7,9 +7,9 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.extras import require
 from rnnsearch_tf.text.pipeline import padded
 
-METHODS = "tsne", "pca"
 FEWEST = 4
 """Points that t-SNE needs."""
 
@@ -79,7 +79,7 @@ def in_the_plane(vectors, method: str = "tsne", seed: int = 1) -> np.ndarray:
     Raises:
         UserError: scikit-learn is missing, or there are too few vectors.
     """
-    require_sklearn()
+    require("plots of vectors", "sklearn")
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
@@ -92,16 +92,6 @@ def in_the_plane(vectors, method: str = "tsne", seed: int = 1) -> np.ndarray:
     placing = TSNE(2, perplexity=min(PERPLEXITY, (len(vectors) - 1) / 3), init="pca", random_state=seed)
     with threadpool_limits(1):  # where other programs run, its threads wait for each other most of the time
         return placing.fit_transform(vectors).astype(np.float64)
-
-
-def require_sklearn() -> None:
-    """Raise the error of a missing scikit-learn now, before work is done in vain."""
-    try:
-        import sklearn  # noqa: F401
-    except ImportError:
-        raise UserError(
-            'plots of vectors need scikit-learn, which is not installed; install the extra: pip install "rnnsearch-tf[plots]"'
-        ) from None
 
 
 def _require_source(model):

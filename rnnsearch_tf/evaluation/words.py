@@ -7,7 +7,7 @@ import dataclasses
 import tensorflow as tf
 
 from rnnsearch_tf.config import UNKNOWN_ID
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.extras import require
 from rnnsearch_tf.text.pipeline import Text
 
 
@@ -64,12 +64,9 @@ def lc_norm_tok(lines, language) -> tuple:
         >>> lc_norm_tok(["Il s'appelle « Neude »."], "fr")[0]
         ['il s&apos; appelle &quot; neude &quot; .']
     """
-    try:
-        import sacremoses
-    except ImportError:
-        raise UserError(
-            'BLEU of lc.norm.tok: expected the package sacremoses, found none; pip install "rnnsearch-tf[moses]"'
-        ) from None
+    require("BLEU of lc.norm.tok", "sacremoses")
+    import sacremoses
+
     normalizer, tokenizer = sacremoses.MosesPunctNormalizer(language), sacremoses.MosesTokenizer(language)
     # The Perl program meets every line with its line end, and one of its rules looks for what follows a quotation mark.
     tokens = [tokenizer.tokenize(normalizer.normalize(line.lower() + "\n"), return_str=True) for line in lines]

@@ -13,12 +13,12 @@ from __future__ import annotations
 import logging
 import pathlib
 
+from rnnsearch_tf.extras import THOT, require
 from rnnsearch_tf.files import new_folder, write_file
 from rnnsearch_tf.io.reading import read_all
 from rnnsearch_tf.io.writing import whole_file
 from rnnsearch_tf.reproduce.corpora import FILES, LANGUAGES, read_multi30k
 from rnnsearch_tf.smt.phrase_based import PhraseBased
-from rnnsearch_tf.smt.thot import require_thot
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -60,7 +60,7 @@ def missing(folder) -> list:
 def check(folder, data) -> None:
     """Raise the errors of :func:`made_in` now, before anything is made."""
     if missing(folder):
-        require_thot()
+        require("a phrase-based system", *THOT)
         for part in FILES:
             read_multi30k(data, part)
 

@@ -21,13 +21,13 @@ from collections.abc import Callable
 
 from rnnsearch_tf.config import load_config, shipped_config
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.extras import THOT, has
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.reproduce import phrase_based
 from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS
 from rnnsearch_tf.reproduce.scales import SCALES, Scale
 from rnnsearch_tf.reproduce.steps import check_space
 from rnnsearch_tf.run import Run
-from rnnsearch_tf.smt.thot import has_thot
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -106,7 +106,7 @@ class Workspace:
 
     def can_have_phrase_based(self) -> bool:
         """Whether the scale has a phrase-based system, and its files are there or the packages to make them."""
-        return self.scale.phrase_based and (not phrase_based.missing(self._phrase_based) or has_thot())
+        return self.scale.phrase_based and (not phrase_based.missing(self._phrase_based) or has(*THOT))
 
     def phrase_based_minutes(self) -> int:
         """Minutes of one core that :meth:`phrase_based` takes now."""

@@ -14,7 +14,7 @@ import tempfile
 
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.evaluation.symmetrization import grow_diag_final_and
-from rnnsearch_tf.smt.thot import require_thot
+from rnnsearch_tf.extras import THOT, require
 
 ALIGNERS = {"fast_align": "fast_align", "hmm": "HMM", "ibm4": "IBM Model 4"}
 """{what Thot calls it: its name}"""
@@ -36,7 +36,7 @@ class Aligner:
     """
 
     def __init__(self, kind: str, sources: list, targets: list):
-        require_thot()
+        require("word aligners", *THOT)
         if kind not in ALIGNERS:
             raise UsageError(f"aligner: expected one of {', '.join(ALIGNERS)}, got {kind!r}")
         self._models = [_learned(kind, *text) for text in ((sources, targets), (targets, sources))]

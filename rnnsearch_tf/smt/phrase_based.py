@@ -15,8 +15,8 @@ import pathlib
 
 import numpy as np
 
+from rnnsearch_tf.extras import THOT, require
 from rnnsearch_tf.files import make_folder, write_file
-from rnnsearch_tf.smt.thot import require_thot
 from rnnsearch_tf.smt.tuning import Candidates, tune
 
 FEATURES = (
@@ -84,7 +84,7 @@ class PhraseBased:
         Raises:
             UserError: sil-machine is not installed.
         """
-        require_thot()
+        require("a phrase-based system", *THOT)
         from machine.corpora import TextFileTextCorpus
         from machine.tokenization import WHITESPACE_TOKENIZER
         from machine.translation.thot import ThotSmtModelTrainer
@@ -181,7 +181,7 @@ class PhraseBased:
     @functools.cached_property
     def _model(self):
         """thot's; a table of a million pairs takes it a quarter of a minute to read."""
-        require_thot()
+        require("a phrase-based system", *THOT)
         from machine.translation.thot import ThotWordAlignmentModelType
         from machine.translation.thot.thot_utils import load_smt_model
 

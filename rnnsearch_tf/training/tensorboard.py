@@ -6,7 +6,8 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
-from rnnsearch_tf.evaluation.plots import alignment_figure, require_plots
+from rnnsearch_tf.evaluation.plots import alignment_figure
+from rnnsearch_tf.extras import require
 from rnnsearch_tf.translation import Translator
 
 
@@ -28,7 +29,7 @@ class TensorBoard(keras.callbacks.Callback):
 
     def __init__(self, folder, state, config, texts, sentences, every=100, pictures=4):
         super().__init__()
-        require_plots()
+        require("pictures", "matplotlib")
         self.writer = tf.summary.create_file_writer(str(folder))
         self.state, self.config, self.texts, self.every = state, config, texts, every
         self.sources = list(sentences[0][:pictures]) if sentences else []

@@ -48,6 +48,6 @@ def test_a_folder_that_is_not_there(tmp_path):
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UserError, match=r"rnnsearch-tf\[plots\]"):
-        plots.require_plots()
+        plots.alignment_figure(ALIGNMENT, SOURCE, TARGET)

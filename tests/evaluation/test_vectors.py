@@ -1,6 +1,5 @@
 """Vectors against the equations' references, places in the plane against NumPy's singular values, and the verb that draws them."""
 
-import importlib
 import pathlib
 
 import numpy as np
@@ -106,7 +105,6 @@ def test_what_is_wrong_is_said(folder, tmp_path, capsys, words, code, message):
 
 
 def test_a_missing_package_is_named(folder, tmp_path, capsys, monkeypatch):
-    vectors = importlib.import_module("rnnsearch_tf.evaluation.vectors")
     monkeypatch.setitem(__import__("sys").modules, "sklearn", None)
     assert run(["embed", "--model", str(folder), "--output", str(tmp_path), "words"]) == 1
-    assert "rnnsearch-tf[plots]" in capsys.readouterr().err and vectors.METHODS == ("tsne", "pca")
+    assert "rnnsearch-tf[plots]" in capsys.readouterr().err

@@ -64,7 +64,7 @@ def test_aligners_are_judged_by_the_grammars_links(tmp_path, monkeypatch):
 def test_rare_words(tmp_path, monkeypatch, capsys):
     """Every row against the verbs: translate with the flags of that way, BLEU by sacreBLEU."""
     monkeypatch.setattr("rnnsearch_tf.smt.aligners.Aligner", Diagonal)
-    monkeypatch.setattr("rnnsearch_tf.smt.thot.require_thot", lambda: None)
+    monkeypatch.setattr("rnnsearch_tf.cli.reproduce.require", lambda *_: None)
     data = multi30k(tmp_path / "data")
     small = ["source.vocabulary_size=30", "target.vocabulary_size=30", "model.maxout_size=8", "model.alignment_size=8"]
     updates = ["training.maximum_updates=40", "training.evaluate_every=40", "training.learning_rate=0.02"]  # it learns that most words are unknown

@@ -28,7 +28,7 @@ def test_it_finds_the_links_of_other_text(kind, bound):
 
 def test_a_missing_package_is_said(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r'expected the packages sil-machine and sil-thot, got none; pip install "rnnsearch-tf\[smt\]"'):
+    with pytest.raises(UserError, match=r'word aligners: expected the package sil-machine, found none; pip install "rnnsearch-tf\[smt\]"'):
         Aligner("hmm", ["a"], ["b"])
 
 

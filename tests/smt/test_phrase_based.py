@@ -12,7 +12,6 @@ from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.smt.nbest import read_nbest
 from rnnsearch_tf.smt.phrase_based import FEATURES, Derivation, PhraseBased, _read_thot_table
-from rnnsearch_tf.smt.thot import require_thot
 
 PAIRS = 300
 
@@ -92,10 +91,10 @@ def test_a_line_of_the_nbest_list_is_moses_s(tmp_path):
     assert entry.text == "le chat noir" and entry.score == 7.0 and entry.fields[4] == b"0=0 1-2=1-2"
 
 
-def test_missing_packages_are_named_with_their_extra(monkeypatch):
+def test_missing_packages_are_named_with_their_extra(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"expected the packages sil-machine and sil-thot, got none; pip install \"rnnsearch-tf\[smt\]\""):
-        require_thot()
+    with pytest.raises(UserError, match=r"a phrase-based system: expected the package sil-machine, found none; pip install \"rnnsearch-tf\[smt\]\""):
+        PhraseBased.train(tmp_path, "source", "target")
 
 
 def test_phrases_that_stand_for_nothing_are_no_phrase_pairs(tmp_path):
