@@ -22,6 +22,7 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import THOT, require
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.progress import duration
 
 
 def arguments(parser):
@@ -81,7 +82,6 @@ def _chosen(name, scale) -> dict:
 def _check(work, items) -> list:
     """(configurations of what is to be trained, steps before that). What would fail late fails now: a missing extra, a wrong setting."""
     from rnnsearch_tf.data.corpus import check_files
-    from rnnsearch_tf.reproduce.workspace import in_minutes_or_hours
 
     require("pictures", "matplotlib")
     require("plots of vectors", "sklearn")
@@ -100,7 +100,7 @@ def _check(work, items) -> list:
     for step in steps:
         _say(f"to do: {step}")
     if steps:
-        size, time = sum(step.gigabytes for step in steps), in_minutes_or_hours(sum(step.minutes for step in steps))
+        size, time = sum(step.gigabytes for step in steps), duration(60 * sum(step.minutes for step in steps))
         _say(f"{len(steps)} steps before the trainings: about {size:.1f} GB, {time} of one core and of a network of 10 MB a second")
     cost = f"{work.cost(untrained, more)} in all, {work.gigabytes(untrained):.1f} GB"
     _say(f"{len(untrained)} models to train, {cost}; then some minutes to measure each")
@@ -108,12 +108,10 @@ def _check(work, items) -> list:
 
 
 def _list(work):
-    from rnnsearch_tf.reproduce.workspace import in_minutes_or_hours
-
     with Output() as output:
         for name, item in work.scale.items.items():
             minutes = work.minutes(work.untrained(item.models)) + item.phrase_based * work.phrase_based_minutes()
-            output.write([f"{name:<24}{in_minutes_or_hours(minutes) if minutes else 'trained':>11}  {item.shows}"])
+            output.write([f"{name:<24}{duration(60 * minutes) if minutes else 'trained':>11}  {item.shows}"])
 
 
 def _say(text):

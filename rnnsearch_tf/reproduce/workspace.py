@@ -23,6 +23,7 @@ from rnnsearch_tf.config import load_config, shipped_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras import THOT, has
 from rnnsearch_tf.files import write_file
+from rnnsearch_tf.progress import duration
 from rnnsearch_tf.reproduce import phrase_based
 from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS
 from rnnsearch_tf.reproduce.scales import SCALES, Scale
@@ -139,7 +140,7 @@ class Workspace:
 
     def cost(self, models, more: float = 0) -> str:
         """These minutes and some more, for people."""
-        return f"about {in_minutes_or_hours(self.minutes(models) + more)} of {self.scale.cores}"
+        return f"about {duration(60 * (self.minutes(models) + more))} of {self.scale.cores}"
 
     def train(self, names) -> None:
         """Train what is not trained yet; a training that was stopped goes on."""
@@ -197,13 +198,3 @@ def _read(path):
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise UserError(f"{path}: expected JSON as it was written here, got: {error}; delete it, so that it is made anew") from None
-
-
-def in_minutes_or_hours(minutes: float) -> str:
-    """A time that may be long.
-
-    Example:
-        >>> in_minutes_or_hours(20), in_minutes_or_hours(8767)
-        ('20 minutes', '146 hours')
-    """
-    return f"{minutes:.0f} minutes" if minutes < 600 else f"{minutes / 60:.0f} hours"

@@ -228,7 +228,7 @@ def test_what_is_missing_is_said_at_the_first_download(server, data, capsys):
     missing = [archive.name for archive in wmt14.ARCHIVES[1:]] + ["newstest2013.en", "newstest2013.fr"]
     assert f"by hand and start again: {', '.join(missing)}; docs/guides/reproduce.md" in " ".join(error.split())
     assert (data / "wmt14" / wmt14.ARCHIVES[0].name).exists()
-    assert "11 steps before the trainings" in said and "4 models to train, about 735 hours of two cores in all, 12.0 GB" in said
+    assert "11 steps before the trainings" in said and "4 models to train, about 734 h 43 min of two cores in all, 12.0 GB" in said
 
 
 def test_without_mtdata_the_extra_is_named(data, monkeypatch):
