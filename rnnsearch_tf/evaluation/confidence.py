@@ -54,11 +54,11 @@ class Calibration:
             UserError: there are too few sentences.
         """
         cls.check_enough(sources, source)
-        readings = _readings(translator, sources, translations)
+        of_sentences, of_words = zip(*_features(translator, sources, translations))
         chrf = [sentence_chrf(text, reference) / 100 for text, reference in zip(translations, references)]
         hits = [hit for text, reference in zip(translations, references) for hit in _found(text.split(), reference.split())]
-        sentence = _logistic_regression(np.stack([reading.sentence for reading in readings]), np.asarray(chrf))
-        word = _logistic_regression(np.concatenate([reading.words for reading in readings]), np.asarray(hits, np.float64))
+        sentence = _logistic_regression(np.stack(of_sentences), np.asarray(chrf))
+        word = _logistic_regression(np.concatenate(of_words), np.asarray(hits, np.float64))
         return cls(sentence.tolist(), word.tolist(), len(sources), source)
 
     @staticmethod
@@ -98,9 +98,9 @@ class Calibration:
             sources, translations: list of str each.
         """
         answers = []
-        for text, reading in zip(translations, _readings(translator, sources, translations)):
-            words = zip(text.split(), _sigmoid(reading.words @ self.word).tolist())
-            answers.append(Confidence(float(_sigmoid(reading.sentence @ self.sentence)), list(words)))
+        for text, (of_sentence, of_words) in zip(translations, _features(translator, sources, translations)):
+            words = zip(text.split(), _sigmoid(of_words @ self.word).tolist())
+            answers.append(Confidence(float(_sigmoid(of_sentence @ self.sentence)), list(words)))
         return answers
 
 
@@ -129,26 +129,19 @@ def _correlation(pairs) -> float:
     return float(np.corrcoef(pairs)[0, 1]) if pairs.std(axis=1).all() else 0.0
 
 
-@dataclasses.dataclass(frozen=True)
-class _Reading:
-    """What the regressions look at: `sentence` float64 [4], `words` float64 [words, 3]."""
-
-    sentence: np.ndarray
-    words: np.ndarray
-
-
-def _readings(translator, sources, translations) -> list:
+def _features(translator, sources, translations) -> list:
+    """What the regressions look at: (of the sentence, float64 [4]; of its words, float64 [words, 3]) of each translation."""
     scored = translator.score_targets(sources, translations)
-    return [_reading(pair.token_log_probabilities, pair.target_tokens, text) for pair, text in zip(scored, translations)]
+    return [_features_of(pair.token_log_probabilities, pair.target_tokens, text) for pair, text in zip(scored, translations)]
 
 
-def _reading(log_probabilities, tokens, text) -> _Reading:
+def _features_of(log_probabilities, tokens, text) -> tuple:
     """Of one translation; `log_probabilities` float64 [tokens + 1]."""
     mean = log_probabilities.mean()
     sentence = np.array([1.0, mean, log_probabilities.min(), np.log(len(log_probabilities))])
     shares = word_shares(tokens, text.split())  # [tokens, words]
     of_words = shares.T @ log_probabilities[: len(tokens)]
-    return _Reading(sentence, np.stack([np.ones_like(of_words), of_words, np.full_like(of_words, mean)], axis=1))
+    return sentence, np.stack([np.ones_like(of_words), of_words, np.full_like(of_words, mean)], axis=1)
 
 
 def _found(words, reference) -> list:

@@ -56,10 +56,10 @@ def test_a_reference_has_a_word_as_often_as_it_has_it():
 def test_the_features_of_pieces_are_those_of_words():
     """'▁the ▁c at </s>': log-probabilities by hand."""
     logs = np.log([0.5, 0.25, 0.5, 0.8])
-    reading = confidence._reading(logs, ["▁the", "▁c", "at"], "the cat")
-    np.testing.assert_allclose(reading.sentence, [1, logs.mean(), np.log(0.25), np.log(4)])
-    np.testing.assert_allclose(reading.words, [[1, np.log(0.5), logs.mean()], [1, np.log(0.125), logs.mean()]])
-    assert confidence._reading(np.log([0.3]), [], "").words.shape == (0, 3)
+    sentence, of_words = confidence._features_of(logs, ["▁the", "▁c", "at"], "the cat")
+    np.testing.assert_allclose(sentence, [1, logs.mean(), np.log(0.25), np.log(4)])
+    np.testing.assert_allclose(of_words, [[1, np.log(0.5), logs.mean()], [1, np.log(0.125), logs.mean()]])
+    assert confidence._features_of(np.log([0.3]), [], "")[1].shape == (0, 3)
 
 
 def test_agreement_is_that_of_the_textbook():
