@@ -39,8 +39,7 @@ def _phrasebook_of(kind, config):
     joined = lambda sides: [[" ".join(words) for words in side] for side in sides]  # noqa: E731
     train, test = (joined(phrasebook_tokens(size, seed, part)) for part, size in sizes.items())
     gold = phrasebook_alignments(HELD_OUT_SIZE, seed, "test")
-    counts = _compared(gold, Aligner(kind, *train).links(*test))
-    return {"AER": counts.error_rate, "precision": counts.precision, "recall": counts.recall}
+    return luong2015.error_rates(gold, Aligner(kind, *train).links(*test))
 
 
 def multi30k(work, models) -> Page:
@@ -62,17 +61,7 @@ def multi30k(work, models) -> Page:
 
 
 def _agreement(gold, links):
-    return 1 - _compared(gold, links).error_rate
-
-
-def _compared(gold, found):
-    """LinkCounts of lists of links, each of one sentence, all gold links sure."""
-    from rnnsearch_tf.evaluation.aer import LinkCounts
-
-    counts = LinkCounts()
-    for sure, links in zip(gold, found, strict=True):
-        counts.add(set(map(tuple, sure)), set(), set(map(tuple, links)))
-    return counts
+    return 1 - luong2015.error_rates(gold, links)["AER"]
 
 
 def _links_of(work, model, kind):

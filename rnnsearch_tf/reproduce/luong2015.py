@@ -8,7 +8,6 @@ from __future__ import annotations
 from rnnsearch_tf.reproduce.page import Page, over_seeds
 
 
-
 def attention(work, models) -> Page:
     """BLEU and alignment error rate of each form of attention."""
     rows = []
@@ -31,7 +30,6 @@ def measured(work, name) -> list:
 def _measure(work, name, seed):
     from rnnsearch_tf.data.corpus import open_corpus
     from rnnsearch_tf.data.phrasebook import phrasebook_alignments
-    from rnnsearch_tf.evaluation.aer import LinkCounts
     from rnnsearch_tf.evaluation.alignment import links
     from rnnsearch_tf.evaluation.bleu import bleu
 
@@ -39,8 +37,15 @@ def _measure(work, name, seed):
     sources, references = (list(side) for side in zip(*open_corpus(config, "test")))
     gold = phrasebook_alignments(len(sources), config.data.phrasebook_seed, "test")
     texts = [each.text for each in translator.translate(sources)]
-    counts = LinkCounts()
-    for scored, sure in zip(translator.score_targets(sources, references), gold):
-        counts.add(set(sure), set(), set(links(scored.alignment)))
-    return {"BLEU": bleu(texts, references).score, "AER": counts.error_rate, "precision": counts.precision, "recall": counts.recall}
+    found = [links(scored.alignment) for scored in translator.score_targets(sources, references)]
+    return {"BLEU": bleu(texts, references).score} | error_rates(gold, found)
 
+
+def error_rates(gold, found) -> dict:
+    """{"AER", "precision", "recall"} of lists of links, each of one sentence; all gold links are sure."""
+    from rnnsearch_tf.evaluation.aer import LinkCounts
+
+    counts = LinkCounts()
+    for sure, links in zip(gold, found, strict=True):
+        counts.add(set(map(tuple, sure)), set(), set(map(tuple, links)))
+    return {"AER": counts.error_rate, "precision": counts.precision, "recall": counts.recall}
