@@ -149,14 +149,11 @@ def _shown(phrases):
 
 def _chosen_phrases(work) -> dict:
     """{"frequent", "rare": [(source, [(target, p(target | source))])]}: drawn from the tenth that comes most often, and the half that least."""
-    from rnnsearch_tf.data.phrase_table import SCORES, SOURCE, TARGET, read_table
-
     targets, counts = {}, {}
-    for pair in read_table(work.phrase_based() / phrase_based.TABLE):
-        source = pair.fields[SOURCE].decode("utf-8")
-        if source.count(" ") >= LONG - 1:
-            targets.setdefault(source, []).append((pair.fields[TARGET].decode("utf-8"), float(pair.fields[SCORES].split()[2])))
-            counts[source] = float(pair.fields[4].split()[1])
+    for row in phrase_based.rows(work.phrase_based()):
+        if len(row.source.split()) >= LONG:
+            targets.setdefault(row.source, []).append((row.target, row.probability))
+            counts[row.source] = row.count
     known = sorted((source for source in targets if len(targets[source]) >= TRANSLATIONS), key=lambda source: (-counts[source], source))
     generator = random.Random(SEED)
     parts = {"frequent": known[: -(-len(known) // 10)], "rare": known[len(known) // 2 :]}

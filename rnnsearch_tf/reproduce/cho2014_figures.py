@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-import typing
 
 import numpy as np
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.reproduce import phrase_based
 from rnnsearch_tf.reproduce.page import Page, over_seeds
 
 LONG = 4
@@ -26,31 +26,6 @@ LOOKED_AT = 3000
 """Phrases that are looked at, at most, for one to compare with; a pair for which none fits is left out."""
 
 SEED = 1
-
-
-class Row(typing.NamedTuple):
-    """A phrase pair: both phrases, p(target | source) as a relative frequency, and how often the source phrase was seen."""
-
-    source: str
-    target: str
-    probability: float
-    count: float
-
-
-def rows(path):
-    """Yield a Row for each line of a Moses phrase table."""
-    from rnnsearch_tf.data.phrase_table import SCORES, read_table
-    from rnnsearch_tf.text.escapes import unescape_bytes
-
-    for pair in read_table(path):
-        source, target = (unescape_bytes(phrase).decode("utf-8", "replace") for phrase in pair.phrases)
-        yield Row(source, target, float(pair.fields[SCORES].split()[2]), float(pair.fields[SCORES + 2].split()[1]))
-
-
-def _table(work):
-    from rnnsearch_tf.reproduce.phrase_based import TABLE
-
-    return rows(work.phrase_based() / TABLE)
 
 
 def figure_3(work, models) -> Page:
@@ -77,7 +52,7 @@ def figure_3(work, models) -> Page:
 
 def _scores(work, name, seed):
     """{"table", "model": log-probabilities of the same pairs, "counts": of their source phrases}."""
-    pairs = sampled(_table(work), PAIRS)
+    pairs = sampled(phrase_based.rows(work.phrase_based()), PAIRS)
     scored = work.translator(name, seed).score([row.source for row in pairs], [row.target for row in pairs], tokenized=True)
     return {"table": [float(np.log(row.probability)) for row in pairs], "model": scored, "counts": [row.count for row in pairs]}
 
@@ -148,7 +123,7 @@ def figure_5(work, models) -> Page:
         found = measured_paraphrases(work, name)
         table.append({"model": name} | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()})
     translator = work.translator(models[0], work.seeds[0])
-    phrases = sampled(sorted(best_translations(_table(work))), PHRASES)
+    phrases = sampled(sorted(best_translations(phrase_based.rows(work.phrase_based()))), PHRASES)
     vectors = sentence_vectors(translator.model, translator.source_text, phrases)
     text = [
         _shown(phrases, f"phrases of {LONG} or more words, drawn at random: c, what the encoder makes of them"),
@@ -179,7 +154,7 @@ def best_translations(table) -> dict:
     """{long source phrase: its likeliest translation}; of translations as likely the first in the alphabet.
 
     Args:
-        table: iterable of Row.
+        table: iterable of phrase_based.Row.
     """
     best = {}
     for row in table:
@@ -197,7 +172,7 @@ def measured_paraphrases(work, name) -> list:
 def _measure_paraphrases(work, name, seed):
     from rnnsearch_tf.evaluation.vectors import sentence_vectors
 
-    triples = paraphrases(best_translations(_table(work)), PARAPHRASES)
+    triples = paraphrases(best_translations(phrase_based.rows(work.phrase_based())), PARAPHRASES)
     if not triples:
         raise UserError(
             f"the phrase table: expected phrases of {LONG} or more words that share their likeliest translation, found none; "

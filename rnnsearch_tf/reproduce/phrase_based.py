@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import pathlib
+import typing
 
 from rnnsearch_tf.extras import THOT, require
 from rnnsearch_tf.files import new_folder, write_file
@@ -63,6 +64,25 @@ def check(folder, data) -> None:
         require("a phrase-based system", *THOT)
         for part in FILES:
             read_multi30k(data, part)
+
+
+class Row(typing.NamedTuple):
+    """A phrase pair of the table: both phrases, p(target | source) as a relative frequency, and how often the source phrase was seen."""
+
+    source: str
+    target: str
+    probability: float
+    count: float
+
+
+def rows(folder):
+    """Yield a Row for each line of the phrase table."""
+    from rnnsearch_tf.data.phrase_table import SCORES, read_table
+    from rnnsearch_tf.text.escapes import unescape_bytes
+
+    for pair in read_table(pathlib.Path(folder) / TABLE):
+        source, target = (unescape_bytes(phrase).decode("utf-8", "replace") for phrase in pair.phrases)
+        yield Row(source, target, float(pair.fields[SCORES].split()[2]), float(pair.fields[SCORES + 2].split()[1]))
 
 
 def text(folder, part, language) -> list:

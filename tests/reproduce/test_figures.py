@@ -15,7 +15,7 @@ from tiny_run import write_run
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.zooms import regions, zoomed_figures
-from rnnsearch_tf.reproduce import cho2014_figures, monotone, sutskever2014_figures
+from rnnsearch_tf.reproduce import cho2014_figures, monotone, phrase_based, sutskever2014_figures
 from rnnsearch_tf.reproduce.curves import curves_figure
 from rnnsearch_tf.reproduce.workspace import Workspace
 from rnnsearch_tf.translation.results import ScoredPair
@@ -192,8 +192,8 @@ a black dog runs ||| chien noir court ||| 1 1 0.4 1 ||| 0-0 ||| 2 5 2
 
 
 def test_the_rows_of_a_table(tmp_path):
-    (tmp_path / "table.gz").write_bytes(gzip.compress(TABLE.encode()))
-    first, *long = cho2014_figures.rows(tmp_path / "table.gz")
+    (tmp_path / phrase_based.TABLE).write_bytes(gzip.compress(TABLE.encode()))
+    first, *long = phrase_based.rows(tmp_path)
     assert first == ("l' homme", "the man", 0.75, 4)
     assert [row.probability for row in long] == [0.2, 0.4, 0.4]
     assert cho2014_figures.best_translations([first, *long]) == {"a black dog runs": "chien noir court"}
@@ -231,7 +231,8 @@ def test_states_of_meaning_and_of_words(tmp_path, monkeypatch, meaning, near):
         np.isin(list("abcdefgh"), line.split()) * 1.0 if not meaning else place(translations[line]) for line in lines
     ])  # fmt: skip
     monkeypatch.setattr("rnnsearch_tf.evaluation.vectors.sentence_vectors", states)
-    monkeypatch.setattr(cho2014_figures, "_table", lambda work: None)
+    monkeypatch.setattr(Workspace, "phrase_based", lambda work: None)
+    monkeypatch.setattr(phrase_based, "rows", lambda folder: None)
     monkeypatch.setattr(cho2014_figures, "best_translations", lambda table: translations)
     work = Workspace(tmp_path, None)
     monkeypatch.setattr(work, "translator", lambda name, seed: sutskever2014_figures)  # anything with no model in it
@@ -242,7 +243,8 @@ def test_states_of_meaning_and_of_words(tmp_path, monkeypatch, meaning, near):
 
 
 def test_a_table_without_paraphrases_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(cho2014_figures, "_table", lambda work: [cho2014_figures.Row("a black dog runs", "x", 1.0, 1.0)])
+    monkeypatch.setattr(Workspace, "phrase_based", lambda work: None)
+    monkeypatch.setattr(phrase_based, "rows", lambda folder: [phrase_based.Row("a black dog runs", "x", 1.0, 1.0)])
     with pytest.raises(UserError, match="expected phrases of 4 or more words that share their likeliest translation, found none"):
         cho2014_figures.measured_paraphrases(Workspace(tmp_path, None), "scorer")
 
