@@ -47,7 +47,7 @@ def multi30k(work, models) -> Page:
     aligners = {name: work.measured(f"links-{kind}", lambda kind=kind: _links_of(work, models[0], kind)) for kind, name in ALIGNERS.items()}
     rows = []
     for name in models:
-        found = work.of_each_seed("links", name, lambda name, seed: _links_of_model(work, name, seed))
+        found = work.of_each_seed("links", name, _links_of_model)
         agreements = {other: over_seeds([_agreement(gold, links) for links in found]) for other, gold in aligners.items()}
         rows.append({"alignment": name} | agreements)
     for name, links in aligners.items():

@@ -97,7 +97,7 @@ def _phrase_based(work, name):
 
 def measured_bleu(work, name) -> list:
     """[{"all", "short" (where there are such), "no_unk" (BLEU), "no_unk_sentences"} of each seed]."""
-    return work.of_each_seed("table1", name, lambda name, seed: _table_1_of(work, name, seed))
+    return work.of_each_seed("table1", name, _table_1_of)
 
 
 def _table_1_of(work, name, seed):
@@ -123,7 +123,7 @@ def table_2(work, models) -> Page:
     """How long the models were trained, and how well they fit."""
     rows = []
     for name in models:
-        found = work.of_each_seed("table2", name, lambda name, seed: _table_2_of(work, name, seed))
+        found = work.of_each_seed("table2", name, _table_2_of)
         rows.append({"model": name} | {column: over_seeds([each[column] for each in found]) for column in found[0]})
     paper = [dict(zip(rows[0], row)) for row in PAPER_TABLE_2]
     return Page("Bahdanau et al. 2015, Table 2: training", rows, paper, ["NLL: negative log-likelihood of a sentence, in nats, its mean."])
@@ -175,7 +175,7 @@ def with_enough_sentences(buckets) -> list:
 
 def measured_lengths(work, name) -> list:
     """[the buckets by length, as of evaluation.groups.by_length, of each seed]."""
-    return work.of_each_seed("figure2", name, lambda name, seed: _figure_2_of(work, name, seed))
+    return work.of_each_seed("figure2", name, _figure_2_of)
 
 
 def _figure_2_of(work, name, seed):

@@ -34,7 +34,7 @@ def figure_3(work, models) -> Page:
 
     table, picture = [], None
     for name in models:
-        found = work.of_each_seed("cho-figure3", name, lambda name, seed: _scores(work, name, seed))
+        found = work.of_each_seed("cho-figure3", name, _scores)
         picture = picture or png(_scatter(found[0]))
         for kind, chosen in _kinds(found[0]).items():
             values = [_rank_correlation(each, chosen) for each in found]
@@ -166,7 +166,7 @@ def best_translations(table) -> dict:
 
 def measured_paraphrases(work, name) -> list:
     """[{"near": share, "same", "other", "random": mean cosines, "pairs"} of each seed], as the page of Figure 5 explains."""
-    return work.of_each_seed("paraphrases", name, lambda name, seed: _measure_paraphrases(work, name, seed))
+    return work.of_each_seed("paraphrases", name, _measure_paraphrases)
 
 
 def _measure_paraphrases(work, name, seed):

@@ -24,7 +24,7 @@ def attention(work, models) -> Page:
 
 def measured(work, name) -> list:
     """[{"BLEU", "AER", "precision", "recall"} of each seed] of a model of the built-in corpus."""
-    return work.of_each_seed("attention", name, lambda name, seed: _measure(work, name, seed))
+    return work.of_each_seed("attention", name, _measure)
 
 
 def _measure(work, name, seed):

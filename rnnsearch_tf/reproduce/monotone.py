@@ -37,7 +37,7 @@ def page(work, models) -> Page:
 
 def measured_steps(work, name) -> list:
     """[{"steps": [[step, count]], "swaps": [["source words → target words", count]], the most frequent first} of each seed]."""
-    return work.of_each_seed("alignment-steps", name, lambda name, seed: _measure(work, name, seed))
+    return work.of_each_seed("alignment-steps", name, _measure)
 
 
 def _measure(work, name, seed):

@@ -7,6 +7,7 @@ Luong et al. 2015b put the aligned source word, or its translation, in an unknow
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 from rnnsearch_tf.files import write_file
@@ -44,7 +45,7 @@ def table(work, models) -> Page:
     ]  # fmt: skip
     rows = []
     for number, (way, name, search) in enumerate(ways, start=1):
-        found = work.of_each_seed(f"rare-words-{number}", name, lambda name, seed, search=search: _measure(work, words, name, seed, search))
+        found = work.of_each_seed(f"rare-words-{number}", name, functools.partial(_measure, words=words, search=search))
         rows.append({"unknown words": way, "model": name} | {column: over_seeds([each[column] for each in found]) for column in found[0]})
     text = [
         f"BLEU of lower-cased Moses tokens on test_2016_flickr, beam {BEAM}. The second BLEU is of the sentences that have, or whose "
@@ -53,7 +54,7 @@ def table(work, models) -> Page:
     return Page("Rare words", rows, [], text)
 
 
-def _measure(work, words, name, seed, search):
+def _measure(work, name, seed, words, search):
     from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
     from rnnsearch_tf.evaluation.bleu import bleu
     from rnnsearch_tf.evaluation.words import tokenized

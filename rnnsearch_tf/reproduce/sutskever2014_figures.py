@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -53,7 +54,7 @@ def figure_2(work, models) -> Page:
 
 def measured_states(work, name) -> list:
     """[{"order", "voice": shares from 0 to 1, "same", "exchanged": mean distances} of each seed], as the page of Figure 2 explains."""
-    return work.of_each_seed("sentence-states", name, lambda name, seed: _measure_states(work, name, seed))
+    return work.of_each_seed("sentence-states", name, _measure_states)
 
 
 def sentences_of(verb, first, second) -> tuple:
@@ -118,7 +119,7 @@ def figure_3(work, models) -> Page:
 
     rows, panels = [], {"words of the source sentence": {}, "average frequency rank of its words": {}}
     for name in models:
-        found = work.of_each_seed("sutskever-figure3", name, lambda name, seed: _figure_3_of(work, name, seed, models[-1]))
+        found = work.of_each_seed("sutskever-figure3", name, functools.partial(_figure_3_of, words=models[-1]))
         for label, kind in zip(panels, ("length", "rank")):
             values = [[each[kind][k]["bleu"] for each in found] for k in range(len(found[0][kind]))]
             middles = [(group["lowest"] + group["highest"]) / 2 for group in found[0][kind]]

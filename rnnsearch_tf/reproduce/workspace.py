@@ -188,8 +188,8 @@ class Workspace:
         return "without checkpoints" if state["batches"] is None else f"{state['batches']:,} updates, {state['seconds'] / 60:.1f} minutes"
 
     def of_each_seed(self, key: str, name: str, measure: Callable) -> list:
-        """[what ``measure(name, seed)`` gives] for every seed."""
-        return [self.measured(f"{key}-{name}-{seed}", functools.partial(measure, name, seed)) for seed in self.seeds]
+        """[what ``measure(work, name, seed)`` gives] for every seed."""
+        return [self.measured(f"{key}-{name}-{seed}", functools.partial(measure, self, name, seed)) for seed in self.seeds]
 
 
 def _read(path):

@@ -98,7 +98,7 @@ def test_every_item_has_its_models():
 def test_measurements_are_made_once(tmp_path):
     work, made = Workspace(tmp_path, None, seeds=[1, 2]), []
     for _ in range(2):
-        assert work.of_each_seed("length", "model", lambda name, seed: made.append(seed) or {"é": seed}) == [{"é": 1}, {"é": 2}]
+        assert work.of_each_seed("length", "model", lambda work, name, seed: made.append(seed) or {"é": seed}) == [{"é": 1}, {"é": 2}]
     assert made == [1, 2]
 
 
