@@ -151,7 +151,6 @@ def _fits(translator, data, pair):
 def figure_2(work, models) -> Page:
     """BLEU by the length of the source sentence."""
     from rnnsearch_tf.evaluation.plots import png
-    from rnnsearch_tf.reproduce.curves import curves_figure
 
     rows, curves = [], {}
     for name in models:
@@ -166,6 +165,27 @@ def figure_2(work, models) -> Page:
     text = [f"Sentences of each length: {counts}. The picture has the lengths with {ENOUGH} sentences or more."]
     picture = png(curves_figure({"words of the source sentence": curves}))
     return Page("Bahdanau et al. 2015, Figure 2: BLEU by sentence length", rows, [], text, {"curves": picture})
+
+
+def curves_figure(panels):
+    """Curves side by side; systems that attend are drawn solid, the others dashed.
+
+    Args:
+        panels: {what stands along the x axis: {system: (list of places, list of BLEU)}}.
+
+    Returns:
+        matplotlib Figure.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6 * len(panels), 4), layout="constrained")
+    for axes, (label, curves) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items()):
+        axes.set(xlabel=label, ylabel="BLEU")
+        for name, (places, values) in curves.items():
+            axes.plot(places, values, "-" if name.startswith("rnnsearch") else "--", marker="o", markersize=3, label=name)
+        axes.set_ylim(bottom=0)
+        axes.legend()
+    return figure
 
 
 def with_enough_sentences(buckets) -> list:

@@ -115,7 +115,6 @@ def figure_3(work, models) -> Page:
         models: LSTMs, then an RNNsearch of whole words, whose vocabulary gives the ranks.
     """
     from rnnsearch_tf.evaluation.plots import png
-    from rnnsearch_tf.reproduce.curves import curves_figure
 
     rows, panels = [], {"words of the source sentence": {}, "average frequency rank of its words": {}}
     for name in models:
@@ -131,7 +130,7 @@ def figure_3(work, models) -> Page:
         f"of {models[-1]}, in which words stand by falling frequency. {models[-1]} was trained on joined captions.",
         "The paper: no degradation on sentences of fewer than 35 words.",
     ]  # fmt: skip
-    return Page("Sutskever et al. 2014, Figure 3: BLEU by length and by frequency of the words", rows, [], text, {"curves": png(curves_figure(panels))})
+    return Page("Sutskever et al. 2014, Figure 3: BLEU by length and by frequency of the words", rows, [], text, {"curves": png(bahdanau2015.curves_figure(panels))})
 
 
 def _row(name, kind, group, bleu):

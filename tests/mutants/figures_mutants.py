@@ -19,7 +19,7 @@ PAGES = [
     Mutant("reproduce/monotone.py", "words in the order of the target", "{source[later]} {source[place]}", "{source[place]} {source[later]}",
            (f"{FIGURES}::{STEPS}",)),
     Mutant("reproduce/monotone.py", "steps in the wrong direction", "later - place for", "place - later for", (f"{FIGURES}::test_the_page_of_steps",)),
-    Mutant("reproduce/curves.py", "RNNencdec is drawn as RNNsearch", 'name.startswith("rnnsearch")', 'name.startswith("rnn")',
+    Mutant("reproduce/bahdanau2015.py", "RNNencdec is drawn as RNNsearch", 'name.startswith("rnnsearch")', 'name.startswith("rnn")',
            (f"{FIGURES}::test_curves_are_drawn_where_they_belong",)),
     Mutant("reproduce/claims.py", "flat is all that does not lose everything", "FLAT = 0.1", "FLAT = 0.9",
            ("reproduce/test_reproduce.py::test_claims_are_what_the_measurements_say",)),

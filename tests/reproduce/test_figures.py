@@ -15,8 +15,7 @@ from tiny_run import write_run
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.zooms import regions, zoomed_figures
-from rnnsearch_tf.reproduce import cho2014_figures, monotone, phrase_based, sutskever2014_figures
-from rnnsearch_tf.reproduce.curves import curves_figure
+from rnnsearch_tf.reproduce import bahdanau2015, cho2014_figures, monotone, phrase_based, sutskever2014_figures
 from rnnsearch_tf.reproduce.workspace import Workspace
 from rnnsearch_tf.translation.results import ScoredPair
 
@@ -93,7 +92,7 @@ def test_steps_and_swaps_by_brute_force():
 
 def test_curves_are_drawn_where_they_belong():
     curves = {"rnnsearch-50": ([1, 2], [30.0, 20.0]), "rnnencdec-50": ([1, 2], [10.0, 5.0])}
-    left, right = curves_figure({"words": curves, "rank": {"lstm": ([3], [4.0])}}).axes
+    left, right = bahdanau2015.curves_figure({"words": curves, "rank": {"lstm": ([3], [4.0])}}).axes
     assert [axes.get_xlabel() for axes in (left, right)] == ["words", "rank"]
     drawn = {line.get_label(): (line.get_linestyle(), line.get_xdata().tolist(), line.get_ydata().tolist()) for line in left.lines}
     assert drawn == {"rnnsearch-50": ("-", [1, 2], [30.0, 20.0]), "rnnencdec-50": ("--", [1, 2], [10.0, 5.0])}
