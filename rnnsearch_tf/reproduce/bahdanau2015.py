@@ -150,8 +150,6 @@ def _fits(translator, data, pair):
 
 def figure_2(work, models) -> Page:
     """BLEU by the length of the source sentence."""
-    from rnnsearch_tf.evaluation.plots import png
-
     rows, curves = [], {}
     for name in models:
         found = measured_lengths(work, name)
@@ -163,7 +161,7 @@ def figure_2(work, models) -> Page:
     sentences = {f"{bucket['shortest']}–{bucket['longest']}": bucket["sentences"] for bucket in found[0]}
     counts = ", ".join(f"{length} words {count}" for length, count in sentences.items())
     text = [f"Sentences of each length: {counts}. The picture has the lengths with {ENOUGH} sentences or more."]
-    picture = png(curves_figure({"words of the source sentence": curves}))
+    picture = curves_figure({"words of the source sentence": curves})
     return Page("Bahdanau et al. 2015, Figure 2: BLEU by sentence length", rows, [], text, {"curves": picture})
 
 
@@ -208,7 +206,7 @@ def _figure_2_of(work, name, seed):
 
 def figure_3(work, models) -> Page:
     """Where a model looks."""
-    from rnnsearch_tf.evaluation.plots import alignment_figure, png
+    from rnnsearch_tf.evaluation.plots import alignment_figure
 
     seed, (sources, _) = work.seeds[0], test_text(work)
     words = [len(source.split()) for source in sources]
@@ -216,7 +214,7 @@ def figure_3(work, models) -> Page:
     end = [SPECIAL_TOKENS[END_ID]]
     pictures, rows = {}, []
     for number, found in enumerate(work.translator(models[0], seed).translate([sources[i] for i in chosen], beam_size=BEAM), start=1):
-        pictures[str(number)] = png(alignment_figure(found.alignment, found.source_tokens + end, found.tokens + end))
+        pictures[str(number)] = alignment_figure(found.alignment, found.source_tokens + end, found.tokens + end)
         rows.append({"picture": number, "source": sources[chosen[number - 1]], "translation": found.text})
     text = ["Source words along the top, target words down the side; α_ij from 0, black, to 1, white."]
     return Page("Bahdanau et al. 2015, Figure 3: alignments", rows, [], text, pictures)

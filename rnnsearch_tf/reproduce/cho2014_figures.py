@@ -30,12 +30,10 @@ SEED = 1
 
 def figure_3(work, models) -> Page:
     """log p(target | source) by the phrase table and by the model, each phrase pair a point."""
-    from rnnsearch_tf.evaluation.plots import png
-
     table, picture = [], None
     for name in models:
         found = work.of_each_seed("cho-figure3", name, _scores)
-        picture = picture or png(_scatter(found[0]))
+        picture = picture or _scatter(found[0])
         for kind, chosen in _kinds(found[0]).items():
             values = [_rank_correlation(each, chosen) for each in found]
             table.append({"model": name, "source phrase": kind, "pairs": len(chosen), "rank correlation": over_seeds(values)})
@@ -143,11 +141,10 @@ def _shown(items, what):
 
 
 def _pictures(vectors, texts):
-    from rnnsearch_tf.evaluation.plots import png
     from rnnsearch_tf.evaluation.vectors import in_the_plane
     from rnnsearch_tf.evaluation.zooms import zoomed_figures
 
-    return {name: png(figure) for name, figure in zoomed_figures(in_the_plane(vectors), vectors, texts).items()}
+    return zoomed_figures(in_the_plane(vectors), vectors, texts)
 
 
 def best_translations(table) -> dict:

@@ -9,6 +9,7 @@ import pathlib
 import re
 import statistics
 
+from rnnsearch_tf.evaluation.plots import png
 from rnnsearch_tf.files import write_file
 
 
@@ -20,7 +21,7 @@ class Page:
         title: what the paper calls it.
         ours, paper: tables, as lists of rows {column: value}; the paper's may be empty.
         text: what the page says besides.
-        pictures: {name: bytes of a PNG}.
+        pictures: {name: matplotlib Figure}.
     """
 
     title: str
@@ -32,8 +33,8 @@ class Page:
     def write(self, folder, item: str, made: dict) -> pathlib.Path:
         """Write DIR/ITEM.md, ITEM.json and its pictures; return the path of the first."""
         folder = pathlib.Path(folder)
-        for name, content in self.pictures.items():
-            write_file(folder / f"{item}-{name}.png", content)
+        for name, figure in self.pictures.items():
+            write_file(folder / f"{item}-{name}.png", png(figure))
         numbers = {"item": item, "title": self.title, "ours": self.ours, "paper": self.paper, "made": made}
         write_file(folder / f"{item}.json", json.dumps(numbers, ensure_ascii=False, indent=1) + "\n")
         parts = [f"# {self.title}", "## Ours", *table(self.ours)]

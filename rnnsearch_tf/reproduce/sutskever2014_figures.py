@@ -30,8 +30,6 @@ BEAM = "12"
 
 def figure_2(work, models) -> Page:
     """States of sentences in the plane, and what they are sensitive to."""
-    from rnnsearch_tf.evaluation.plots import png
-
     columns = {"order": "word order", "voice": "voice", "same": "distance, same roles", "exchanged": "distance, roles exchanged"}
     rows = []
     for name in models:
@@ -48,7 +46,7 @@ def figure_2(work, models) -> Page:
         "follow the meaning alone, 0 that they follow the order alone. Then the mean distances that voice compares.",
     ]  # fmt: skip
     groups = {"word-order": WORD_ORDER, "voice": VOICE}
-    pictures = {name: png(_meanings_figure(work, models[0], sentences)) for name, sentences in groups.items()}
+    pictures = {name: _meanings_figure(work, models[0], sentences) for name, sentences in groups.items()}
     return Page("Sutskever et al. 2014, Figure 2: sentence states under word order and voice", rows, [], text, pictures)
 
 
@@ -114,8 +112,6 @@ def figure_3(work, models) -> Page:
         work: Workspace.
         models: LSTMs, then an RNNsearch of whole words, whose vocabulary gives the ranks.
     """
-    from rnnsearch_tf.evaluation.plots import png
-
     rows, panels = [], {"words of the source sentence": {}, "average frequency rank of its words": {}}
     for name in models:
         found = work.of_each_seed("sutskever-figure3", name, functools.partial(_figure_3_of, words=models[-1]))
@@ -130,7 +126,7 @@ def figure_3(work, models) -> Page:
         f"of {models[-1]}, in which words stand by falling frequency. {models[-1]} was trained on joined captions.",
         "The paper: no degradation on sentences of fewer than 35 words.",
     ]  # fmt: skip
-    return Page("Sutskever et al. 2014, Figure 3: BLEU by length and by frequency of the words", rows, [], text, {"curves": png(bahdanau2015.curves_figure(panels))})
+    return Page("Sutskever et al. 2014, Figure 3: BLEU by length and by frequency of the words", rows, [], text, {"curves": bahdanau2015.curves_figure(panels)})
 
 
 def _row(name, kind, group, bleu):

@@ -103,7 +103,8 @@ def test_measurements_are_made_once(tmp_path):
 
 
 def test_a_page_says_what_was_found_and_how_it_was_made(tmp_path):
-    page = Page("A table", [{"model": "a|b", "BLEU": 12.345}], [{"model": "paper", "BLEU": 20.0}], ["It holds."], {"curve": b"PNG"})
+    figure = types.SimpleNamespace(savefig=lambda file, **_: file.write(b"PNG"))
+    page = Page("A table", [{"model": "a|b", "BLEU": 12.345}], [{"model": "paper", "BLEU": 20.0}], ["It holds."], {"curve": figure})
     path = page.write(tmp_path, "item", {"seeds": "1", "models": "a 2 updates; b"})
     assert path.read_text(encoding="utf-8") == (
         "# A table\n\n## Ours\n\n| model | BLEU |\n| --- | --- |\n| a\\|b | 12.35 |\n\n![curve](item-curve.png)\n\n"
