@@ -10,7 +10,7 @@ from __future__ import annotations
 from rnnsearch_tf.reproduce import luong2015
 from rnnsearch_tf.reproduce.corpora import read_multi30k
 from rnnsearch_tf.reproduce.page import Page, over_seeds
-from rnnsearch_tf.smt.aligners import ALIGNERS, Aligner
+from rnnsearch_tf.smt.aligners import ALIGNERS, align
 
 
 def phrasebook(work, models) -> Page:
@@ -39,7 +39,7 @@ def _phrasebook_of(kind, config):
     joined = lambda sides: [[" ".join(words) for words in side] for side in sides]  # noqa: E731
     train, test = (joined(phrasebook_tokens(size, seed, part)) for part, size in sizes.items())
     gold = phrasebook_alignments(HELD_OUT_SIZE, seed, "test")
-    return luong2015.error_rates(gold, Aligner(kind, *train).links(*test))
+    return luong2015.error_rates(gold, align(kind, train, test))
 
 
 def multi30k(work, models) -> Page:
@@ -71,7 +71,7 @@ def _links_of(work, model, kind):
     translator = work.translator(model, work.seeds[0])
     texts = translator.source_text, translator.target_text
     train, test = ([tokenized(*side) for side in zip(texts, read_multi30k(work.data, part))] for part in ("train", "test"))
-    return Aligner(kind, *train).links(*test)
+    return align(kind, train, test)
 
 
 def _links_of_model(work, name, seed):

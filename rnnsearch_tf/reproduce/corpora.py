@@ -140,7 +140,7 @@ def write_links(folder, source: TextConfig, target: TextConfig) -> None:
     """
     from rnnsearch_tf.evaluation.alignment import as_pharaoh
     from rnnsearch_tf.evaluation.words import tokenized
-    from rnnsearch_tf.smt.aligners import Aligner
+    from rnnsearch_tf.smt.aligners import align
     from rnnsearch_tf.text.pipeline import Text
     from rnnsearch_tf.text.vocabulary import Vocabulary
 
@@ -148,7 +148,7 @@ def write_links(folder, source: TextConfig, target: TextConfig) -> None:
     for language, config in zip(LANGUAGES, (source, target)):
         lines = read_all(pathlib.Path(folder) / f"train.{language}")
         sides.append(tokenized(Text(config, Vocabulary([*SPECIAL_TOKENS, "any"])), lines))
-    links = Aligner("fast_align", *sides).links(*sides)
+    links = align("fast_align", sides, sides)
     write_file(pathlib.Path(folder) / LINKS, "".join(f"{as_pharaoh(each)}\n" for each in links))
 
 

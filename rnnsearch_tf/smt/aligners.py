@@ -20,39 +20,29 @@ ALIGNERS = {"fast_align": "fast_align", "hmm": "HMM", "ibm4": "IBM Model 4"}
 """{what Thot calls it: its name}"""
 
 
-class Aligner:
-    """An aligner of both directions, learned from sentence pairs.
+def align(kind: str, train: tuple, texts: tuple) -> list:
+    """The links of sentence pairs, by an aligner of both directions learned from sentence pairs.
 
     Args:
         kind: one of ALIGNERS.
-        sources, targets: list[str] of tokens joined by spaces, of equal length.
+        train: (sources, targets) that it is learned from: list[str] of tokens joined by spaces each, of equal length.
+        texts: (sources, targets) that it aligns, the same or other text.
+
+    Returns:
+        list of sorted lists of (source position, target position): grow-diag-final-and of both directions.
 
     Raises:
         UserError: the packages are missing.
         UsageError: there is no such aligner.
 
     Example:
-        Aligner("hmm", ["a house", "a door"], ["une maison", "une porte"]).links(["a house"], ["une maison"])
+        align("hmm", (["a house", "a door"], ["une maison", "une porte"]), (["a house"], ["une maison"]))
     """
-
-    def __init__(self, kind: str, sources: list, targets: list):
-        require("word aligners", *THOT)
-        if kind not in ALIGNERS:
-            raise UsageError(f"aligner: expected one of {', '.join(ALIGNERS)}, got {kind!r}")
-        self._models = [_learned(kind, *text) for text in ((sources, targets), (targets, sources))]
-
-    def links(self, sources: list, targets: list) -> list:
-        """The links of sentence pairs, of the text that it was learned from or of other text.
-
-        Args:
-            sources, targets: as it was learned from.
-
-        Returns:
-            list of sorted lists of (source position, target position): grow-diag-final-and of both directions.
-        """
-        forward = _aligned(self._models[0], sources, targets)
-        reverse = ({(j, i) for i, j in links} for links in _aligned(self._models[1], targets, sources))
-        return [sorted(grow_diag_final_and(*both)) for both in zip(forward, reverse)]
+    require("word aligners", *THOT)
+    if kind not in ALIGNERS:
+        raise UsageError(f"aligner: expected one of {', '.join(ALIGNERS)}, got {kind!r}")
+    forward, reverse = (_aligned(_learned(kind, *train[::way]), *texts[::way]) for way in (1, -1))
+    return [sorted(grow_diag_final_and(links, {(j, i) for i, j in other})) for links, other in zip(forward, reverse)]
 
 
 def _learned(kind, sources, targets):

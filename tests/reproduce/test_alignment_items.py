@@ -5,7 +5,7 @@ import json
 
 import pytest
 import sacrebleu
-from test_reproduce import Diagonal, multi30k, overrides, read
+from test_reproduce import diagonal, multi30k, overrides, read
 
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.data.phrasebook import phrasebook_alignments
@@ -14,7 +14,7 @@ from rnnsearch_tf.reproduce.workspace import Workspace
 
 
 def test_links_of_guided_alignment_are_made_once_and_of_every_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("rnnsearch_tf.smt.aligners.Aligner", Diagonal)
+    monkeypatch.setattr("rnnsearch_tf.smt.aligners.align", diagonal)
     work = Workspace(tmp_path / "out", multi30k(tmp_path / "data"))
     assert work.config("rnnsearch-50-guided", 1, guided=False).data.train_alignments is None
     path = tmp_path / "out/texts/up-to-50/train.links"
@@ -50,7 +50,7 @@ def test_agreement_is_counted_over_all_sentences(tmp_path, monkeypatch):
 
 
 def test_aligners_are_judged_by_the_grammars_links(tmp_path, monkeypatch):
-    monkeypatch.setattr(alignment, "Aligner", Diagonal)
+    monkeypatch.setattr(alignment, "align", diagonal)
     work = Workspace(tmp_path, None, seeds=[1])
     work.measured("attention-phrasebook-rnnsearch-1", lambda: {"BLEU": 90.0, "AER": 0.2, "precision": 0.8, "recall": 0.7})
     own, *others = alignment.phrasebook(work, ["phrasebook-rnnsearch"]).ours
@@ -63,7 +63,7 @@ def test_aligners_are_judged_by_the_grammars_links(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_rare_words(tmp_path, monkeypatch, capsys):
     """Every row against the verbs: translate with the flags of that way, BLEU by sacreBLEU."""
-    monkeypatch.setattr("rnnsearch_tf.smt.aligners.Aligner", Diagonal)
+    monkeypatch.setattr("rnnsearch_tf.smt.aligners.align", diagonal)
     monkeypatch.setattr("rnnsearch_tf.cli.reproduce.require", lambda *_: None)
     data = multi30k(tmp_path / "data")
     small = ["source.vocabulary_size=30", "target.vocabulary_size=30", "model.maxout_size=8", "model.alignment_size=8"]
