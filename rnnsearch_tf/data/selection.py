@@ -178,13 +178,20 @@ def _pairs(files):
 
 
 def _drawn(pairs, number, generator):
-    """As many of the pairs with text on both sides, each as likely as any other (reservoir sampling)."""
-    drawn, met = [], 0
-    for pair in pairs:
-        if not all(text.strip() for text in pair):
-            continue
-        met += 1
+    """As many of the pairs with text on both sides."""
+    return sampled((pair for pair in pairs if all(text.strip() for text in pair)), number, generator)
+
+
+def sampled(items, number: int, generator) -> list:
+    """So many of any iterable's items, each as likely as the others (Vitter 1985, algorithm R); all where there are fewer.
+
+    Example:
+        >>> sampled("abc", 5, random.Random(1)), len(sampled(range(100), 5, random.Random(1)))
+        (['a', 'b', 'c'], 5)
+    """
+    drawn = []
+    for met, item in enumerate(items, start=1):
         place = len(drawn) if len(drawn) < number else generator.randrange(met)
         if place < number:
-            drawn[place : place + 1] = [pair]
+            drawn[place : place + 1] = [item]
     return drawn

@@ -50,25 +50,11 @@ def figure_3(work, models) -> Page:
 
 def _scores(work, name, seed):
     """{"table", "model": log-probabilities of the same pairs, "counts": of their source phrases}."""
-    pairs = sampled(phrase_based.rows(work.phrase_based()), PAIRS)
+    from rnnsearch_tf.data.selection import sampled
+
+    pairs = sampled(phrase_based.rows(work.phrase_based()), PAIRS, random.Random(SEED))
     scored = work.translator(name, seed).score([row.source for row in pairs], [row.target for row in pairs], tokenized=True)
     return {"table": [float(np.log(row.probability)) for row in pairs], "model": scored, "counts": [row.count for row in pairs]}
-
-
-def sampled(items, number: int) -> list:
-    """So many of any iterable's items, each as likely as the others (Vitter 1985, algorithm R); all where there are fewer.
-
-    Example:
-        >>> sampled("abc", 5), len(sampled(range(100), 5))
-        (['a', 'b', 'c'], 5)
-    """
-    generator, chosen = random.Random(SEED), []
-    for place, item in enumerate(items):
-        if place < number:
-            chosen.append(item)
-        elif (other := generator.randrange(place + 1)) < number:
-            chosen[other] = item
-    return chosen
 
 
 def _kinds(found):
@@ -110,6 +96,7 @@ def figure_4(work, models) -> Page:
 
 def figure_5(work, models) -> Page:
     """Long phrases in the plane, and whether those of one translation lie near each other."""
+    from rnnsearch_tf.data.selection import sampled
     from rnnsearch_tf.evaluation.vectors import sentence_vectors
 
     columns = {
@@ -121,7 +108,7 @@ def figure_5(work, models) -> Page:
         found = measured_paraphrases(work, name)
         table.append({"model": name} | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()})
     translator = work.translator(models[0], work.seeds[0])
-    phrases = sampled(sorted(best_translations(phrase_based.rows(work.phrase_based()))), PHRASES)
+    phrases = sampled(sorted(best_translations(phrase_based.rows(work.phrase_based()))), PHRASES, random.Random(SEED))
     vectors = sentence_vectors(translator.model, translator.source_text, phrases)
     text = [
         _shown(phrases, f"phrases of {LONG} or more words, drawn at random: c, what the encoder makes of them"),

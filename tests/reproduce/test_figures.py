@@ -198,14 +198,6 @@ def test_the_rows_of_a_table(tmp_path):
     assert cho2014_figures.best_translations([first, *long]) == {"a black dog runs": "chien noir court"}
 
 
-def test_every_item_is_drawn_as_often(monkeypatch):
-    counts = np.zeros(10)
-    for seed in range(2000):
-        monkeypatch.setattr(cho2014_figures, "SEED", seed)
-        counts[cho2014_figures.sampled(range(10), 3)] += 1
-    assert abs(counts / 2000 - 0.3).max() < 4 * (0.3 * 0.7 / 2000) ** 0.5
-
-
 def phrases(number):
     """{phrase: translation}: several phrases of four or five words for each."""
     generator = random.Random(3)
