@@ -8,16 +8,6 @@ NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 
 """(target, source) steps, in the order of Moses's definition."""
 
 
-def intersection(forward, reverse) -> set:
-    """The links that both have."""
-    return set(forward) & set(reverse)
-
-
-def union(forward, reverse) -> set:
-    """The links that one of them has."""
-    return set(forward) | set(reverse)
-
-
 def grow_diag_final_and(forward, reverse) -> set:
     """Moses's grow-diag-final-and.
 
@@ -35,7 +25,7 @@ def grow_diag_final_and(forward, reverse) -> set:
         >>> sorted(grow_diag_final_and({(0, 0), (1, 1), (1, 2)}, {(0, 0), (1, 1), (3, 3)}))
         [(0, 0), (1, 1), (1, 2), (3, 3)]
     """
-    found, either = intersection(forward, reverse), union(forward, reverse)
+    found, either = forward & reverse, forward | reverse
     sources, targets = {j for j, _ in found}, {i for _, i in found}
 
     def add(j, i):
@@ -59,7 +49,7 @@ def grow_diag_final_and(forward, reverse) -> set:
     return found
 
 
-METHODS = {"grow-diag-final-and": grow_diag_final_and, "intersection": intersection, "union": union}
+METHODS = {"grow-diag-final-and": grow_diag_final_and, "intersection": set.intersection, "union": set.union}
 """{name: function of two sets of (source, target)}"""
 
 
