@@ -14,6 +14,7 @@ import sys
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.publishing import exported_version
+from rnnsearch_tf.files import write_file
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
@@ -84,12 +85,12 @@ def _scores(translations, references):
 
 def _picture(translator, path):
     from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
-    from rnnsearch_tf.evaluation.plots import save_alignment
+    from rnnsearch_tf.evaluation.plots import alignment_figure, png
 
     [translation] = translator.translate([REORDERED])
     end = [SPECIAL_TOKENS[END_ID]]
     try:
-        save_alignment(path, translation.alignment, translation.source_tokens + end, translation.tokens + end)
+        write_file(path, png(alignment_figure(translation.alignment, translation.source_tokens + end, translation.tokens + end)))
     except UserError as error:  # the extra is not installed: everything else is worth showing
         return [f"no attention picture: {error}"]
     return [f"where the model looks while it writes {translation.text!r}:", f"  {path}"]

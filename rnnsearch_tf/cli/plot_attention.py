@@ -8,7 +8,7 @@ sentence has no picture and an empty line. Needs the extra `plots`.
 from rnnsearch_tf.cli.shared import add_files, add_model, add_search, input_batches, load_translator, search_changes
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require
-from rnnsearch_tf.files import make_folder
+from rnnsearch_tf.files import make_folder, write_file
 from rnnsearch_tf.io.reading import read_pairs
 from rnnsearch_tf.io.writing import Output
 
@@ -61,10 +61,10 @@ def _sentences(files, target, translator, changes):
 
 def _draw(path, source_tokens, target_tokens, alignment) -> str:
     from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
-    from rnnsearch_tf.evaluation.plots import save_alignment
+    from rnnsearch_tf.evaluation.plots import alignment_figure, png
 
     if not source_tokens:
         return ""
     end = [SPECIAL_TOKENS[END_ID]]
-    save_alignment(path, alignment, source_tokens + end, target_tokens + end)
+    write_file(path, png(alignment_figure(alignment, source_tokens + end, target_tokens + end)))
     return str(path)

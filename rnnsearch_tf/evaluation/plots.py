@@ -9,9 +9,7 @@ import numpy as np
 from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.extras import require
-from rnnsearch_tf.files import write_file
 from rnnsearch_tf.text.characters import WORD_START
-
 
 
 def alignment_figure(alignment, source_tokens, target_tokens):
@@ -54,16 +52,6 @@ def png(figure) -> bytes:
     content = io.BytesIO()
     figure.savefig(content, format="png", dpi=120)
     return content.getvalue()
-
-
-def save_alignment(path, alignment, source_tokens, target_tokens) -> None:
-    """Write `alignment_figure` to a PNG file.
-
-    Raises:
-        UserError: as `alignment_figure`, or the file cannot be written.
-    """
-    figure = alignment_figure(alignment, source_tokens, target_tokens)
-    write_file(path, png(figure))
 
 
 def labels(tokens) -> list:
