@@ -153,7 +153,8 @@ def test_a_missing_package_is_named_before_anything_is_trained(tmp_path, monkeyp
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, find=importlib.util.find_spec: None if name == "thot" else find(name))
     command = ["reproduce", "cho2014-table1", "--data", str(multi30k(tmp_path / "data")), "--output", str(tmp_path / "out")]
     assert run(command) == 1
-    assert 'a phrase-based system: expected the package sil-thot, found none; pip install "rnnsearch-tf[smt]"' in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "a phrase-based system: expected the package sil-" in said and 'found none; pip install "rnnsearch-tf[smt]"' in said
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["settings.json"]
 
 
