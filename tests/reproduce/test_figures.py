@@ -14,6 +14,7 @@ from tiny_run import write_run
 
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.evaluation.plots import png
 from rnnsearch_tf.evaluation.zooms import regions, zoomed_figures
 from rnnsearch_tf.reproduce import bahdanau2015, cho2014_figures, monotone, phrase_based, sutskever2014_figures
 from rnnsearch_tf.reproduce.workspace import Workspace
@@ -295,7 +296,7 @@ def test_the_page_of_two_scores(workspace, phrase_table):
     expected = np.corrcoef(ranked([float(each.split()[2]) for each in scores]), ranked(model))[0, 1]
     assert [row["pairs"] for row in page.ours] == [len(phrase_table)] * 3
     assert page.ours[0]["rank correlation"] == pytest.approx(expected)
-    assert page.pictures["scores"].startswith(b"\x89PNG")
+    assert png(page.pictures["scores"]).startswith(b"\x89PNG")
 
 
 @pytest.mark.slow
@@ -303,5 +304,5 @@ def test_the_pages_of_words_and_phrases(workspace, phrase_table):
     words, phrases = (make(workspace, ("rnnsearch-50",)) for make in (cho2014_figures.figure_4, cho2014_figures.figure_5))
     for page in (words, phrases):
         assert {"whole", "region-1"} <= page.pictures.keys() <= {"whole", "region-1", "region-2", "region-3"}
-        assert all(content.startswith(b"\x89PNG") for content in page.pictures.values())
+        assert all(png(figure).startswith(b"\x89PNG") for figure in page.pictures.values())
     assert 0 < phrases.ours[0]["pairs"] <= 2
