@@ -11,16 +11,13 @@ import fcntl
 import os
 import pathlib
 import shutil
-import tempfile
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import sync, sync_all
+from rnnsearch_tf.files import PARTIAL, make_folder, new_folder
 from rnnsearch_tf.run import Run
 
 LARGEST_VERSION = 2**63 - 1
 """Servers hold versions in an int64."""
-
-UNFINISHED = ".exporting-"
 
 
 def exported_version(path) -> pathlib.Path | None:
@@ -59,28 +56,26 @@ def version_folder(output, version=None) -> pathlib.Path:
 
 
 @contextlib.contextmanager
-def beside(target):
-    """A folder on the same file system whose name no server takes for a version; removed unless it was published.
+def new_version(target):
+    """The path of a folder to be filled in the block, which then appears as `target` in one move; removed if the block fails.
 
-    It is locked as long as this process lives. What is there without a lock is a killed process's, and is removed first.
+    Exports of the same model wait for one another: each has the model's folder locked as long as it works. What stands there
+    unfinished once the lock is taken is a killed process's, and is removed.
+
+    Raises:
+        UserError: it cannot be written, or there is such a version in the end.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers(target.parent)
-    folder, descriptor = _locked_folder(target)
+    lock = os.open(make_folder(target.parent), os.O_RDONLY)
     try:
-        yield folder
+        with contextlib.suppress(OSError):  # a file system without locks, or a folder of another user
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for left in target.parent.glob(f"{PARTIAL}*"):
+                shutil.rmtree(left)
+        with new_folder(target) as folder:
+            yield folder
+            _refuse_existing(target)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(descriptor)
-
-
-def publish(folder, target):
-    """Give a finished folder its number, once all of it is on the disk: after a power failure it is whole or not there."""
-    folder.chmod(0o755)  # mkdtemp's is for its owner alone; the server may be another user
-    sync_all(folder)
-    _refuse_existing(target)
-    os.rename(folder, target)
-    sync(target.parent)
+        os.close(lock)
 
 
 def _numbers(output) -> list:
@@ -92,27 +87,3 @@ def _numbers(output) -> list:
 def _refuse_existing(target):
     if target.exists() or int(target.name) in _numbers(target.parent):
         raise UserError(f"{target}: expected a version that is not there yet, got one that is; versions are never overwritten")
-
-
-def _locked_folder(target):
-    """(path of a new folder, descriptor that holds its lock)."""
-    while True:
-        folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}{target.name}-", dir=target.parent))
-        with contextlib.suppress(FileNotFoundError):
-            descriptor = os.open(folder, os.O_RDONLY)
-            with contextlib.suppress(OSError):  # a file system without locks: then nothing there is ever taken for a leftover
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if folder.exists():  # else another export has found it before the lock
-                return folder, descriptor
-            os.close(descriptor)
-
-
-def _remove_leftovers(output):
-    for folder in output.glob(f"{UNFINISHED}*"):
-        with contextlib.suppress(OSError):  # gone meanwhile, locked, or another user's
-            descriptor = os.open(folder, os.O_RDONLY)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(descriptor)

@@ -15,7 +15,7 @@ from rnnsearch_tf.export.card import write_card
 from rnnsearch_tf.export.check import check_export
 from rnnsearch_tf.export.operations import check_operations
 from rnnsearch_tf.export.profile import load_profile, save_profile
-from rnnsearch_tf.export.publishing import beside, publish, version_folder
+from rnnsearch_tf.export.publishing import new_version, version_folder
 from rnnsearch_tf.export.quality import cost_in_bleu
 from rnnsearch_tf.export.signatures import INPUTS, Served
 from rnnsearch_tf.export.warmup import sentences_of, write_warmup
@@ -73,7 +73,7 @@ def export_model(
     served = Served(translator, profile, calibration)
     cost = cost_in_bleu(translator, served.weights, profile)
     sentences = sentences_of(translator.source_text)
-    with beside(target) as folder:
+    with new_version(target) as folder:
         with announced("building the graphs of the signatures"):
             options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)  # a server learns nothing
             tf.saved_model.save(served, str(folder), signatures=served.signatures(profile.signatures), options=options)
@@ -85,7 +85,6 @@ def export_model(
             compared = check_export(folder, translator, profile, sentences, calibration)
         save_profile(profile, folder)
         write_card(folder, runs, profile, served.weights.size, compared, cost, left_out)
-        publish(folder, target)
     return Exported(target, served.weights.size, compared, cost, left_out)
 
 

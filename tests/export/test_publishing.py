@@ -1,5 +1,6 @@
 """How a version comes into being: whole, checked, or not at all."""
 
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
@@ -37,8 +38,10 @@ def test_an_existing_version_is_never_overwritten(run_folder, exported, capsys):
     assert {path: path.stat().st_mtime_ns for path in exported.rglob("*")} == before
 
 
-@pytest.mark.parametrize("stop", [UserError("an answer differs"), KeyboardInterrupt(), OSError(28, "No space left on device")], ids=type)
-def test_a_failed_export_leaves_nothing(run_folder, tmp_path, monkeypatch, stop):
+@pytest.mark.parametrize("stop, raised", [
+    (UserError("an answer differs"), UserError), (KeyboardInterrupt(), KeyboardInterrupt), (OSError(28, "No space left on device"), UserError),
+])
+def test_a_failed_export_leaves_nothing(run_folder, tmp_path, monkeypatch, stop, raised):
     seen = []
 
     def fails(folder, *_):
@@ -46,7 +49,7 @@ def test_a_failed_export_leaves_nothing(run_folder, tmp_path, monkeypatch, stop)
         raise stop
 
     monkeypatch.setattr(writer, "check_export", fails)
-    with pytest.raises(type(stop)):
+    with pytest.raises(raised):
         writer.export_model(run_folder, tmp_path / "served", overrides=LITTLE)
     assert len(seen) == 1 and not seen[0].isdigit()  # what a server would have seen meanwhile
     assert entries(tmp_path / "served") == []
@@ -65,7 +68,7 @@ def test_a_version_that_appears_meanwhile_is_kept(run_folder, tmp_path, monkeypa
 
 
 def test_the_next_version_is_the_highest_and_one(tmp_path):
-    for name in ("1", "10", "not-a-version", ".exporting-11-x"):
+    for name in ("1", "10", "not-a-version", "partial-11"):
         (tmp_path / name).mkdir()
     assert publishing.version_folder(tmp_path, None).name == "11"
     assert publishing.version_folder(tmp_path / "new", None).name == "1"
@@ -77,7 +80,7 @@ def test_the_next_version_is_the_highest_and_one(tmp_path):
 KILLED = """
 import os, pathlib, signal, sys
 from rnnsearch_tf.export import publishing
-with publishing.beside(pathlib.Path(sys.argv[1])) as folder:
+with publishing.new_version(pathlib.Path(sys.argv[1])) as folder:
     (folder / "variables").mkdir()
     (folder / "variables" / "weights").write_bytes(b"half")
     if sys.argv[2] == "waits":
@@ -94,24 +97,27 @@ def beside(target, what, **options):
 
 
 def test_the_next_export_clears_away_what_a_killed_one_left_and_only_that(tmp_path):
-    target = tmp_path / "served" / "2"
-    killed = beside(target, "killed")
-    assert killed.wait(120) == -signal.SIGKILL
-    [left] = entries(target.parent)
-    (target.parent / "1").mkdir()
-    (target.parent / ".hidden").mkdir()
-    with beside(target, "waits", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
-        working = pathlib.Path(running.stdout.readline().strip()).name
-        assert entries(target.parent) == sorted([working, ".hidden", "1"]) and working != left
-        with publishing.beside(target) as folder:
-            assert entries(target.parent) == sorted([working, folder.name, ".hidden", "1"]), "another export is on its way"
+    served = tmp_path / "served"
+    assert beside(served / "2", "killed").wait(120) == -signal.SIGKILL
+    assert entries(served) == ["partial-2"]
+    (served / "1").mkdir()
+    (served / ".hidden").mkdir()
+
+    def export():
+        with publishing.new_version(served / "2") as folder:
             (folder / "saved_model.pb").touch()
-            publishing.publish(folder, target)
+
+    waits = beside(served / "3", "waits", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with concurrent.futures.ThreadPoolExecutor() as threads, waits as running:
+        working = pathlib.Path(running.stdout.readline().strip()).name
+        assert entries(served) == sorted([working, ".hidden", "1"])
+        another = threads.submit(export)
+        with pytest.raises(concurrent.futures.TimeoutError):
+            another.result(1)
+        assert entries(served) == sorted([working, ".hidden", "1"]), "another export is on its way"
         running.kill()
-    assert entries(target.parent) == sorted([working, ".hidden", "1", "2"])
-    with publishing.beside(target):
-        pass
-    assert entries(target.parent) == [".hidden", "1", "2"] and entries(target) == ["saved_model.pb"]
+        another.result(120)
+    assert entries(served) == [".hidden", "1", "2"] and entries(served / "2") == ["saved_model.pb"]
 
 
 def test_what_is_published_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
@@ -120,11 +126,10 @@ def test_what_is_published_is_on_the_disk_before_it_has_its_name(tmp_path, monke
     before = []
     monkeypatch.setattr(os, "rename", lambda source, target: (before.extend(synced), rename(source, target)))
     target = tmp_path / "served" / "1"
-    with publishing.beside(target) as folder:
+    with publishing.new_version(target) as folder:
         (folder / "variables").mkdir()
         for name in ("saved_model.pb", "variables/variables.index"):
             (folder / name).write_bytes(b"x")
-        publishing.publish(folder, target)
     names = ["", "/saved_model.pb", "/variables", "/variables/variables.index"]
     assert sorted(before) == [str(folder) + name for name in names]
     assert synced[len(before):] == [str(target.parent)], "and then the new name"
@@ -263,4 +268,4 @@ def test_wrong_usage(run_folder, tmp_path, capsys, arguments, code, message):
 def test_a_run_is_no_folder_for_versions(run_folder, capsys):
     assert rnnsearch(["export", "--model", str(run_folder), "--output", str(run_folder)]) == 1
     assert "expected a folder for versions of a served model, got a RUN" in capsys.readouterr().err
-    assert not list(pathlib.Path(run_folder).glob(".exporting*"))
+    assert not list(pathlib.Path(run_folder).glob("partial-*"))
