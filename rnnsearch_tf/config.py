@@ -135,8 +135,8 @@ def as_dictionary(config) -> dict:
     return dataclasses.asdict(config)
 
 
-def save_config(config: Config, path) -> None:
-    """Write the effective configuration; loading the file gives an equal one."""
+def save_config(config, path) -> None:
+    """Write the effective configuration, or another dataclass of options; loading the file gives an equal one."""
     text = yaml.safe_dump(as_dictionary(config), sort_keys=False, allow_unicode=True)
     write_file(path, text)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 
-import yaml
-
 from rnnsearch_tf.config import SearchConfig, load_section, named_options
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.options import option
@@ -74,13 +72,6 @@ def load_profile(search: SearchConfig, path=None, overrides=()) -> Profile:
     if search.nbest > 1 or "search.nbest" in named_options(path, overrides, default):
         return profile
     return dataclasses.replace(profile, search=dataclasses.replace(profile.search, nbest=min(NBEST, profile.search.beam_size)))
-
-
-def save_profile(profile: Profile, folder) -> None:
-    """Write the effective profile beside the model it belongs to; :func:`read_profile` reads it."""
-    values = {key: list(value) if isinstance(value, tuple) else value for key, value in dataclasses.asdict(profile).items()}
-    text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
-    (pathlib.Path(folder) / FILE).write_text(text, encoding="utf-8")
 
 
 def read_profile(folder) -> Profile:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.export.card import write_card
 from rnnsearch_tf.export.check import check_export
 from rnnsearch_tf.export.operations import check_operations
-from rnnsearch_tf.export.profile import load_profile, save_profile
+from rnnsearch_tf.export.profile import FILE as PROFILE, load_profile
 from rnnsearch_tf.export.publishing import new_version, version_folder
 from rnnsearch_tf.export.quality import cost_in_bleu
 from rnnsearch_tf.export.signatures import INPUTS, Served
@@ -83,7 +83,7 @@ def export_model(
         write_warmup(folder, asked, sentences, profile.warmup_requests)
         with announced("comparing its answers in a fresh process"):
             compared = check_export(folder, translator, profile, sentences, calibration)
-        save_profile(profile, folder)
+        save_config(profile, folder / PROFILE)
         write_card(folder, runs, profile, served.weights.size, compared, cost, left_out)
     return Exported(target, served.weights.size, compared, cost, left_out)
 
