@@ -13,7 +13,6 @@ UNSEGMENTED = (*CHINESE, "ja", "th", "lo", "km", "my", "bo", "dz")
 """Written without spaces between words."""
 
 
-@functools.cache
 def base(code) -> str:
     """The language of a code, without script and region.
 
@@ -25,18 +24,8 @@ def base(code) -> str:
 
 
 def abbreviations(code):
-    """The path of the file of the language's abbreviations; English ones where Moses has none of it."""
-    return _file(base(code)) or _file("en")
-
-
-def has_abbreviations(code) -> bool:
-    """Whether Moses has abbreviations of the language."""
-    return _file(base(code)) is not None
-
-
-@functools.cache
-def _file(language):
-    path = importlib.resources.files("rnnsearch_tf.text") / "prefixes" / f"{language}.txt"
+    """The path of the file of the language's abbreviations; None where Moses has none of it."""
+    path = importlib.resources.files("rnnsearch_tf.text") / "prefixes" / f"{base(code)}.txt"
     return path if path.is_file() else None
 
 
@@ -48,7 +37,7 @@ def warn_once(code) -> None:
             "warning: language %r: Moses does not segment it into words, which it writes without spaces between them; "
             "set tokenization=sentencepiece, or tokenization=space for text that is segmented already", code,
         )  # fmt: skip
-    elif not has_abbreviations(code):
+    elif not abbreviations(code):
         log.warning(
             "warning: language %r has no Moses rules: English abbreviations and the rules common to all languages are taken; "
             "tokenization=sentencepiece needs none", code,

@@ -83,7 +83,8 @@ def prefixes(language):
     Returns:
         (words, words that count only before a digit): two tuples of str, without the period.
     """
-    lines = [line.split() for line in abbreviations(language).read_text(encoding="utf-8").splitlines()]
+    path = abbreviations(language) or abbreviations("en")
+    lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
     lines = [line for line in lines if line and not line[0].startswith("#")]
     return tuple(line[0] for line in lines if len(line) == 1), tuple(line[0] for line in lines if len(line) == 2)
 
