@@ -12,7 +12,6 @@ from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.pairs import Report
 from rnnsearch_tf.data.processes import Processes, processes_for
 from rnnsearch_tf.files import write_file
-from rnnsearch_tf.text.counting import SavedCounts
 from rnnsearch_tf.text.pipeline import build_texts, count_tokens, text_of_counts, token_counts
 
 
@@ -73,7 +72,8 @@ def _path(folder, number, what):
 
 def _added(config, side, pieces, reports, folder):
     """The counts of all files; where only the first lines of a text count, the file in which these end is counted again up to there."""
-    paths, left = [], token_counts(config).most_lines
+    counts = token_counts(config)
+    left = counts.most_lines
     for number, (piece, report) in enumerate(zip(pieces, reports)):
         path = _path(folder, number, side)
         if left is not None:
@@ -82,7 +82,7 @@ def _added(config, side, pieces, reports, folder):
                 count_tokens({side: counted}, piece.lines())
                 counted.save(path)
             left = max(0, left - report.kept)
-        paths.append(path)
+        counts.add_saved(path)
         if left == 0:
             break
-    return SavedCounts(paths)
+    return counts

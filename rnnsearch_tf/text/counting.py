@@ -3,54 +3,86 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import heapq
 import itertools
 import operator
+import tempfile
+
+import tensorflow as tf
+
+_WORDS_IN_MEMORY = 500_000
 
 
-def write_counts(file, items) -> None:
+class TokenCounts:
+    """How often each token of a text occurs, counted as the text goes by.
+
+    Args:
+        tokenize: function string [B] -> RaggedTensor string [B, None].
+        most_lines: lines counted; None: all.
+        most_words: different words held in memory; more are kept in temporary files.
+
+    Example:
+        >>> counts = TokenCounts(tf.strings.split)
+        >>> counts.add(["a b", "b"])
+        >>> sorted(counts.total().items())
+        [('a', 1), ('b', 2)]
+    """
+
+    def __init__(self, tokenize, most_lines=None, most_words=_WORDS_IN_MEMORY):
+        @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string)])
+        def distinct(texts):
+            words, _, counts = tf.unique_with_counts(tokenize(texts).flat_values, tf.int64)
+            return words, counts
+
+        self._distinct, self._counts = distinct, collections.Counter()
+        self.most_lines, self._most_words = most_lines, most_words
+        self._lines_left = most_lines
+        self._files = []
+
+    def add(self, lines):
+        """Count the tokens of a list of lines, str or bytes."""
+        if self._lines_left is not None:
+            lines = lines[: self._lines_left]
+            self._lines_left -= len(lines)
+        if not lines:
+            return
+        words, counts = self._distinct(tf.constant(lines, tf.string))
+        for word, count in zip(words.numpy().tolist(), counts.numpy().tolist()):
+            self._counts[word] += count
+        if len(self._counts) > self._most_words:
+            self._files.append(tempfile.TemporaryFile())  # it has no name: nothing is left of it after a kill
+            _write(self._files[-1], sorted(self._counts.items()))
+            self._counts.clear()
+
+    def total(self, most=None) -> collections.Counter:
+        """The counts, by str; no more than `most`, those of the most frequent words, and of equals the first by code points."""
+        items = ((word.decode("utf-8"), count) for word, count in self._items())
+        return collections.Counter(dict(items if most is None else heapq.nsmallest(most, items, key=lambda item: (-item[1], item[0]))))
+
+    def save(self, path):
+        """Write the counts to a file."""
+        with open(path, "wb") as file:
+            _write(file, self._items())
+
+    def add_saved(self, path):
+        """Add the counts that :meth:`save` has written."""
+        self._files.append(open(path, "rb"))
+
+    def _items(self):
+        """Yield (word, count), words as bytes in rising order."""
+        streams = [*map(_read, self._files), sorted(self._counts.items())]
+        for word, group in itertools.groupby(heapq.merge(*streams), key=operator.itemgetter(0)):
+            yield word, sum(count for _, count in group)
+
+
+def _write(file, items) -> None:
     """Write (word, count) pairs, words as bytes in rising order, one a line, to a binary file."""
     file.writelines(b"%d %s\n" % (count, word) for word, count in items)
 
 
-def read_counts(file):
-    """Yield what :func:`write_counts` wrote, from the file's beginning."""
+def _read(file):
+    """Yield what :func:`_write` wrote, from the file's beginning."""
     file.seek(0)
     for line in file:
         count, _, word = line.rstrip(b"\n").partition(b" ")
         yield word, int(count)
-
-
-def added(streams):
-    """The sums of several streams of (word, count), each in rising order of its words, as such a stream.
-
-    Example:
-        >>> list(added([[(b"a", 1), (b"c", 2)], [(b"a", 5), (b"b", 1)]]))
-        [(b'a', 6), (b'b', 1), (b'c', 2)]
-    """
-    for word, group in itertools.groupby(heapq.merge(*streams), key=operator.itemgetter(0)):
-        yield word, sum(count for _, count in group)
-
-
-def most_frequent(items, number=None) -> collections.Counter:
-    """The words, as str, with their counts; no more than `number`, those that come most often, and of equals the first by code points."""
-    items = ((word.decode("utf-8"), count) for word, count in items)
-    return collections.Counter(dict(items if number is None else heapq.nsmallest(number, items, key=lambda item: (-item[1], item[0]))))
-
-
-class SavedCounts:
-    """The counts of several files together, as :meth:`TokenCounts.save` wrote them.
-
-    Args:
-        paths: list of paths.
-    """
-
-    def __init__(self, paths):
-        self.paths = paths
-
-    def total(self, most=None) -> collections.Counter:
-        """As :meth:`TokenCounts.total`."""
-        with contextlib.ExitStack() as stack:
-            files = [stack.enter_context(open(path, "rb")) for path in self.paths]
-            return most_frequent(added(map(read_counts, files)), most)

@@ -18,10 +18,11 @@ from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.characters import CONTROL, SPACE
+from rnnsearch_tf.text.counting import TokenCounts
 from rnnsearch_tf.text.languages import warn_once
 from rnnsearch_tf.text.moses import detokenize, tokenize, unescape
 from rnnsearch_tf.text.sampling import SubwordSampler
-from rnnsearch_tf.text.vocabulary import TokenCounts, Vocabulary, batches
+from rnnsearch_tf.text.vocabulary import Vocabulary, batches
 
 
 class Text(tf.Module):

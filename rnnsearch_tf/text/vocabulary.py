@@ -4,10 +4,8 @@ File format: UTF-8, one token a line, the line number counted from 0 is the id;
 the first three lines are the special tokens ``<pad>``, ``</s>`` and ``<unk>``.
 """
 
-import collections
 import itertools
 import re
-import tempfile
 
 import tensorflow as tf
 
@@ -15,11 +13,9 @@ from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.io.reading import read_lines
-from rnnsearch_tf.text.counting import added, most_frequent, read_counts, write_counts
 from rnnsearch_tf.untrusted import MOST_TOKENS
 
 _LINES_AT_ONCE = 2048
-_WORDS_IN_MEMORY = 500_000
 
 
 class Vocabulary(tf.Module):
@@ -89,7 +85,7 @@ class Vocabulary(tf.Module):
         Order: the special tokens, then falling frequency, then code points.
 
         Args:
-            counts: Counter of str, as :class:`TokenCounts` has it.
+            counts: Counter of str, as :class:`~rnnsearch_tf.text.counting.TokenCounts` has it.
             size: most entries, the special tokens included.
             minimum_count: rarer tokens stay out.
             where: name of the text in errors.
@@ -130,61 +126,6 @@ def batches(lines, size=_LINES_AT_ONCE):
     lines = iter(lines)
     while batch := list(itertools.islice(lines, size)):
         yield batch
-
-
-class TokenCounts:
-    """How often each token of a text occurs, counted as the text goes by.
-
-    Args:
-        tokenize: function string [B] -> RaggedTensor string [B, None].
-        most_lines: lines counted; None: all.
-        most_words: different words held in memory; more are kept in temporary files.
-
-    Example:
-        >>> counts = TokenCounts(tf.strings.split)
-        >>> counts.add(["a b", "b"])
-        >>> sorted(counts.total().items())
-        [('a', 1), ('b', 2)]
-    """
-
-    def __init__(self, tokenize, most_lines=None, most_words=_WORDS_IN_MEMORY):
-        @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string)])
-        def distinct(texts):
-            words, _, counts = tf.unique_with_counts(tokenize(texts).flat_values, tf.int64)
-            return words, counts
-
-        self._distinct, self._counts = distinct, collections.Counter()
-        self.most_lines, self._most_words = most_lines, most_words
-        self._lines_left = most_lines
-        self._files = []
-
-    def add(self, lines):
-        """Count the tokens of a list of lines, str or bytes."""
-        if self._lines_left is not None:
-            lines = lines[: self._lines_left]
-            self._lines_left -= len(lines)
-        if not lines:
-            return
-        words, counts = self._distinct(tf.constant(lines, tf.string))
-        for word, count in zip(words.numpy().tolist(), counts.numpy().tolist()):
-            self._counts[word] += count
-        if len(self._counts) > self._most_words:
-            self._files.append(tempfile.TemporaryFile())  # it has no name: nothing is left of it after a kill
-            write_counts(self._files[-1], sorted(self._counts.items()))
-            self._counts.clear()
-
-    def total(self, most=None) -> collections.Counter:
-        """The counts, by str; no more than `most`, those of the most frequent words, and of equals the first by code points."""
-        return most_frequent(self._items(), most)
-
-    def save(self, path):
-        """Write the counts to a file for :class:`~rnnsearch_tf.text.counting.SavedCounts`."""
-        with open(path, "wb") as file:
-            write_counts(file, self._items())
-
-    def _items(self):
-        """(word, count), words as bytes in rising order."""
-        return added([*map(read_counts, self._files), sorted(self._counts.items())])
 
 
 def _by_frequency(counts, minimum_count):

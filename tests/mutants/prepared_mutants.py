@@ -46,7 +46,7 @@ _FAULTS = [
     ("data/shards.py", "files as the disk has them", "found = sorted(glob.glob(path))", "found = sorted(glob.glob(path), reverse=True)", f"{FOLDERS}::test_a_list_and_a_pattern_name_the_same_pairs"),
     ("data/shards.py", "files without partner", "if counts[0] != counts[1]:", "if False:", f"{FOLDERS}::test_files_that_do_not_go_together"),
     ("text/counting.py", "a word's counts stay apart", "yield word, sum(count for _, count in group)", "yield word, next(group)[1]", f"{COUNTS}::test_saved_counts_add_up"),
-    ("text/vocabulary.py", "counts in memory twice", "            self._counts.clear()\n", "", f"{COUNTS}::test_few_words_in_memory_count_as_many"),
+    ("text/counting.py", "counts in memory twice", "            self._counts.clear()\n", "", f"{COUNTS}::test_few_words_in_memory_count_as_many"),
     ("data/counting.py", "the file in which the lines end counts whole", "if left < report.kept:", "if False:",
      f"{FOLDERS}::test_subwords_are_learned_from_the_first_lines_of_the_whole_text"),
     ("training/run.py", "resumed at the epoch's beginning", "numbered.dataset(state.epoch * size + state.batches_of_epoch)", "numbered.dataset(state.epoch * size)",

@@ -7,8 +7,9 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.text.counting import TokenCounts
 from rnnsearch_tf.text.pipeline import build_text
-from rnnsearch_tf.text.vocabulary import TokenCounts, Vocabulary, batches
+from rnnsearch_tf.text.vocabulary import Vocabulary, batches
 
 SPECIALS = ["<pad>", "</s>", "<unk>"]
 
