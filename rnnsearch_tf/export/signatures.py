@@ -24,7 +24,6 @@ from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import score_targets
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
 from rnnsearch_tf.text.phrases import read_phrases, word_joints
-from rnnsearch_tf.translation import Hypothesis, Translation
 
 DIGITS = 4
 """Decimals of an alignment weight."""
@@ -39,38 +38,6 @@ class Sentences(typing.NamedTuple):
     truncated: tf.Tensor  # bool [B]
 
 
-class Served(tf.Module):
-    """A translation model as a server's functions.
-
-    Args:
-        translator: Translator; its model may be an ensemble.
-        profile: Profile.
-        calibration: Calibration of the model's confidence, for the signature of that name; None where there is none.
-    """
-
-    def __init__(self, translator, profile, calibration=None):
-        super().__init__(name="translation")
-        self.weights = StoredWeights(translator.model.trainable_variables, profile.weights)
-        self.source_texts = list(translator.source_texts)
-        self.target_text = translator.target_text
-        search = profile.search
-        self.lexicon = Lexicon.load(search.lexicon) if search.replace_unknown and search.lexicon else None
-        self.shortlist = translator.shortlist(search)
-        self._answers = _Answers(self, translator.model, profile, calibration)
-
-    def signatures(self, names) -> dict:
-        """{name: concrete function} of these signatures; ``serving_default`` is ``translate``."""
-        functions = {name: _traced(self._answers, name, self.weights) for name in names}
-        return functions | {"serving_default": functions["translate"]}
-
-    def translate(self, texts) -> list:
-        """list[Translation] of a list of str, as a server would answer them: with text and score."""
-        answer = self.signatures(["translate"])["translate"](text=tf.constant(texts, tf.string))
-        answers = zip(answer["translation"].numpy(), answer["score"].numpy())
-        best = [Hypothesis(text.decode("utf-8"), float(score)) for text, score in answers]
-        return [Translation(**vars(one), nbest=[one]) for one in best]
-
-
 INPUTS = {
     "translate": {"text": tf.string},
     "translate_nbest": {"text": tf.string},
@@ -83,44 +50,47 @@ INPUTS = {
 }
 
 
-def _traced(answers, name, weights):
-    # The rank is left open and asserted: a server does not compare shapes, and a known rank would fold the assertion away.
-    @tf.function(autograph=False, input_signature=[tf.TensorSpec(None, dtype, name=name) for name, dtype in INPUTS[name].items()])
-    def function(*values):
-        values = _rows(dict(zip(INPUTS[name], values)))
-        with hoist_weights(answers.model.trainable_variables, weights.tensors()):
-            return getattr(answers, name)(*values)
+class Served:
+    """A translation model as a server's functions, one a signature. (Not a tf.Module: it holds the Keras model, which must not be saved.)
 
-    return function.get_concrete_function()
+    Args:
+        translator: Translator; its model may be an ensemble.
+        profile: Profile.
+        calibration: Calibration of the model's confidence, for the signature of that name; None where there is none.
+    """
 
-
-def _rows(values):
-    """The inputs, each a vector, all of one length; anything else is refused by name."""
-    first, *_ = values
-    for name, value in values.items():
-        message = f"input {name}: expected rank 1, one entry a row of the batch; got rank"
-        with tf.control_dependencies([tf.debugging.Assert(tf.rank(value) == 1, [message, tf.rank(value)])]):
-            values[name] = tf.reshape(value, [-1])  # tf.ensure_shape would speak up before the assertion does
-    for name, value in values.items():
-        if name != first:
-            sizes = [tf.size(values[first]), tf.size(value)]
-            message = f"inputs {first} and {name}: expected as many entries in both; got"
-            with tf.control_dependencies([tf.debugging.Assert(sizes[0] == sizes[1], [message, *sizes])]):
-                values[name] = tf.identity(value)
-    return values.values()
-
-
-class _Answers:
-    """The functions behind the signatures. (Not a tf.Module: it holds the Keras model, which must not be saved.)"""
-
-    def __init__(self, served, model, profile, calibration):
-        self.source_texts = list(served.source_texts)
-        self.target_text = served.target_text
-        self.lexicon = served.lexicon
-        self.shortlist = served.shortlist
-        self.model = model
+    def __init__(self, translator, profile, calibration=None):
+        search = profile.search
+        self.model = translator.model
         self.profile = profile
         self.calibration = calibration
+        self.weights = StoredWeights(translator.model.trainable_variables, profile.weights)
+        self.source_texts = list(translator.source_texts)
+        self.target_text = translator.target_text
+        self.lexicon = Lexicon.load(search.lexicon) if search.replace_unknown and search.lexicon else None
+        self.shortlist = translator.shortlist(search)
+
+    def module(self):
+        """What a SavedModel has to hold beside the signatures, a tf.Module: the weights and the tables that they read."""
+        module = tf.Module(name="translation")
+        for name in ("weights", "source_texts", "target_text", "lexicon", "shortlist"):
+            setattr(module, name, getattr(self, name))
+        return module
+
+    def signatures(self, names) -> dict:
+        """{name: concrete function} of these signatures; ``serving_default`` is ``translate``."""
+        functions = {name: self._traced(name) for name in names}
+        return functions | {"serving_default": functions["translate"]}
+
+    def _traced(self, name):
+        # The rank is left open and asserted: a server does not compare shapes, and a known rank would fold the assertion away.
+        @tf.function(autograph=False, input_signature=[tf.TensorSpec(None, dtype, name=name) for name, dtype in INPUTS[name].items()])
+        def function(*values):
+            values = _rows(dict(zip(INPUTS[name], values)))
+            with hoist_weights(self.model.trainable_variables, self.weights.tensors()):
+                return getattr(self, name)(*values)
+
+        return function.get_concrete_function()
 
     def translate(self, text):
         return self._best(*self._search(text, 1))
@@ -218,6 +188,20 @@ class _Answers:
         return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")  # answers must be valid UTF-8
 
 
+def _rows(values):
+    """The inputs, each a vector, all of one length; anything else is refused by name."""
+    first, *_ = values
+    for name, value in values.items():
+        message = f"input {name}: expected rank 1, one entry a row of the batch; got rank"
+        with tf.control_dependencies([tf.debugging.Assert(tf.rank(value) == 1, [message, tf.rank(value)])]):
+            values[name] = tf.reshape(value, [-1])  # tf.ensure_shape would speak up before the assertion does
+    for name, value in values.items():
+        if name != first:
+            sizes = [tf.size(values[first]), tf.size(value)]
+            message = f"inputs {first} and {name}: expected as many entries in both; got"
+            with tf.control_dependencies([tf.debugging.Assert(sizes[0] == sizes[1], [message, *sizes])]):
+                values[name] = tf.identity(value)
+    return values.values()
 
 
 def _read(texts, strings, limit) -> Sentences:

@@ -76,7 +76,7 @@ def export_model(
     with new_version(target) as folder:
         with announced("building the graphs of the signatures"):
             options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)  # a server learns nothing
-            tf.saved_model.save(served, str(folder), signatures=served.signatures(profile.signatures), options=options)
+            tf.saved_model.save(served.module(), str(folder), signatures=served.signatures(profile.signatures), options=options)
         finish_graph(folder)
         check_operations(folder)
         asked = {name: INPUTS[name] for name in profile.signatures} | {"serving_default": INPUTS["translate"]}

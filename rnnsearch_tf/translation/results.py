@@ -18,7 +18,7 @@ class Translated(typing.Protocol):
 
 @typing.runtime_checkable
 class TextTranslator(typing.Protocol):
-    """What translates: a Translator, an exported model in this process or in a session, a client of a server."""
+    """What translates: a Translator, an exported model, a client of a server."""
 
     def translate(self, texts) -> list[Translated]:
         """The translations of texts, a list of str, in their order."""

@@ -1,11 +1,10 @@
-"""A Translator, its graph in memory, the exported model and a client of its server are used alike."""
+"""A Translator, the exported model and a client of its server are used alike."""
 
 import dataclasses
 
 import pytest
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.profile import read_profile
-from rnnsearch_tf.export.signatures import Served
 from rnnsearch_tf.export.translator import ExportedTranslator
 from rnnsearch_tf.serving.client import Client
 from rnnsearch_tf.serving.flags import FREE, Flags
@@ -34,7 +33,7 @@ def test_a_log_probability_is_not_made_of_a_score_with_coverage(exported):
     assert one.translate(TEXTS[:1])[0].log_probability is None
 
 
-def test_four_translators_answer_the_same_question_alike(translator, exported):
+def test_three_translators_answer_the_same_question_alike(translator, exported):
     profile = read_profile(exported)
     config = dataclasses.replace(translator.config, search=profile.search)
     translator = Translator(translator.model, translator.source_text, translator.target_text, config)
@@ -42,7 +41,7 @@ def test_four_translators_answer_the_same_question_alike(translator, exported):
     assert all(each.text for each, text in zip(expected, TEXTS) if text)
     flags = Flags(model_name="m", model_base_path=str(exported.parent.resolve()), port=FREE, enable_model_warmup=False)
     with Server(flags) as server, Client(f"127.0.0.1:{server.grpc_port}", "m") as client:
-        for each in (translator, Served(translator, profile), ExportedTranslator(exported), client):
+        for each in (translator, ExportedTranslator(exported), client):
             assert isinstance(each, TextTranslator)
             answers = each.translate(TEXTS)
             assert [answer.text for answer in answers] == [answer.text for answer in expected], type(each)
