@@ -42,7 +42,9 @@ def read_phrases(text: Text, lines) -> PhraseTokens:
     tokens = tf.RaggedTensor.from_row_lengths(tf.ragged.boolean_mask(tokens, real), counts)  # [B, (P), (L)]
     table = tokens[:, : MOST_TOKENS + 1, : MOST_TOKENS + 1].to_tensor("")  # one more than may be shows what does not fit
     fit = tf.cumsum(tf.math.count_nonzero(table != "", axis=2), axis=1) <= MOST_TOKENS  # [B, P]
-    table = _without_padding(tf.where(fit[:, :, tf.newaxis], table, ""))
+    table = tf.where(fit[:, :, tf.newaxis], table, "")
+    missing = tf.cast(tf.shape(table) == 0, tf.int32)  # P and L are at least 1
+    table = tf.pad(table, [[0, 0], [0, missing[1]], [0, missing[2]]], constant_values="")
     flat = tf.reshape(table, [tf.shape(table)[0], tf.reduce_prod(tf.shape(table)[1:])])
     ids = text.vocabulary.ids(flat)
     own = text.vocabulary.size + _first_places(flat)
@@ -81,16 +83,6 @@ def _without_space(text, tokens):
 
 def _of_word(character):
     return unicodedata.category(character)[0] in "LMN"
-
-
-def _without_padding(table):
-    """The table without phrases and places that are empty in all rows, but for the first."""
-    real = table != ""
-    width = lambda axes: tf.maximum(tf.math.count_nonzero(tf.reduce_any(real, axis=axes), dtype=tf.int32), 1)  # noqa: E731
-    phrases, length = width([0, 2]), width([0, 1])
-    missing = tf.maximum([0, phrases - tf.shape(table)[1], length - tf.shape(table)[2]], 0)
-    table = tf.pad(table, tf.stack([tf.zeros_like(missing), missing], axis=1), constant_values="")
-    return table[:, :phrases, :length]
 
 
 def _first_places(flat):
