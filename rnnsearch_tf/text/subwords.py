@@ -145,7 +145,7 @@ def train(counts, size, where="training text"):
     return model.SerializeToString(deterministic=True)
 
 
-def extended(model, counts, number, where="text"):
+def extended(model, counts, number):
     """A model with pieces of another text behind its own, whose ids stay.
 
     The new pieces are those that a model of the same size, learned from the other text, has and this one lacks: first the characters
@@ -155,13 +155,12 @@ def extended(model, counts, number, where="text"):
         model: bytes of a unigram model.
         counts: Counter of the words of the other text, normalized.
         number: most pieces to add.
-        where: name of the text in errors.
 
     Returns:
         bytes. Errors as of :func:`train`.
     """
     size, alphabet = len(Subwords(model).pieces), len(set().union(*counts))
-    learned = train(counts, max(size, 2 * alphabet), where)
+    learned = train(counts, max(size, 2 * alphabet), "text")
     from sentencepiece import sentencepiece_model_pb2
 
     model, learned = (sentencepiece_model_pb2.ModelProto.FromString(data) for data in (model, learned))

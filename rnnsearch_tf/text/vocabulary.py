@@ -34,11 +34,11 @@ class Vocabulary(tf.Module):
         [3, 2, 2]
     """
 
-    def __init__(self, tokens):
-        """Take the tokens in the order of their ids; UserError when the list is not a vocabulary."""
+    def __init__(self, tokens, where="vocabulary"):
+        """Take the tokens in the order of their ids; UserError, which names `where`, when the list is not a vocabulary."""
         super().__init__(name="vocabulary")
         tokens = list(tokens)
-        _check(tokens, "vocabulary")
+        _check(tokens, where)
         self.size = len(tokens)
         self._text = "\n".join(tokens)  # a list attribute would be wrapped and tracked item by item
         ids = tf.range(self.size, dtype=tf.int64)
@@ -75,8 +75,7 @@ class Vocabulary(tf.Module):
         tokens = list(itertools.islice(read_lines(path), MOST_TOKENS + 1))
         if len(tokens) > MOST_TOKENS:
             raise UserError(f"{path}: expected at most {MOST_TOKENS:,} tokens, got more; check the file")
-        _check(tokens, path)
-        return cls(tokens)
+        return cls(tokens, path)
 
     @classmethod
     def build(cls, counts, size, minimum_count=1, where="training text"):
