@@ -14,9 +14,10 @@ from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf import saved_model_pb2
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.export.session import SessionModel
 
 
-class LazySession:
+class LazySession(SessionModel):
     """Signatures of a SavedModel that this package wrote (it has no assets), by name.
 
     Args:
@@ -37,7 +38,7 @@ class LazySession:
         except (OSError, DecodeError) as error:
             raise UserError(f"{folder / 'saved_model.pb'}: expected the graph of a SavedModel, got: {error}; export it again") from None
         self._saved = saved.meta_graphs[0]
-        self._signatures, self._functions = self._saved.signature_def, {}
+        self.signatures, self._functions = self._saved.signature_def, {}
         settings = _without_optimization()
         for function in self._saved.graph_def.library.function:
             _call_with(function.node_def, settings)
@@ -45,7 +46,7 @@ class LazySession:
         _call_with(self._saved.graph_def.node, settings)
         self._session = tf.compat.v1.Session(graph=tf.Graph(), config=settings)
         saver, begin = self._saved.saver_def, "__saved_model_init_op"
-        begin = self._signatures[begin].outputs[begin].name
+        begin = self.signatures[begin].outputs[begin].name
         self._take_in([saver.filename_tensor_name, saver.restore_op_name, begin])
         self._session.run(saver.restore_op_name, {saver.filename_tensor_name: str(folder / "variables" / "variables")})
         self._session.run(begin)
@@ -53,12 +54,11 @@ class LazySession:
 
     def __call__(self, signature, **inputs) -> dict:
         """{output: array} of one request; string outputs are arrays of bytes."""
-        definition = self._signatures[signature]
         if signature not in self._taken:
+            definition = self.signatures[signature]
             self._take_in([each.name for side in (definition.inputs, definition.outputs) for each in side.values()])
             self._taken.add(signature)
-        fetches = {name: output.name for name, output in definition.outputs.items()}
-        return self._session.run(fetches, {definition.inputs[name].name: value for name, value in inputs.items()})
+        return super().__call__(signature, **inputs)
 
     def _take_in(self, names):
         """Add to the session's graph what these tensors and operations are computed from and is not there yet."""
