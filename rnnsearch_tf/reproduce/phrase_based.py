@@ -100,9 +100,9 @@ def tokens(lines, language) -> list:
     import tensorflow as tf
 
     from rnnsearch_tf.text.moses import tokenize
-    from rnnsearch_tf.text.pipeline import clean, lowercase, normalize
+    from rnnsearch_tf.text.pipeline import clean, normalize
 
-    rows = lowercase(tokenize(clean(normalize(tf.constant(lines, tf.string))), language))
+    rows = tf.strings.lower(tokenize(clean(normalize(tf.constant(lines, tf.string))), language), "utf-8")
     return [line.decode("utf-8") for line in tf.strings.reduce_join(rows, axis=1, separator=" ").numpy()]
 
 

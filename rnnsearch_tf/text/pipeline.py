@@ -128,13 +128,11 @@ class Text(tf.Module):
             ids = ids.to_tensor(PAD_ID)
         ended = tf.cumsum(tf.cast(tf.equal(ids, END_ID), tf.int32), axis=1) > 0  # [B, I], from the end symbol on
         keep = ~ended & tf.not_equal(ids, PAD_ID)
-        words = self.vocabulary.words(ids) if further is None else self._words(ids, further)
+        words = self.vocabulary.words(ids)
+        if further is not None:
+            places = ids - self.vocabulary.size
+            words = tf.where(places < 0, words, tf.gather(further, tf.maximum(places, 0), batch_dims=1))
         return tf.ragged.boolean_mask(words, keep)
-
-    def _words(self, ids, further):
-        """Words of ids, those from the vocabulary's size on among the further ones of their row."""
-        places = ids - self.vocabulary.size
-        return tf.where(places < 0, self.vocabulary.words(ids), tf.gather(further, tf.maximum(places, 0), batch_dims=1))
 
     def encode(self, texts):
         """Ids of texts: string [B] -> RaggedTensor int32 [B, None], each row ended by the end symbol."""
@@ -146,10 +144,10 @@ class Text(tf.Module):
 
     def save(self, folder, side):
         """Write ``vocabulary.SIDE.txt``, and ``SIDE.spm.model`` with subwords; `side` is "source" or "target"."""
-        vocabulary, model = _paths(folder, side)
+        run = Run(folder)
         if self._subwords is not None:
-            write_file(model, self._subwords.model)
-        self.vocabulary.save(vocabulary)  # last: with it the side is whole
+            write_file(run.subword_model(side), self._subwords.model)
+        self.vocabulary.save(run.vocabulary(side))  # last: with it the side is whole
 
 
 class TracedText:
@@ -242,9 +240,9 @@ def load_text(folder, side, config: TextConfig) -> Text:
     Raises:
         UserError: a file is missing or malformed, or the two do not belong together.
     """
-    vocabulary, model = _paths(folder, side)
-    subword_model = _read_model(model) if config.tokenization == "sentencepiece" else None
-    return Text(config, Vocabulary.load(vocabulary), subword_model)
+    run = Run(folder)
+    subword_model = _read_model(run.subword_model(side)) if config.tokenization == "sentencepiece" else None
+    return Text(config, Vocabulary.load(run.vocabulary(side)), subword_model)
 
 
 def shortfall(text, side, config: TextConfig) -> str | None:
@@ -305,17 +303,12 @@ def clean(texts):
     return tf.strings.strip(texts)
 
 
-def lowercase(texts):
-    """Lower-case by Unicode's rules; string of any shape, or ragged."""
-    return tf.strings.lower(texts, encoding="utf-8")
-
-
 def _tokenize(texts, config, pieces):
     texts = tf.convert_to_tensor(texts, tf.string)
     texts.shape.assert_has_rank(1)
     if config.tokenization == "moses":
         tokens = tokenize(clean(normalize(texts, config.unicode_form)), config.language)  # case decides about periods, so it goes after
-        return lowercase(tokens) if config.lowercase else tokens
+        return tf.strings.lower(tokens, "utf-8") if config.lowercase else tokens
     texts = _prepare(texts, config)
     return pieces.tokenize(texts) if pieces else tf.strings.split(texts)
 
@@ -326,7 +319,7 @@ def _split(texts):
 
 def _prepare(texts, config):
     texts = clean(normalize(texts, config.unicode_form))
-    return lowercase(texts) if config.lowercase else texts
+    return tf.strings.lower(texts, "utf-8") if config.lowercase else texts
 
 
 def token_counts(config: TextConfig, most_lines: int | None = None):
@@ -392,8 +385,3 @@ def _check_pieces(pieces, tokens):
             f"vocabulary line {line + 1}: expected piece {line} of the SentencePiece model, which has {len(pieces)} pieces, "
             f"got another in a vocabulary of {len(tokens)}; the two files belong to different models"
         )
-
-
-def _paths(folder, side):
-    run = Run(folder)
-    return run.vocabulary(side), run.subword_model(side)
