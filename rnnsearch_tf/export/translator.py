@@ -83,22 +83,20 @@ class ExportedTranslator:
 
     def texts(self, texts) -> list:
         """Of each text its translation alone, str, or None if it is longer than the model takes; by ``translate``, all as one batch."""
-        answer = self._ask("translate", texts)
+        answer = self._ask("translate", text=texts)
         return [None if cut else text.decode() for text, cut in zip(answer["translation"], answer["source_truncated"])]
 
     def confidences(self, sources, translations) -> list:
         """list[Confidence] of translations, as a RUN's calibration gives it; by ``confidence``, which only a calibrated RUN's export has."""
-        self.require("confidence")
         size, found = self.profile.search.batch_size, []
         for start in range(0, len(sources), size):
-            asked = {"source": sources[start : start + size], "target": translations[start : start + size]}
-            answer = self._model("confidence", **{name: np.array([text.encode() for text in texts], object) for name, texts in asked.items()})
+            answer = self._ask("confidence", source=sources[start : start + size], target=translations[start : start + size])
             for sentence, words, numbers in zip(*(answer[key] for key in ("confidence", "words", "word_confidences"))):
                 found.append(Confidence(float(sentence), list(zip(words.decode().split(), json.loads(numbers)))))
         return found
 
     def _plain(self, texts, _):
-        return _with_scores(self._ask("translate", texts))
+        return _with_scores(self._ask("translate", text=texts))
 
     def _constrained(self, texts, constraints, config):
         if config.nbest > 1:
@@ -108,7 +106,7 @@ class ExportedTranslator:
         lines, found = constraint_lines(constraints, texts), []
         for start in range(0, len(texts), config.batch_size):
             here = slice(start, start + config.batch_size)
-            answer = self._ask("translate_constrained", texts[here], constraints=np.array(lines[here], object))
+            answer = self._ask("translate_constrained", text=texts[here], constraints=lines[here])
             for row, (met, text) in enumerate(zip(answer["constraints_met"], answer["translation"])):
                 if text and not met:  # an empty one is that of a text without words
                     raise too_many_tokens(start + row, lines[start + row])
@@ -116,7 +114,7 @@ class ExportedTranslator:
         return found
 
     def _aligned(self, texts, config):
-        answer = self._ask("translate_aligned", texts)
+        answer = self._ask("translate_aligned", text=texts)
         for text, score, tokens, source, matrix in zip(
             *(answer[key] for key in ("translation", "score", "target_tokens", "source_tokens", "alignment"))
         ):
@@ -129,7 +127,7 @@ class ExportedTranslator:
             yield Translation(**vars(best), source_tokens=source, nbest=[best])
 
     def _nbest(self, texts, config):
-        answer = self._ask("translate_nbest", texts)
+        answer = self._ask("translate_nbest", text=texts)
         for row in range(len(texts)):
             fields = [answer[key][row] for key in ("translation", "score", "log_probability", "tokens", "length")]
             hypotheses = [
@@ -139,9 +137,11 @@ class ExportedTranslator:
             ][: config.nbest]
             yield Translation(**vars(hypotheses[0]), nbest=hypotheses)
 
-    def _ask(self, signature, texts, **more):
+    def _ask(self, signature, **inputs):
+        """{output: array} for inputs that are lists of str or bytes."""
         self.require(signature)
-        return self._model(signature, text=np.array([text if isinstance(text, bytes) else text.encode() for text in texts], object), **more)
+        texts = {name: [text if isinstance(text, bytes) else text.encode() for text in texts] for name, texts in inputs.items()}
+        return self._model(signature, **{name: np.array(texts, object) for name, texts in texts.items()})
 
 
 def _with_scores(answer):
