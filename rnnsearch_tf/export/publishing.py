@@ -25,8 +25,8 @@ def exported_version(path) -> pathlib.Path | None:
     path = pathlib.Path(path)
     if (path / "saved_model.pb").exists():
         return path
-    versions = [folder for folder in path.glob("*") if folder.name.isdigit() and (folder / "saved_model.pb").exists()]
-    return max(versions, key=lambda folder: int(folder.name), default=None)
+    versions = {number: folder for number, folder in _versions(path).items() if (folder / "saved_model.pb").exists()}
+    return versions[max(versions)] if versions else None
 
 
 def version_folder(output, version=None) -> pathlib.Path:
@@ -44,7 +44,7 @@ def version_folder(output, version=None) -> pathlib.Path:
         raise UserError(f"{output}: expected a folder to put versions in, got a file; name another")
     if Run(output).config.exists():
         raise UserError(f"{output}: expected a folder for versions of a served model, got a RUN; name another, such as served/{output.name}")
-    highest = max(_numbers(output), default=0)
+    highest = max(_versions(output), default=0)
     if version is None and highest == LARGEST_VERSION:
         raise UserError(f"{output}: expected a next version, got none after {LARGEST_VERSION}; choose a smaller one with --version")
     version = highest + 1 if version is None else version
@@ -78,12 +78,12 @@ def new_version(target):
         os.close(lock)
 
 
-def _numbers(output) -> list:
-    """The versions there, as a server sees them: 007 is 7, and what is beyond an int64 is none."""
-    names = [path.name for path in output.glob("*")] if output.exists() else []
-    return [int(name) for name in names if name.isascii() and name.isdecimal() and int(name) <= LARGEST_VERSION]
+def _versions(output) -> dict:
+    """{number: folder} of the versions there, as a server sees them: 007 is 7, and what is beyond an int64 is none."""
+    numbered = [folder for folder in output.glob("*") if folder.name.isascii() and folder.name.isdecimal()]
+    return {int(folder.name): folder for folder in numbered if int(folder.name) <= LARGEST_VERSION}
 
 
 def _refuse_existing(target):
-    if target.exists() or int(target.name) in _numbers(target.parent):
+    if target.exists() or int(target.name) in _versions(target.parent):
         raise UserError(f"{target}: expected a version that is not there yet, got one that is; versions are never overwritten")
