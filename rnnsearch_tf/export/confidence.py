@@ -53,8 +53,9 @@ def _of_words(log_probabilities, tokens, words):
     """
     words_of_rows = words.with_values(tf.strings.length(words.values, "UTF8_CHAR"))
     characters = tf.reduce_sum(words_of_rows, axis=1)  # [B]
-    sizes = tokens.with_values(_characters(tokens.values))  # [B, None]
-    places = sizes.with_values(_exclusive_sums(sizes))  # where each token begins in its sentence
+    sizes = tokens.with_values(tf.strings.length(tf.strings.regex_replace(tokens.values, WORD_START, ""), "UTF8_CHAR"))  # [B, None]
+    places = tf.cumsum(sizes.to_tensor(), axis=1, exclusive=True)  # where each token begins in its sentence
+    places = tf.RaggedTensor.from_tensor(places, lengths=sizes.row_lengths())
     left = tf.gather(characters, sizes.value_rowids()) - places.values  # [T], characters from there on
     counts = tf.clip_by_value(left, 1, tf.maximum(sizes.values, 1))  # at the end of the text the last character stands in
     counts = tf.where(tf.gather(characters, sizes.value_rowids()) > 0, counts, 0)
@@ -66,17 +67,6 @@ def _of_words(log_probabilities, tokens, words):
     word = tf.gather(word_of_character, tf.gather(tf.cumsum(characters, exclusive=True), rows) + place)
     shares = log_probabilities.values / tf.cast(tf.maximum(counts, 1), tf.float64)
     return tf.math.unsorted_segment_sum(tf.gather(shares, token), word, tf.size(words.values))
-
-
-def _characters(tokens):
-    return tf.strings.length(tf.strings.regex_replace(tokens, WORD_START, ""), "UTF8_CHAR")
-
-
-def _exclusive_sums(ragged):
-    """The sum of the values before each one in its row: int32 [T]."""
-    before = tf.cumsum(ragged.values, exclusive=True)
-    first = tf.cumsum(tf.reduce_sum(ragged, axis=1), exclusive=True)  # [B], the sum of the rows before
-    return before - tf.gather(first, ragged.value_rowids())
 
 
 def _as_json(numbers):
