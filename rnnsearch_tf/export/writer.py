@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
+from rnnsearch_tf import __version__
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.evaluation.confidence import Calibration
-from rnnsearch_tf.export.card import write_card
 from rnnsearch_tf.export.check import check_export
 from rnnsearch_tf.export.operations import check_operations
 from rnnsearch_tf.export.profile import FILE as PROFILE, load_profile
@@ -84,8 +84,9 @@ def export_model(
         with announced("comparing its answers in a fresh process"):
             compared = check_export(folder, translator, profile, sentences, calibration)
         save_config(profile, folder / PROFILE)
-        write_card(folder, runs, profile, served.weights.size, compared, cost, left_out)
-    return Exported(target, served.weights.size, compared, cost, left_out)
+        exported = Exported(target, served.weights.size, compared, cost, left_out)
+        (folder / "model_card.md").write_text(_card(runs, profile, exported), encoding="utf-8")
+    return exported
 
 
 def _possible(profile, calibration, runs):
@@ -98,6 +99,22 @@ def _possible(profile, calibration, runs):
     )
     signatures = tuple(name for name in profile.signatures if name != "confidence")
     return dataclasses.replace(profile, signatures=signatures), f"without the signature confidence: {reason}"
+
+
+def _card(runs, profile, exported) -> str:
+    """The page that goes with the model: how it was trained (the runs' own cards) and how it was exported."""
+    trained = "\n\n".join(run.model_card.read_text(encoding="utf-8").rstrip() for run in runs if run.model_card.exists())
+    rows = [
+        f"signatures: {', '.join(profile.signatures)}; inputs and outputs are those of the project's export/contract.json",
+        f"weights: {exported.bytes:,} bytes, {profile.weights}; computed in {profile.precision}",
+        *([exported.left_out] if exported.left_out else []),
+        *([f"what it costs: {exported.cost}"] if exported.cost else []),
+        "options: all of them in profile.yaml beside this page",
+        f"checked before it was published: {exported.compared} answers of a fresh session equal to the Python model's",
+        f"made with rnnsearch_tf {__version__}, tensorflow {tf.__version__}; needs a server with tensorflow_text's operations "
+        "if the text is normalized or cut into subwords (the stock server has them)",
+    ]
+    return "\n".join([trained or "# Model card", "", "## Export", "", *(f"- {row}" for row in rows), ""])
 
 
 def finish_graph(folder) -> None:
