@@ -7,11 +7,9 @@ import shutil
 import numpy as np
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.models.build import build_model
 from rnnsearch_tf.run import Run
-from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.translation.loading import load_run
 
 
 def average_run(run, output, last=None) -> list:
@@ -39,10 +37,8 @@ def average_run(run, output, last=None) -> list:
     if averaged.checkpoints.exists():
         raise UsageError(f"{averaged}: expected a folder without a training, found one; choose another --output")
     kept = kept[-(last or len(kept)) :]
-    run.verify()
     run.verify(kept)
-    sizes = [Vocabulary.load(run.vocabulary(side)).size for side in ("source", "target")]
-    model = build_model(load_config(run.config), *sizes)
+    model, *_ = load_run(run)
     assign_mean(model, run, kept)
     averaged.write_weights(model)
     for path in [run.config, *run.text_files()]:
