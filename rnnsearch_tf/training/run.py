@@ -92,11 +92,12 @@ def train(
 def _begin(run, config, resume, start_from, new_words, skip_batch):
     """(config, texts, pairs, model, state) of a training that begins or goes on; writes what RUN has before the first update."""
     _check_output(run, config, resume, start_from, new_words, skip_batch)
-    start = None if start_from is None else starting.start_from(start_from, config, new_words)
-    config = config if start is None else start.config
+    texts = model = origin = None
+    if start_from is not None:
+        config, texts, model, origin = starting.start_from(start_from, config, new_words)
     _write_config(run, config)
     pairs = open_corpus(config, "train")
-    texts = _texts(run, config, pairs) if start is None else _kept(run, start.texts)
+    texts = _kept(run, texts) if texts else _texts(run, config, pairs)
     report_pairs(pairs.check())
     if isinstance(pairs, PreparedPairs):
         pairs.check_texts(texts)
@@ -106,8 +107,8 @@ def _begin(run, config, resume, start_from, new_words, skip_batch):
         print(_standing(state, config.training), file=sys.stderr)
     else:
         shutil.rmtree(run.checkpoints, ignore_errors=True)  # of a training that has learned nothing
-        model = build_model(config, *(text.vocabulary.size for text in texts)) if start is None else start.model
-        state = TrainingState(began_from=None if start is None else start.origin)
+        model = model or build_model(config, *(text.vocabulary.size for text in texts))
+        state = TrainingState(began_from=origin)
         compile_model(model, config)
     report_parameters(model)
     return config, texts, pairs, model, state
@@ -372,20 +373,15 @@ def _texts(run, config, pairs):
     if missing and isinstance(pairs, PreparedPairs):
         texts = dict(zip(("source", "target"), pairs.texts(config)))
     else:
-        texts = _built(config, pairs, missing)
+        if missing:
+            print(f"building the {' and the '.join(missing)} vocabulary", file=sys.stderr)
+        texts = dict(zip(missing, build_corpus_texts(config, pairs, missing)))
     for side, text in texts.items():
         if message := shortfall(text, side, getattr(config, side)):
             print(message, file=sys.stderr)
         text.save(run, side)
     run.record(run.text_files())
     return tuple(texts.get(side) or load_text(run, side, getattr(config, side)) for side in ("source", "target"))
-
-
-def _built(config, pairs, sides):
-    """{side: Text} of the training text."""
-    if sides:
-        print(f"building the {' and the '.join(sides)} vocabulary", file=sys.stderr)
-    return dict(zip(sides, build_corpus_texts(config, pairs, sides)))
 
 
 def _kept(run, texts):

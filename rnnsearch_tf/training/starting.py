@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import sys
-from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -30,22 +29,16 @@ MUCH = 0.05
 """Share of them that is worth a line."""
 
 
-class Start(NamedTuple):
-    """What a training begins with."""
-
-    config: Config  # its vocabulary sizes are those after new words
-    texts: tuple[Text, Text]  # of the source and of the target
-    model: TranslationModel  # not compiled
-    origin: str  # what it began from, for people
-
-
-def start_from(run, config, new_words=0) -> Start:
+def start_from(run, config, new_words=0) -> tuple[Config, tuple[Text, Text], TranslationModel, str]:
     """The model of a RUN, for training with another configuration.
 
     Args:
         run: path of the RUN folder.
         config: Config of the new training; model, source and target as the RUN has them.
         new_words: words to add to each vocabulary at most, of the text that the RUN was not trained on.
+
+    Returns:
+        (Config with the vocabulary sizes after new words, (source Text, target Text), model, not compiled, what it began from in words).
 
     Raises:
         UserError: the folder is no RUN with best weights, or is damaged.
@@ -76,7 +69,7 @@ def start_from(run, config, new_words=0) -> Start:
     if new_words:
         origin += f", with {added[0]:,} new source and {added[1]:,} new target words"
     print(f"beginning from {origin.replace('`', '')}", file=sys.stderr)
-    return Start(config, texts, model, origin)
+    return config, texts, model, origin
 
 
 def _say_what_is_too_long(data, texts, pairs):

@@ -73,11 +73,11 @@ def same(some, others):
 
 def test_the_best_weights_and_the_texts_are_those_of_the_run(trained):
     settings = load_config(trained / "config.yaml", overrides=["training.seed=99", "model.hidden_dropout=0.5"])
-    start = start_from(trained, settings)
+    started, started_texts, started_model, _ = start_from(trained, settings)
     model, *texts, _ = load_run(trained)
-    assert same([w.numpy() for w in start.model.trainable_variables], [w.numpy() for w in model.trainable_variables])
-    assert all(one.same_as(other) for one, other in zip(start.texts, texts))
-    assert start.model.config.hidden_dropout == 0.5 and start.config == settings
+    assert same([w.numpy() for w in started_model.trainable_variables], [w.numpy() for w in model.trainable_variables])
+    assert all(one.same_as(other) for one, other in zip(started_texts, texts))
+    assert started_model.config.hidden_dropout == 0.5 and started == settings
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -85,20 +85,20 @@ def test_new_words_come_behind_the_old_and_change_nothing_for_them(tmp_path, new
     run = write_run(tmp_path / "run", [*SPACES, *VARIANTS[variant], "training.precision=float64"], unknown_words=None)
     settings = continued_config(run, overrides=new_text)
     old, *old_texts, _ = load_run(run)
-    start = start_from(run, settings, new_words=3)
-    for side, text, before in zip((0, 1), start.texts, old_texts):
+    settings, texts, model, _ = start_from(run, settings, new_words=3)
+    for side, text, before in zip((0, 1), texts, old_texts):
         counts = collections.Counter(itertools.chain.from_iterable(pair[side].split() for pair in NEW))  # spaces are the tokenization
         expected = sorted(set(counts) - set(before.vocabulary.tokens), key=lambda word: (-counts[word], word))[:3]
         assert text.vocabulary.tokens == [*before.vocabulary.tokens, *expected]
-    sizes = [text.vocabulary.size for text in start.texts]
+    sizes = [text.vocabulary.size for text in texts]
     ids = [text.encode(tf.constant(lines)).to_tensor() for text, lines in zip(old_texts, phrasebook(10, 2, "train"))]
     inputs = dict(zip(("source_ids", "target_ids"), ids))
-    before, after = old(inputs).numpy(), start.model(inputs).numpy()
+    before, after = old(inputs).numpy(), model(inputs).numpy()
     np.testing.assert_allclose(after[..., : before.shape[-1]], before, rtol=1e-12, atol=1e-12)
 
-    fresh = build_model(start.config, *sizes)
+    fresh = build_model(settings, *sizes)
     kinds = set()
-    for known, drawn, weight in zip(old.trainable_variables, fresh.trainable_variables, start.model.trainable_variables, strict=True):
+    for known, drawn, weight in zip(old.trainable_variables, fresh.trainable_variables, model.trainable_variables, strict=True):
         known, drawn, weight, name = known.numpy(), drawn.numpy(), weight.numpy(), weight.name
         axis = [k for k in range(known.ndim) if known.shape[k] != weight.shape[k]]
         if not axis:
@@ -112,7 +112,7 @@ def test_new_words_come_behind_the_old_and_change_nothing_for_them(tmp_path, new
         else:
             assert np.array_equal(new, np.split(drawn, [known.shape[axis[0]]], axis=axis[0])[1]) and new.std() > 0
     tied, biased = "tied" in variant, variant != "without biases"
-    matrix = set() if tied else {"W_o2" if variant == "output_rank" else start.model.output_layer.symbol}
+    matrix = set() if tied else {"W_o2" if variant == "output_rank" else model.output_layer.symbol}
     assert kinds == {"E"} | matrix | ({"b_softmax"} if biased else set())
 
 
@@ -134,8 +134,8 @@ def test_new_words_of_the_new_text_alone(tmp_path, trained, new_text):
     run = shutil.copytree(trained, tmp_path / "run")
     path = run / "config.yaml"
     save_config(load_config(path, overrides=["data.corpus=files", *files]), path)
-    start = start_from(run, continued_config(run, overrides=new_text, mix=2.0), new_words=10)
-    added = [text.vocabulary.tokens[load_run(run)[1 + side].vocabulary.size :] for side, text in enumerate(start.texts)]
+    _, texts, *_ = start_from(run, continued_config(run, overrides=new_text, mix=2.0), new_words=10)
+    added = [text.vocabulary.tokens[load_run(run)[1 + side].vocabulary.size :] for side, text in enumerate(texts)]
     assert "zebra" in added[0] and "Zorro" in added[1] and "unseen" not in added[0] and "inconnue" not in added[1]
 
 
@@ -217,7 +217,7 @@ def test_new_subwords_come_behind_the_old_the_missing_characters_first(tmp_path)
     old = load_text(Run(run), "target", load_config(run / "config.yaml").target)
     limits = ["data.maximum_target_length=90", "data.held_out=0"]
     for number in (2, 12):
-        text = start_from(run, continued_config(run, overrides=[*files, *limits]), new_words=number).texts[1]
+        text = start_from(run, continued_config(run, overrides=[*files, *limits]), new_words=number)[1][1]
         assert text.vocabulary.tokens[: old.vocabulary.size] == old.vocabulary.tokens
         new = text.vocabulary.tokens[old.vocabulary.size :]
         assert len(new) == len(set(new)) <= number and set(new[:2]) <= set("☃☂zéb")
