@@ -23,6 +23,7 @@ from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.numbered import NumberedBatches
 from rnnsearch_tf.data.prepared import PreparedPairs
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files import make_folder
 from rnnsearch_tf.layers.dropout import vary_dropout
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.parallel import training_shards
@@ -95,7 +96,9 @@ def _begin(run, config, resume, start_from, new_words, skip_batch):
     texts = model = origin = None
     if start_from is not None:
         config, texts, model, origin = starting.start_from(start_from, config, new_words)
-    _write_config(run, config)
+    make_folder(run.path)
+    save_config(config, run.config)
+    run.record([run.config])
     pairs = open_corpus(config, "train")
     texts = _kept(run, texts) if texts else _texts(run, config, pairs)
     report_pairs(pairs.check())
@@ -343,16 +346,6 @@ def _check_output(run, config, resume, start_from, new_words, skip_batch):
         raise UsageError(f"{run}: expected another folder than the one to start from, got the same; choose another --output")
     if resume and run.config.exists():
         _check_unchanged(load_config(run.config), config, run.config)
-
-
-def _write_config(run, config):
-    """Make the folder and write the effective configuration."""
-    try:
-        run.path.mkdir(parents=True, exist_ok=True)
-        save_config(config, run.config)
-        run.record([run.config])
-    except OSError as error:
-        raise UsageError(f"{run}: expected a folder that can be written to, got: {error.strerror}") from None
 
 
 def _check_unchanged(before, config, written):

@@ -19,7 +19,7 @@ import zlib
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import Config, load_config
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import replacing, write_file
+from rnnsearch_tf.files import make_folder, replacing, write_file
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.run import Run, digest_of
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -96,11 +96,7 @@ def save_state(run, model, state: TrainingState, config: Config) -> None:
     state.means = {
         metric.name: [float(keras.ops.convert_to_numpy(value)) / replicas for value in metric.variables] for metric in _means(model)
     }
-    try:
-        run.checkpoints.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{run.checkpoints}: expected a folder for checkpoints, got: {error.strerror}; write elsewhere") from None
-    path = _unused(run.checkpoints, state.batches)
+    path = _unused(make_folder(run.checkpoints), state.batches)
     with replacing(path) as partial:
         model.save(partial)
     values = {"model": path.name, "model_sha256": digest_of(path), **dataclasses.asdict(state), "configuration": saved_settings(config)}
