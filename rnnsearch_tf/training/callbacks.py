@@ -96,13 +96,7 @@ def learning_rate(state, config):
 
 
 class NonFiniteGradient(UserError):
-    """The gradient of a batch is NaN or infinite; the state is that before the batch.
-
-    Attributes:
-        batch: tf.data.Dataset of the one batch, set by who knows the data.
-    """
-
-    batch = None
+    """The gradient of a batch is NaN or infinite; the state is that before the batch, which is the next one of the epoch."""
 
 
 class Schedule(keras.callbacks.Callback):

@@ -161,7 +161,8 @@ def _train(run, workers, config, texts, pairs, model, state, save_first):
             print(f"\nstopped; everything is saved. Go on with: {run.resume_command}{_unevaluated(run)}", file=sys.stderr)
             if isinstance(stop, NonFiniteGradient):
                 with interruption.at_once():
-                    raise _named(stop, run, texts, pairs) from None
+                    refused = _batches(config, texts, pairs, state, callbacks[0], Alone())().take(1)
+                    raise _named(stop, run, name_batch(next(iter(refused)), texts, pairs, run.refused_batch)) from None
             raise
     write_model_card(run, config, model, state)
     workers.barrier()
@@ -195,9 +196,8 @@ def _save_stopped(save, stop):
         raise UserError(f"{error}; the checkpoint before it is kept" + (f"; training stopped by: {stop}" if str(stop) else "")) from None
 
 
-def _named(stop, run, texts, pairs):
+def _named(stop, run, lines):
     """The error of a batch whose gradient is not finite, with the lines that it is made of."""
-    lines = name_batch(next(iter(stop.batch)), texts, pairs, run.refused_batch)
     return NonFiniteGradient(
         f"{stop}, of {lines} (with their text in {run.refused_batch}); the training is saved as it was before that batch; leave it out: "
         f"{run.resume_command} --skip-batch; or begin anew with a lower training.learning_rate, or training.non_finite_gradient=skip"
@@ -254,11 +254,7 @@ def _fit(model, config, texts, pairs, state, callbacks, workers):
     if state.epoch_read:
         _end_epoch(model, state, callbacks)
     while not model.stop_training and not _reached(state, settings):
-        try:
-            model.fit(rest_of_epoch(), initial_epoch=state.epoch, epochs=state.epoch + 1, callbacks=callbacks, verbose=0)
-        except NonFiniteGradient as stop:
-            stop.batch = _batches(config, texts, pairs, state, clock, Alone())().take(1)
-            raise
+        model.fit(rest_of_epoch(), initial_epoch=state.epoch, epochs=state.epoch + 1, callbacks=callbacks, verbose=0)
 
 
 def _batches(config, texts, pairs, state, clock, workers):
