@@ -23,6 +23,9 @@ from rnnsearch_tf.training.state import restore_means
 
 log = logging.getLogger("rnnsearch_tf")
 
+BATCHES_BETWEEN_RECORDS = 100
+"""In metrics.jsonl and in TensorBoard."""
+
 
 class Clock(keras.callbacks.Callback):
     """Counts batches, epochs and seconds into the state.
@@ -153,14 +156,14 @@ class Limits(keras.callbacks.Callback):
 
 
 class MetricsLog(keras.callbacks.Callback):
-    """Appends one JSON line to metrics.jsonl every ``every`` batches and at the end of an epoch.
+    """Appends one JSON line to metrics.jsonl every BATCHES_BETWEEN_RECORDS batches and at the end of an epoch.
 
     What stands there beyond the state's own records, a torn last line too, a killed training wrote; it is cut off and comes again.
     """
 
-    def __init__(self, path, state, every=100):
+    def __init__(self, path, state):
         super().__init__()
-        self.path, self.state, self.every = path, state, every
+        self.path, self.state = path, state
         if path.exists():
             self.cut()
 
@@ -177,7 +180,7 @@ class MetricsLog(keras.callbacks.Callback):
             file.truncate(self.state.metrics_bytes)
 
     def on_train_batch_end(self, batch, logs=None):
-        if self.state.batches % self.every == 0:
+        if self.state.batches % BATCHES_BETWEEN_RECORDS == 0:
             self.write("batches", logs)
 
     def on_epoch_end(self, epoch, logs=None):

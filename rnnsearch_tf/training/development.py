@@ -11,7 +11,6 @@ from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
 from rnnsearch_tf.progress import announced, coloured
 from rnnsearch_tf.training.averaging import assign_mean
 from rnnsearch_tf.training.callbacks import updates_done
-from rnnsearch_tf.translation import Translator
 
 
 class Development(keras.callbacks.Callback):
@@ -26,19 +25,18 @@ class Development(keras.callbacks.Callback):
         run: Run.
         state: TrainingState.
         clock: Clock, told to count the time this takes.
-        config: Config.
-        texts: (source Text, target Text).
+        translator: Translator of the model.
         sentences: (source list, reference list), or None: then the last weights are the best.
         metrics_log: MetricsLog, told every result.
         interruption: Interruption; an evaluation is stopped at once, and made anew when the training goes on.
     """
 
-    def __init__(self, run, state, clock, config, texts, sentences, metrics_log, interruption):
+    def __init__(self, run, state, clock, translator, sentences, metrics_log, interruption):
         super().__init__()
-        self.run, self.state, self.clock, self.config = run, state, clock, config
-        self.texts, self.metrics_log, self.interruption = texts, metrics_log, interruption
+        self.run, self.state, self.clock, self.config = run, state, clock, translator.config
+        self.translator, self.metrics_log, self.interruption = translator, metrics_log, interruption
         self.sentences = sentences
-        self._translator, self._loss = None, None
+        self._loss = None
 
     def on_train_batch_end(self, batch, logs=None):
         every = self.config.training.evaluate_every
@@ -157,12 +155,10 @@ class Development(keras.callbacks.Callback):
 
     def _bleu(self):
         """BLEU in percent of the translated development text."""
-        if self._translator is None:
-            self._translator = Translator(self.model, *self.texts, self.config)
         sources, references = self.sentences
         options = dict(beam_size=self.config.training.evaluate_beam_size, nbest=1)
         with announced("translating the development text"):
-            translations = self._translator.translate(list(sources), **options)
+            translations = self.translator.translate(list(sources), **options)
         target = self.config.target
         rules = dict(tokenize=tokenizer_for(target), lowercase=target.lowercase)  # a model that cannot write capitals is not scored on them
         return bleu([t.text for t in translations], list(references), **rules).score
@@ -170,7 +166,8 @@ class Development(keras.callbacks.Callback):
     def _development_loss(self):
         """Mean negative log-likelihood of a target word, in nats, end symbols included; no smoothing, no dropout."""
         if self._loss is None:
-            batches = scoring_batches(*self.texts, self.sentences, self.config.data.batch_size)
+            texts = self.translator.source_text, self.translator.target_text
+            batches = scoring_batches(*texts, self.sentences, self.config.data.batch_size)
             self._loss = batches, tf.function(lambda inputs: self.model.token_losses(inputs)[1], autograph=False, reduce_retracing=True)
         batches, nll = self._loss
         values = [nll(inputs).numpy() for inputs in batches]

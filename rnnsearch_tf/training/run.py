@@ -38,6 +38,7 @@ from rnnsearch_tf.training.model_card import write_model_card
 from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.refused import name_batch
 from rnnsearch_tf.training.state import TrainingState, load_state, save_state, saved_settings
+from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.workers import Alone, join, losing_peers, mirrored
 
 
@@ -137,7 +138,7 @@ def _train(run, workers, config, texts, pairs, model, state, save_first):
     interruption = Interruption(workers)
     if not workers.chief:
         return _train_along(run, workers, config, texts, pairs, model, state, interruption)
-    callbacks, development, limits = _callbacks(run, config, state, texts, interruption, workers)
+    callbacks, development, limits = _callbacks(run, config, state, Translator(model, *texts, config), interruption, workers)
     for callback in callbacks:
         callback.set_model(model)
     save = lambda: save_state(run, model, state, config)  # noqa: E731
@@ -295,21 +296,21 @@ def _reached(state, settings):
     return next((name for name, (limit, reached) in limits.items() if limit is not None and reached >= limit), None)
 
 
-def _callbacks(run, config, state, texts, interruption, workers):
+def _callbacks(run, config, state, translator, interruption, workers):
     clock, log = Clock(state), MetricsLog(run.metrics, state)
     pairs, sentences = open_corpus(config, "development"), None
     if pairs is not None:
         first = [pair for number, pair in enumerate(pairs) if number < config.training.evaluate_sentences]
         sentences = tuple(zip(*first))  # (sources, references)
         report_pairs(pairs.report, "development")
-    evaluation = Development(run, state, clock, config, texts, sentences, log, interruption)
+    evaluation = Development(run, state, clock, translator, sentences, log, interruption)
     saving = SaveState(run, state, config)
     limits = Limits(state, config.training)
     callbacks = [clock, Schedule(state, config.training), limits, log, ProgressLine(state, config.training)]
     if config.training.tensorboard:
         from rnnsearch_tf.training.tensorboard import TensorBoard  # an extra
 
-        callbacks.append(TensorBoard(run.tensorboard, state, config, texts, sentences))
+        callbacks.append(TensorBoard(run.tensorboard, state, translator, sentences))
     agreement = [Agreement(workers, state, interruption)] if workers.count > 1 else []
     return [*callbacks, evaluation, saving, *agreement, interruption], evaluation, limits
 

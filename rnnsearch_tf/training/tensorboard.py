@@ -8,7 +8,10 @@ from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
 from rnnsearch_tf.evaluation.plots import alignment_figure
 from rnnsearch_tf.extras import require
-from rnnsearch_tf.translation import Translator
+from rnnsearch_tf.training.callbacks import BATCHES_BETWEEN_RECORDS
+
+PICTURES = 4
+"""Sentences drawn after every epoch."""
 
 
 class TensorBoard(keras.callbacks.Callback):
@@ -17,26 +20,22 @@ class TensorBoard(keras.callbacks.Callback):
     Args:
         folder: where the event files go.
         state: TrainingState.
-        config: Config.
-        texts: (source Text, target Text).
+        translator: Translator of the model.
         sentences: (sources, references) of the development set, or None: then no pictures.
-        every: batches between points of the curves.
-        pictures: sentences drawn after every epoch.
 
     Raises:
         UserError: matplotlib, which draws the pictures, is not installed.
     """
 
-    def __init__(self, folder, state, config, texts, sentences, every=100, pictures=4):
+    def __init__(self, folder, state, translator, sentences):
         super().__init__()
         require("pictures", "matplotlib")
         self.writer = tf.summary.create_file_writer(str(folder))
-        self.state, self.config, self.texts, self.every = state, config, texts, every
-        self.sources = list(sentences[0][:pictures]) if sentences else []
-        self._translator = None
+        self.state, self.translator = state, translator
+        self.sources = list(sentences[0][:PICTURES]) if sentences else []
 
     def on_train_batch_end(self, batch, logs=None):
-        if self.state.batches % self.every:
+        if self.state.batches % BATCHES_BETWEEN_RECORDS:
             return
         with self.writer.as_default(step=self.state.batches):
             for name, value in logs.items():
@@ -46,10 +45,8 @@ class TensorBoard(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         if not self.sources:
             return
-        if self._translator is None:
-            self._translator = Translator(self.model, *self.texts, self.config)
         with self.writer.as_default(step=self.state.batches):
-            for number, translation in enumerate(self._translator.translate(self.sources, beam_size=1)):
+            for number, translation in enumerate(self.translator.translate(self.sources, beam_size=1)):
                 tf.summary.image(f"attention/{number}", attention_image(translation)[tf.newaxis])
             if self.state.best_bleu is not None:
                 tf.summary.scalar("development/best_bleu", self.state.best_bleu)
