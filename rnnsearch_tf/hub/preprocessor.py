@@ -86,11 +86,3 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
         if isinstance(config["source_tokenizer"], dict):
             config["source_tokenizer"] = keras.layers.deserialize(config["source_tokenizer"])
         return super().from_config(config)
-
-    def load_preset_assets(self, preset):
-        self.tokenizer.load_preset_assets(preset)
-        self.source_tokenizer.load_preset_assets(preset)
-
-    def save_to_preset(self, preset_dir):
-        super().save_to_preset(preset_dir)
-        self.source_tokenizer.save_to_preset(preset_dir)

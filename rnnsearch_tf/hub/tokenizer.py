@@ -40,19 +40,14 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
         self.file_assets = [f"vocabulary.{SIDE}.txt"]
         if self._text_config.tokenization == "sentencepiece":
             self.file_assets.append(f"{SIDE}.spm.model")
-        self.pad_token_id, self.start_token_id = PAD_ID, END_ID  # the decoder's first input; the models never look it up
+        self.text = text
+        self.start_token_id = END_ID  # the decoder's first input; the models never look it up
         self._add_special_token(SPECIAL_TOKENS[PAD_ID], "pad_token")
         self._add_special_token(SPECIAL_TOKENS[END_ID], "end_token")
-        self.text = None
-        self._use(text)
-
-    def _use(self, text):
-        self.text = text
-        if text is not None:
-            self._update_special_token_ids()
 
     def load_assets(self, folder):
-        self._use(load_text(folder, SIDE, self._text_config))
+        self.text = load_text(folder, SIDE, self._text_config)
+        self._update_special_token_ids()
 
     def save_assets(self, folder):
         self.text.save(folder, SIDE)
