@@ -13,8 +13,7 @@ from rnnsearch_tf.evaluation.confidence import Confidence
 from rnnsearch_tf.export.profile import FILE as PROFILE, read_profile
 from rnnsearch_tf.export.lazy_session import LazySession
 from rnnsearch_tf.translation import Hypothesis, Translation
-from rnnsearch_tf.translation.constraints import constraint_lines, too_many_tokens
-from rnnsearch_tf.translation.translator import search_options, sentences
+from rnnsearch_tf.translation.translator import constraint_lines, search_options, strings, too_many_tokens
 
 
 class ExportedTranslator:
@@ -70,7 +69,7 @@ class ExportedTranslator:
         Raises:
             UsageError: an option is unknown or not the one it was exported with, or `texts` are not sentences.
         """
-        texts, config = sentences(texts, "texts"), self.search_config(**search)
+        texts, config = strings(texts, "texts"), self.search_config(**search)
         signatures = self.profile.signatures
         if constraints is not None:
             return self._constrained(texts, constraints, config)

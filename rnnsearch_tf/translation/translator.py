@@ -20,9 +20,8 @@ from rnnsearch_tf.search.retry import search_until_finished
 from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
-from rnnsearch_tf.text.phrases import read_phrases
+from rnnsearch_tf.text.phrases import MOST_TOKENS, read_phrases
 from rnnsearch_tf.text.pipeline import Text, TracedText, padded
-from rnnsearch_tf.translation.constraints import constraint_lines, too_many_tokens
 from rnnsearch_tf.translation.loading import load_runs
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
 
@@ -110,7 +109,7 @@ class Translator:
         Example:
             translator.translate(["the room is free"], constraints=[["chambre"]])[0].text
         """
-        texts, config = sentences(texts, "texts"), self.search_config(**search)
+        texts, config = strings(texts, "texts"), self.search_config(**search)
         constraints = [b""] * len(texts) if constraints is None else constraint_lines(constraints, texts)
         lexicon = self._once(Lexicon.load, config.lexicon) if config.replace_unknown and config.lexicon else None
         self.shortlist(config)  # so that a bad file is an error before anything is done
@@ -133,7 +132,7 @@ class Translator:
         Returns:
             list[ScoredPair], in order; log-probabilities are natural logarithms, the end symbol included.
         """
-        sources, targets = sentences(sources, "sources"), sentences(targets, "targets")
+        sources, targets = strings(sources, "sources"), strings(targets, "targets")
         if len(sources) != len(targets):
             raise UserError(f"expected as many targets as sources, got {len(targets)} and {len(sources)}")
         target_tokens, target_ids = self._target.tokens_and_ids(targets, tokenized)
@@ -197,7 +196,7 @@ class Translator:
         Raises:
             UsageError: `texts` are not sentences, or a number is out of range.
         """
-        texts = sentences(texts, "texts")
+        texts = strings(texts, "texts")
         check_temperature(temperature)
         if number < 1:
             raise UsageError(f"number: expected at least 1 sample a sentence, got {number}")
@@ -317,23 +316,50 @@ def search_options(changes: dict) -> dict:
     return {name: check_value(f"search.{name}", value) for name, value in changes.items()}
 
 
-def sentences(texts, name) -> list:
-    """Sentences that a caller hands in, as a list; each is a str, or bytes of UTF-8.
+def strings(texts, name, what="sentence") -> list:
+    """What a caller hands in, as a list; each is a str, or bytes of UTF-8.
 
     Args:
         texts: iterable of them; one string by itself is a mistake.
         name: what messages call them.
+        what: what each of them is.
 
     Raises:
         UsageError: it is something else, or holds something else.
     """
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
-        raise UsageError(f"{name}: expected a list of sentences, got {type(texts).__name__} {texts!r}; one sentence goes in a list too")
+        raise UsageError(f"{name}: expected a list of {what}s, got {type(texts).__name__} {texts!r}; one {what} goes in a list too")
     texts = list(texts)
     for number, text in enumerate(texts):
         if not isinstance(text, (str, bytes)):
-            raise UsageError(f"{name}[{number}]: expected a sentence as str, got {type(text).__name__} {text!r}")
+            raise UsageError(f"{name}[{number}]: expected a {what} as str, got {type(text).__name__} {text!r}")
     return texts
+
+
+def constraint_lines(constraints, texts) -> list[bytes]:
+    """For each text its phrases with tabs between.
+
+    Args:
+        constraints: for each text an iterable of str, or bytes of UTF-8.
+        texts: list.
+
+    Raises:
+        UsageError: they are something else, or not as many.
+    """
+    if isinstance(constraints, (str, bytes)) or not isinstance(constraints, Iterable):
+        raise UsageError(f"constraints: expected a list of phrases for each text, got {type(constraints).__name__} {constraints!r}")
+    constraints = [strings(phrases, f"constraints[{number}]", "phrase") for number, phrases in enumerate(constraints)]
+    if len(constraints) != len(texts):
+        raise UsageError(f"constraints: expected a list of phrases for each of {len(texts)} texts, got {len(constraints)} lists")
+    return [b"\t".join(tf.compat.as_bytes(phrase).replace(b"\t", b" ") for phrase in phrases) for phrases in constraints]
+
+
+def too_many_tokens(number, line) -> UserError:
+    """The error of a text whose phrases, the line of bytes, have more tokens than are searched for; `number` is its place among the texts."""
+    start = line[:60].decode("utf-8", "replace")
+    return UserError(
+        f"constraints[{number}] ({start!r}): expected phrases of at most {MOST_TOKENS} tokens together, got more; leave some out"
+    )
 
 
 def _cut(side, tokens, ids, limit):

@@ -42,7 +42,7 @@ def test_what_is_no_sentence(translator, method, texts, message):
         ([["chat"]], "constraints: expected a list of phrases for each of 2 texts, got 1 lists"),
         ([[], "chat"], r"constraints\[1\]: expected a list of phrases, got str 'chat'; one phrase goes in a list too"),
         ([[], None], r"constraints\[1\]: expected a list of phrases, got NoneType None"),
-        ([[], [3]], r"constraints\[1\]: expected phrases as str, got int 3"),
+        ([[], [3]], r"constraints\[1\]\[0\]: expected a phrase as str, got int 3"),
     ],
 )
 def test_what_are_no_constraints(translator, constraints, message):
