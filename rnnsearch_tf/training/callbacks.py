@@ -210,22 +210,13 @@ class ProgressLine(keras.callbacks.Callback):
     Args:
         state: TrainingState.
         config: TrainingConfig, for the share done and the learning rate.
-        stream: None takes standard error.
     """
 
-    def __init__(self, state, config, stream=None):
+    def __init__(self, state, config):
         super().__init__()
         self.state, self.config = state, config
-        self.stream = stream or sys.stderr
-        self.terminal = self.stream.isatty()
+        self.terminal = sys.stderr.isatty()
         self._next = time.monotonic()
-        self._begun = False
-
-    def on_train_begin(self, logs=None):
-        if not self._begun:
-            self._begun = True
-            self.stream.write("building the graph of an update; the first one takes longer\n")
-            self.stream.flush()
 
     def on_train_batch_end(self, batch, logs=None):
         if time.monotonic() >= self._next:
@@ -240,8 +231,7 @@ class ProgressLine(keras.callbacks.Callback):
         if self.terminal:
             columns = shutil.get_terminal_size().columns
             text = f"\r\x1b[K{text[: columns - 1]}"  # a wrapped line could not be drawn again
-        self.stream.write(text + end if self.terminal else f"{text}\n")
-        self.stream.flush()
+        print(text, end=end if self.terminal else "\n", file=sys.stderr, flush=True)
 
     def _standing(self, epoch, logs):
         state = self.state

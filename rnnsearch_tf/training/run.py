@@ -114,7 +114,7 @@ def _begin(run, config, resume, start_from, new_words, skip_batch):
         model = model or build_model(config, *(text.vocabulary.size for text in texts))
         state = TrainingState(began_from=origin)
         compile_model(model, config)
-    report_parameters(model)
+    print(f"{type(model).__name__}: {model.count_params():,} parameters", file=sys.stderr)
     return config, texts, pairs, model, state
 
 
@@ -235,10 +235,6 @@ def report_pairs(report, part="training"):
         print(f"{part} text: {report.skipped:,} bad lines left out; the first: {report.examples[0]}", file=sys.stderr)
 
 
-def report_parameters(model):
-    print(f"{type(model).__name__}: {model.count_params():,} parameters", file=sys.stderr)
-
-
 def _fit(model, config, texts, pairs, state, callbacks, workers):
     """``model.fit`` of one epoch after the other; a resumed training first finishes the epoch it was in.
 
@@ -252,8 +248,12 @@ def _fit(model, config, texts, pairs, state, callbacks, workers):
     if _reached(state, settings):
         return
     rest_of_epoch = _batches(config, texts, pairs, state, clock, workers)
-    if state.epoch_read:
-        _end_epoch(model, state, callbacks)
+    if state.epoch_read:  # all its batches were learned from when the training was stopped: only what fit does at its end is left
+        epoch, logs = state.epoch, model.get_metrics_result()
+        for callback in callbacks:
+            callback.on_epoch_end(epoch, logs)
+    if workers.chief:
+        print("building the graph of an update; the first one takes longer", file=sys.stderr)
     while not model.stop_training and not _reached(state, settings):
         model.fit(rest_of_epoch(), initial_epoch=state.epoch, epochs=state.epoch + 1, callbacks=callbacks, verbose=0)
 
@@ -276,13 +276,6 @@ def _batches(config, texts, pairs, state, clock, workers):
         return epochs
 
     return rest
-
-
-def _end_epoch(model, state, callbacks):
-    """What ``fit`` does at the end of an epoch, for one whose batches were all learned from when the training was stopped."""
-    epoch, logs = state.epoch, model.get_metrics_result()
-    for callback in callbacks:
-        callback.on_epoch_end(epoch, logs)
 
 
 def _reached(state, settings):

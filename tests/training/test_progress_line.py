@@ -1,6 +1,8 @@
 """The line a training shows: what is done and left, learning rate, development BLEU, against numbers worked out by hand."""
 
+import functools
 import io
+import sys
 
 import pytest
 
@@ -16,13 +18,19 @@ class Terminal(io.StringIO):
         return True
 
 
-def line(stream, **training):
+@pytest.fixture
+def line(monkeypatch):
+    return functools.partial(written, monkeypatch)
+
+
+def written(monkeypatch, stream, **training):
+    monkeypatch.setattr(sys, "stderr", stream)
     state = TrainingState(batches=300, epoch=2, seconds=600.0, best_bleu=41.257)
-    ProgressLine(state, TrainingConfig(**training), stream).on_train_batch_end(0, LOGS)
+    ProgressLine(state, TrainingConfig(**training)).on_train_batch_end(0, LOGS)
     return stream.getvalue()
 
 
-def test_a_log_has_all_of_it():
+def test_a_log_has_all_of_it(line):
     """A quarter of 1,200 updates in 10 minutes: 30 minutes are left; halfway up the warm-up the rate is half."""
     text = line(io.StringIO(), maximum_updates=1200, learning_rate=2e-3, warmup_updates=602)
     assert text == (
@@ -36,11 +44,11 @@ def test_a_log_has_all_of_it():
     (dict(maximum_updates=600, accumulate=2), " 25%  30 min left  epoch"),
     (dict(epochs=8), "epoch   3"),  # how many batches an epoch has is not known
 ])
-def test_the_limit_that_is_set_counts(training, begins):
+def test_the_limit_that_is_set_counts(line, training, begins):
     assert line(io.StringIO(), **training).startswith(begins)
 
 
-def test_a_terminal_has_one_row_of_it(monkeypatch):
+def test_a_terminal_has_one_row_of_it(line, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     text = line(Terminal(), maximum_updates=1200)
     assert text.startswith("\r\x1b[K 25%") and len(text) == len("\r\x1b[K") + 59 and "\n" not in text
