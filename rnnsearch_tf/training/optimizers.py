@@ -10,11 +10,8 @@ from __future__ import annotations
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.config import Config, TrainingConfig
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.config import Config, TrainingConfig, check_value
 from rnnsearch_tf.models.translation_model import TranslationLoss, TranslationModel
-
-POLICIES = ("error", "skip", "decay_weights")
 
 
 class _Watched:
@@ -29,11 +26,7 @@ class _Watched:
 
     def __init__(self, *arguments, non_finite_gradient="error", **keywords):
         super().__init__(*arguments, **keywords)
-        if non_finite_gradient not in POLICIES:
-            raise UsageError(
-                f"non_finite_gradient: expected one of {', '.join(POLICIES)}, got {non_finite_gradient!r}"
-            )
-        self.non_finite_gradient = non_finite_gradient
+        self.non_finite_gradient = check_value("training.non_finite_gradient", non_finite_gradient, "non_finite_gradient")
 
     def build(self, variables):
         super().build(variables)
