@@ -100,14 +100,14 @@ def shipped_config(name) -> pathlib.Path:
     return shipped[name]
 
 
-def load_section(default, path=None, overrides=(), values=None):
+def load_section(default, path=None, overrides=()):
     """A dataclass of options that is a file of its own, read and checked as :func:`load_config` does it.
 
     Args:
         default: the dataclass with the values that the file need not repeat.
-        path, overrides, values: as there.
+        path, overrides: as there.
     """
-    where, tree = _read(default, path, overrides, values)
+    where, tree = _read(default, path, overrides, None)
     return _build(default, tree, where, prefix="")
 
 

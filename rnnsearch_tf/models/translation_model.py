@@ -80,7 +80,7 @@ class TranslationModel(keras.Model):
         self.supports_jit = False  # XLA would compile every batch shape anew
         self.shards = 1
         self.workers = Alone()
-        self.loss_metric = keras.metrics.Mean(name="loss", dtype="float64")  # of a target word's negative log-likelihood, in nats
+        self.loss_metric = keras.metrics.Mean(name="loss", dtype="float64")  # negative log-likelihood of a target word, in nats; no smoothing
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
         self.norm_metric = keras.metrics.Mean(name="gradient_norm", dtype="float64")
