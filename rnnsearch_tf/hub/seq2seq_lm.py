@@ -82,8 +82,9 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
                 "set search options, or compile with a sampler of keras-nlp"
             )
         texts = _texts(inputs)
-        translated = [translation.text for translation in self.translator.translate([texts] if isinstance(texts, str) else texts)]
-        return translated[0] if isinstance(texts, str) else translated
+        one = isinstance(texts, (str, bytes))
+        translated = [translation.text for translation in self.translator.translate([texts] if one else texts)]
+        return translated[0] if one else translated
 
     @property
     def translator(self):
@@ -141,11 +142,9 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
 
 
 def _texts(inputs):
-    """str, or list of str, of whatever generate was given."""
+    """One text, str or bytes of UTF-8, or a list of them, of whatever generate was given."""
     if isinstance(inputs, tf.data.Dataset):
         return [text for batch in inputs for text in _texts(batch)]
     if isinstance(inputs, dict):
         inputs = inputs["encoder_text"]
-    values = np.asarray(inputs).tolist()
-    decode = lambda value: value.decode("utf-8") if isinstance(value, bytes) else value  # noqa: E731
-    return decode(values) if isinstance(values, (str, bytes)) else [decode(value) for value in values]
+    return np.asarray(inputs).tolist()
