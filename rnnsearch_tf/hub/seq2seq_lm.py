@@ -1,6 +1,7 @@
 """The task: fit on raw string pairs, generate translations."""
 
 import dataclasses
+import functools
 
 import keras_nlp
 import numpy as np
@@ -46,7 +47,6 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
         self.preprocessor = preprocessor
         super().__init__(inputs=inputs, outputs=backbone(inputs)["logits"], **keywords)
         self.search = dict(search or {})
-        self._translator = None
 
     def compile(self, optimizer="auto", loss="auto", *, weighted_metrics="auto", sampler=OWN_SEARCH, **keywords):
         """As ``keras_nlp.models.Seq2SeqLM.compile``; the default metric is perplexity.
@@ -86,15 +86,13 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
         translated = [translation.text for translation in self.translator.translate([texts] if one else texts)]
         return translated[0] if one else translated
 
-    @property
+    @functools.cached_property
     def translator(self):
         """A Translator with this model's weights, for n-best lists, alignments, scores and samples."""
         if self.preprocessor is None:
             raise UsageError('expected a preprocessor, which the sampler "rnnsearch" needs, got none; give one, or compile with sampler="greedy"')
-        if self._translator is None:
-            source, target = self.preprocessor.source_tokenizer.text, self.preprocessor.tokenizer.text
-            self._translator = Translator(self.backbone.system, source, target, self.run_config())
-        return self._translator
+        source, target = self.preprocessor.source_tokenizer.text, self.preprocessor.tokenizer.text
+        return Translator(self.backbone.system, source, target, self.run_config())
 
     def run_config(self):
         """The Config of a RUN with this model."""
