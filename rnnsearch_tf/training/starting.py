@@ -15,12 +15,13 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.config import Config, load_config
+from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.continuing import check_continues, new_text
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import Text, extend_texts, load_text
+from rnnsearch_tf.translation.loading import load_run
 
 LOOKED_AT = 1000
 """Pairs of the new text by whose lengths the length limits are judged."""
@@ -45,8 +46,7 @@ def start_from(run, config, new_words=0) -> tuple[Config, tuple[Text, Text], Tra
         UsageError: the configuration is of another model or other texts.
     """
     run = Run.open(run)
-    run.verify()
-    before = load_config(run.config)
+    old, *_, before = load_run(run)
     check_continues(config, before, run)
     texts = tuple(load_text(run, side, getattr(config, side)) for side in ("source", "target"))
     sizes = [text.vocabulary.size for text in texts]
@@ -57,12 +57,7 @@ def start_from(run, config, new_words=0) -> tuple[Config, tuple[Text, Text], Tra
         config = dataclasses.replace(config, source=texts[0].config, target=texts[1].config)
     added = [text.vocabulary.size - size for text, size in zip(texts, sizes)]
     model = build_model(config, *(text.vocabulary.size for text in texts))
-    if any(added):
-        old = build_model(before, *sizes)
-        run.read_weights(old)
-        extend_weights(old, model)
-    else:
-        run.read_weights(model)
+    extend_weights(old, model)
     if config.data.prepared is None:
         _say_what_is_too_long(config.data, texts, new_text(config, before)[0])
     origin = f"the best weights of `{run}`"
