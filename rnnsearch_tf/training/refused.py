@@ -61,9 +61,8 @@ def _find(batch, texts, pairs):
 
 
 def _ids(batch):
-    """(source ids, target ids) of a batch as ragged tensors, without what pads them."""
-    rows = ([row[row != PAD_ID].tolist() for row in batch[name].numpy()] for name in ("source_ids", "target_ids"))
-    return [tf.ragged.constant(side, dtype=tf.int32) for side in rows]
+    """[source ids, target ids] of a batch as ragged tensors, without what pads them."""
+    return [tf.RaggedTensor.from_tensor(batch[name], padding=PAD_ID) for name in ("source_ids", "target_ids")]
 
 
 def _keys(text, ids):
