@@ -14,18 +14,17 @@ from rnnsearch_tf.run import Run
 
 
 def arguments(parser):
-    parser.add_argument("--last", metavar="N", help="average the last N evaluations (default: all that are kept)")
+    parser.add_argument("--last", type=whole_number(2), metavar="N", help="average the last N evaluations (default: all that are kept)")
     parser.add_argument("--output", metavar="DIR", help="folder to write (default: RUN/averaged)")
     parser.add_argument("run", metavar="RUN", help="folder that `rnnsearch train` wrote")
 
 
 def run(arguments):
-    last = None if arguments.last is None else whole_number(arguments.last, "--last", minimum=2)
     Run.open(arguments.run)
     import_tensorflow()
     from rnnsearch_tf.training.averaging import average_run
 
     folder = arguments.output or os.path.join(arguments.run, "averaged")
-    paths = average_run(arguments.run, folder, last)
+    paths = average_run(arguments.run, folder, arguments.last)
     with Output() as output:
         output.write([f"{folder}: the mean of {', '.join(path.name for path in paths)}"])

@@ -15,7 +15,7 @@ addresses of all.
 import os
 import re
 
-from rnnsearch_tf.cli.shared import add_files, add_output, whole_number
+from rnnsearch_tf.cli.shared import above_zero, add_files, add_output, number, whole_number
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.reading import read_batches
@@ -25,15 +25,18 @@ from rnnsearch_tf.io.writing import Output
 def arguments(parser):
     parser.add_argument("--server", required=True, metavar="HOST:PORT", help="the server's gRPC address, or those of several replicas, see above")
     parser.add_argument("--model-name", required=True, metavar="NAME", help="the served model")
-    parser.add_argument("--model-version", metavar="N", help="this version of it (default: the latest)")
+    parser.add_argument("--model-version", type=whole_number(), metavar="N", help="this version of it (default: the latest)")
     parser.add_argument("--version-label", metavar="L", help="the version that has this label")
     parser.add_argument("--signature", default="serving_default", metavar="S", help="default: %(default)s")
     parser.add_argument(
         "--confidence", action="store_true", help="after a tab how sure the model is of the sentence, from 0 to 1, and after another one of each word"
     )
-    parser.add_argument("--deadline", default="60", metavar="SECONDS", help="for one request, its retries included (default: %(default)s)")
-    parser.add_argument("--batch-size", default="32", metavar="N", help="most lines in one request (default: %(default)s)")
-    parser.add_argument("--concurrency", default="4", metavar="N", help="requests under way at once (default: %(default)s)")
+    parser.add_argument(
+        "--deadline", type=number("seconds above 0", above_zero), default="60", metavar="SECONDS",
+        help="for one request, its retries included (default: %(default)s)",
+    )
+    parser.add_argument("--batch-size", type=whole_number(1), default=32, metavar="N", help="most lines in one request (default: %(default)s)")
+    parser.add_argument("--concurrency", type=whole_number(1), default=4, metavar="N", help="requests under way at once (default: %(default)s)")
     parser.add_argument("--tls-ca", metavar="F", help="use TLS; the authority of the server's certificate, PEM")
     parser.add_argument("--tls-certificate", metavar="F", help="the client's own certificate, PEM, where the server asks for one")
     parser.add_argument("--tls-key", metavar="F", help="the key of --tls-certificate, PEM")
@@ -43,15 +46,13 @@ def arguments(parser):
 
 def run(arguments):
     settings = checked(arguments)
-    batch_size = whole_number(arguments.batch_size, "--batch-size", 1)
-    concurrency = whole_number(arguments.concurrency, "--concurrency", 1)
     import_tensorflow()
     from rnnsearch_tf.serving.client import Client, tls_credentials
 
     if arguments.tls_ca:
         settings["credentials"] = tls_credentials(arguments.tls_ca, arguments.tls_certificate, arguments.tls_key)
     with Client(arguments.server, arguments.model_name, **settings) as client, Output(arguments.output) as output:
-        for lines in client.translate_batches(batches(arguments.files or ["-"], batch_size), concurrency):
+        for lines in client.translate_batches(batches(arguments.files or ["-"], arguments.batch_size), arguments.concurrency):
             output.write([line.text if line.confidence is None else _with_confidence(line) for line in lines])
 
 
@@ -72,15 +73,8 @@ def checked(arguments) -> dict:
         raise UsageError("expected --tls-certificate and --tls-key together, got one of them")
     if arguments.tls_key and not arguments.tls_ca:
         raise UsageError("--tls-key: expected --tls-ca beside it, got none; name the authority of the server's certificate")
-    try:
-        deadline = float(arguments.deadline)
-    except ValueError:
-        deadline = 0
-    if not 0 < deadline < float("inf"):
-        raise UsageError(f"--deadline: expected seconds above 0, got {arguments.deadline!r}")
-    version = arguments.model_version and whole_number(arguments.model_version, "--model-version")
-    model = {"version": version, "label": arguments.version_label, "signature": arguments.signature}
-    return model | {"confidence": arguments.confidence, "deadline": deadline}
+    model = {"version": arguments.model_version, "label": arguments.version_label, "signature": arguments.signature}
+    return model | {"confidence": arguments.confidence, "deadline": arguments.deadline}
 
 
 def batches(names, size):

@@ -27,15 +27,16 @@ def arguments(parser):
     add_model(parser)
     parser.add_argument("--method", choices=("tsne", "pca"), default="tsne", help="t-SNE or principal components (default: %(default)s)")
     parser.add_argument("--side", choices=("source", "target"), help="whose words (default: source)")
-    parser.add_argument("--number", metavar="N", default="300", help="points at most: the most frequent words, the first lines (default: %(default)s)")
-    parser.add_argument("--seed", metavar="N", default="1", help="of t-SNE (default: %(default)s)")
+    parser.add_argument(
+        "--number", type=whole_number(1), metavar="N", default=300, help="points at most: the most frequent words, the first lines (default: %(default)s)"
+    )
+    parser.add_argument("--seed", type=whole_number(0, 2**32 - 1), metavar="N", default=1, help="of t-SNE (default: %(default)s)")
     parser.add_argument("--output", metavar="DIR", default="vectors", help="folder of the files (default: %(default)s)")
     parser.add_argument("what", choices=WHAT, help="what is plotted")
     add_files(parser, "phrases or sentences of the source language")
 
 
 def run(arguments):
-    number, seed = whole_number(arguments.number, "--number", minimum=1), whole_number(arguments.seed, "--seed", maximum=2**32 - 1)
     if arguments.what == "words" and arguments.files:
         raise UsageError(f"words: expected no file, as they are the vocabulary's, got {arguments.files[0]}")
     if arguments.what != "words" and arguments.side:
@@ -47,16 +48,16 @@ def run(arguments):
     require("pictures", "matplotlib")
     require("plots of vectors", "sklearn")
     folder = make_folder(arguments.output)
-    lines = None if arguments.what == "words" else _lines(arguments, number)
+    lines = None if arguments.what == "words" else _lines(arguments)
     translator = load_translator(arguments)
     from rnnsearch_tf.evaluation.vectors import in_the_plane, sentence_vectors, word_vectors
 
     if lines is None:
         side = arguments.side or "source"
-        texts, vectors = word_vectors(translator.model, getattr(translator, f"{side}_text"), side, number)
+        texts, vectors = word_vectors(translator.model, getattr(translator, f"{side}_text"), side, arguments.number)
     else:
         texts, vectors = lines, sentence_vectors(translator.model, translator.source_text, lines)
-    points = in_the_plane(vectors, arguments.method, seed)
+    points = in_the_plane(vectors, arguments.method, arguments.seed)
     path = folder / f"{arguments.what}-{arguments.method}"
     write_file(f"{path}.png", png(vectors_figure(points, texts)))
     write_file(f"{path}.tsv", "".join(f"{text}\t{x:.6g}\t{y:.6g}\n" for text, (x, y) in zip(texts, points)))
@@ -64,13 +65,13 @@ def run(arguments):
         output.write([f"{path}.png", f"{path}.tsv"])
 
 
-def _lines(arguments, number) -> list:
+def _lines(arguments) -> list:
     """The first lines with text, white space as single spaces; of phrases each once."""
     read = (" ".join(line.split()) for batch in input_batches(arguments.files, LINES) for line in batch)
     lines = filter(None, read)
     if arguments.what == "phrases":
         lines = _distinct(lines)
-    found = list(itertools.islice(lines, number))
+    found = list(itertools.islice(lines, arguments.number))
     if not found:
         raise UserError(f"{' '.join(arguments.files) or 'standard input'}: expected {arguments.what}, got no line with text")
     return found

@@ -55,8 +55,8 @@ def arguments(parser):
         "--by-frequency", action="store_true", help="a table by the average frequency rank of the source words too (Sutskever et al., Figure 3)"
     )
     parser.add_argument("--by-unknown", action="store_true", help="a table by the number of words that the model does not know too")
-    parser.add_argument("--search-errors", metavar="BEAMS", help="a table of search errors by beam size too, such as 1,2,12; translates once for each")
-    parser.add_argument("--bootstrap", metavar="N", help="confidence intervals of so many resamples of the sentences too, such as 1000")
+    parser.add_argument("--search-errors", type=_beam_sizes, metavar="BEAMS", help="a table of search errors by beam size too, such as 1,2,12; translates once for each")
+    parser.add_argument("--bootstrap", type=whole_number(2), metavar="N", help="confidence intervals of so many resamples of the sentences too, such as 1000")
     parser.add_argument("--baseline", metavar="F", help="translations of another system; is the difference significant?")
     parser.add_argument("--test", choices=("bootstrap", "randomization"), help="the paired test of --baseline (default: bootstrap)")
     parser.add_argument("--tokenized", action="store_true", help="BLEU of tokens (tokenize=none) too")
@@ -76,9 +76,7 @@ def run(arguments):
     changes = search_changes(arguments)
     if len(arguments.model) > 1 and (arguments.calibrate or arguments.confidence):
         raise UsageError(f"--calibrate, --confidence: expected one --model, which the calibration belongs to, got {len(arguments.model)}")
-    beams = None if arguments.search_errors is None else _beam_sizes(arguments.search_errors)
-    if arguments.bootstrap is not None:
-        arguments.bootstrap = whole_number(arguments.bootstrap, "--bootstrap", minimum=2)
+    beams = arguments.search_errors
     if arguments.test and not arguments.baseline:
         raise UsageError("--test: expected --baseline F beside it, got none; name the other system's translations")
     name, sources, references = _files(arguments) if arguments.source or arguments.reference else _development_text(arguments)
@@ -139,7 +137,7 @@ def _development_text(arguments):
 
 
 def _beam_sizes(text):
-    return [whole_number(size, "--search-errors", minimum=1) for size in text.split(",")]
+    return [whole_number(1)(size) for size in text.split(",")]
 
 
 def _baseline(arguments, sentences):

@@ -20,11 +20,10 @@ def arguments(parser):
     parser.add_argument("--target", required=True, metavar="F", help="its translation, line by line")
     for side in ("source", "target"):
         parser.add_argument(f"--{side}-language", metavar="CODE", help="such as es or pt-BR (default: from the file's name)")
-    parser.add_argument("--minutes", metavar="N", default="60", help="how long the training may take (default: %(default)s)")
+    parser.add_argument("--minutes", type=whole_number(1), metavar="N", default=60, help="how long the training may take (default: %(default)s)")
 
 
 def run(arguments):
-    minutes = whole_number(arguments.minutes, "--minutes", minimum=1)
     codes = [code and check_value("source.language", code, flag) for code, flag in (
         (arguments.source_language, "--source-language"), (arguments.target_language, "--target-language"))]
     folder = pathlib.Path(arguments.folder)
@@ -36,7 +35,7 @@ def run(arguments):
     from rnnsearch_tf.data.fitting import UNKNOWN_LANGUAGE, configuration, inspect, language_of
 
     found = inspect(arguments.source, arguments.target, *codes)
-    text = configuration(found, arguments.source, arguments.target, minutes)
+    text = configuration(found, arguments.source, arguments.target, arguments.minutes)
     folder.mkdir(parents=True, exist_ok=True)
     write_file(path, text)
     config, trained = shlex.quote(str(path)), shlex.quote(str(folder / "run"))
@@ -55,5 +54,5 @@ def run(arguments):
         output.write([
             f"written: {path}; change in it what you like",
             f"next, what is wrong with the text:  rnnsearch doctor --config {config}",
-            f"then, for {minutes} minutes:  rnnsearch train --config {config} --output {trained}",
+            f"then, for {arguments.minutes} minutes:  rnnsearch train --config {config} --output {trained}",
         ])

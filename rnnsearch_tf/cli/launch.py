@@ -35,21 +35,20 @@ PATIENCE = 120
 
 
 def arguments(parser):
-    parser.add_argument("--workers", metavar="N", help="start N workers on this machine")
+    parser.add_argument("--workers", type=whole_number(1), metavar="N", help="start N workers on this machine")
     parser.add_argument("--hosts", metavar="HOST:PORT,…", help="the addresses of all workers, the chief's first; with --index")
-    parser.add_argument("--index", metavar="K", help="with --hosts: which of them to start here, from 0")
-    parser.add_argument("--restarts", default="3", metavar="R", help="times that they are started again at most (default: %(default)s)")
+    parser.add_argument("--index", type=whole_number(), metavar="K", help="with --hosts: which of them to start here, from 0")
+    parser.add_argument("--restarts", type=whole_number(), default=3, metavar="R", help="times that they are started again at most (default: %(default)s)")
     parser.add_argument("command", nargs="+", metavar="-- train …", help="the training, as for rnnsearch train")
 
 
 def run(arguments):
     indices, addresses = _workers(arguments)
-    restarts = whole_number(arguments.restarts, "--restarts")
     output, goes_on, words = _training(arguments.command)
     told = []
     before = {number: signal.signal(number, lambda number, frame: told.append(number)) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        for left in range(restarts, -1, -1):
+        for left in range(arguments.restarts, -1, -1):
             resume = ["--resume"] if goes_on and Run(output).state.exists() else []
             job = Job(indices, addresses or free_addresses(len(indices)), [*words, *resume])
             code, lost = job.wait(told)
@@ -135,8 +134,8 @@ def _workers(arguments):
     if (arguments.hosts is None) != (arguments.index is None):
         raise UsageError("expected --hosts and --index together, got one of them; see rnnsearch launch --help")
     if arguments.workers is not None:
-        return range(whole_number(arguments.workers, "--workers", minimum=1)), None
-    addresses, index = arguments.hosts.split(","), whole_number(arguments.index, "--index")
+        return range(arguments.workers), None
+    addresses, index = arguments.hosts.split(","), arguments.index
     for address in addresses:
         host, colon, port = address.rpartition(":")
         if not (host and port.isdecimal()):

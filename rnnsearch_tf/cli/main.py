@@ -236,7 +236,7 @@ class Parser(argparse.ArgumentParser):
         return self.parse_args(argv)
 
     def error(self, message):
-        raise UsageError(f"{' '.join(message.split())}; see {self.prog} --help")
+        raise UsageError(f"{' '.join(message.removeprefix('argument ').split())}; see {self.prog} --help")
 
 
 def _overview() -> str:

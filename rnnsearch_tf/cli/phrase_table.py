@@ -14,7 +14,7 @@ TranslationModel0 in its section [weight] become two more.
 
 import os
 
-from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator, whole_number
+from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.progress import progress
 
@@ -27,7 +27,6 @@ def arguments(parser):
 
 
 def run(arguments):
-    batch_size = whole_number(arguments.batch_size, "--batch-size", minimum=1)
     from rnnsearch_tf.smt.phrase_table import NEW_SCORES, PhraseTable, moses_ini_line
 
     table = PhraseTable(arguments.table)
@@ -35,7 +34,7 @@ def run(arguments):
     from rnnsearch_tf.io.writing import whole_file
 
     def score(sources, targets):
-        return translator.score_targets(sources, targets, batch_size, tokenized=True)
+        return translator.score_targets(sources, targets, arguments.batch_size, tokenized=True)
 
     with whole_file(arguments.output) as output:
         for line in progress(table.scored(score), doing="scoring the table", total=table.lines, unit="lines"):

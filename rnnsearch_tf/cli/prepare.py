@@ -25,7 +25,7 @@ def arguments(parser):
     parser.add_argument("--config", metavar="F.yaml", help="the configuration whose training text to prepare")
     parser.add_argument("--set", action="append", default=[], metavar="section.key=value", help="change one setting first")
     parser.add_argument("--output", required=True, metavar="DIR", help="folder to write; with --check, to read")
-    parser.add_argument("--processes", metavar="N", help="how many read a text in several files at once (default: one for each core)")
+    parser.add_argument("--processes", type=whole_number(1), metavar="N", help="how many read a text in several files at once (default: one for each core)")
     parser.add_argument("--check", action="store_true", help="write nothing: read all of DIR and compare it with its checksums")
 
 
@@ -35,12 +35,11 @@ def run(arguments):
     if arguments.config is None:
         raise UsageError("expected --config F.yaml, got none (only --check can do without); see rnnsearch prepare --help")
     config = load_config(arguments.config, overrides=arguments.set)
-    processes = None if arguments.processes is None else whole_number(arguments.processes, "--processes", minimum=1)
     check_files(config)
     import_tensorflow()
     from rnnsearch_tf.data.preparing import prepare
 
-    pairs = prepare(config, arguments.output, processes)
+    pairs = prepare(config, arguments.output, arguments.processes)
     settings = f"data.prepared={arguments.output}" + (" data.corpus=files" if config.data.corpus != "files" else "")
     print(f"{pairs.report}. Next: set {settings} in place of the text, and train", file=sys.stderr)
     with Output() as output:

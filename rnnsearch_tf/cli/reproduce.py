@@ -30,8 +30,10 @@ def arguments(parser):
     parser.add_argument("--scale", default="small", choices=("small", "paper"), help="default: %(default)s")
     parser.add_argument("--output", metavar="DIR", default="runs/reproduce", help="folder of models, measurements and pages (default: %(default)s)")
     parser.add_argument("--data", metavar="DIR", default="data", help="folder of the corpora (default: %(default)s)")
-    parser.add_argument("--seed", default="1234", metavar="N", help="of the first model of each kind (default: %(default)s)")
-    parser.add_argument("--seeds", default="1", metavar="N", help="models of each kind; tables then give mean and spread (default: %(default)s)")
+    parser.add_argument("--seed", type=whole_number(), default=1234, metavar="N", help="of the first model of each kind (default: %(default)s)")
+    parser.add_argument(
+        "--seeds", type=whole_number(1), default=1, metavar="N", help="models of each kind; tables then give mean and spread (default: %(default)s)"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="section.key=value", help="change one setting of every training")
 
 
@@ -39,8 +41,8 @@ def run(arguments):
     from rnnsearch_tf.reproduce.scales import SCALES
     from rnnsearch_tf.reproduce.workspace import Workspace
 
-    seed, count = whole_number(arguments.seed, "--seed"), whole_number(arguments.seeds, "--seeds", minimum=1)
-    work = Workspace(arguments.output, arguments.data, range(seed, seed + count), arguments.set, SCALES[arguments.scale])
+    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
+    work = Workspace(arguments.output, arguments.data, seeds, arguments.set, SCALES[arguments.scale])
     if arguments.item is None:
         return _list(work)
     chosen = _chosen(arguments.item, arguments.scale)

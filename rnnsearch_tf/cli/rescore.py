@@ -14,8 +14,7 @@ is checked before the model is loaded.
 
 import os
 
-from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator, whole_number
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator, number
 from rnnsearch_tf.io.reading import read_all
 from rnnsearch_tf.progress import progress
 
@@ -24,7 +23,10 @@ def arguments(parser):
     add_model(parser)
     parser.add_argument("--source", required=True, metavar="SOURCE", help="source sentences, plain or .gz")
     parser.add_argument("--feature", metavar="NAME", default="RNN", help="name of the new feature (default: %(default)s)")
-    parser.add_argument("--weight", metavar="W", help="mix the feature into the score with this share, 0 to 1, and sort")
+    parser.add_argument(
+        "--weight", type=number("a number from 0 to 1", lambda share: 0 <= share <= 1), metavar="W",
+        help="mix the feature into the score with this share, 0 to 1, and sort",
+    )
     parser.add_argument(
         "--tokenized", action="store_true", help="source and list are Moses tokens; without it both are tokenized as for translating"
     )
@@ -37,8 +39,7 @@ def run(arguments):
     from rnnsearch_tf.io.writing import whole_file
     from rnnsearch_tf.smt.nbest import blocks, check_feature_name, read_nbest, rescore
 
-    name, weight = check_feature_name(arguments.feature), _weight(arguments.weight)
-    batch_size = whole_number(arguments.batch_size, "--batch-size", minimum=1)
+    name = check_feature_name(arguments.feature)
     sources = read_all(arguments.source)
     if os.path.isfile(arguments.nbest):
         for _ in read_nbest(arguments.nbest, len(sources)):
@@ -49,21 +50,9 @@ def run(arguments):
             pairs = list(dict.fromkeys((entry.sentence, entry.text) for entries in block for entry in entries))
             texts = [sources[sentence] for sentence, _ in pairs], [text for _, text in pairs]
             # Each text once: such lists abound in derivations of the same text.
-            values = dict(zip(pairs, translator.score(*texts, batch_size, arguments.tokenized), strict=True))
+            values = dict(zip(pairs, translator.score(*texts, arguments.batch_size, arguments.tokenized), strict=True))
             for entries in block:
                 mine = [values[entry.sentence, entry.text] for entry in entries]
-                output.writelines(entry.line for entry in rescore(entries, mine, name, weight))
+                output.writelines(entry.line for entry in rescore(entries, mine, name, arguments.weight))
             output.flush()
             bar.update(len(block))
-
-
-def _weight(text):
-    if text is None:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not 0 <= value <= 1:
-        raise UsageError(f"--weight: expected a number from 0 to 1, got {text!r}")
-    return value

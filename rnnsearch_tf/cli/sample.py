@@ -7,7 +7,7 @@ symbol included, higher is better, not length-normalized. Table 3 of Cho et al. 
 `-n 50 --top 5`.
 """
 
-from rnnsearch_tf.cli.shared import add_files, add_model, add_output, input_batches, load_translator, whole_number
+from rnnsearch_tf.cli.shared import above_zero, add_files, add_model, add_output, input_batches, load_translator, number, whole_number
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.io.writing import Output
 
@@ -17,12 +17,13 @@ LINES = 64
 
 def arguments(parser):
     add_model(parser)
-    parser.add_argument("-n", "--number", metavar="N", default="50", help="samples for each sentence (default: %(default)s)")
+    parser.add_argument("-n", "--number", type=whole_number(1), metavar="N", default=50, help="samples for each sentence (default: %(default)s)")
     parser.add_argument(
-        "--temperature", metavar="T", default="1", help="logits are divided by it: below 1 nearer the best (default: %(default)s)"
+        "--temperature", type=number("a number above 0", above_zero), metavar="T", default="1",
+        help="logits are divided by it: below 1 nearer the best (default: %(default)s)",
     )
-    parser.add_argument("--top", metavar="N", help="only the N most probable of the distinct samples (default: all)")
-    parser.add_argument("--seed", metavar="N", default="1", help="the same seed gives the same samples (default: %(default)s)")
+    parser.add_argument("--top", type=whole_number(1), metavar="N", help="only the N most probable of the distinct samples (default: all)")
+    parser.add_argument("--seed", type=whole_number(), metavar="N", default=1, help="the same seed gives the same samples (default: %(default)s)")
     parser.add_argument("--sentence", metavar="TEXT", action="append", help="a source sentence, in place of files; may be repeated")
     parser.add_argument("--source", metavar="F", help="the same as FILE")
     add_output(parser)
@@ -30,10 +31,6 @@ def arguments(parser):
 
 
 def run(arguments):
-    number = whole_number(arguments.number, "-n", minimum=1)
-    seed = whole_number(arguments.seed, "--seed")
-    top = None if arguments.top is None else whole_number(arguments.top, "--top", minimum=1)
-    temperature = _temperature(arguments.temperature)
     batches = _batches(arguments)
     translator = load_translator(arguments)
     from rnnsearch_tf.translation.results import distinct
@@ -41,8 +38,8 @@ def run(arguments):
     index = 0
     with Output(arguments.output) as output:
         for texts in batches:
-            for samples in translator.sample(texts, number, temperature=temperature, seed=seed):
-                output.write(f"{index}\t{value:.6f}\t{count}\t{text}" for text, value, count in distinct(samples)[:top])
+            for samples in translator.sample(texts, arguments.number, temperature=arguments.temperature, seed=arguments.seed):
+                output.write(f"{index}\t{value:.6f}\t{count}\t{text}" for text, value, count in distinct(samples)[: arguments.top])
                 index += 1
 
 
@@ -56,13 +53,3 @@ def _batches(arguments):
         return [arguments.sentence]
     files = [arguments.source] if arguments.source else arguments.files
     return input_batches(files, LINES, "check the path, or give a sentence with --sentence TEXT")
-
-
-def _temperature(text) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not 0 < value < float("inf"):
-        raise UsageError(f"--temperature: expected a number above 0, got {text!r}")
-    return value

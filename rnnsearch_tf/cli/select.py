@@ -7,7 +7,8 @@ lowest scores are kept, in the order of the files and byte for byte. A thousand 
 Pairs with an empty side, and those beyond --maximum-length, are never kept. How many were kept is printed. Case does not count.
 """
 
-from rnnsearch_tf.cli.shared import option_value, whole_number
+from rnnsearch_tf.cli.shared import number, whole_number
+from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
@@ -19,63 +20,51 @@ def arguments(parser):
     for name, meaning in (("in-domain-", "text of the domain"), ("", "text to choose from, plain or .gz; read several times")):
         for side in SIDES:
             parser.add_argument(f"--{name}{side}", required=True, metavar="F", help=f"{meaning}, {side} side")
-    parser.add_argument("--keep", required=True, metavar="X", help="share of the pairs to keep, such as 0.2")
-    parser.add_argument("--target-words", metavar="N", help="keep no more pairs than have N target tokens together (default: any number)")
+    parser.add_argument(
+        "--keep", type=number("a share of the pairs above 0 and at most 1", lambda share: 0 < share <= 1), required=True, metavar="X",
+        help="share of the pairs to keep, such as 0.2",
+    )
+    parser.add_argument("--target-words", type=whole_number(1), metavar="N", help="keep no more pairs than have N target tokens together (default: any number)")
     for side in SIDES:
         parser.add_argument(f"--output-{side}", required=True, metavar="F", help=f"the {side} side of what is kept (.gz: compressed)")
     parser.add_argument("--scores", metavar="F", help="write the score of every pair to this file too, one a line; inf: never kept")
-    parser.add_argument("--maximum-length", metavar="N", help="pairs with more tokens on a side are left out (default: any length)")
+    parser.add_argument("--maximum-length", type=whole_number(1), metavar="N", help="pairs with more tokens on a side are left out (default: any length)")
     parser.add_argument("--tokenized", action="store_true", help="the lines are tokens already, separated by spaces (default: Moses rules)")
     for side in SIDES:
         parser.add_argument(f"--{side}-language", metavar="CODE", default="en", help=f"whose Moses rules cut the {side} side (default: %(default)s)")
-    parser.add_argument("--order", metavar="N", default="2", help="words of the longest n-grams, 1 to 6; the papers take 4 (default: %(default)s)")
     parser.add_argument(
-        "--rounds", metavar="N", default="1",
+        "--order", type=whole_number(1, 6), metavar="N", default=2, help="words of the longest n-grams, 1 to 6; the papers take 4 (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rounds", type=whole_number(1, 9), metavar="N", default=1,
         help="2: once more, with the better half of what was kept as text of the domain too; for a corpus that has as much of the "
         "domain as is kept (default: %(default)s)",
     )
-    parser.add_argument("--seed", metavar="N", default="1", help="of the draw of pairs from the corpus (default: %(default)s)")
+    parser.add_argument("--seed", type=whole_number(), metavar="N", default=1, help="of the draw of pairs from the corpus (default: %(default)s)")
 
 
 def run(arguments):
-    keep = _share(arguments.keep)
-    order = whole_number(arguments.order, "--order", minimum=1, maximum=6)
-    rounds = whole_number(arguments.rounds, "--rounds", minimum=1, maximum=9)
-    seed = whole_number(arguments.seed, "--seed")
-    longest, words = (
-        None if value is None else whole_number(value, option, minimum=1)
-        for value, option in ((arguments.maximum_length, "--maximum-length"), (arguments.target_words, "--target-words"))
-    )
     in_domain, files, outputs, languages = (
         [getattr(arguments, name.format(side)) for side in SIDES] for name in ("in_domain_{}", "{}", "output_{}", "{}_language")
     )
     if outputs[0] == outputs[1]:
         raise UsageError(f"--output-source, --output-target: expected two files, got {outputs[0]} twice")
     for side, code in zip(SIDES, languages):
-        option_value(f"{side}.language", code, f"--{side}-language")
+        check_value(f"{side}.language", code, f"--{side}-language")
     import_tensorflow()
-    from rnnsearch_tf.config import TextConfig
     from rnnsearch_tf.data.selection import select, write_kept
 
     tokenization = "space" if arguments.tokenized else "moses"
     configs = [TextConfig(language=language, tokenization=tokenization, lowercase=True) for language in languages]
-    selection = select(in_domain, files, keep, configs, order, longest, seed, rounds, words)
+    selection = select(
+        in_domain, files, arguments.keep, configs, arguments.order, arguments.maximum_length, arguments.seed, arguments.rounds, arguments.target_words
+    )
     write_kept(files, selection.kept, outputs)
     if arguments.scores:
         with Output(arguments.scores) as output:
             output.write(f"{score:.6f}" for score in selection.scores)
     with Output() as output:
         output.write(_report(selection))
-
-
-def _share(text) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0 < share <= 1:
-        raise UsageError(f"--keep: expected a share of the pairs above 0 and at most 1, got {text!r}")
-    return share
 
 
 def _report(selection):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import dataclasses
+import math
 import os
 import shutil
 import sys
@@ -69,7 +72,7 @@ def lines_done(doing, total, output):
 
 
 def add_pairs_at_once(parser):
-    parser.add_argument("--batch-size", metavar="N", default="256", help="pairs scored at once (default: %(default)s)")
+    parser.add_argument("--batch-size", type=whole_number(1), metavar="N", default=256, help="pairs scored at once (default: %(default)s)")
 
 
 def add_search(parser):
@@ -113,16 +116,33 @@ def option_value(name, text, flag):
     return check_value(name, value, flag)
 
 
-def whole_number(text, flag, minimum=0, maximum=None) -> int:
-    """The text of a flag that is no configuration option as a whole number."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = None
-    if value is None or value < minimum or (maximum is not None and value > maximum):
-        limits = f", at least {minimum}" if maximum is None else f" from {minimum} to {maximum}"
-        raise UsageError(f"{flag}: expected a whole number{limits}, got {text!r}")
-    return value
+def whole_number(minimum=0, maximum=math.inf):
+    """The `type` of an argument that is no configuration option but a whole number."""
+    limits = f", at least {minimum}" if maximum == math.inf else f" from {minimum} to {maximum}"
+    return number(f"a whole number{limits}", lambda value: minimum <= value <= maximum, int)
+
+
+def number(expected, fine, kind=float):
+    """The `type` of an argument that is a number.
+
+    Args:
+        expected: what an error says was expected.
+        fine: function that says whether a number will do.
+        kind: float or int.
+    """
+
+    def read(text):
+        with contextlib.suppress(ValueError):
+            if fine(value := kind(text)):
+                return value
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
+
+    return read
+
+
+def above_zero(value) -> bool:
+    """Whether a number is above 0, and finite."""
+    return 0 < value < math.inf
 
 
 def load_translator(arguments):

@@ -29,25 +29,23 @@ MOST_CELLS = 40_000_000
 
 def arguments(parser):
     parser.add_argument("--model", required=True, metavar="RUN", help="folder that `rnnsearch train` wrote")
-    parser.add_argument("--translations", metavar="N", default="50", help="most of them for a source word (default: %(default)s)")
+    parser.add_argument("--translations", type=whole_number(1), metavar="N", default=50, help="most of them for a source word (default: %(default)s)")
     parser.add_argument(
-        "--pairs", metavar="N", default="50000",
+        "--pairs", type=whole_number(1), metavar="N", default=50_000,
         help="sentence pairs to learn from, the first of the files; 50,000 of 25 words take some 3 GB of memory (default: %(default)s)",
     )
     parser.add_argument(
-        "--maximum-length", metavar="N", help="pairs with more tokens on a side are left out (default: the limits of the model's training)"
+        "--maximum-length", type=whole_number(1), metavar="N",
+        help="pairs with more tokens on a side are left out (default: the limits of the model's training)",
     )
-    parser.add_argument("--iterations", metavar="N", default="5", help="of expectation maximization (default: %(default)s)")
+    parser.add_argument("--iterations", type=whole_number(1), metavar="N", default=5, help="of expectation maximization (default: %(default)s)")
     add_output(parser)
     parser.add_argument("source", metavar="SOURCE", help="training text, plain or .gz")
     parser.add_argument("target", metavar="TARGET", help="its translation, as many lines")
 
 
 def run(arguments):
-    translations, pairs, iterations = (
-        whole_number(getattr(arguments, name), f"--{name}", minimum=1) for name in ("translations", "pairs", "iterations")
-    )
-    longest = None if arguments.maximum_length is None else whole_number(arguments.maximum_length, "--maximum-length", minimum=1)
+    longest, pairs = arguments.maximum_length, arguments.pairs
     run = Run.open(arguments.model)
     run.verify()
     import_tensorflow()
@@ -61,9 +59,9 @@ def run(arguments):
     read = progress(itertools.islice(_pairs(arguments), pairs), doing="reading the pairs", total=_number(arguments, pairs), unit="pairs")
     text = _bounded(_ids(read, texts), limits)
     with announced("learning which word translates which"):
-        found = zip(*translation_probabilities(text, texts[1].vocabulary.size, iterations))
+        found = zip(*translation_probabilities(text, texts[1].vocabulary.size, arguments.iterations))
     with Output(arguments.output) as output:
-        output.write(_lines(found, *(text.vocabulary.tokens for text in texts), translations))
+        output.write(_lines(found, *(text.vocabulary.tokens for text in texts), arguments.translations))
 
 
 def _number(arguments, most):

@@ -21,13 +21,12 @@ names; rnnsearch launch starts them. data.batch_size is that of all together.
 
 import contextlib
 import json
-import math
 import pathlib
 import shlex
 import sys
 
 from rnnsearch_tf.cli.ending import sigterm_raises
-from rnnsearch_tf.cli.shared import whole_number
+from rnnsearch_tf.cli.shared import above_zero, number, whole_number
 from rnnsearch_tf.cluster import DISTRIBUTIONS, this_worker
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.continuing import continued_config
@@ -48,10 +47,11 @@ def arguments(parser):
     parser.add_argument("--skip-batch", action="store_true", help="with --resume: leave out the batch whose gradient was not finite")
     parser.add_argument("--from", dest="start_from", metavar="RUN", help="begin with the model of another RUN")
     parser.add_argument(
-        "--mix", metavar="W", help="with --from: train on that RUN's own text too, W of its pairs for one of the new text; 1: as many"
+        "--mix", type=number("a number above 0, such as 0.5", above_zero), metavar="W",
+        help="with --from: train on that RUN's own text too, W of its pairs for one of the new text; 1: as many",
     )
     parser.add_argument(
-        "--new-words", metavar="N",
+        "--new-words", type=whole_number(), metavar="N",
         help="with --from: add the N most frequent new words of the new text to each vocabulary, or new pieces to a SentencePiece model",
     )
     parser.add_argument(
@@ -60,7 +60,7 @@ def arguments(parser):
 
 
 def run(arguments):
-    config, new_words = _configuration(arguments), whole_number(arguments.new_words or "0", "--new-words")
+    config = _configuration(arguments)
     output_folder = pathlib.Path(arguments.output)
     if output_folder.exists() and not output_folder.is_dir():
         raise UserError(f"--output {output_folder}: expected a folder, got a file")
@@ -76,7 +76,7 @@ def run(arguments):
         from rnnsearch_tf.training.run import train
 
         use_one_thread_per_op([config.model], config.data.batch_size // len(addresses))
-        summary = train(config, output_folder, arguments.resume, arguments.start_from, new_words, arguments.skip_batch, arguments.distribute)
+        summary = train(config, output_folder, arguments.resume, arguments.start_from, arguments.new_words or 0, arguments.skip_batch, arguments.distribute)
     if index:  # the chief speaks for all
         return
     print(f"done. Next: {_next_command(config, shlex.quote(str(output_folder)))}", file=sys.stderr)
@@ -101,20 +101,7 @@ def _configuration(arguments):
             "expected --resume or --from, got both; --resume goes on with the training in --output, which knows what it began from: "
             "leave --from out"
         )
-    return continued_config(arguments.start_from, arguments.config, arguments.set, _share(arguments.mix))
-
-
-def _share(text):
-    """The value of --mix as a number, or None."""
-    if text is None:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < math.inf:
-        raise UsageError(f"--mix: expected a number above 0, such as 0.5, got {text!r}")
-    return value
+    return continued_config(arguments.start_from, arguments.config, arguments.set, arguments.mix)
 
 
 def _config_file(arguments):

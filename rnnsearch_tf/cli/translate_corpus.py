@@ -33,23 +33,22 @@ def arguments(parser):
     add_model(parser)
     parser.add_argument("--input", nargs="+", required=True, metavar="PATTERN", help="text files, plain or .gz: paths, or patterns such as 'part-*.gz'")
     parser.add_argument("--output", required=True, metavar="DIR", help="folder for the translations")
-    parser.add_argument("--workers", metavar="N", help="files translated at once, each by a process on one core (default: one for each core)")
+    parser.add_argument("--workers", type=whole_number(1), metavar="N", help="files translated at once, each by a process on one core (default: one for each core)")
     add_search(parser)
     parser.add_argument("beam_options", nargs="*", metavar="BEAM OPTION", help="behind --: options of Apache Beam, which then does the work")
 
 
 def run(arguments):
     search, beam_options = search_changes(arguments), arguments.beam_options or None
-    workers = None if arguments.workers is None else whole_number(arguments.workers, "--workers", minimum=1)
     if beam_options and not beam_options[0].startswith("--"):
         raise UsageError(f"expected options of Apache Beam behind --, got {beam_options[0]!r}; files stand behind --input")
-    if beam_options and workers:
+    if beam_options and arguments.workers:
         raise UsageError("--workers: expected it without options of Apache Beam, which has its own, such as --direct_num_workers; leave one out")
     with sigterm_raises():
         import_tensorflow()
         from rnnsearch_tf.bulk.corpus import translate_corpus
 
-        result = translate_corpus(arguments.model, arguments.input, arguments.output, workers, beam_options, arguments.combine, search)
+        result = translate_corpus(arguments.model, arguments.input, arguments.output, arguments.workers, beam_options, arguments.combine, search)
     if result["bad_lines"]:
         print(f"{result['bad_lines']:,} lines were not translated; {arguments.output}/bad-lines says which and why", file=sys.stderr)
     with Output() as output:
