@@ -34,7 +34,7 @@ from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_tran
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.io.reading import read_all
+from rnnsearch_tf.io.reading import check_counts, read_all
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.progress import progress
 from rnnsearch_tf.run import Run
@@ -112,11 +112,7 @@ def _files(arguments):
         if value is None:
             raise UsageError(f"{flag}: expected a file to go with {other}, got none; name both, or neither for the model's development text")
     sources, references = read_all(arguments.source), read_all(arguments.reference)
-    if len(sources) != len(references):
-        raise UserError(
-            f"expected as many lines in both files, got {len(sources)} in {arguments.source} "
-            f"and {len(references)} in {arguments.reference}"
-        )
+    check_counts((arguments.source, arguments.reference), (len(sources), len(references)))
     if not sources:
         raise UserError(f"{arguments.source}: expected sentences to evaluate, got an empty file")
     return arguments.source, sources, references

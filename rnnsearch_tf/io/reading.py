@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import gzip
+import itertools
 import logging
 import os
 import select
@@ -142,27 +143,16 @@ def read_pairs(source, target, size):
         UserError: the files have unequal line counts; the message has both.
     """
     files = (source, target)
-    if all(os.path.isfile(name) for name in files):  # a pipe cannot be read twice
-        _check_counts(files, [sum(map(len, raw_batches(name, _LINES))) for name in files])
-    readers = [read_batches(name, size) for name in files]
-    waiting, counts, ended = ([], []), [0, 0], [False, False]
-    while not all(ended):
-        for side, reader in enumerate(readers):
-            while not ended[side] and len(waiting[side]) < size:
-                lines = next(reader, None)
-                ended[side] = lines is None
-                waiting[side].extend(lines or [])
-                counts[side] += len(lines or [])
-        ready = min(map(len, waiting))
-        if ready:
-            yield waiting[0][:ready], waiting[1][:ready]
-            for lines in waiting:
-                del lines[:ready]
-        elif any(ended):  # one side has ended: only the count of the other is still wanted
-            for side, reader in enumerate(readers):
-                counts[side] += sum(map(len, reader))
-            break
-    _check_counts(files, counts)
+    counts = [count_lines([name]) for name in files]
+    if None not in counts:  # a pipe cannot be read twice
+        check_counts(files, counts)
+    readers = [itertools.chain.from_iterable(read_batches(name, size)) for name in files]
+    counts = [0, 0]
+    while any(pair := [list(itertools.islice(reader, size)) for reader in readers]):
+        counts = [count + len(lines) for count, lines in zip(counts, pair)]
+        if ready := min(map(len, pair)):  # where one side has ended, only the count of the other is still wanted
+            yield pair[0][:ready], pair[1][:ready]
+    check_counts(files, counts)
 
 
 def _shown(name):
@@ -195,7 +185,8 @@ def is_utf8(line) -> bool:
         return False
 
 
-def _check_counts(names, counts):
+def check_counts(names, counts):
+    """Raise UserError where two parallel files have unequal line counts."""
     if counts[0] != counts[1]:
         raise UserError(
             f"expected as many lines in both files, got {counts[0]} in {names[0]} and {counts[1]} in {names[1]}"
