@@ -216,14 +216,9 @@ def _unknown_word(name):
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are UsageErrors and name the nearest option."""
 
-    def __init__(self, *args, **kwargs):
-        self.option_names = set()
-        super().__init__(*args, **kwargs)
-
-    def add_argument(self, *args, **kwargs):
-        action = super().add_argument(*args, **kwargs)
-        self.option_names.update(action.option_strings)
-        return action
+    @property
+    def option_names(self):
+        return {name for action in self._actions for name in action.option_strings}
 
     def parse(self, argv):
         """The arguments, or a UsageError; unknown options are looked for before missing ones."""
