@@ -16,8 +16,7 @@ import contextlib
 import difflib
 import sys
 
-from rnnsearch_tf.cli.ending import sigterm_raises
-from rnnsearch_tf.cli.shared import whole_number
+from rnnsearch_tf.cli.shared import sigterm_raises, whole_number
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import THOT, require
 from rnnsearch_tf.imports import import_tensorflow

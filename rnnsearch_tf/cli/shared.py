@@ -1,4 +1,4 @@
-"""What several verbs have in common: naming the run, search options, the output file."""
+"""What several verbs have in common: naming the run, search options, the output file, being told to end."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import dataclasses
 import math
 import os
 import shutil
+import signal
 import sys
+import threading
 
 import yaml
 
 from rnnsearch_tf.config import SearchConfig, check_value, load_config
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import Terminated, UsageError, UserError
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.reading import read_batches
 from rnnsearch_tf.progress import announced, progress
@@ -32,6 +34,23 @@ SEARCH_FLAGS = {
     "--batch-size": "batch_size",
 }
 """Flags that take a value, and the search option each of them sets."""
+
+
+@contextlib.contextmanager
+def sigterm_raises():
+    """Inside, SIGTERM raises Terminated at once; while a model is fitted, training/interruption.py sees to it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def terminate(number, frame):
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def add_model(parser):

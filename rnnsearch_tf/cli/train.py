@@ -25,8 +25,7 @@ import pathlib
 import shlex
 import sys
 
-from rnnsearch_tf.cli.ending import sigterm_raises
-from rnnsearch_tf.cli.shared import above_zero, number, whole_number
+from rnnsearch_tf.cli.shared import above_zero, number, sigterm_raises, whole_number
 from rnnsearch_tf.cluster import DISTRIBUTIONS, this_worker
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.continuing import continued_config

@@ -22,8 +22,7 @@ With several machines, model, input and DIR must be in a file system that all of
 import json
 import sys
 
-from rnnsearch_tf.cli.ending import sigterm_raises
-from rnnsearch_tf.cli.shared import add_model, add_search, search_changes, whole_number
+from rnnsearch_tf.cli.shared import add_model, add_search, search_changes, sigterm_raises, whole_number
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
