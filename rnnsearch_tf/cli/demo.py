@@ -7,11 +7,10 @@ finished demo in DIR is shown again, not trained again; an interrupted one goes 
 """
 
 import contextlib
-import importlib.resources
 import pathlib
 import sys
 
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import load_config, shipped_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.files import write_file
@@ -19,7 +18,6 @@ from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
 
-CONFIG = "phrasebook.yaml"
 SHOWN = 6
 """Translations on screen."""
 
@@ -34,8 +32,7 @@ def arguments(parser):
 
 def run(arguments):
     folder = pathlib.Path(arguments.output)
-    with importlib.resources.as_file(importlib.resources.files("rnnsearch_tf") / "configs" / CONFIG) as path:
-        config = load_config(path, overrides=arguments.set)
+    config = load_config(shipped_config("phrasebook"), overrides=arguments.set)
     import_tensorflow()
     from rnnsearch_tf.parallel import use_one_thread_per_op
 
