@@ -94,7 +94,7 @@ def _links(translator, links, lines, tokenized):
     """The links of each pair of (sources, targets)."""
     pairs = translator.score_targets(*lines, tokenized=tokenized)
     words = _words(translator, lines) if tokenized else [(None, None)] * len(pairs)
-    return (links.pairs(p.alignment, p.source_tokens, p.target_tokens, w) for p, w in zip(pairs, words))
+    return (links(p.alignment, p.source_tokens, p.target_tokens, w) for p, w in zip(pairs, words))
 
 
 def _both(arguments, translator):

@@ -24,13 +24,7 @@ class Links:
             texts = translator.source_text, translator.target_text
             self._subwords = tuple(text.config.tokenization == "sentencepiece" for text in texts)
 
-    def __call__(self, alignment, source_tokens, target_tokens, words=(None, None), text=None) -> str:
-        """The links of a sentence as Pharaoh has them; arguments as of :meth:`pairs`."""
-        from rnnsearch_tf.evaluation.alignment import as_pharaoh
-
-        return as_pharaoh(self.pairs(alignment, source_tokens, target_tokens, words, text))
-
-    def pairs(self, alignment, source_tokens, target_tokens, words=(None, None), text=None) -> list:
+    def __call__(self, alignment, source_tokens, target_tokens, words=(None, None), text=None) -> list:
         """The links of a sentence, (source position, target position).
 
         Args:

@@ -211,7 +211,9 @@ def _fields(hypothesis, source_tokens, alignment) -> dict:
 
 
 def _hard(links):
-    return lambda hypothesis, source: links(hypothesis.alignment, source, hypothesis.tokens, text=hypothesis.text)
+    from rnnsearch_tf.evaluation.alignment import as_pharaoh
+
+    return lambda hypothesis, source: as_pharaoh(links(hypothesis.alignment, source, hypothesis.tokens, text=hypothesis.text))
 
 
 def _soft(hypothesis, _):
