@@ -7,6 +7,7 @@ import errno
 import os
 import pathlib
 import shutil
+import uuid
 
 from rnnsearch_tf.errors import UserError
 
@@ -15,7 +16,7 @@ PARTIAL = "partial-"
 
 
 @contextlib.contextmanager
-def replacing(path, rename=None):
+def replacing(path, rename=None, alone=True):
     """The path of a file to be written in the block, which then takes the place of ``path`` in one move.
 
     A kill or a power failure at any moment leaves the old file or the new one. If the block fails, the old one stays.
@@ -23,6 +24,7 @@ def replacing(path, rename=None):
     Args:
         path: of the file.
         rename: called with both paths when the new file is on the disk; None: os.replace.
+        alone: False where another process may write the same file at the same time: the new one is called ``.NAME.`` and a suffix of its own until then.
 
     Raises:
         UserError: the file cannot be written, because the disk is full, say.
@@ -36,7 +38,7 @@ def replacing(path, rename=None):
         ('one', 'partial-names.txt', False)
     """
     path = pathlib.Path(path)
-    partial = path.with_name(PARTIAL + path.name)
+    partial = path.with_name(PARTIAL + path.name if alone else f".{path.name}.{uuid.uuid4().hex}")
     try:
         yield partial
         sync(partial)

@@ -15,7 +15,7 @@ TranslationModel0 in its section [weight] become two more.
 import os
 
 from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator
-from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.io.writing import Output, whole_file
 from rnnsearch_tf.progress import progress
 
 
@@ -31,7 +31,6 @@ def run(arguments):
 
     table = PhraseTable(arguments.table)
     translator = load_translator(arguments)
-    from rnnsearch_tf.io.writing import whole_file
 
     def score(sources, targets):
         return translator.score_targets(sources, targets, arguments.batch_size, tokenized=True)

@@ -16,6 +16,7 @@ import os
 
 from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator, number
 from rnnsearch_tf.io.reading import read_all
+from rnnsearch_tf.io.writing import whole_file
 from rnnsearch_tf.progress import progress
 
 
@@ -36,7 +37,6 @@ def arguments(parser):
 
 
 def run(arguments):
-    from rnnsearch_tf.io.writing import whole_file
     from rnnsearch_tf.smt.nbest import blocks, check_feature_name, read_nbest, rescore
 
     name = check_feature_name(arguments.feature)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import os
+import pathlib
+import re
+import shutil
 import sys
-import tempfile
 
-from rnnsearch_tf.files import cannot_write, sync
+from rnnsearch_tf.files import cannot_write, replacing
+
+_STANDARD_OUTPUT = None, "-"
 
 
 class Output:
@@ -21,38 +24,31 @@ class Output:
     """
 
     def __init__(self, name=None):
-        self._stack = contextlib.ExitStack()
         self._name = name
-        self._stream = sys.stdout if name in (None, "-") else self._stack.enter_context(_open_text(name))
+        self._stream = sys.stdout
+        if name not in _STANDARD_OUTPUT:
+            with _named(name):
+                self._stream = (gzip.open if str(name).endswith(".gz") else open)(name, "wt", encoding="utf-8", newline="\n")
 
     def write(self, lines, flush=True):
         """Write one line for each string; a line break inside one becomes a space."""
-        with self._named():
+        with _named(self._name):
             for line in lines:
-                self._stream.write(" ".join(line.splitlines()) if _breaks(line) else line)
+                self._stream.write(re.sub("[\r\n]+", " ", line))
                 self._stream.write("\n")
         if flush:
             self.flush()
 
     def flush(self):
-        with self._named():
+        with _named(self._name):
             self._stream.flush()
-
-    @contextlib.contextmanager
-    def _named(self):
-        """Inside, an error of writing names the file."""
-        try:
-            yield
-        except OSError as error:
-            if self._stream is sys.stdout:
-                raise
-            raise cannot_write(self._name, error) from None
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        return self._stack.__exit__(*error)
+        if self._name not in _STANDARD_OUTPUT:
+            self._stream.close()
 
 
 @contextlib.contextmanager
@@ -66,52 +62,30 @@ def whole_file(name):
     Raises:
         UserError: the file cannot be written.
     """
-    if name in (None, "-"):
+    if name in _STANDARD_OUTPUT:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    path = os.fspath(name)
-    replace = os.path.isfile(path) or not os.path.exists(path)
-    partial = None
+    path = pathlib.Path(name)
+    with _named(path), contextlib.ExitStack() as stack:
+        if path.exists() and not path.is_file():
+            raw = stack.enter_context(open(path, "wb"))
+        else:
+            partial = stack.enter_context(replacing(path, alone=False))
+            raw = stack.enter_context(open(partial, "wb"))
+            if path.exists():
+                shutil.copymode(path, partial)
+        # No name and no time inside: the same results make the same bytes.
+        packed = path.name.endswith(".gz")
+        yield stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)) if packed else raw
+
+
+@contextlib.contextmanager
+def _named(name):
+    """Inside, an error of writing names the file, if it is one."""
     try:
-        with contextlib.ExitStack() as stack:
-            try:
-                if replace:
-                    handle, partial = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=os.path.dirname(path) or ".")
-                    raw = stack.enter_context(os.fdopen(handle, "wb"))
-                    os.fchmod(handle, _usual_mode(path))
-                else:
-                    raw = stack.enter_context(open(path, "wb"))
-            except OSError as error:
-                raise cannot_write(path, error) from None
-            # No name and no time inside: the same results make the same bytes.
-            packed = path.endswith(".gz")
-            yield stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)) if packed else raw
-        if partial:
-            sync(partial)
-            os.replace(partial, path)
-            partial = None
-            sync(os.path.dirname(path) or ".")
-    finally:
-        if partial:
-            os.unlink(partial)
-
-
-def _breaks(line) -> bool:
-    return "\n" in line or "\r" in line
-
-
-def _open_text(name):
-    try:
-        return (gzip.open if str(name).endswith(".gz") else open)(name, "wt", encoding="utf-8", newline="\n")
+        yield
     except OSError as error:
+        if name in _STANDARD_OUTPUT:
+            raise
         raise cannot_write(name, error) from None
-
-
-def _usual_mode(path) -> int:
-    """The permissions of the file that is replaced, or what a new file gets."""
-    if os.path.exists(path):
-        return os.stat(path).st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -18,7 +18,7 @@ COMMAND_LINE = [
             f"{PAIRS}::test_unequal_line_counts")),
     Mutant("io/writing.py", "results are held back", "        if flush:\n            self.flush()", "        pass",
            (f"{LINES}::test_results_are_one_line_each",)),
-    Mutant("io/writing.py", "a line break in a result", '" ".join(line.splitlines()) if _breaks(line) else line', "line",
+    Mutant("io/writing.py", "a line break in a result", r're.sub("[\r\n]+", " ", line)', "line",
            (f"{LINES}::test_results_are_one_line_each",)),
     Mutant("cli/main.py", "a missing option is told before an unknown one", "raise UsageError(f\"unknown option {name}{_nearest(name, self.option_names)}; "
            "see {self.prog} --help\")", "break", (f"{HELP}::test_wrong_usage_is_one_line_and_exit_2",)),

@@ -12,7 +12,7 @@ SMT = [
     Mutant("smt/nbest.py", "worst first", "key=lambda place: -scores[place]", "key=lambda place: scores[place]",
            (f"{NBEST}::test_a_weight_mixes_and_sorts", f"{RESCORE}::test_an_even_average_sorts_each_sentence")),
     Mutant("smt/nbest.py", "the new number takes the place of the features", "features + space + f", "f", (f"{NBEST}::test_only_the_features_change_without_a_weight",)),
-    Mutant("io/writing.py", "a half-written file stays", "            os.unlink(partial)", "            os.replace(partial, path)",
+    Mutant("files.py", "a half-written file stays", "            partial.unlink(missing_ok=True)", "            os.replace(partial, path)",
            (f"{NBEST}::test_a_file_appears_only_once_it_is_whole",)),
     Mutant("smt/oracle.py", "the oracle takes the last", "chosen[place] = max(texts,", "chosen[place] = texts[-1] or max(texts,",
            (f"{NBEST}::test_the_oracle_takes_the_nearest",)),

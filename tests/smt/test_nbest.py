@@ -148,3 +148,14 @@ def test_a_file_appears_only_once_it_is_whole(tmp_path, name):
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(UserError, match="expected a file that can be written"), whole_file(tmp_path / "no" / "x"):
         pass
+
+
+def test_two_who_write_one_file_at_once_do_not_mix(tmp_path):
+    path = tmp_path / "out"
+    path.write_bytes(b"before")
+    path.chmod(0o640)
+    with whole_file(path) as first, whole_file(path) as second:
+        first.write(b"first")
+        second.write(b"the second")
+    assert path.read_bytes() == b"first" and list(tmp_path.iterdir()) == [path]
+    assert path.stat().st_mode & 0o777 == 0o640
