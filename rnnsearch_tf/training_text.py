@@ -20,18 +20,10 @@ def check_training_text(data) -> None:
             "data.held_out: takes a development text out of the training files, where no development files are named; "
             f"got data.corpus={data.corpus}, data.development_source={data.development_source}; set data.held_out=0"
         )
-    if data.prepared is not None:
-        _check_prepared(data)
-    if data.corpora is None:
-        return
-    if data.corpus != "files":
-        raise UsageError(f"data.corpora: has no part in data.corpus={data.corpus}; set data.corpus=files")
-    if data.train_source or data.train_target:
-        raise UsageError(
-            "data.corpora: expected no data.train_source and data.train_target beside it, got "
-            f"{data.train_source} and {data.train_target}; put them into the list, or set them to null"
-        )
-    for number, corpus in enumerate(data.corpora, start=1):
+    files = ("train_source", "train_target")
+    _check_alone(data, "prepared", (*files, "corpora", "held_out"), "it says what `rnnsearch prepare` reads: for training")
+    _check_alone(data, "corpora", files, "put them into the list, or")
+    for number, corpus in enumerate(data.corpora or (), start=1):
         if corpus.source is None:
             raise UsageError(f"data.corpora: entry {number}: expected source and target, got neither")
 
@@ -86,13 +78,13 @@ def check_sampling(config) -> None:
             )
 
 
-def _check_prepared(data):
-    """A prepared corpus stands in place of all text, and has its held-out text with it."""
+def _check_alone(data, name, others, hint):
+    """An option that stands in place of others; a prepared corpus has its held-out text with it."""
+    if getattr(data, name) is None:
+        return
     if data.corpus != "files":
-        raise UsageError(f"data.prepared: has no part in data.corpus={data.corpus}; set data.corpus=files")
-    for name in ("train_source", "train_target", "corpora", "held_out"):
-        if getattr(data, name):
-            raise UsageError(
-                f"data.prepared: expected no data.{name} beside it, got {getattr(data, name)}; it says what `rnnsearch prepare` reads: "
-                f"set data.{name}={0 if name == 'held_out' else 'null'} for training"
-            )
+        raise UsageError(f"data.{name}: has no part in data.corpus={data.corpus}; set data.corpus=files")
+    for other in others:
+        if value := getattr(data, other):
+            default = 0 if other == "held_out" else "null"
+            raise UsageError(f"data.{name}: expected no data.{other} beside it, got {value}; {hint} set data.{other}={default}")
