@@ -36,7 +36,8 @@ def run(arguments):
     chosen = flags.from_arguments(arguments)
     told = _told_to_end()
     log = logging.getLogger("rnnsearch_tf")
-    starting = _in_background(_start, chosen)
+    starting = concurrent.futures.Future()
+    threading.Thread(target=_start, args=(chosen, starting), daemon=True).start()  # which does not keep the process from ending
     while not starting.done():
         concurrent.futures.wait([starting], LOOK)
         if told:
@@ -51,41 +52,26 @@ def run(arguments):
     while not told:
         time.sleep(LOOK)
     log.info("stopping: requests on their way are finished first")
-    _in_background(_end_after, chosen.shutdown_grace_in_seconds + AFTER_GRACE)
+    end = threading.Timer(chosen.shutdown_grace_in_seconds + AFTER_GRACE, os._exit, [1])  # whatever the threads are doing by then
+    end.daemon = True
+    end.start()
     if server.stop(chosen.shutdown_grace_in_seconds):
         return 0
     log.error("error: requests that did not end in %g s are broken off", chosen.shutdown_grace_in_seconds)
     return 1
 
 
-def _start(chosen):
-    """A Server that listens; TensorFlow's import is here because it takes seconds, too."""
-    import_tensorflow()
-    from rnnsearch_tf.serving.server import Server
+def _start(chosen, starting):
+    """Give the Future a Server that listens; TensorFlow's import is here because it takes seconds, too."""
+    try:
+        import_tensorflow()
+        from rnnsearch_tf.serving.server import Server
 
-    server = Server(chosen)
-    server.start()
-    return server
-
-
-def _end_after(seconds):
-    """End the process, whatever its threads are doing, unless it has ended before."""
-    time.sleep(seconds)
-    os._exit(1)
-
-
-def _in_background(function, *arguments):
-    """The Future of a call in a thread that does not keep the process from ending."""
-    future = concurrent.futures.Future()
-
-    def call():
-        try:
-            future.set_result(function(*arguments))
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=call, daemon=True).start()
-    return future
+        server = Server(chosen)
+        server.start()
+        starting.set_result(server)
+    except BaseException as error:
+        starting.set_exception(error)
 
 
 def _told_to_end() -> list:
