@@ -20,10 +20,12 @@ def run(arguments):
     config = load_config(arguments.config, overrides=arguments.set)
     import_tensorflow()
     from rnnsearch_tf.data.check import check_data
+    from rnnsearch_tf.data.corpus import open_corpus
+    from rnnsearch_tf.text.pipeline import build_texts
 
     findings = check_data(config)
     if not arguments.quick and not _errors(findings):
-        findings = check_data(config, *_texts(config))  # again, in tokens now
+        findings = check_data(config, *build_texts(config, open_corpus(config, "train").lines()))  # again, in tokens now
     with Output() as output:
         output.write(map(str, findings))
         warnings = sum(finding.severity == "warning" for finding in findings)
@@ -33,12 +35,3 @@ def run(arguments):
 
 def _errors(findings) -> int:
     return sum(finding.severity == "error" for finding in findings)
-
-
-def _texts(config):
-    """The Texts that training would build."""
-    from rnnsearch_tf.data.corpus import open_corpus
-    from rnnsearch_tf.text.pipeline import build_texts
-
-    pairs = open_corpus(config, "train")
-    return build_texts(config, pairs.lines())

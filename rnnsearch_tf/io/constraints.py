@@ -12,22 +12,13 @@ _MARK = re.compile(r'<term\s+translation\s*=\s*"([^"]*)"\s*>(.*?)</term\s*>')
 _PART_OF_MARK = re.compile(r"</?term\b.{0,40}")
 
 
-def phrases_of(line: str) -> list[str]:
-    """The phrases of a line, between which there are tabs; empty ones are passed over.
-
-    Example:
-        >>> phrases_of("une chambre\\t\\tlibre ")
-        ['une chambre', 'libre']
-    """
-    return [phrase.strip() for phrase in line.split("\t") if phrase.strip()]
-
-
 def with_constraints(batches, phrase_lines, name):
     """Yield (texts, phrases of each) for batches of source lines.
 
     Args:
         batches: lists of source lines.
-        phrase_lines: lists of lines of phrases, of any length; line k belongs to source line k.
+        phrase_lines: lists of lines of phrases, of any length; line k belongs to source line k. Tabs stand between phrases; empty ones
+            are passed over.
         name: of the file that they come from.
 
     Raises:
@@ -37,7 +28,7 @@ def with_constraints(batches, phrase_lines, name):
     for texts in batches:
         found = list(itertools.islice(lines, len(texts)))
         if found:
-            yield texts[: len(found)], [phrases_of(line) for line in found]
+            yield texts[: len(found)], [[phrase.strip() for phrase in line.split("\t") if phrase.strip()] for line in found]
         if len(found) < len(texts):
             raise UserError(
                 f"{name}: expected a line of phrases for each source line, got {count + len(found)} lines for {count + len(texts)} or "
