@@ -7,7 +7,6 @@ AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|), over all sentences; lower is bett
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.io.reading import read_pairs
-from rnnsearch_tf.io.writing import Output
 
 LINES = 1000
 
@@ -28,9 +27,8 @@ def run(arguments):
             counts.add(*links[0], links[1])
     if not counts.sentences:
         raise UserError(f"{arguments.gold}: expected alignments, got an empty file")
-    with Output() as output:
-        for name, value in (("AER", counts.error_rate), ("precision", counts.precision), ("recall", counts.recall)):
-            output.write([f"{name:<10}{value:.4f}"])
+    for name, value in (("AER", counts.error_rate), ("precision", counts.precision), ("recall", counts.recall)):
+        print(f"{name:<10}{value:.4f}")
 
 
 def _read(read, line, name, number):

@@ -9,7 +9,6 @@ import os
 
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
 
 
@@ -26,5 +25,4 @@ def run(arguments):
 
     folder = arguments.output or os.path.join(arguments.run, "averaged")
     paths = average_run(arguments.run, folder, arguments.last)
-    with Output() as output:
-        output.write([f"{folder}: the mean of {', '.join(path.name for path in paths)}"])
+    print(f"{folder}: the mean of {', '.join(path.name for path in paths)}")

@@ -5,8 +5,6 @@
     rnnsearch completion fish > ~/.config/fish/completions/rnnsearch.fish
 """
 
-from rnnsearch_tf.io.writing import Output
-
 
 def arguments(parser):
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))
@@ -15,8 +13,7 @@ def arguments(parser):
 def run(arguments):
     import argcomplete
 
-    with Output() as output:
-        output.write(argcomplete.shellcode(["rnnsearch"], shell=arguments.shell).splitlines())
+    print(argcomplete.shellcode(["rnnsearch"], shell=arguments.shell))
 
 
 def complete(parser_of, verbs):

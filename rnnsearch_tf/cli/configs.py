@@ -1,11 +1,9 @@
 """The configurations that come with the program; --config finds them by name."""
 
 import re
-import textwrap
 
-from rnnsearch_tf.cli.shared import terminal_width
+from rnnsearch_tf.cli.shared import wrapped
 from rnnsearch_tf.config import shipped_config, shipped_configs
-from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):
@@ -13,15 +11,12 @@ def arguments(parser):
 
 
 def run(arguments):
-    with Output() as output:
-        if arguments.name is not None:
-            return output.write(shipped_config(arguments.name).read_text(encoding="utf-8").splitlines())
-        shipped = shipped_configs()
-        column = 2 + max(map(len, shipped))
-        for name, path in shipped.items():
-            output.write(textwrap.wrap(
-                _purpose(path), terminal_width(), initial_indent=f"{name:<{column}}", subsequent_indent=" " * column, break_on_hyphens=False,
-            ))
+    if arguments.name is not None:
+        return print(shipped_config(arguments.name).read_text(encoding="utf-8"), end="")
+    shipped = shipped_configs()
+    column = 2 + max(map(len, shipped))
+    for name, path in shipped.items():
+        print(wrapped(_purpose(path), f"{name:<{column}}", " " * column))
 
 
 def _purpose(path):

@@ -15,7 +15,6 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
 
 SHOWN = 6
@@ -44,12 +43,11 @@ def run(arguments):
     translator = Translator.load(folder)
     sources, references = (list(side) for side in zip(*open_corpus(config, "test")))
     translations = translator.translate(sources)
-    with Output() as output:
-        output.write(_examples(sources, translations, references))
-        output.write(_scores(translations, references))
-        output.write(_picture(translator, folder / "attention.png"))
-        output.write(_served(_exported(folder), sources[:SHOWN], translations[:SHOWN]))
-        output.write(_next_steps(folder))
+    _examples(sources, translations, references)
+    _scores(translations, references)
+    _picture(translator, folder / "attention.png")
+    _served(_exported(folder), sources[:SHOWN], translations[:SHOWN])
+    _next_steps(folder)
 
 
 def _train(config, folder):
@@ -64,20 +62,20 @@ def _train(config, folder):
 
 def _examples(sources, translations, references):
     """Some held-out sentences, those the model gets wrong told apart."""
-    yield f"{SHOWN} of {len(sources)} sentences that training has not seen:"
+    print(f"{SHOWN} of {len(sources)} sentences that training has not seen:")
     for source, translation, reference in list(zip(sources, translations, references))[:SHOWN]:
-        yield f"  {source}"
-        yield f"    {translation.text}" + ("" if translation.text == reference else f"   (reference: {reference})")
+        print(f"  {source}")
+        print(f"    {translation.text}" + ("" if translation.text == reference else f"   (reference: {reference})"))
 
 
 def _scores(translations, references):
     from rnnsearch_tf.evaluation.bleu import bleu, chrf
 
     texts = [translation.text for translation in translations]
-    yield f"scores on all {len(texts)}:"
+    print(f"scores on all {len(texts)}:")
     for metric in (bleu, chrf):
         score = metric(texts, references)
-        yield f"  {score}   {score.signature}"
+        print(f"  {score}   {score.signature}")
 
 
 def _picture(translator, path):
@@ -89,8 +87,8 @@ def _picture(translator, path):
     try:
         write_file(path, png(alignment_figure(translation.alignment, translation.source_tokens + end, translation.tokens + end)))
     except UserError as error:  # the extra is not installed: everything else is worth showing
-        return [f"no attention picture: {error}"]
-    return [f"where the model looks while it writes {translation.text!r}:", f"  {path}"]
+        return print(f"no attention picture: {error}")
+    print(f"where the model looks while it writes {translation.text!r}:", f"  {path}", sep="\n")
 
 
 def _exported(folder):
@@ -114,15 +112,15 @@ def _served(version, sources, translations):
     with Server(flags) as server, Client(f"127.0.0.1:{server.grpc_port}", "demo") as client:
         answers = client.translate(sources)
     same = sum(answer.text == translation.text for answer, translation in zip(answers, translations))
-    yield f"exported and served, {same} of {len(answers)} answers over gRPC equal to the ones above:"
-    yield f"  {version}"
+    print(f"exported and served, {same} of {len(answers)} answers over gRPC equal to the ones above:")
+    print(f"  {version}")
 
 
 def _next_steps(folder):
-    yield "next:"
-    yield f"  echo 'My sister sells an old book.' | rnnsearch translate --model {folder}"
-    yield f"  echo 'My sister sells an old book.' | rnnsearch plot-attention --model {folder} --output {folder}/attention"
-    yield f"  rnnsearch serve --model-name demo --model-base-path {pathlib.Path(folder).resolve() / 'served'} &"
-    yield "  echo 'My sister sells an old book.' | rnnsearch client --server 127.0.0.1:8500 --model-name demo"
-    yield "  http://127.0.0.1:8501/     in a browser: what the model does with a sentence, while it is served"
-    yield "  rnnsearch train --config F.yaml --output RUN     with data.train_source, data.train_target, … of your own text"
+    print("next:")
+    print(f"  echo 'My sister sells an old book.' | rnnsearch translate --model {folder}")
+    print(f"  echo 'My sister sells an old book.' | rnnsearch plot-attention --model {folder} --output {folder}/attention")
+    print(f"  rnnsearch serve --model-name demo --model-base-path {pathlib.Path(folder).resolve() / 'served'} &")
+    print("  echo 'My sister sells an old book.' | rnnsearch client --server 127.0.0.1:8500 --model-name demo")
+    print("  http://127.0.0.1:8501/     in a browser: what the model does with a sentence, while it is served")
+    print("  rnnsearch train --config F.yaml --output RUN     with data.train_source, data.train_target, … of your own text")

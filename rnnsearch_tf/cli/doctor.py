@@ -7,7 +7,6 @@ is written.
 
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):
@@ -26,10 +25,10 @@ def run(arguments):
     findings = check_data(config)
     if not arguments.quick and not _errors(findings):
         findings = check_data(config, *build_texts(config, open_corpus(config, "train").lines()))  # again, in tokens now
-    with Output() as output:
-        output.write(map(str, findings))
-        warnings = sum(finding.severity == "warning" for finding in findings)
-        output.write([f"{_errors(findings)} error(s), {warnings} warning(s)"])
+    for finding in findings:
+        print(finding)
+    warnings = sum(finding.severity == "warning" for finding in findings)
+    print(f"{_errors(findings)} error(s), {warnings} warning(s)")
     return 1 if _errors(findings) else 0
 
 

@@ -17,7 +17,6 @@ from rnnsearch_tf.cli.shared import add_files, add_model, input_batches, load_tr
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras import require
 from rnnsearch_tf.files import make_folder, write_file
-from rnnsearch_tf.io.writing import Output
 
 WHAT = "words", "phrases", "sentences"
 LINES = 256
@@ -61,8 +60,7 @@ def run(arguments):
     path = folder / f"{arguments.what}-{arguments.method}"
     write_file(f"{path}.png", png(vectors_figure(points, texts)))
     write_file(f"{path}.tsv", "".join(f"{text}\t{x:.6g}\t{y:.6g}\n" for text, (x, y) in zip(texts, points)))
-    with Output() as output:
-        output.write([f"{path}.png", f"{path}.tsv"])
+    print(f"{path}.png", f"{path}.tsv", sep="\n")
 
 
 def _lines(arguments) -> list:
@@ -70,16 +68,8 @@ def _lines(arguments) -> list:
     read = (" ".join(line.split()) for batch in input_batches(arguments.files, LINES) for line in batch)
     lines = filter(None, read)
     if arguments.what == "phrases":
-        lines = _distinct(lines)
+        lines = dict.fromkeys(lines)
     found = list(itertools.islice(lines, arguments.number))
     if not found:
         raise UserError(f"{' '.join(arguments.files) or 'standard input'}: expected {arguments.what}, got no line with text")
     return found
-
-
-def _distinct(lines):
-    seen = set()
-    for line in lines:
-        if line not in seen:
-            seen.add(line)
-            yield line

@@ -10,7 +10,6 @@ a profile are those of the files in export/; --set changes one.
 from rnnsearch_tf.cli.shared import add_model, whole_number
 from rnnsearch_tf.export import publishing
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
 
 
@@ -31,7 +30,7 @@ def run(arguments):
     from rnnsearch_tf.export.writer import export_model
 
     exported = export_model(arguments.model, arguments.output, arguments.version, arguments.profile, arguments.set, arguments.combine)
-    with Output() as output:
-        output.write([str(exported.folder)])
-        output.write([f"{exported.bytes:,} bytes of weights; {exported.compared} answers checked in a fresh session"])
-        output.write([sentence for sentence in (exported.cost, exported.left_out) if sentence])
+    print(exported.folder)
+    print(f"{exported.bytes:,} bytes of weights; {exported.compared} answers checked in a fresh session")
+    for sentence in filter(None, (exported.cost, exported.left_out)):
+        print(sentence)

@@ -5,7 +5,6 @@ neither: that is a departure. `-` where a source does not say.
 """
 
 from rnnsearch_tf.config import PRESETS, as_dictionary, load_config
-from rnnsearch_tf.io.writing import Output
 
 UNSAID = object()
 """In place of a value where a source does not say."""
@@ -54,11 +53,11 @@ def run(arguments):
     config = load_config(arguments.config, overrides=arguments.set)
     rows = [("option", "here", "paper", "authors", "follows")] + comparison(config)
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    with Output() as output:
-        output.write("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths)).rstrip() for row in rows)
-        departures = sum(row[4] == "neither" for row in rows)
-        output.write(["", f"{departures} of {len(rows) - 1} settings follow neither the paper nor the authors' program"])
-        output.write(["whatever the settings:"] + [f"- {note}" for note in ALWAYS])
+    for row in rows:
+        print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths)).rstrip())
+    departures = sum(row[4] == "neither" for row in rows)
+    print(f"\n{departures} of {len(rows) - 1} settings follow neither the paper nor the authors' program")
+    print("whatever the settings:", *(f"- {note}" for note in ALWAYS), sep="\n")
 
 
 def comparison(config) -> list:

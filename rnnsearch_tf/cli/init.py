@@ -11,7 +11,6 @@ from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import check_value
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import write_file
-from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):
@@ -39,20 +38,17 @@ def run(arguments):
     folder.mkdir(parents=True, exist_ok=True)
     write_file(path, text)
     config, trained = shlex.quote(str(path)), shlex.quote(str(folder / "run"))
-    with Output() as output:
-        output.write([str(found.report)])
-        if found.report.unpaired:
-            output.write([
-                f"WARNING: one file is longer than the other by {found.report.unpaired:,} line(s). If a line is missing in the middle, all that follow "
-                "stand beside the wrong ones, and nothing can be learned from them: look at the last lines of both files"
-            ])
-        for side, code, named in zip(("source", "target"), found.languages, map(language_of, (arguments.source, arguments.target))):
-            if named not in (code, UNKNOWN_LANGUAGE):
-                output.write([f"WARNING: the {side} file's name says {named}, --{side}-language says {code}: check that the two have not changed places"])
-            if code == UNKNOWN_LANGUAGE:
-                output.write([f"the {side} file's name does not tell its language: set {side}.language, if the text should know it"])
-        output.write([
-            f"written: {path}; change in it what you like",
-            f"next, what is wrong with the text:  rnnsearch doctor --config {config}",
-            f"then, for {arguments.minutes} minutes:  rnnsearch train --config {config} --output {trained}",
-        ])
+    print(found.report)
+    if found.report.unpaired:
+        print(
+            f"WARNING: one file is longer than the other by {found.report.unpaired:,} line(s). If a line is missing in the middle, all that follow "
+            "stand beside the wrong ones, and nothing can be learned from them: look at the last lines of both files"
+        )
+    for side, code, named in zip(("source", "target"), found.languages, map(language_of, (arguments.source, arguments.target))):
+        if named not in (code, UNKNOWN_LANGUAGE):
+            print(f"WARNING: the {side} file's name says {named}, --{side}-language says {code}: check that the two have not changed places")
+        if code == UNKNOWN_LANGUAGE:
+            print(f"the {side} file's name does not tell its language: set {side}.language, if the text should know it")
+    print(f"written: {path}; change in it what you like")
+    print(f"next, what is wrong with the text:  rnnsearch doctor --config {config}")
+    print(f"then, for {arguments.minutes} minutes:  rnnsearch train --config {config} --output {trained}")

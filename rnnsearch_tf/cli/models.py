@@ -1,9 +1,6 @@
 """The trained models that come with the program; --model finds them by name."""
 
-import textwrap
-
-from rnnsearch_tf.cli.shared import terminal_width
-from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.cli.shared import wrapped
 from rnnsearch_tf.pretrained import pretrained_models
 from rnnsearch_tf.run import Run
 
@@ -14,13 +11,12 @@ def arguments(parser):
 
 def run(arguments):
     models = pretrained_models()
-    with Output() as output:
-        if arguments.name is not None:
-            return output.write(Run.open(arguments.name).model_card.read_text(encoding="utf-8").splitlines())
-        for name, folder in models.items():
-            column = " " * (len(name) + 2)
-            output.write(textwrap.wrap(f"{name}  {_purpose(Run(folder))}", terminal_width(), subsequent_indent=column))
-        output.write([f'try one:  echo "Where is my book?" | rnnsearch translate --model {next(iter(models))}'] if models else [])
+    if arguments.name is not None:
+        return print(Run.open(arguments.name).model_card.read_text(encoding="utf-8"), end="")
+    for name, folder in models.items():
+        print(wrapped(_purpose(Run(folder)), f"{name}  ", " " * (len(name) + 2)))
+    if models:
+        print(f'try one:  echo "Where is my book?" | rnnsearch translate --model {next(iter(models))}')
 
 
 def _purpose(run):

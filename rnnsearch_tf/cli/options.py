@@ -3,14 +3,11 @@
 Without a name all of them; with one, or the beginning of one (training. for a section), those.
 """
 
-import textwrap
-
 import yaml
 
-from rnnsearch_tf.cli.shared import terminal_width
+from rnnsearch_tf.cli.shared import wrapped
 from rnnsearch_tf.config import options
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):
@@ -21,12 +18,9 @@ def run(arguments):
     chosen = [entry for entry in options() if not arguments.names or any(_matches(entry[0], name) for name in arguments.names)]
     if not chosen:
         raise UsageError(f"expected the name of an option or a part of one, got {' '.join(arguments.names)}; see rnnsearch options")
-    with Output() as output:
-        for name, field in chosen:
-            output.write([f"{name}: {_plain(field.default)}{_limits(field.metadata)}"])
-            output.write(textwrap.wrap(
-                field.metadata["meaning"], terminal_width(), initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False,
-            ))
+    for name, field in chosen:
+        print(f"{name}: {_plain(field.default)}{_limits(field.metadata)}")
+        print(wrapped(field.metadata["meaning"], "    ", "    "))
 
 
 def _matches(option, name):

@@ -28,7 +28,6 @@ def run(arguments):
     if arguments.chosen:
         with Output(arguments.chosen) as output:
             output.write(chosen)
-    with Output() as output:
-        for title, texts in (("first", firsts), ("oracle", chosen)):
-            score = bleu(texts, references, **rules)
-            output.write([f"{title:<8}{score.score:6.2f}  {score.signature}"])
+    for title, texts in (("first", firsts), ("oracle", chosen)):
+        score = bleu(texts, references, **rules)
+        print(f"{title:<8}{score.score:6.2f}  {score.signature}")

@@ -15,7 +15,7 @@ TranslationModel0 in its section [weight] become two more.
 import os
 
 from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator
-from rnnsearch_tf.io.writing import Output, whole_file
+from rnnsearch_tf.io.writing import whole_file
 from rnnsearch_tf.progress import progress
 
 
@@ -38,5 +38,4 @@ def run(arguments):
     with whole_file(arguments.output) as output:
         for line in progress(table.scored(score), doing="scoring the table", total=table.lines, unit="lines"):
             output.write(line)
-    with Output() as output:
-        output.write([moses_ini_line(os.path.abspath(arguments.output), table.scores + NEW_SCORES)])
+    print(moses_ini_line(os.path.abspath(arguments.output), table.scores + NEW_SCORES))

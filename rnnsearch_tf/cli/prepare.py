@@ -18,7 +18,6 @@ from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):
@@ -42,8 +41,7 @@ def run(arguments):
     pairs = prepare(config, arguments.output, arguments.processes)
     settings = f"data.prepared={arguments.output}" + (" data.corpus=files" if config.data.corpus != "files" else "")
     print(f"{pairs.report}. Next: set {settings} in place of the text, and train", file=sys.stderr)
-    with Output() as output:
-        output.write([json.dumps({"prepared": arguments.output, "pairs": pairs.count, "ids": pairs.manifest["ids"]})])
+    print(json.dumps({"prepared": arguments.output, "pairs": pairs.count, "ids": pairs.manifest["ids"]}))
 
 
 def _check(arguments):
@@ -54,5 +52,4 @@ def _check(arguments):
 
     pairs = PreparedPairs(arguments.output)
     pairs.verify()
-    with Output() as output:
-        output.write([f"{arguments.output}: {pairs.count:,} pairs, every file is as it was written"])
+    print(f"{arguments.output}: {pairs.count:,} pairs, every file is as it was written")

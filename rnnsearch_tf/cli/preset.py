@@ -8,7 +8,6 @@ import pathlib
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.progress import announced
 from rnnsearch_tf.run import Run
 
@@ -32,5 +31,4 @@ def run(arguments):
 
     with announced("writing the RUN" if preset else "writing the preset"):
         (preset_to_run if preset else run_to_preset)(arguments.model, arguments.folder)
-    with Output() as output:
-        output.write([arguments.folder])
+    print(arguments.folder)

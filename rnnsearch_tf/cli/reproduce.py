@@ -20,7 +20,6 @@ from rnnsearch_tf.cli.shared import sigterm_raises, whole_number
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import THOT, require
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.progress import duration
 
 
@@ -60,8 +59,7 @@ def run(arguments):
             with contextlib.redirect_stdout(sys.stderr):  # Keras's
                 work.train(item.models)
             page = item.make(work, item.models).write(work.folder, name, work.made(arguments.item, item.models))
-            with Output() as output:
-                output.write([str(page)])
+            print(page, flush=True)
 
 
 def _chosen(name, scale) -> dict:
@@ -109,10 +107,9 @@ def _check(work, items) -> list:
 
 
 def _list(work):
-    with Output() as output:
-        for name, item in work.scale.items.items():
-            minutes = work.minutes(work.untrained(item.models)) + item.phrase_based * work.phrase_based_minutes()
-            output.write([f"{name:<24}{duration(60 * minutes) if minutes else 'trained':>11}  {item.shows}"])
+    for name, item in work.scale.items.items():
+        minutes = work.minutes(work.untrained(item.models)) + item.phrase_based * work.phrase_based_minutes()
+        print(f"{name:<24}{duration(60 * minutes) if minutes else 'trained':>11}  {item.shows}")
 
 
 def _say(text):

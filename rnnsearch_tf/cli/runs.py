@@ -8,7 +8,6 @@ import json
 import math
 import pathlib
 
-from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.run import Run
@@ -28,10 +27,9 @@ def run(arguments):
         raise UserError(f"{', '.join(arguments.folders)}: expected RUN folders that `rnnsearch train` wrote, found none; name where they are")
     rows = [TITLES, *map(_row, runs)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(TITLES))]
-    with Output() as output:
-        for row in rows:
-            words = [word.ljust(width) if column < 2 else word.rjust(width) for column, (word, width) in enumerate(zip(row, widths))]
-            output.write(["  ".join(words).rstrip()])
+    for row in rows:
+        words = [word.ljust(width) if column < 2 else word.rjust(width) for column, (word, width) in enumerate(zip(row, widths))]
+        print("  ".join(words).rstrip())
 
 
 def _runs(folder):

@@ -63,12 +63,7 @@ def run(arguments):
     if arguments.scores:
         with Output(arguments.scores) as output:
             output.write(f"{score:.6f}" for score in selection.scores)
-    with Output() as output:
-        output.write(_report(selection))
-
-
-def _report(selection):
     pairs, kept = len(selection.scores), int(selection.kept.sum())
-    yield f"kept       {kept} of {pairs} pairs ({100 * kept / pairs:.1f} %)"
-    yield f"left out   {selection.left_out} with an empty side or too long"
-    yield f"cut-off    {selection.cut_off:.4f} nats a token"
+    print(f"kept       {kept} of {pairs} pairs ({100 * kept / pairs:.1f} %)")
+    print(f"left out   {selection.left_out} with an empty side or too long")
+    print(f"cut-off    {selection.cut_off:.4f} nats a token")

@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import sys
+import textwrap
 import threading
 
 import yaml
@@ -119,9 +120,10 @@ def search_changes(arguments) -> dict:
     return changes
 
 
-def terminal_width():
-    """Columns for running text: those of the terminal, from 60 to 120."""
-    return max(60, min(shutil.get_terminal_size().columns, 120))
+def wrapped(text, first, rest) -> str:
+    """Running text in lines of 60 to 120 columns, as the terminal has; `first` and `rest` stand before its first line and the others."""
+    width = max(60, min(shutil.get_terminal_size().columns, 120))
+    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
 
 
 def option_value(name, text, flag):

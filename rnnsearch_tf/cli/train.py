@@ -32,7 +32,6 @@ from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
 
 
@@ -79,8 +78,7 @@ def run(arguments):
     if index:  # the chief speaks for all
         return
     print(f"done. Next: {_next_command(config, shlex.quote(str(output_folder)))}", file=sys.stderr)
-    with Output() as output:
-        output.write([json.dumps(summary or {}, ensure_ascii=False, default=float)])
+    print(json.dumps(summary or {}, ensure_ascii=False, default=float))
 
 
 def _next_command(config, run):

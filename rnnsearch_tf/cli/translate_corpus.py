@@ -25,7 +25,6 @@ import sys
 from rnnsearch_tf.cli.shared import add_model, add_search, search_changes, sigterm_raises, whole_number
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.writing import Output
 
 
 def arguments(parser):
@@ -50,5 +49,4 @@ def run(arguments):
         result = translate_corpus(arguments.model, arguments.input, arguments.output, arguments.workers, beam_options, arguments.combine, search)
     if result["bad_lines"]:
         print(f"{result['bad_lines']:,} lines were not translated; {arguments.output}/bad-lines says which and why", file=sys.stderr)
-    with Output() as output:
-        output.write([json.dumps({"output": arguments.output} | result)])
+    print(json.dumps({"output": arguments.output} | result))
