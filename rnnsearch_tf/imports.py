@@ -68,7 +68,6 @@ def _standard_error_aside():
         try:
             yield real
         except BaseException:
-            os.dup2(real.fileno(), 2)
             aside.seek(0)
             real.buffer.write(aside.read())
             raise

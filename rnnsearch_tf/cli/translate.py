@@ -45,10 +45,10 @@ from rnnsearch_tf.cli.links import Links, add_pieces
 from rnnsearch_tf.cli.shared import (
     add_files, add_model, add_output, add_search, input_batches, lines_done, load_translator, option_value, search_changes,
 )
-from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.constraints import with_constraints, without_marks
+from rnnsearch_tf.io.constraints import check_lines, with_constraints, without_marks
 from rnnsearch_tf.io.reading import count_lines
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
@@ -134,11 +134,8 @@ def _phrase_lines(arguments):
         raise UsageError("--constraints -: expected a file, as the text comes from standard input; name a file for one of them")
     batches = input_batches([arguments.constraints], 1024)
     phrases, lines = count_lines([arguments.constraints]), count_lines(arguments.files or ["-"])
-    if None not in (phrases, lines) and phrases != lines:  # where one is a pipe it is said at the first line without its partner
-        raise UserError(
-            f"{arguments.constraints}: expected a line of phrases for each of {lines} source lines, got {phrases} lines; "
-            "an empty line stands for none"
-        )
+    if None not in (phrases, lines):  # where one is a pipe it is said at the first line without its partner
+        check_lines(arguments.constraints, phrases, lines)
     return batches
 
 

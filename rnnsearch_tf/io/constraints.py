@@ -24,20 +24,23 @@ def with_constraints(batches, phrase_lines, name):
     Raises:
         UserError: the file has fewer or more lines than there are source lines.
     """
-    lines, count = itertools.chain.from_iterable(phrase_lines), 0
+    lines, sources, count = itertools.chain.from_iterable(phrase_lines), 0, 0
     for texts in batches:
         found = list(itertools.islice(lines, len(texts)))
+        sources, count = sources + len(texts), count + len(found)
         if found:
             yield texts[: len(found)], [[phrase.strip() for phrase in line.split("\t") if phrase.strip()] for line in found]
-        if len(found) < len(texts):
-            raise UserError(
-                f"{name}: expected a line of phrases for each source line, got {count + len(found)} lines for {count + len(texts)} or "
-                "more; add the missing ones, empty where there are no phrases"
-            )
-        count += len(texts)
-    if more := sum(1 for _ in lines):
+        if count < sources:
+            break
+    count += sum(1 for _ in lines)
+    check_lines(name, count, sources, " or more" if count < sources else "")
+
+
+def check_lines(name, phrases, sources, more="") -> None:
+    """Raise UserError where there are fewer or more lines of phrases than source lines."""
+    if phrases != sources:
         raise UserError(
-            f"{name}: expected a line of phrases for each of {count} source lines, got {count + more} lines; take out those too many"
+            f"{name}: expected a line of phrases for each of {sources}{more} source lines, got {phrases} lines; an empty line stands for none"
         )
 
 

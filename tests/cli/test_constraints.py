@@ -65,7 +65,7 @@ def test_escaped_text(rnnsearch, run_folder, tmp_path, translator):
     assert json.loads(out)["text"] == expected.text
 
 
-@pytest.mark.parametrize("count, message", [(3, "got 3 lines for 4 or more"), (7, "for each of 5 source lines, got 7 lines")])
+@pytest.mark.parametrize("count, message", [(3, "for each of 4 or more source lines, got 3 lines"), (7, "for each of 5 source lines, got 7 lines")])
 def test_another_number_of_lines_is_refused(rnnsearch, run_folder, source, tmp_path, monkeypatch, count, message):
     """Of standard input, whose lines cannot be counted beforehand, what has phrases is translated; of files nothing."""
     phrases = written(tmp_path / "phrases.txt", ["chat"] * count)
