@@ -20,7 +20,7 @@ SECONDS_OF_SILENCE = 2.0
 SECONDS_BETWEEN_LINES = 60.0
 """In a log file or a pipe, where a bar cannot be drawn again."""
 
-COLOURS = {"red": 31, "green": 32, "yellow": 33}
+COLOURS = {"red": 31, "green": 32}
 
 
 def progress(items=None, *, doing: str, total: int | None = None, unit: str = "sentences", hidden: bool = False):

@@ -68,9 +68,9 @@ def add_output(parser):
     parser.add_argument("--output", metavar="F", help="write the results to this file (.gz: compressed), not to standard output")
 
 
-def add_files(parser, purpose="text to translate", **more):
+def add_files(parser, purpose="text to translate"):
     """Where a text verb reads: the named files, one after the other, or standard input."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help=f"{purpose}, plain or .gz; none or -: standard input", **more)
+    parser.add_argument("files", nargs="*", metavar="FILE", help=f"{purpose}, plain or .gz; none or -: standard input")
 
 
 def input_batches(names, size, hint="check the path"):
