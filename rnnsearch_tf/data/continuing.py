@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from rnnsearch_tf.config import Config, as_dictionary, load_config, named_options
 from rnnsearch_tf.data.corpus import open_corpus, training_corpora
 from rnnsearch_tf.data.fitting import held_out_size
-from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.options import DataConfig
@@ -96,18 +95,15 @@ def new_text(config: Config, before: Config):
     Returns:
         list of Pairs.
     """
-    pairs = open_corpus(config, "train")
-    if not isinstance(pairs, MixedPairs):
-        return [pairs]
+    corpora = open_corpus(config, "train").corpora
     known = {_paths(before.data, corpus) for corpus in training_corpora(before.data)}
-    new = [other for (other, _), corpus in zip(pairs.corpora, config.data.corpora) if _paths(config.data, corpus) not in known]
-    return new or [other for other, _ in pairs.corpora]
+    new = [pairs for (pairs, _), corpus in zip(corpora, training_corpora(config.data)) if _paths(config.data, corpus) not in known]
+    return new or [pairs for pairs, _ in corpora]
 
 
 def _with_development_text(config):
     """A part of the new text held out, and said."""
-    first = open_corpus(config, "train")
-    first = first.corpora[0][0] if isinstance(first, MixedPairs) else first
+    first, _ = open_corpus(config, "train").corpora[0]
     size = held_out_size(first.check().kept)
     print(
         f"development text: none is named; about {size:,} pairs of {first.name('source')} are held out for it (data.held_out)",
@@ -146,7 +142,7 @@ def _mixed(config, before, run, times):
 def _pairs_an_epoch(pairs):
     """How many pairs an epoch has, before the length limits."""
     pairs.check()
-    return sum(other.report.kept * weight for other, weight in getattr(pairs, "corpora", [(pairs, 1.0)]))
+    return sum(other.report.kept * weight for other, weight in pairs.corpora)
 
 
 def _paths(data, corpus):

@@ -8,7 +8,6 @@ import pathlib
 import tempfile
 
 from rnnsearch_tf.data.corpus import open_corpus
-from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.pairs import Report
 from rnnsearch_tf.data.processes import Processes, processes_for
 from rnnsearch_tf.files import write_file
@@ -17,11 +16,7 @@ from rnnsearch_tf.text.pipeline import build_texts, count_tokens, text_of_counts
 
 def corpus_pieces(pairs) -> list:
     """[(number of the corpus, its Pairs)], or those of its files where it is in several; in the order of the pairs."""
-    return [(number, piece) for number, corpus in enumerate(_corpora(pairs)) for piece in getattr(corpus, "shards", [corpus])]
-
-
-def _corpora(pairs):
-    return [corpus for corpus, _ in pairs.corpora] if isinstance(pairs, MixedPairs) else [pairs]
+    return [(number, piece) for number, (corpus, _) in enumerate(pairs.corpora) for piece in corpus.shards]
 
 
 def build_corpus_texts(config, pairs, sides=("source", "target"), processes=None, folder=None) -> list:
@@ -50,7 +45,7 @@ def build_corpus_texts(config, pairs, sides=("source", "target"), processes=None
         processes.call(f"{__name__}:count_piece", config, requests, "counting words")
     reports = [Report(**json.loads(_path(folder, number, "report").read_text(encoding="utf-8"))) for number in range(len(pieces))]
     counts = {side: _added(getattr(config, side), side, pieces, reports, folder) for side in asked}
-    for number, corpus in enumerate(_corpora(pairs)):
+    for number, (corpus, _) in enumerate(pairs.corpora):
         corpus.take_report(sum((report for owner, report in zip(owners, reports) if owner == number), Report()))
     pairs.take_report(sum(reports, Report()))
     return [text_of_counts(getattr(config, side), counts.get(side), f"{side} training text") for side in sides]

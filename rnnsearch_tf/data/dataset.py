@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import DataConfig
 from rnnsearch_tf.data import batching
-from rnnsearch_tf.data.mixture import MixedPairs, mixed
+from rnnsearch_tf.data.mixture import mixed
 from rnnsearch_tf.data.numbered import NumberedBatches
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.prepared import PreparedPairs
@@ -65,8 +65,7 @@ def training_dataset(
         pairs.check_texts((source_text, target_text))
         return NumberedBatches(pairs, data, seed, worker, workers).epochs(epoch)
     pairs.check()
-    corpora = pairs.corpora if isinstance(pairs, MixedPairs) else [(pairs, 1.0)]
-    encoded = [EncodedPairs(source_text, target_text, corpus, data) for corpus, _ in corpora]
+    encoded = [EncodedPairs(source_text, target_text, corpus, data) for corpus, _ in pairs.corpora]
     for corpus in encoded:
         corpus.require_one()
         corpus.check_links()
@@ -75,12 +74,8 @@ def training_dataset(
     def batches():
         this_epoch = number()
         sampling = _generator(seed, this_epoch, 3)
-        drawn = [ids.drawn(sampling) for ids in encoded]
-        if isinstance(pairs, MixedPairs):
-            sizes, weights = [corpus.report.kept for corpus, _ in corpora], [weight for _, weight in corpora]
-            together = mixed(list(zip(drawn, sizes, weights)), _generator(seed, this_epoch, 2))
-        else:
-            together = drawn[0]
+        drawn = [(ids.drawn(sampling), corpus.report.kept, weight) for ids, (corpus, weight) in zip(encoded, pairs.corpora)]
+        together = mixed(drawn, _generator(seed, this_epoch, 2))
         ordered = batching.shuffled(together, data.shuffle_buffer, _generator(seed, this_epoch, 0))
         batches = batching.shuffled(_batches(ordered, data), data.shuffle_batches, _generator(seed, this_epoch, 1))
         return batches if know is None else _counted(batches, lambda number: know(this_epoch, number))

@@ -69,10 +69,9 @@ def with_links(data, pairs: Pairs) -> Pairs:
     for path in paths:
         if not os.path.exists(path):
             raise UserError(f"{name}: {path}: expected a file of links, found none; check the path")
-    shards = pairs.shards if isinstance(pairs, ShardedPairs) else [pairs]
-    if len(paths) != len(shards):
+    if len(paths) != len(pairs.shards):
         raise UsageError(
-            f"{name}: expected a file for each of data.train_source, which has {len(shards):,}, got {len(paths):,}; name the same parts"
+            f"{name}: expected a file for each of data.train_source, which has {len(pairs.shards):,}, got {len(paths):,}; name the same parts"
         )
-    linked = [LinkedPairs(shard, path) for shard, path in zip(shards, paths)]
+    linked = [LinkedPairs(shard, path) for shard, path in zip(pairs.shards, paths)]
     return ShardedPairs(linked) if isinstance(pairs, ShardedPairs) else linked[0]

@@ -57,14 +57,15 @@ def mixed(corpora, generator):
     """
     streams = [_weighted(pairs, weight, generator) for pairs, _, weight in corpora]
     left = [max(1.0, count * weight) for _, count, weight in corpora]
-    while streams:
+    while len(streams) > 1:
         total = sum(left)
-        which = int(generator.choice(len(left), p=[share / total for share in left])) if len(left) > 1 else 0
+        which = int(generator.choice(len(left), p=[share / total for share in left]))
         try:
             yield next(streams[which])
             left[which] = max(1.0, left[which] - 1)  # some lines may have been too long, and the draw of a share varies
         except StopIteration:
             del streams[which], left[which]
+    yield from streams[0]
 
 
 def _weighted(pairs, weight, generator):

@@ -49,7 +49,7 @@ class NumberedBatches:
     """
 
     def __init__(self, pairs: PreparedPairs, data: DataConfig, seed: int, worker: int = 0, workers: int = 1):
-        self.tables, self.segments = pairs.tables(), _Segments(pairs.corpora)
+        self.tables, self.segments = pairs.tables(), _Segments(pairs.sizes)
         self.seed, self.worker, self.workers = seed % 2**63, worker, workers
         self.shuffled = data.shuffle_buffer > 1
         self.places = self.segments.places

@@ -87,6 +87,10 @@ class Pairs:
         source, target: path of a plain or .gz file, or a list of str.
         on_bad_line: "error" or "skip".
 
+    Attributes:
+        corpora: list of (Pairs, weight), the corpora that these are put together from, see mixture.py; of one corpus itself.
+        shards: list of Pairs, those of each of its files where it is in several; else itself.
+
     Example:
         >>> pairs = Pairs(["a house", " "], ["une maison", "un"], on_bad_line="skip")
         >>> list(pairs), pairs.report.empty
@@ -97,7 +101,7 @@ class Pairs:
 
     def __init__(self, source: str | os.PathLike | list, target: str | os.PathLike | list, on_bad_line: str = "error"):
         self.source, self.target, self.on_bad_line = source, target, on_bad_line
-        self.report = None
+        self.corpora, self.shards, self.report = [(self, 1.0)], [self], None
 
     def __iter__(self):
         return (scanned.texts for scanned in self.good())

@@ -58,7 +58,7 @@ class PreparedPairs(Pairs):
     Attributes:
         folder: pathlib.Path.
         count: int, pairs.
-        corpora: list of (pairs, weight), in the order in which they stand.
+        sizes: list of (pairs, weight) of the corpora, in the order in which they stand.
         report: Report of the text that it was made from.
 
     Raises:
@@ -71,7 +71,7 @@ class PreparedPairs(Pairs):
         self.manifest = _read_manifest(self.folder)
         self.count = self.manifest["pairs"]
         try:
-            self.corpora = [(int(corpus["pairs"]), float(corpus["weight"])) for corpus in self.manifest["corpora"]]
+            self.sizes = [(int(corpus["pairs"]), float(corpus["weight"])) for corpus in self.manifest["corpora"]]
             self.report = Report(**self.manifest["report"])
         except (KeyError, TypeError, ValueError) as error:
             raise self._damaged(f"{MANIFEST} has no such corpora or report ({error})") from None
@@ -143,9 +143,9 @@ class PreparedPairs(Pairs):
                 raise self._damaged(f"{name} has {'no' if size is None else format(size, ',')} bytes, not {known['bytes']:,}")
         sizes = {IDS: manifest["ids"] * _size(manifest["id_type"]), OFFSETS: 8 * (self.count + 1),
                  LENGTHS: 2 * self.count * _size(manifest["length_type"])}  # fmt: skip
-        if not self.count or self.count != sum(pairs for pairs, _ in self.corpora) or any(manifest["files"][n]["bytes"] != s for n, s in sizes.items()):
+        if not self.count or self.count != sum(pairs for pairs, _ in self.sizes) or any(manifest["files"][n]["bytes"] != s for n, s in sizes.items()):
             raise self._damaged(f"the sizes in {MANIFEST} do not fit together")
-        if any(pairs < 0 or not 0 < weight < float("inf") for pairs, weight in self.corpora):
+        if any(pairs < 0 or not 0 < weight < float("inf") for pairs, weight in self.sizes):
             raise self._damaged(f"{MANIFEST} has a corpus of a size or a weight that cannot be")
         if np.memmap(self.folder / OFFSETS, "<i8", "r")[-1] != manifest["ids"]:
             raise self._damaged(f"{OFFSETS} does not fit {IDS}")

@@ -7,7 +7,6 @@ import itertools
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.prepared import PreparedPairs
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.progress import announced
@@ -52,7 +51,7 @@ def name_batch(batch, texts, pairs, path) -> str:
 def _find(batch, texts, pairs):
     """Yield (Pairs, Scanned) of every pair of the corpora that is in the batch."""
     wanted = set(zip(*(_keys(text, ids) for text, ids in zip(texts, _ids(batch)))))
-    for corpus in [corpus for corpus, _ in pairs.corpora] if isinstance(pairs, MixedPairs) else [pairs]:
+    for corpus, _ in pairs.corpora:
         good = corpus.good()
         while group := list(itertools.islice(good, _LINES)):
             lines = ([scanned.source for scanned in group], [scanned.target for scanned in group])
