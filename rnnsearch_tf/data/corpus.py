@@ -6,7 +6,7 @@ import dataclasses
 import os
 
 from rnnsearch_tf.config import Config, DataConfig
-from rnnsearch_tf.data.held_out import OtherPairs, SplitPairs
+from rnnsearch_tf.data.held_out import HeldOut, SplitPairs
 from rnnsearch_tf.data.links import LinkedPairs, with_links
 from rnnsearch_tf.data.mixture import MixedPairs
 from rnnsearch_tf.data.pairs import Pairs
@@ -91,16 +91,14 @@ def _pharaoh(links):
 
 def _split(pairs, size, part):
     """A part of the training text; of several corpora the first gives the development text, and all keep its sentences out of training."""
-    if not isinstance(pairs, MixedPairs):
-        return SplitPairs(pairs, size, part)
-    (first, weight), *others = pairs.corpora
-    split = SplitPairs(first, size, part)
-    if part == "development":
-        return split
-    return MixedPairs([(split, weight), *((OtherPairs(other, split), weight) for other, weight in others)])
+    first, _ = pairs.corpora[0]
+    held_out = HeldOut(first, size)
+    if part == "development" or not isinstance(pairs, MixedPairs):
+        return SplitPairs(first, held_out, part)
+    return MixedPairs([(SplitPairs(corpus, held_out, part), weight) for corpus, weight in pairs.corpora])
 
 
 def _corpus(data, corpus, number):
     names = [f"data.corpora: entry {number}: {side}" for side in ("source", "target")]
     pairs = open_files(data, corpus.source, corpus.target, names)
-    return SplitPairs(pairs, corpus.held_out, "train") if corpus.held_out else pairs
+    return SplitPairs(pairs, HeldOut(pairs, corpus.held_out), "train") if corpus.held_out else pairs

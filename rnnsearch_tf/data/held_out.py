@@ -1,59 +1,27 @@
 """A development text taken out of the training text, for corpora that come without one."""
 
+import functools
 import hashlib
 
 from rnnsearch_tf.data.pairs import Pairs
 
 
-class SplitPairs(Pairs):
-    """One of two parts of a corpus: what is held out for development, or what is left for training.
+class HeldOut:
+    """The pairs of a corpus that are held out for development.
 
-    Which pairs are held out depends on their source sentence alone, not on their place in the file,
-    so that a line more or less changes little. No sentence of either side stands in both parts: a
-    training pair whose source or whose target occurs in the development part is left out of training.
-    Bad lines belong to the training part.
+    Which they are depends on their source sentence alone, not on their place in the file,
+    so that a line more or less changes little.
 
     Args:
         pairs: Pairs of the whole corpus.
         size: pairs to hold out, about; pairs with the same source go together.
-        part: "train" or "development".
-
-    Example:
-        >>> lines = [str(number) for number in range(1000)]
-        >>> parts = [SplitPairs(Pairs(lines, lines), 100, part) for part in ("train", "development")]
-        >>> [80 < 1000 - len(list(parts[0])) < 120, len(list(parts[0])) + len(list(parts[1]))]
-        [True, 1000]
     """
 
-    def __init__(self, pairs, size, part):
-        super().__init__(pairs.source, pairs.target, pairs.on_bad_line)
-        self.pairs, self.size, self.part = pairs, size, part
-        self.linked, self._held_out = pairs.linked, None
+    def __init__(self, pairs, size):
+        self.pairs, self.size = pairs, size
 
-    def name(self, side):
-        return self.pairs.name(side)
-
-    def scan(self):
-        """Yield the lines of this part as Scanned."""
-        if self.part != "development":
-            return self.rest_of(self.pairs)
-        limit, _, _ = self._found()
-        return (scanned for scanned in self.pairs.scan() if scanned.kind is None and _place(scanned) < limit)
-
-    def rest_of(self, pairs):
-        """Yield the lines of some Pairs as Scanned, without those that have a sentence of the development part."""
-        _, sources, targets = self._found()
-        for scanned in pairs.scan():
-            good = scanned.kind is None
-            if not good or hash(scanned.source.strip()) not in sources and hash(scanned.target.strip()) not in targets:
-                yield scanned
-
-    def _found(self):
-        if self._held_out is None:
-            self._held_out = self._find()
-        return self._held_out
-
-    def _find(self):
+    @functools.cached_property
+    def found(self):
         """(places below this are held out, hashes of the sources held out, hashes of the targets)."""
         count, limit, candidates = 0, 2.0**32, []
         for scanned in self.pairs.scan():
@@ -66,24 +34,43 @@ class SplitPairs(Pairs):
         return limit, {source for source, _ in held_out}, {target for _, target in held_out}
 
 
-class OtherPairs(Pairs):
-    """Another corpus trained on beside a SplitPairs, without the pairs that have a sentence of its development part.
+class SplitPairs(Pairs):
+    """One of two parts of a corpus: what is held out for development, or what is left for training.
+
+    No sentence of either side stands in both parts: a training pair whose source or whose target
+    occurs in the development part is left out of training. Bad lines belong to the training part.
 
     Args:
-        pairs: Pairs of the other corpus.
-        split: SplitPairs.
+        pairs: Pairs of the whole corpus; or, for training, of another one trained on beside it.
+        held_out: HeldOut.
+        part: "train" or "development".
+
+    Example:
+        >>> lines = [str(number) for number in range(1000)]
+        >>> pairs = Pairs(lines, lines)
+        >>> parts = [SplitPairs(pairs, HeldOut(pairs, 100), part) for part in ("train", "development")]
+        >>> [80 < 1000 - len(list(parts[0])) < 120, len(list(parts[0])) + len(list(parts[1]))]
+        [True, 1000]
     """
 
-    def __init__(self, pairs, split):
+    def __init__(self, pairs, held_out, part):
         super().__init__(pairs.source, pairs.target, pairs.on_bad_line)
-        self.pairs, self.split = pairs, split
+        self.pairs, self.held_out, self.part = pairs, held_out, part
+        self.linked = pairs.linked
 
     def name(self, side):
         return self.pairs.name(side)
 
     def scan(self):
-        """Yield the lines as Scanned."""
-        return self.split.rest_of(self.pairs)
+        """Yield the lines of this part as Scanned."""
+        limit, sources, targets = self.held_out.found
+        for scanned in self.pairs.scan():
+            good = scanned.kind is None
+            if self.part == "development":
+                if good and _place(scanned) < limit:
+                    yield scanned
+            elif not good or hash(scanned.source.strip()) not in sources and hash(scanned.target.strip()) not in targets:
+                yield scanned
 
 
 def _place(scanned):
