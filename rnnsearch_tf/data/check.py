@@ -2,7 +2,6 @@
 
 import collections
 import dataclasses
-import hashlib
 import itertools
 import math
 import shlex
@@ -98,7 +97,7 @@ class _Seen:
         self.lengths = (collections.Counter(), collections.Counter())
         self.tokens, self.unknown = [0, 0], [0, 0]
         self.moments = [0] * 6  # sums of 1, x, y, xx, yy, xy over the lengths of pairs within the limits
-        self.pair_marks, self.source_marks = set(), set()
+        self.pair_hashes, self.source_hashes = set(), set()
 
     def read(self, pairs):
         good = self._good(pairs)
@@ -157,10 +156,10 @@ class _Seen:
             self.bad["line ends"] += 1
             self._remember("line ends", f"{pairs.name('source')}:{number}")
         if self.good <= REMEMBERED_PAIRS:
-            mark = _mark(f"{source}\n{target}")
-            self.duplicates += mark in self.pair_marks
-            self.pair_marks.add(mark)
-            self.source_marks.add(_mark(source))
+            pair = hash((source, target))  # 64 bits a pair
+            self.duplicates += pair in self.pair_hashes
+            self.pair_hashes.add(pair)
+            self.source_hashes.add(hash(source))
 
     def _remember(self, kind, place):
         if len(self.places[kind]) < 3:
@@ -172,11 +171,6 @@ class _Seen:
         x, y, xx, yy, xy = (total / max(number, 1) for total in sums)
         spread = (xx - x * x) * (yy - y * y)
         return (xy - x * y) / math.sqrt(spread) if spread > 0.01 else None
-
-
-def _mark(text) -> int:
-    """A 64-bit stand-in for a text."""
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8"), digest_size=8).digest(), "big")
 
 
 def _held_out(data, part):
@@ -275,10 +269,10 @@ def _oddities(seen):
 
 def _leaks(training, development):
     """Development sentences that the training text contains."""
-    both = len(training.source_marks & development.source_marks)
+    both, different = len(training.source_hashes & development.source_hashes), len(development.source_hashes)
     if both:
-        severity = "warning" if both > 0.02 * len(development.source_marks) else "note"
-        message = f"{_share(both, len(development.source_marks))} of the different source sentences occur in the training text too"
+        severity = "warning" if both > 0.02 * different else "note"
+        message = f"{_share(both, different)} of the different source sentences occur in the training text too"
         yield Finding(severity, "development", message)
 
 

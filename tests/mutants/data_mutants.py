@@ -80,7 +80,7 @@ _FAULTS = [
      f"{DATASET}::test_shuffled_batches_are_the_same_batches"),
     ("data/check.py", "the limit itself is too long", "x > self.limits[0]", "x >= self.limits[0]",
      f"{DOCTOR}::test_length_limits"),
-    ("data/check.py", "duplicates are not counted", "self.duplicates += mark in self.pair_marks", "pass",
+    ("data/check.py", "duplicates are not counted", "self.duplicates += pair in self.pair_hashes", "pass",
      f"{DOCTOR}::test_pairs_of_unequal_length_copies_duplicates_and_strange_line_ends"),
     ("data/check.py", "shifted lines look right", "correlation < 0.3", "correlation < -0.9", f"{DOCTOR}::test_shifted_lines"),
     ("data/check.py", "end symbols are the unknown", "flat == UNKNOWN_ID", "flat == END_ID",
