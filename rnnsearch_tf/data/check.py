@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID
 from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.fitting import quantile
 from rnnsearch_tf.data.swapped import swapped
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.io.reading import is_utf8
@@ -104,8 +105,8 @@ class _Seen:
         while group := list(itertools.islice(good, _LINES)):
             numbers, sources, targets = zip(*group)
             lengths = [self._lengths(side, texts) for side, texts in enumerate((sources, targets))]
-            for number, source, target, source_length, target_length in zip(numbers, sources, targets, *lengths):
-                self._count(pairs, number, source, target, source_length, target_length)
+            for counted in zip(numbers, sources, targets, *lengths):
+                self._count(pairs, *counted)
 
     def _good(self, pairs):
         """(line number, source, target) of the good pairs, as the bad ones are counted."""
@@ -116,14 +117,10 @@ class _Seen:
             else:
                 self.lines += scanned.kind != "unpaired"
                 self.bad[scanned.kind] += scanned.lines
-                if scanned.kind == "invalid":
-                    self._keep_invalid(scanned)
                 self._remember(scanned.kind, scanned.problem)
-
-    def _keep_invalid(self, scanned):
-        for lines, line in zip(self.invalid, (scanned.source, scanned.target)):
-            if len(lines) < _INVALID and not is_utf8(line):
-                lines.append(line)
+                for lines, line in zip(self.invalid, (scanned.source, scanned.target)):
+                    if scanned.kind == "invalid" and len(lines) < _INVALID and not is_utf8(line):
+                        lines.append(line)
 
     def _lengths(self, side, texts):
         """Tokens of each text, and the side's token and unknown counts kept."""
@@ -136,11 +133,11 @@ class _Seen:
         self.unknown[side] += int((flat == UNKNOWN_ID).sum())
         return [int(length) - 1 for length in ids.row_lengths()]
 
-    def _count(self, pairs, number, source, target, source_length, target_length):
+    def _count(self, pairs, number, source, target, x, y):
+        """A good pair of x source and y target tokens."""
         self.good += 1
-        self.lengths[0][source_length] += 1
-        self.lengths[1][target_length] += 1
-        x, y = source_length, target_length
+        self.lengths[0][x] += 1
+        self.lengths[1][y] += 1
         if x > self.limits[0] or y > self.limits[1]:
             self.dropped += 1
         else:  # one line of thousands of words would drown all others
@@ -199,7 +196,7 @@ def _findings(seen, pairs, config, part):
         return
     unit = "tokens" if seen.texts[0] is not None else "words"
     for side, lengths in zip(("source", "target"), seen.lengths):
-        yield "note", f"{side} lengths in {unit}: median {_quantile(lengths, 0.5)}, 95 % within {_quantile(lengths, 0.95)}, longest {max(lengths)}"
+        yield "note", f"{side} lengths in {unit}: median {quantile(lengths, 0.5)}, 95 % within {quantile(lengths, 0.95)}, longest {max(lengths)}"
     if part == "train" and seen.dropped:
         severity = "error" if seen.dropped == seen.good else "warning" if seen.dropped > 0.05 * seen.good else "note"
         limits = f"data.maximum_source_length={seen.limits[0]} and data.maximum_target_length={seen.limits[1]}"
@@ -279,12 +276,3 @@ def _leaks(training, development):
 def _share(count, total) -> str:
     percent = 100 * count / max(total, 1)
     return f"{count:,} of {total:,} ({percent:{'.0f' if percent >= 10 else '.2g'}} %)"
-
-
-def _quantile(lengths, share) -> int:
-    """The length that this share of the sentences does not exceed."""
-    left = math.ceil(share * lengths.total())
-    for length in sorted(lengths):
-        left -= lengths[length]
-        if left <= 0:
-            return length

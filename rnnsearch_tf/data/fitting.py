@@ -154,6 +154,15 @@ def configuration(inspection, source, target, minutes) -> str:
     )
 
 
+def quantile(lengths, share) -> int:
+    """The length, of a Counter of lengths, that this share of the sentences does not exceed."""
+    left = share * lengths.total()
+    for length in sorted(lengths):
+        left -= lengths[length]
+        if left <= 0:
+            return length
+
+
 def held_out_size(pairs) -> int:
     """How many of so many pairs are held out for development where nobody says: a twentieth, from 20 to 1,000, but no more than half."""
     return min(1000, max(20, pairs // 20), pairs // 2)
@@ -165,11 +174,7 @@ def _by(pairs, table):
 
 def _limit(lengths):
     """Subwords that nearly all sentences have at most: some one and a half times their words, and no fewer than 50."""
-    left = SHORT * lengths.total()
-    for length in sorted(lengths):
-        left -= lengths[length]
-        if left <= 0:
-            return min(LARGEST_LIMIT, max(50, 10 * math.ceil(0.15 * length)))
+    return min(LARGEST_LIMIT, max(50, 10 * math.ceil(0.15 * quantile(lengths, SHORT))))
 
 
 def _quoted(value):
