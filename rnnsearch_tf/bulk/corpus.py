@@ -56,7 +56,7 @@ def _in_processes(settings, shards, workers):
             translate_shard(engine, **shard)
         return
     with Processes(workers) as processes:
-        processes.call(f"{__name__}:translate_one", None, [{"settings": settings, "shard": shard} for shard in shards], "translating")
+        processes.call(f"{__name__}:translate_one", [{"settings": settings, "shard": shard} for shard in shards], "translating")
 
 
 def translate_one(settings, shard) -> None:

@@ -7,6 +7,7 @@ import json
 import pathlib
 import tempfile
 
+from rnnsearch_tf.config import as_dictionary, load_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.pairs import Report
 from rnnsearch_tf.data.processes import Processes, processes_for
@@ -27,22 +28,18 @@ def build_corpus_texts(config, pairs, sides=("source", "target"), processes=None
         pairs: Pairs that ``open_corpus(config)`` gave.
         sides: those to make.
         processes: Processes; None: as many as the text is worth.
-        folder: where several processes write their counts, and find those that are there already; None: a temporary one.
+        folder: where several processes write their counts, and find those that are there already; a temporary one without `processes`.
     """
     owners, pieces = zip(*corpus_pieces(pairs))
     asked = [side for side in sides if getattr(config, side).vocabulary is None]
     if processes is None:
-        with Processes(processes_for(pieces)) as processes:
+        with Processes(processes_for(pieces)) as processes, tempfile.TemporaryDirectory(prefix="rnnsearch-counts-") as folder:
             return build_corpus_texts(config, pairs, sides, processes, folder)
     if processes.number == 1 or len(pieces) == 1 or not asked:
         return build_texts(config, pairs.lines(), sides)
-    if folder is None:
-        with tempfile.TemporaryDirectory(prefix="rnnsearch-counts-") as folder:
-            return build_corpus_texts(config, pairs, sides, processes, folder)
     left = [number for number in range(len(pieces)) if not _path(folder, number, "report").exists()]
-    requests = [{"number": number, "sides": asked, "folder": str(folder)} for number in left]
-    if requests:
-        processes.call(f"{__name__}:count_piece", config, requests, "counting words")
+    requests = [{"settings": as_dictionary(config), "number": number, "sides": asked, "folder": str(folder)} for number in left]
+    processes.call(f"{__name__}:count_piece", requests, "counting words")
     reports = [Report(**json.loads(_path(folder, number, "report").read_text(encoding="utf-8"))) for number in range(len(pieces))]
     counts = {side: _added(getattr(config, side), side, pieces, reports, folder) for side in asked}
     for number, (corpus, _) in enumerate(pairs.corpora):
@@ -51,8 +48,9 @@ def build_corpus_texts(config, pairs, sides=("source", "target"), processes=None
     return [text_of_counts(getattr(config, side), counts.get(side), f"{side} training text") for side in sides]
 
 
-def count_piece(config, number, sides, folder) -> None:
-    """Count the words of one file; the counts and its report are written to the folder."""
+def count_piece(settings, number, sides, folder) -> None:
+    """Count the words of one file of a configuration; the counts and its report are written to the folder."""
+    config = load_config(values=settings)
     pairs = corpus_pieces(open_corpus(config))[number][1]
     counts = {side: token_counts(getattr(config, side)) for side in sides}
     count_tokens(counts, pairs.lines())

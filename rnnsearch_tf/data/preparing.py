@@ -19,7 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf import __version__
-from rnnsearch_tf.config import Config, as_dictionary
+from rnnsearch_tf.config import Config, as_dictionary, load_config
 from rnnsearch_tf.data.corpus import open_corpus, training_corpora
 from rnnsearch_tf.data.counting import build_corpus_texts, corpus_pieces
 from rnnsearch_tf.data.dataset import EncodedPairs
@@ -28,7 +28,7 @@ from rnnsearch_tf.data.prepared import FORMAT, IDS, LENGTHS, LIMITS, MANIFEST, O
 from rnnsearch_tf.data.processes import Processes, processes_for
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import sync, write_file
-from rnnsearch_tf.progress import announced, progress
+from rnnsearch_tf.progress import announced
 from rnnsearch_tf.run import Run, digest_of
 from rnnsearch_tf.text.pipeline import load_text
 
@@ -59,7 +59,7 @@ def prepare(config: Config, output: str | os.PathLike, processes: int | None = N
         _begin(partial, _plan(config, pieces))
         with Processes(processes or processes_for([pairs for _, pairs in pieces])) as pool:
             texts = _texts(config, partial, pool)
-            _write_pieces(texts, pieces, config, partial, pool)
+            _write_pieces(pieces, config, partial, pool)
         _finish(config, pieces, texts, partial)
         try:
             partial.rename(output)
@@ -137,23 +137,12 @@ def _part(partial, number):
     return lambda name: partial / f"part-{number:06}.{name}"
 
 
-def _write_pieces(texts, pieces, config, partial, processes):
+def _write_pieces(pieces, config, partial, processes):
     """All parts that are not there yet."""
+    _encoded.cache_clear()  # another preparation had other vocabularies
     left = [number for number in range(len(pieces)) if not _part(partial, number)("json").exists()]
-    if min(processes.number, len(left)) > 1:
-        requests = [{"number": number, "folder": str(partial)} for number in left]
-        processes.call(f"{__name__}:write_piece", config, requests, "writing ids")
-        return
-    encoded = EncodedPairs(*texts, Pairs((), ()), config.data)
-    for number in progress(left, doing="writing ids", unit="files"):
-        _write_piece(encoded, pieces[number][1], config, _part(partial, number))
-
-
-def write_piece(config, number, folder) -> None:
-    """One part, in a process that has only the configuration and the folder with the vocabularies."""
-    partial = pathlib.Path(folder)
-    pairs = corpus_pieces(open_corpus(config, "train"))[number][1]
-    _write_piece(_encoded(config, partial), pairs, config, _part(partial, number))
+    requests = [{"settings": as_dictionary(config), "number": number, "folder": str(partial)} for number in left]
+    processes.call(f"{__name__}:write_piece", requests, "writing ids")
 
 
 @functools.lru_cache(maxsize=1)
@@ -162,9 +151,11 @@ def _encoded(config, partial):
     return EncodedPairs(*_load(config, partial), Pairs((), ()), config.data)
 
 
-def _write_piece(encoded, pairs, config, part):
+def write_piece(settings, number, folder) -> None:
     """The pairs of a shard as ids, offsets from its own beginning, and lengths; its report is written last and says that it is done."""
-    encoded.pairs, end = pairs, 0
+    config, partial, end = load_config(values=settings), pathlib.Path(folder), 0
+    encoded, part = _encoded(config, partial), _part(partial, number)
+    encoded.pairs = pairs = corpus_pieces(open_corpus(config, "train"))[number][1]
     kinds = _types([encoded.source_text, encoded.target_text], config)
     with open(part(IDS), "wb") as ids_file, open(part(OFFSETS), "wb") as offsets_file, open(part(LENGTHS), "wb") as lengths_file:
         too_long = 0

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import importlib
 import json
 import os
+import pkgutil
 import queue
 import subprocess
 import sys
 import threading
 
-from rnnsearch_tf.config import as_dictionary, load_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.parallel import available_cores
 from rnnsearch_tf.progress import progress
@@ -42,7 +41,7 @@ class Processes:
     """So many processes, started when they are first needed; used in a ``with`` block, at whose end they end.
 
     Args:
-        number: int; 1 means this process alone: :meth:`call` is not for it.
+        number: int; 1: this process alone does all of it.
     """
 
     def __init__(self, number: int):
@@ -60,22 +59,25 @@ class Processes:
             process.wait()
             process.stdout.close()
 
-    def call(self, function: str, config, requests: list, doing: str) -> None:
-        """Call a function for every request.
+    def call(self, function: str, requests: list, doing: str) -> None:
+        """Call a function for every request; a single one is left to this process.
 
         Args:
-            function: its name with its module: ``module:function``; it is called as ``function(config, **request)``.
-            config: Config; None for a function that takes none.
+            function: its name with its module: ``module:function``; it is called as ``function(**request)``.
             requests: list of dictionaries that JSON can hold.
             doing: what is shown beside the progress.
 
         Raises:
             UserError: as the function raises it; or a process was killed.
         """
+        number = min(self.number, len(requests))
+        if number <= 1:
+            for request in progress(requests, doing=doing, unit="files"):
+                pkgutil.resolve_name(function)(**request)
+            return
         waiting = queue.SimpleQueue()
         for request in requests:
-            waiting.put(json.dumps({"function": function, "config": config and as_dictionary(config), "request": request}) + "\n")
-        number = min(self.number, len(requests))
+            waiting.put(json.dumps({"function": function, "request": request}) + "\n")
         self._started += [_start() for _ in range(number - len(self._started))]
         with progress(doing=doing, total=len(requests), unit="files") as bar, concurrent.futures.ThreadPoolExecutor(number) as threads:
             every = [threads.submit(self._hand_out, process, waiting, bar) for process in self._started[:number]]
@@ -130,11 +132,9 @@ def answer() -> None:
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
     while True:
         asked = json.loads(requests.get())
-        module, _, name = asked["function"].partition(":")
         error, code = None, None
         try:
-            config = [] if asked["config"] is None else [load_config(values=asked["config"])]
-            getattr(importlib.import_module(module), name)(*config, **asked["request"])
+            pkgutil.resolve_name(asked["function"])(**asked["request"])
         except UserError as problem:
             error, code = str(problem), problem.exit_code
         except Exception as problem:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rnnsearch_tf.cli.main import run
-from rnnsearch_tf.config import SPECIAL_TOKENS, load_config
+from rnnsearch_tf.config import SPECIAL_TOKENS, as_dictionary, load_config
 from rnnsearch_tf.data import counting, preparing
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import training_dataset
@@ -82,14 +82,14 @@ def test_all_files_are_encoded_by_what_was_traced_once(text, tmp_path, monkeypat
     assert len(made) == 1
 
 
-@pytest.mark.parametrize("where, again", [("_write_piece", [2]), ("write_file", [])])
+@pytest.mark.parametrize("where, again", [("write_piece", [2]), ("write_file", [])])
 def test_a_stopped_preparation_leaves_nothing_and_goes_on(text, made, tmp_path, monkeypatch, where, again):
     """Stopped at the third part, and when all but the manifest is written."""
     written, write_file, original = [], preparing.write_file, getattr(preparing, where)
 
-    def stopping(*arguments):
-        if where == "_write_piece" and len(written) < 2 or where == "write_file" and arguments[0].name != "manifest.json":
-            return original(*arguments)
+    def stopping(*arguments, **request):
+        if where == "write_piece" and len(written) < 2 or where == "write_file" and arguments[0].name != "manifest.json":
+            return original(*arguments, **request)
         raise Stop
 
     def watching(path, content):
@@ -347,7 +347,7 @@ def test_subwords_are_learned_from_the_first_lines_of_the_whole_text(text, tmp_p
     config = configuration(text, {"tokenization": "sentencepiece"})
     pieces = [piece for _, piece in counting.corpus_pieces(open_corpus(config))]
     for number in range(3):
-        counting.count_piece(config, number, ["target"], tmp_path)
+        counting.count_piece(as_dictionary(config), number, ["target"], tmp_path)
     found = counting._added(config.target, "target", pieces, [piece.check() for piece in pieces], tmp_path)
     lines = [target for _, target in open_corpus(config)][:most]
     assert dict(found.total()) == collections.Counter(" ".join(lines).split())
