@@ -102,6 +102,14 @@ def scoring_batches(source_text, target_text, sentences, batch_size) -> list:
     return list(batching.unsorted_batches(sorted(zip(*ids), key=batching.length), batch_size))
 
 
+def none_fits(names, limits) -> UserError:
+    """The error of a text, (source, target) by name, of which no pair is within the (source, target) length limits."""
+    return UserError(
+        f"{names[0]}, {names[1]}: expected pairs of at most {limits[0]} source and {limits[1]} target tokens, got none; "
+        "raise data.maximum_source_length or data.maximum_target_length"
+    )
+
+
 class EncodedPairs:
     """Pairs as ids: iterating yields (source ids, target ids), int32 arrays ending with END_ID; of LinkedPairs
     the links of their tokens too.
@@ -141,11 +149,7 @@ class EncodedPairs:
         stream = iter(self)
         first = next(stream, None)
         if first is None:
-            source, target = self.limits.numpy()
-            raise UserError(
-                f"{self.pairs.name('source')}, {self.pairs.name('target')}: expected pairs of at most {source} source and {target} target "
-                "tokens, got none; raise data.maximum_source_length or data.maximum_target_length"
-            )
+            raise none_fits([self.pairs.name(side) for side in ("source", "target")], self.limits.numpy())
         self.begun = itertools.chain([first], stream)
 
     def check_links(self):

@@ -22,7 +22,7 @@ from rnnsearch_tf import __version__
 from rnnsearch_tf.config import Config, as_dictionary, load_config
 from rnnsearch_tf.data.corpus import open_corpus, training_corpora
 from rnnsearch_tf.data.counting import build_corpus_texts, corpus_pieces
-from rnnsearch_tf.data.dataset import EncodedPairs
+from rnnsearch_tf.data.dataset import EncodedPairs, none_fits
 from rnnsearch_tf.data.pairs import Pairs, Report
 from rnnsearch_tf.data.prepared import FORMAT, IDS, LENGTHS, LIMITS, MANIFEST, OFFSETS, PreparedPairs
 from rnnsearch_tf.data.processes import Processes, processes_for
@@ -193,7 +193,9 @@ def _finish(config, pieces, texts, partial):
     parts = [json.loads(_part(partial, number)("json").read_text(encoding="utf-8")) for number in range(len(pieces))]
     reports = [Report(**part["report"]) for part in parts]
     kept = [report.kept - report.too_long for report in reports]
-    _require_one(config, pieces, sum(kept))
+    if not sum(kept):
+        names = [f"{pieces[0][1].name(side)}{' …' if len(pieces) > 1 else ''}" for side in ("source", "target")]
+        raise none_fits(names, [getattr(config.data, name) for name in LIMITS])
     with announced("joining the parts"):
         _join(partial, parts)
     _write_development(config, partial)
@@ -245,15 +247,6 @@ def _write_development(config, partial):
         for side, lines in zip(("source", "target"), zip(*pairs)):
             text = "".join(f"{line}\n" for line in lines)
             (partial / f"development.{side}.txt").write_text(text, encoding="utf-8", newline="\n")
-
-
-def _require_one(config, pieces, kept):
-    if not kept:
-        source, target = (f"{pieces[0][1].name(side)}{' …' if len(pieces) > 1 else ''}" for side in ("source", "target"))
-        raise UserError(
-            f"{source}, {target}: expected pairs of at most {config.data.maximum_source_length} source and "
-            f"{config.data.maximum_target_length} target tokens, got none; raise data.maximum_source_length or data.maximum_target_length"
-        )
 
 
 def _json(value):
