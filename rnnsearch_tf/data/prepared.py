@@ -92,12 +92,12 @@ class PreparedPairs(Pairs):
         """[source Text, target Text] of the vocabularies that it was prepared with; UsageError where the configuration wants others."""
         for side in ("source", "target"):
             self._require_equal(self.manifest[side], getattr(config, side), MAKES_VOCABULARY, side)
-        return [self._text(side, getattr(config, side)) for side in ("source", "target")]
+        return [load_text(self.folder, side, getattr(config, side)) for side in ("source", "target")]
 
     def check_texts(self, texts) -> None:
         """Raise UserError unless (source Text, target Text) make the ids that it was prepared with."""
         for side, text in zip(("source", "target"), texts):
-            if not text.same_as(self._text(side, text.config)):
+            if not text.same_as(load_text(self.folder, side, text.config)):
                 raise UserError(
                     f"{self.folder}: expected ids of the {side} vocabulary that this training has, got those of another; prepare the text "
                     f"again with {side}.vocabulary set to the training's vocabulary file or SentencePiece model"
@@ -120,9 +120,6 @@ class PreparedPairs(Pairs):
         for name, known in self.manifest["files"].items():
             if (found := digest_of(self.folder / name)) != known["sha256"]:
                 raise self._damaged(f"{name} has the SHA-256 {found[:12]}…, not {known['sha256'][:12]}… as when it was written")
-
-    def _text(self, side, config):
-        return load_text(self.folder, side, config)
 
     def _require_equal(self, known, section, names, prefix):
         for name in names:

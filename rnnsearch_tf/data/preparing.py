@@ -160,25 +160,17 @@ def write_piece(settings, number, folder) -> None:
     with open(part(IDS), "wb") as ids_file, open(part(OFFSETS), "wb") as offsets_file, open(part(LENGTHS), "wb") as lengths_file:
         too_long = 0
         for source, target, dropped in encoded.dataset.as_numpy_iterator():
-            ids, lengths = _interleaved(source, target)
+            lengths = np.stack([source[1], target[1]], axis=1)  # [pairs, 2]
+            together = tf.concat([tf.RaggedTensor.from_row_lengths(*side[:2]) for side in (source, target)], axis=1)
             ends = end + np.cumsum(lengths.sum(axis=1, dtype=np.int64))
             offsets_file.write((ends - lengths.sum(axis=1)).astype("<i8").tobytes())
-            ids_file.write(ids.astype(kinds[0]).tobytes())
+            ids_file.write(together.flat_values.numpy().astype(kinds[0]).tobytes())
             lengths_file.write(lengths.astype(kinds[1]).tobytes())
             end, too_long = int(ends[-1]) if len(ends) else end, too_long + int(dropped)
     for name in (IDS, OFFSETS, LENGTHS):
         sync(part(name))
     report = dataclasses.asdict(dataclasses.replace(pairs.check(), too_long=too_long))
     write_file(part("json"), _json({"report": report, "ids": end}))
-
-
-def _interleaved(source, target):
-    """(flat ids, row lengths, …) of both sides -> (the ids of each source and then of its target, int64 [pairs, 2])."""
-    lengths = np.stack([source[1], target[1]], axis=1)
-    of_source = np.repeat(np.tile([True, False], len(lengths)), lengths.ravel())
-    ids = np.empty(len(of_source), np.int32)
-    ids[of_source], ids[~of_source] = source[0], target[0]
-    return ids, lengths
 
 
 def _types(texts, config):

@@ -39,7 +39,7 @@ _FAULTS = [
      f"{FOLDERS}::test_a_folder_with_something_in_it_is_left_alone"),
     ("data/prepared.py", "another tokenization", 'MAKES_TOKENS = ("language", "tokenization", "unicode_form", "lowercase")', 'MAKES_TOKENS = ("language",)',
      f"{FOLDERS}::test_a_configuration_that_does_not_fit"),
-    ("data/prepared.py", "ids of another vocabulary", "if not text.same_as(self._text(side, text.config)):", "if False:", f"{FOLDERS}::test_vocabularies_that_do_not_fit"),
+    ("data/prepared.py", "ids of another vocabulary", "if not text.same_as(load_text(self.folder, side, text.config)):", "if False:", f"{FOLDERS}::test_vocabularies_that_do_not_fit"),
     ("data/prepared.py", "files elsewhere", "os.path.basename(name) != name or", "", DAMAGED),
     ("data/prepared.py", "sizes are believed", 'if size != known["bytes"]:', "if False:", DAMAGED),
     ("data/prepared.py", "checksums are believed", ')) != known["sha256"]:', ')) is None:', f"{FOLDERS}::test_a_changed_bit_is_found_when_it_is_looked_for"),
