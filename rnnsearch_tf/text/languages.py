@@ -13,6 +13,7 @@ UNSEGMENTED = (*CHINESE, "ja", "th", "lo", "km", "my", "bo", "dz")
 """Written without spaces between words."""
 
 
+@functools.cache
 def base(code) -> str:
     """The language of a code, without script and region.
 

@@ -128,11 +128,13 @@ class Text(tf.Module):
             ids = ids.to_tensor(PAD_ID)
         ended = tf.cumsum(tf.cast(tf.equal(ids, END_ID), tf.int32), axis=1) > 0  # [B, I], from the end symbol on
         keep = ~ended & tf.not_equal(ids, PAD_ID)
-        words = self.vocabulary.words(ids)
-        if further is not None:
-            places = ids - self.vocabulary.size
-            words = tf.where(places < 0, words, tf.gather(further, tf.maximum(places, 0), batch_dims=1))
+        words = self.vocabulary.words(ids) if further is None else self._words(ids, further)
         return tf.ragged.boolean_mask(words, keep)
+
+    def _words(self, ids, further):
+        """Words of ids, those from the vocabulary's size on among the further ones of their row."""
+        places = ids - self.vocabulary.size
+        return tf.where(places < 0, self.vocabulary.words(ids), tf.gather(further, tf.maximum(places, 0), batch_dims=1))
 
     def encode(self, texts):
         """Ids of texts: string [B] -> RaggedTensor int32 [B, None], each row ended by the end symbol."""
