@@ -33,7 +33,6 @@ from rnnsearch_tf.run import Run, digest_of
 from rnnsearch_tf.text.pipeline import load_text
 
 _PLAN, _LOCK, _BUILT = "plan.json", "lock", "texts.done"
-_NAMES = {"<u2": "uint16", "<u4": "uint32"}
 
 
 def prepare(config: Config, output: str | os.PathLike, processes: int | None = None) -> PreparedPairs:
@@ -152,25 +151,22 @@ def _encoded(config, partial):
 
 
 def write_piece(settings, number, folder) -> None:
-    """The pairs of a shard as ids, offsets from its own beginning, and lengths; its report is written last and says that it is done."""
-    config, partial, end = load_config(values=settings), pathlib.Path(folder), 0
+    """The pairs of a shard as ids and lengths; its report is written last and says that it is done."""
+    config, partial, too_long = load_config(values=settings), pathlib.Path(folder), 0
     encoded, part = _encoded(config, partial), _part(partial, number)
     encoded.pairs = pairs = corpus_pieces(open_corpus(config, "train"))[number][1]
     kinds = _types([encoded.source_text, encoded.target_text], config)
-    with open(part(IDS), "wb") as ids_file, open(part(OFFSETS), "wb") as offsets_file, open(part(LENGTHS), "wb") as lengths_file:
-        too_long = 0
+    with open(part(IDS), "wb") as ids_file, open(part(LENGTHS), "wb") as lengths_file:
         for source, target, dropped in encoded.dataset.as_numpy_iterator():
             lengths = np.stack([source[1], target[1]], axis=1)  # [pairs, 2]
             together = tf.concat([tf.RaggedTensor.from_row_lengths(*side[:2]) for side in (source, target)], axis=1)
-            ends = end + np.cumsum(lengths.sum(axis=1, dtype=np.int64))
-            offsets_file.write((ends - lengths.sum(axis=1)).astype("<i8").tobytes())
             ids_file.write(together.flat_values.numpy().astype(kinds[0]).tobytes())
             lengths_file.write(lengths.astype(kinds[1]).tobytes())
-            end, too_long = int(ends[-1]) if len(ends) else end, too_long + int(dropped)
-    for name in (IDS, OFFSETS, LENGTHS):
-        sync(part(name))
+            too_long += int(dropped)
+    sync(part(IDS))
+    sync(part(LENGTHS))
     report = dataclasses.asdict(dataclasses.replace(pairs.check(), too_long=too_long))
-    write_file(part("json"), _json({"report": report, "ids": end}))
+    write_file(part("json"), _json({"report": report}))
 
 
 def _types(texts, config):
@@ -182,14 +178,15 @@ def _types(texts, config):
 
 def _finish(config, pieces, texts, partial):
     """Join the parts, write the manifest, and leave nothing else."""
-    parts = [json.loads(_part(partial, number)("json").read_text(encoding="utf-8")) for number in range(len(pieces))]
-    reports = [Report(**part["report"]) for part in parts]
+    written = (_part(partial, number)("json").read_text(encoding="utf-8") for number in range(len(pieces)))
+    reports = [Report(**json.loads(part)["report"]) for part in written]
     kept = [report.kept - report.too_long for report in reports]
     if not sum(kept):
         names = [f"{pieces[0][1].name(side)}{' …' if len(pieces) > 1 else ''}" for side in ("source", "target")]
         raise none_fits(names, [getattr(config.data, name) for name in LIMITS])
+    id_kind, length_kind = _types(texts, config)
     with announced("joining the parts"):
-        _join(partial, parts)
+        ids = _join(partial, len(pieces), length_kind)
     _write_development(config, partial)
     corpora = []
     for number, corpus in enumerate(training_corpora(config.data)):
@@ -201,8 +198,7 @@ def _finish(config, pieces, texts, partial):
         files = {path.name: {"bytes": path.stat().st_size, "sha256": digest_of(path)} for path in own}
     manifest = {
         "format": FORMAT, "made_with": f"rnnsearch_tf {__version__}, tensorflow {tf.__version__}", "pairs": sum(kept),
-        "ids": sum(part["ids"] for part in parts), "corpora": corpora,
-        **dict(zip(("id_type", "length_type"), (_NAMES[kind] for kind in _types(texts, config)))),
+        "ids": ids, "id_type": np.dtype(id_kind).name, "length_type": np.dtype(length_kind).name, "corpora": corpora,
         **{side: dataclasses.asdict(getattr(config, side)) for side in ("source", "target")},
         **{name: getattr(config.data, name) for name in LIMITS}, "report": dataclasses.asdict(sum(reports, Report())), "files": files,
     }  # fmt: skip
@@ -215,21 +211,22 @@ def _finish(config, pieces, texts, partial):
     sync(partial)
 
 
-def _join(partial, parts):
-    """The files of all parts, one behind the other, offsets counted from the beginning of the first."""
-    begin = 0
+def _join(partial, parts, length_kind) -> int:
+    """The files of so many parts, one behind the other, and where each pair ends and the next begins; how many ids there are."""
+    end = np.zeros(1, np.int64)
     with contextlib.ExitStack() as stack:
         ids, lengths, offsets = (stack.enter_context(open(partial / name, "wb")) for name in (IDS, LENGTHS, OFFSETS))
-        for number, part in enumerate(parts):
-            path = _part(partial, number)
-            for name, file in ((IDS, ids), (LENGTHS, lengths)):
-                with open(path(name), "rb") as one:
-                    shutil.copyfileobj(one, file, 1 << 20)
-            with open(path(OFFSETS), "rb") as one:
-                while block := one.read(1 << 20):
-                    offsets.write((np.frombuffer(block, "<i8") + begin).astype("<i8").tobytes())
-            begin += part["ids"]
-        offsets.write(np.array([begin], "<i8").tobytes())
+        offsets.write(end.tobytes())
+        for number in range(parts):
+            part = _part(partial, number)
+            with open(part(IDS), "rb") as file:
+                shutil.copyfileobj(file, ids, 1 << 20)
+            with open(part(LENGTHS), "rb") as file:
+                while block := file.read(1 << 20):
+                    lengths.write(block)
+                    end = end[-1] + np.cumsum(np.frombuffer(block, length_kind).reshape(-1, 2).sum(axis=1, dtype=np.int64))
+                    offsets.write(end.astype("<i8").tobytes())
+    return int(end[-1])
 
 
 def _write_development(config, partial):

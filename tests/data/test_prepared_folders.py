@@ -124,8 +124,8 @@ import os, signal, sys
 from rnnsearch_tf.data import counting, preparing
 from test_prepared_folders import configuration
 join = preparing._join
-def killed(partial, parts):
-    join(partial, parts[:2])
+def killed(partial, parts, kind):
+    join(partial, 2, kind)
     os.kill(os.getpid(), signal.SIGKILL)
 preparing._join = killed
 preparing.prepare(configuration(sys.argv[1]), sys.argv[2])

@@ -30,7 +30,7 @@ _FAULTS = [
     ("data/numbered.py", "the corpus is copied", "apply_default_optimizations = False", "apply_default_optimizations = True", f"{BATCHES}::test_the_files_stay_on_the_disk"),
     ("data/numbered.py", "the epoch stays", "epoch.assign_add(1) - 1", "epoch.assign_add(0)", f"{BATCHES}::test_an_epoch_per_iteration"),
     ("data/preparing.py", "two bytes for every id", 'largest < 2**16 else "<u4"', 'largest < 2**32 else "<u4"', f"{BATCHES}::test_ids_of_a_large_vocabulary_need_four_bytes"),
-    ("data/preparing.py", "offsets of every part from its own beginning", 'np.frombuffer(block, "<i8") + begin', 'np.frombuffer(block, "<i8")', f"{FOLDERS}::test_a_text_in_parts_is_that_of_one_file"),
+    ("data/preparing.py", "offsets of every part from its own beginning", "end[-1] + np.cumsum(", "np.cumsum(", f"{FOLDERS}::test_a_text_in_parts_is_that_of_one_file"),
     ("data/preparing.py", "too long pairs are counted", "report.kept - report.too_long for", "report.kept for", f"{BATCHES}::test_pairs_and_ids_are_those_of_the_text"),
     ("data/preparing.py", "parts of another text", 'if json.loads(path.read_text(encoding="utf-8")) == plan:', "if path.exists():", f"{FOLDERS}::test_a_text_that_has_changed_is_begun_anew"),
     ("data/preparing.py", "all parts are written again", 'if not _part(partial, number)("json").exists()]', "]", GOES_ON),
