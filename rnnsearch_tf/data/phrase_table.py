@@ -26,10 +26,6 @@ class PhrasePair:
         """(source, target), as they stood."""
         return self.fields[:SCORES]
 
-    @property
-    def line(self) -> bytes:
-        return SEPARATOR.join(self.fields) + b"\n"
-
 
 def read_table(path):
     """Yield a PhrasePair for each line of a table, plain or .gz, one in memory at a time.
