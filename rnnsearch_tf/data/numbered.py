@@ -159,15 +159,12 @@ class _Segments:
             first += size
         segments = [segment for segment in segments if segment[0]]
         self.places = sum(places for places, *_ in segments)
-        self.plain = [weight for _, weight in corpora] == [1.0] * len(corpora)
         self.shares = any(share for *_, share in segments)
         sizes, first, corpus, share = (np.array(column, np.int64) for column in zip(*segments)) if segments else [np.zeros(0, np.int64)] * 4
         self.begin, self.first, self.corpus, self.share = np.cumsum(sizes) - sizes, first, corpus, share.astype(bool)
 
     def pairs(self, place, seed):
         """The pairs at places: int64 [n] -> int64 [n]."""
-        if self.plain:
-            return place
         segment = tf.searchsorted(tf.constant(self.begin), place, side="right") - 1
         within = place - tf.gather(self.begin, segment)
         if self.shares:
