@@ -50,11 +50,6 @@ def _sentence(pattern, parts, english, french, end=".", extra=()) -> Sentence:
 
 
 def _nouns(allowed):
-    return _nouns_of(frozenset(allowed))
-
-
-@functools.cache
-def _nouns_of(allowed):
     return [noun for noun in lexicon.NOUNS if noun.kind in allowed or noun.singular in allowed]
 
 
@@ -214,10 +209,6 @@ def statement(rng, question=False) -> Sentence:
     return _sentence(name, [subject, thing, place], *words, "?" if question else ".", meetings)
 
 
-def question(rng) -> Sentence:
-    return statement(rng, question=True)
-
-
 def with_object_pronoun(rng) -> Sentence:
     """`The dog does not see him.` → `Le chien ne le voit pas.`"""
     verb = rng.choice([verb for verb in lexicon.VERBS if verb.base in ("see", "look for", "look at", "help", "wait for", "like")])
@@ -367,7 +358,7 @@ def who(rng) -> Sentence:
 
 PATTERNS = {
     "statement": (36, statement),
-    "question": (10, question),
+    "question": (10, functools.partial(statement, question=True)),
     "object pronoun": (6, with_object_pronoun),
     "give": (5, giving),
     "go": (6, going),
