@@ -16,6 +16,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.data.token_links import alignment_matrix
 from rnnsearch_tf.text.pipeline import padded
+from rnnsearch_tf.text.vocabulary import batches
 
 
 def shuffled(items, buffer_size, generator):
@@ -79,7 +80,7 @@ def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
     return dict(zip(batch, (source, target, *(each[:, : tf.shape(target)[1], : tf.shape(source)[1]] for each in links))))
 
 
-def shares(batches: tf.data.Dataset, count: int) -> tf.data.Dataset:
+def shares(dataset: tf.data.Dataset, count: int) -> tf.data.Dataset:
     """The shares of every batch one after the other, as :func:`share` makes them, for the replicas of a MirroredStrategy."""
 
     def split(batch):
@@ -88,7 +89,7 @@ def shares(batches: tf.data.Dataset, count: int) -> tf.data.Dataset:
             one = one.concatenate(other)
         return one
 
-    return batches.flat_map(tf.autograph.experimental.do_not_convert(split))
+    return dataset.flat_map(tf.autograph.experimental.do_not_convert(split))
 
 
 def length(pair) -> int:
@@ -98,8 +99,7 @@ def length(pair) -> int:
 
 def unsorted_batches(pairs, batch_size):
     """Batches of the pairs in the order they come; the last may be smaller."""
-    pairs = iter(pairs)
-    while group := list(itertools.islice(pairs, batch_size)):
+    for group in batches(pairs, batch_size):
         yield batch_of(group)
 
 
@@ -110,8 +110,7 @@ def paper_batches(pairs, batch_size, batches_read_ahead):
     and order as in the authors' program: by the longer side, pairs of like
     length in the order they came.
     """
-    pairs = iter(pairs)
-    while group := list(itertools.islice(pairs, batch_size * batches_read_ahead)):
+    for group in batches(pairs, batch_size * batches_read_ahead):
         yield from unsorted_batches(sorted(group, key=length), batch_size)
 
 

@@ -2,7 +2,6 @@
 
 import collections
 import dataclasses
-import itertools
 import math
 import shlex
 
@@ -17,6 +16,7 @@ from rnnsearch_tf.io.reading import is_utf8
 from rnnsearch_tf.progress import progress
 from rnnsearch_tf.text.encodings import guess
 from rnnsearch_tf.text.pipeline import shortfall
+from rnnsearch_tf.text.vocabulary import batches
 
 REMEMBERED_PAIRS = 1_000_000
 """Pairs looked at for duplicates; beyond them memory would grow with the corpus."""
@@ -101,8 +101,7 @@ class _Seen:
         self.pair_hashes, self.source_hashes = set(), set()
 
     def read(self, pairs):
-        good = self._good(pairs)
-        while group := list(itertools.islice(good, _LINES)):
+        for group in batches(self._good(pairs), _LINES):
             numbers, sources, targets = zip(*group)
             lengths = [self._lengths(side, texts) for side, texts in enumerate((sources, targets))]
             for counted in zip(numbers, sources, targets, *lengths):

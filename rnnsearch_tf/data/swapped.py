@@ -4,6 +4,8 @@ import itertools
 
 import numpy as np
 
+from rnnsearch_tf.text.vocabulary import batches
+
 CERTAIN = 8.0
 """Nats by which each side must speak for the other's language."""
 
@@ -63,6 +65,5 @@ def _runs(lines):
 
 def _chunks(pairs, most):
     """Yield (numbers, sources, targets)."""
-    pairs = itertools.islice(pairs(), most)
-    while group := list(itertools.islice(pairs, _LINES)):
+    for group in batches(itertools.islice(pairs(), most), _LINES):
         yield tuple(zip(*group))
