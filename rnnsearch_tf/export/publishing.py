@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import os
 import pathlib
 import shutil
@@ -15,6 +16,8 @@ import shutil
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import PARTIAL, make_folder, new_folder
 from rnnsearch_tf.run import Run
+
+log = logging.getLogger("rnnsearch_tf")
 
 LARGEST_VERSION = 2**63 - 1
 """Servers hold versions in an int64."""
@@ -68,7 +71,11 @@ def new_version(target):
     lock = os.open(make_folder(target.parent), os.O_RDONLY)
     try:
         with contextlib.suppress(OSError):  # a file system without locks, or a folder of another user
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                log.warning("%s: another export is writing there; waiting for its end", target.parent)
+                fcntl.flock(lock, fcntl.LOCK_EX)
             for left in target.parent.glob(f"{PARTIAL}*"):
                 shutil.rmtree(left)
         with new_folder(target) as folder:

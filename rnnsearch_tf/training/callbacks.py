@@ -224,7 +224,8 @@ class ProgressLine(keras.callbacks.Callback):
             self._write(self.state.epoch, logs, end="")
 
     def on_epoch_end(self, epoch, logs=None):
-        self._write(epoch, logs, end="\n")
+        if logs:  # the share of a few pairs that is drawn for an epoch may be none
+            self._write(epoch, logs, end="\n")
 
     def _write(self, epoch, logs, end):
         text = self._standing(epoch, logs)

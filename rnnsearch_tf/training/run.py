@@ -103,6 +103,7 @@ def _begin(run, config, resume, start_from, new_words, skip_batch):
     pairs = open_corpus(config, "train")
     texts = _kept(run, texts) if texts else _texts(run, config, pairs)
     report_pairs(pairs.check())
+    _check_weights(pairs)
     if isinstance(pairs, PreparedPairs):
         pairs.check_texts(texts)
     if resume:
@@ -228,6 +229,14 @@ def _standing(state, settings):
             f"raise it, for example with --set training.{name}={2 * limit}"
         )
     return f"going on after {where}"
+
+
+def _check_weights(pairs):
+    """Raise UserError where the weights of the corpora leave an epoch without a pair."""
+    sizes = pairs.sizes if isinstance(pairs, PreparedPairs) else [(corpus.report.kept, weight) for corpus, weight in pairs.corpora]
+    if not any(round(size * weight) for size, weight in sizes):
+        found = " + ".join(f"{weight:g} of {size:,}" for size, weight in sizes)
+        raise UserError(f"data.corpora: expected weights that give an epoch at least one pair, got {found} pairs; choose larger ones")
 
 
 def report_pairs(report, part="training"):

@@ -8,7 +8,9 @@ import pytest
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.data.preparing import prepare
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.training.run import train
 
 
 def write(folder, name, content):
@@ -91,6 +93,21 @@ def test_length_limits_that_leave_nothing_are_named(tmp_path, numbers_text):
         f"{path}, {path}: expected pairs of at most 2 source and 7 target tokens, got none; "
         "raise data.maximum_source_length or data.maximum_target_length"
     )
+
+
+@pytest.mark.parametrize("form", ["text", "prepared"])
+def test_weights_that_leave_an_epoch_without_a_pair(tmp_path, form):
+    path = write(tmp_path, "s", b"one\ntwo\n")
+    corpora = [{"source": path, "target": path, "weight": 0.2}] * 2
+    text = {"tokenization": "space"}
+    sections = {"source": text, "target": text, "model": {"embedding_size": 2, "hidden_size": 2}, "data": {"corpora": corpora}}
+    if form == "prepared":
+        prepare(load_config(values=sections), tmp_path / "prepared")
+        sections["data"] = {"prepared": str(tmp_path / "prepared")}
+    with pytest.raises(UserError) as caught:
+        train(load_config(values=sections), tmp_path / "run")
+    found = "got 0.2 of 2 + 0.2 of 2 pairs; choose larger ones"
+    assert str(caught.value) == f"data.corpora: expected weights that give an epoch at least one pair, {found}"
 
 
 @pytest.fixture

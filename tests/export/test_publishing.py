@@ -96,7 +96,7 @@ def beside(target, what, **options):
     return subprocess.Popen([sys.executable, "-c", KILLED, str(target), what], env=environment, text=True, **options)
 
 
-def test_the_next_export_clears_away_what_a_killed_one_left_and_only_that(tmp_path):
+def test_the_next_export_clears_away_what_a_killed_one_left_and_only_that(tmp_path, caplog):
     served = tmp_path / "served"
     assert beside(served / "2", "killed").wait(120) == -signal.SIGKILL
     assert entries(served) == ["partial-2"]
@@ -115,6 +115,7 @@ def test_the_next_export_clears_away_what_a_killed_one_left_and_only_that(tmp_pa
         with pytest.raises(concurrent.futures.TimeoutError):
             another.result(1)
         assert entries(served) == sorted([working, ".hidden", "1"]), "another export is on its way"
+        assert f"{served}: another export is writing there; waiting for its end" in caplog.messages
         running.kill()
         another.result(120)
     assert entries(served) == [".hidden", "1", "2"] and entries(served / "2") == ["saved_model.pb"]

@@ -52,3 +52,12 @@ def test_a_terminal_has_one_row_of_it(line, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     text = line(Terminal(), maximum_updates=1200)
     assert text.startswith("\r\x1b[K 25%") and len(text) == len("\r\x1b[K") + 59 and "\n" not in text
+
+
+def test_an_epoch_without_a_batch_has_none(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
+    line = ProgressLine(TrainingState(batches=300, epoch=2), TrainingConfig())
+    line.on_epoch_end(2, {})
+    assert stream.getvalue() == ""
+    line.on_epoch_end(2, LOGS)
+    assert stream.getvalue().startswith("epoch   3  batch     300")
