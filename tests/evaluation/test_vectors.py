@@ -41,7 +41,7 @@ def test_vectors_are_what_the_papers_plot():
     np.testing.assert_allclose(model.source_vectors(ids).numpy()[0], model.encoder(model.source_embedding(ids)).numpy()[0, -1], atol=1e-12)
     model = tiny_system("encoder_decoder")
     weights = model.paper_weights()
-    first = model.start(ids)[0].numpy()[0]  # h'_0 = tanh(V' c)
+    first = model.start(ids)[0]["state"].numpy()[0]  # h'_0 = tanh(V' c)
     bias = weights.get("b_V_prime", 0)
     np.testing.assert_allclose(np.tanh(model.source_vectors(ids).numpy()[0] @ weights["V_prime"] + bias), first, atol=1e-12)
     model = tiny_system("deep_lstm")
