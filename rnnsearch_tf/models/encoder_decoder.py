@@ -18,10 +18,10 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import DeepOutput
-from rnnsearch_tf.layers.base import PaperLayer, mean_of_words
-from rnnsearch_tf.layers.initializers import initializer, seed_stream
+from rnnsearch_tf.layers.base import mean_of_words
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
+from rnnsearch_tf.layers.summary import SummaryMatrices
 from rnnsearch_tf.models.layered import no_alignment
 from rnnsearch_tf.models.translation_model import TranslationModel
 
@@ -38,27 +38,6 @@ class Summary(NamedTuple):
     output_term: tf.Tensor
     context_term: tf.Tensor
     mask: tf.Tensor
-
-
-@keras.saving.register_keras_serializable(package="rnnsearch_tf")
-class SummaryMatrices(PaperLayer):
-    """c = tanh(V h_N) and h'_0 = tanh(V' c), each with a bias unless biases is ``none``."""
-
-    hidden_size: int
-
-    def build(self, input_shape=None):
-        n, seeds = self.hidden_size, seed_stream(self.seed)
-        self.V = self.matrix("V", (n, n), initializer(self.initialization, "other", next(seeds)))
-        self.V_prime = self.matrix("V_prime", (n, n), initializer(self.initialization, "other", next(seeds)))
-        self.b_V = self.vector("b_V", n) if self.biased else None
-        self.b_V_prime = self.vector("b_V_prime", n) if self.biased else None
-        self.output_size, self.built = n, True
-
-    def context(self, last_state):
-        return tf.tanh(self.dot(last_state, self.V, self.b_V))
-
-    def initial_state(self, context):
-        return tf.tanh(self.dot(context, self.V_prime, self.b_V_prime))
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
