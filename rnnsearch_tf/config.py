@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
+import operator
 import os
 import pathlib
 import re
@@ -151,6 +153,16 @@ def options(section_class=Config, prefix=""):
             yield prefix + field.name, field
 
 
+def default_of(name: str):
+    """The default of an option; the two sides have other ones.
+
+    Example:
+        >>> default_of("source.language"), default_of("target.language")
+        ('en', 'fr')
+    """
+    return operator.attrgetter(name)(Config())
+
+
 def _read(default, path, overrides, values):
     """(what messages call the source, the nested dictionary with the overrides put in)."""
     where = str(path) if path is not None else "configuration"
@@ -179,7 +191,7 @@ def _read_yaml(path) -> dict:
     if len(text) > MOST_CHARACTERS:
         raise UsageError(f"{path}: expected a configuration of at most {MOST_CHARACTERS:,} characters, got more; check the path")
     try:
-        tree = yaml.safe_load(text)
+        tree = yaml.load(text, _Loader)
         if _size(tree, {}) > MOST_CHARACTERS:
             raise UsageError(f"{path}: expected a configuration, got one that anchors and aliases blow up; write the values out")
     except yaml.YAMLError as error:
@@ -191,6 +203,18 @@ def _read_yaml(path) -> dict:
     if not isinstance(tree, dict):
         raise UsageError(f"{path}: expected sections such as `model:`, got a {type(tree).__name__}")
     return tree
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that stands twice in a section; PyYAML takes the last."""
+
+    def construct_mapping(self, node, deep=False):
+        entries, known = node.value if isinstance(node, yaml.MappingNode) else (), set()
+        for key in (key for key, _ in entries if isinstance(key, yaml.ScalarNode)):
+            if key.value in known:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value} stands here for the second time; put the two together", key.start_mark)
+            known.add(key.value)
+        return super().construct_mapping(node, deep)
 
 
 def _not_yaml(path, text, error) -> str:
@@ -331,8 +355,8 @@ def _check(value, hint, field, where):
         close = [meta["renamed"][value]] if value in meta["renamed"] else difflib.get_close_matches(str(value), meta["choices"], n=1)
         hint_text = f"; did you mean {close[0]}?" if close else ""
         raise UsageError(f"{where}: expected one of {', '.join(meta['choices'])}, got {value!r}{hint_text}")
-    if kind is float and value != value:
-        raise UsageError(f"{where}: expected a number, got nan")
+    if kind is float and not math.isfinite(value):
+        raise UsageError(f"{where}: expected a number, got {value}")
     for limit, fine, words in (
         (meta["minimum"], lambda a, b: a >= b, "at least"),
         (meta["maximum"], lambda a, b: a <= b, "at most"),

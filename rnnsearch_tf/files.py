@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import pathlib
 import shutil
@@ -71,6 +72,43 @@ def new_folder(path):
         raise cannot_write(path, error) from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def locked(folder, name=None, waiting=None):
+    """A folder, made if it is not there, that no other process has in such a block at the same time; gives whether it is locked.
+
+    The lock ends with the process, however that ends. A file system without locks gives False.
+
+    Args:
+        folder: its path.
+        name: what the message calls it; None: the path.
+        waiting: called where another process has it, whose end is then waited for; None: that is an error.
+
+    Raises:
+        UserError: another process has it, or it cannot be made.
+    """
+    try:
+        descriptor = os.open(make_folder(folder), os.O_RDONLY)
+    except OSError as error:
+        raise cannot_write(folder, error) from None
+    try:
+        yield _lock(descriptor, name or folder, waiting)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor, name, waiting):
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if waiting is None:
+            raise UserError(f"{name}: expected to be the only process that writes it, got another that does; wait for its end") from None
+        waiting()
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:
+        return False
+    return True
 
 
 def make_folder(path) -> pathlib.Path:

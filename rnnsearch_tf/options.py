@@ -231,7 +231,7 @@ class TrainingConfig:
     momentum: float = option(0.0, "SGD: momentum", minimum=0.0, maximum=1.0)
     schedule: str = option(
         "constant",
-        "learning rate over time: constant; cosine, from the warm-up's end down to 0 at the end of training (updates or minutes); "
+        "learning rate over time: constant; cosine, down to 0 at the end of training (updates or minutes); "
         "halving, every half epoch from halve_after on (Sutskever et al. 2014)",
         choices=("constant", "cosine", "halving"),
     )
@@ -292,7 +292,7 @@ class TrainingConfig:
     deterministic: bool = option(
         False, "only operations whose result is always the same, also with several threads (on the same machine); not with maximum_minutes"
     )
-    seed: int = option(1234, "seed of initialization, shuffling and dropout", minimum=0)
+    seed: int = option(1234, "seed of initialization, shuffling and dropout", minimum=0, maximum=2**32 - 1)
 
 
 @dataclasses.dataclass(frozen=True)

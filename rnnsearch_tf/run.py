@@ -27,6 +27,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import replacing, write_file
@@ -106,9 +107,17 @@ class Run:
         return run
 
     def refuse_training(self) -> None:
-        """Raise UsageError where there is a training that has learned something, which a new one would overwrite."""
+        """Raise UsageError where there is a training that has learned something, or a model, which a new one would overwrite."""
         if any(path.exists() and _batches(path) != 0 for path in (self.state, self.previous_state)):
             raise UsageError(f"{self}: expected a folder without a training, found one; add --resume, or choose another --output")
+        if found := [path for path in (self.best_weights, self.eight_bit_weights) if path.exists()]:
+            raise UsageError(f"{self}: expected a folder without a model, found {found[0]}; choose another --output")
+
+    def clear(self) -> None:
+        """Remove what a training that has learned nothing has left: its vocabularies may be of other settings or another text."""
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
+        for path in self.text_files():
+            path.unlink()
 
     def __fspath__(self):
         return str(self.path)

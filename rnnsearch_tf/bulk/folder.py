@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import glob
 import json
 import os
@@ -18,7 +17,7 @@ import pathlib
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files import cannot_write, write_file
+from rnnsearch_tf.files import locked, write_file
 
 MANIFEST, BAD_LINES = "translate-corpus.json", "bad-lines"
 
@@ -44,16 +43,7 @@ class CorpusFolder:
 
     def __enter__(self):
         with contextlib.ExitStack() as stack:
-            try:
-                self.path.mkdir(parents=True, exist_ok=True)
-                descriptor = os.open(self.path, os.O_RDONLY)
-            except OSError as error:
-                raise cannot_write(self.path, error) from None
-            stack.callback(os.close, descriptor)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise UserError(f"{self.path}: expected to be the only one that writes it, got another process that does; wait for it") from None
+            stack.enter_context(locked(self.path))
             self._begin()
             self._stack = stack.pop_all()
         return self

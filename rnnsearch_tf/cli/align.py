@@ -68,7 +68,7 @@ def run(arguments):
     else:
         of_one = Links(translator, arguments.pieces)
         links = lambda lines: _links(translator, of_one, lines, arguments.tokenized)  # noqa: E731
-    with Output(arguments.output) as output:
+    with Output(arguments.output, [arguments.source, arguments.target]) as output:
         for lines in read_pairs(arguments.source, arguments.target, translator.config.search.batch_size):
             if arguments.soft:
                 output.write(map(_soft, translator.score_targets(*lines, tokenized=arguments.tokenized)))
@@ -86,7 +86,7 @@ def _write_lexicon(arguments, translator):
     read = read_pairs(arguments.source, arguments.target, translator.config.search.batch_size)
     pairs = itertools.chain.from_iterable(translator.score_targets(*lines, tokenized=arguments.tokenized) for lines in read)
     found = lexicon((links(pair.alignment), pair.source_tokens, pair.target_tokens) for pair in pairs)
-    with Output(arguments.output) as output:
+    with Output(arguments.output, [arguments.source, arguments.target]) as output:
         output.write(map(" ".join, found.items()))
 
 

@@ -51,7 +51,7 @@ def run(arguments):
 
     if arguments.tls_ca:
         settings["credentials"] = tls_credentials(arguments.tls_ca, arguments.tls_certificate, arguments.tls_key)
-    with Client(arguments.server, arguments.model_name, **settings) as client, Output(arguments.output) as output:
+    with Client(arguments.server, arguments.model_name, **settings) as client, Output(arguments.output, arguments.files) as output:
         for lines in client.translate_batches(batches(arguments.files or ["-"], arguments.batch_size), arguments.concurrency):
             output.write([line.text if line.confidence is None else _with_confidence(line) for line in lines])
 

@@ -15,6 +15,7 @@ are passed on: training stops after the batch in progress, is saved, and the exi
 stop in the same way (on Linux).
 """
 
+import argparse
 import ctypes
 import glob
 import os
@@ -44,18 +45,17 @@ def arguments(parser):
 
 def run(arguments):
     indices, addresses = _workers(arguments)
-    output, goes_on, words = _training(arguments.command)
+    output, goes_on, begins, resumes = _training(arguments.command)
     told = []
     before = {number: signal.signal(number, lambda number, frame: told.append(number)) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         for left in range(arguments.restarts, -1, -1):
-            resume = ["--resume"] if goes_on and Run(output).state.exists() else []
-            job = Job(indices, addresses or free_addresses(len(indices)), [*words, *resume])
+            job = Job(indices, addresses or free_addresses(len(indices)), resumes if goes_on and Run(output).state.exists() else begins)
             code, lost = job.wait(told)
             if told or not lost or not left:
                 return code
             print(f"launch: a worker was lost; starting again, {left - 1} more times at most", file=sys.stderr, flush=True)
-            goes_on = True
+            goes_on, resumes = True, _without(resumes, flags=["--skip-batch"])  # it was left out, and is saved so
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -146,7 +146,10 @@ def _workers(arguments):
 
 
 def _training(command):
-    """(RUN, whether to go on with it, the words of the training without that), refused where they are no training of several workers."""
+    """(RUN, whether to go on with it, the words that begin the training, those that go on with it).
+
+    A command that is no training of several workers is refused.
+    """
     if command[0] != "train":
         raise UsageError(f"launch: expected `-- train …`, got {command[0]!r}; only a training has several workers")
     parser = Parser(prog="rnnsearch train")
@@ -154,8 +157,20 @@ def _training(command):
     parsed, _ = parser.parse_known_args(command[1:])
     if parsed.distribute not in (None, "multi-worker"):
         raise UsageError(f"launch: expected --distribute multi-worker, got {parsed.distribute}; leave it out")
-    words = [word for word in command if word != "--resume"]
-    return parsed.output, parsed.resume, [*words, *([] if parsed.distribute else ["--distribute", "multi-worker"])]
+    words = [*command, *([] if parsed.distribute else ["--distribute", "multi-worker"])]
+    begins = _without(words, flags=["--resume"])
+    known = ["--from", "--mix", "--new-words", "--config"] if parsed.start_from else []  # RUN has it all
+    return parsed.output, parsed.resume, begins, [*_without(begins, options=known), "--resume"]
+
+
+def _without(words, flags=(), options=()):
+    """The words of a command without these flags, and without these options and their values."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for name in flags:
+        parser.add_argument(name, action="store_true")
+    for name in options:
+        parser.add_argument(name)
+    return parser.parse_known_args(words)[1]
 
 
 def _devices():

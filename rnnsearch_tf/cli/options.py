@@ -6,7 +6,7 @@ Without a name all of them; with one, or the beginning of one (training. for a s
 import yaml
 
 from rnnsearch_tf.cli.shared import wrapped
-from rnnsearch_tf.config import options
+from rnnsearch_tf.config import default_of, options
 from rnnsearch_tf.errors import UsageError
 
 
@@ -19,7 +19,7 @@ def run(arguments):
     if not chosen:
         raise UsageError(f"expected the name of an option or a part of one, got {' '.join(arguments.names)}; see rnnsearch options")
     for name, field in chosen:
-        print(f"{name}: {_plain(field.default)}{_limits(field.metadata)}")
+        print(f"{name}: {_plain(default_of(name))}{_limits(field.metadata)}")
         print(wrapped(field.metadata["meaning"], "    ", "    "))
 
 

@@ -28,7 +28,7 @@ def arguments(parser):
     parser.add_argument("--scale", default="small", choices=("small", "paper"), help="default: %(default)s")
     parser.add_argument("--output", metavar="DIR", default="runs/reproduce", help="folder of models, measurements and pages (default: %(default)s)")
     parser.add_argument("--data", metavar="DIR", default="data", help="folder of the corpora (default: %(default)s)")
-    parser.add_argument("--seed", type=whole_number(), default=1234, metavar="N", help="of the first model of each kind (default: %(default)s)")
+    parser.add_argument("--seed", type=whole_number(0, 2**32 - 1), default=1234, metavar="N", help="of the first model of each kind (default: %(default)s)")
     parser.add_argument(
         "--seeds", type=whole_number(1), default=1, metavar="N", help="models of each kind; tables then give mean and spread (default: %(default)s)"
     )

@@ -45,7 +45,7 @@ def _row(folder):
     last = records[-1] if records else {"batches": 0, "minutes": 0.0}
     system, accumulate = _settings(Run(folder).config)
     return (
-        str(folder), system, f"{last['batches'] // accumulate:,}", f"{last['minutes']:.1f}", f"{max(bleu):.2f}" if bleu else "–",
+        str(folder), system, f"{last['batches'] // accumulate:,}", f"{last['minutes']:.1f}", f"{bleu[-1]:.2f}" if bleu else "–",
         f"{losses[-1]:.3f}" if losses else "–", curve(losses),
     )
 

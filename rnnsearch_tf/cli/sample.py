@@ -23,7 +23,7 @@ def arguments(parser):
         help="logits are divided by it: below 1 nearer the best (default: %(default)s)",
     )
     parser.add_argument("--top", type=whole_number(1), metavar="N", help="only the N most probable of the distinct samples (default: all)")
-    parser.add_argument("--seed", type=whole_number(), metavar="N", default=1, help="the same seed gives the same samples (default: %(default)s)")
+    parser.add_argument("--seed", type=whole_number(0, 2**31 - 1), metavar="N", default=1, help="the same seed gives the same samples (default: %(default)s)")
     parser.add_argument("--sentence", metavar="TEXT", action="append", help="a source sentence, in place of files; may be repeated")
     parser.add_argument("--source", metavar="F", help="the same as FILE")
     add_output(parser)
@@ -36,7 +36,7 @@ def run(arguments):
     from rnnsearch_tf.translation.results import distinct
 
     index = 0
-    with Output(arguments.output) as output:
+    with Output(arguments.output, [*arguments.files, arguments.source]) as output:
         for texts in batches:
             for samples in translator.sample(texts, arguments.number, temperature=arguments.temperature, seed=arguments.seed):
                 output.write(f"{index}\t{value:.6f}\t{count}\t{text}" for text, value, count in distinct(samples)[: arguments.top])

@@ -21,7 +21,7 @@ def arguments(parser):
 def run(arguments):
     translator = load_translator(arguments)
     total = count_lines([arguments.source])
-    with Output(arguments.output) as output, lines_done("scoring", total, arguments.output) as bar:
+    with Output(arguments.output, [arguments.source, arguments.target]) as output, lines_done("scoring", total, arguments.output) as bar:
         for sources, targets in read_pairs(arguments.source, arguments.target, translator.config.search.batch_size):
             for scored in translator.score_targets(sources, targets):
                 length = len(scored.target_tokens) + 1 if arguments.normalize else 1

@@ -27,7 +27,7 @@ import sys
 
 from rnnsearch_tf.cli.shared import above_zero, number, sigterm_raises, whole_number
 from rnnsearch_tf.cluster import DISTRIBUTIONS, this_worker
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import as_dictionary, load_config
 from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.errors import UsageError, UserError
@@ -92,7 +92,7 @@ def _configuration(arguments):
         for flag, value in (("--mix", arguments.mix), ("--new-words", arguments.new_words)):
             if value is not None:
                 raise UsageError(f"{flag}: expected --from RUN beside it, got none; it is for a training that begins with a trained model")
-        return load_config(_config_file(arguments), overrides=arguments.set)
+        return _own_or_given(arguments)
     if arguments.resume:
         raise UsageError(
             "expected --resume or --from, got both; --resume goes on with the training in --output, which knows what it began from: "
@@ -101,12 +101,13 @@ def _configuration(arguments):
     return continued_config(arguments.start_from, arguments.config, arguments.set, arguments.mix)
 
 
-def _config_file(arguments):
-    own = Run(arguments.output).config
-    if arguments.config:
-        return arguments.config
+def _own_or_given(arguments):
+    """The configuration of a new training, or of RUN's with what --config and --set change."""
     if not arguments.resume:
-        raise UsageError("expected --config F.yaml, got none (only --resume and --from can do without); see rnnsearch train --help")
+        if not arguments.config:
+            raise UsageError("expected --config F.yaml, got none (only --resume and --from can do without); see rnnsearch train --help")
+        return load_config(arguments.config, overrides=arguments.set)
+    own = Run(arguments.output).config
     if not own.exists():
         raise UserError(f"--resume: expected a training to go on with, found no {own}; give --config, without --resume")
-    return own
+    return load_config(arguments.config, overrides=arguments.set, below=as_dictionary(load_config(own)))

@@ -102,7 +102,8 @@ def run(arguments):
     number = 0
     inputs = _constrained(input_batches(arguments.files, config.batch_size), phrase_lines, arguments)
     total = count_lines(arguments.files or ["-"])
-    with Output(arguments.output) as output, lines_done("translating", total, arguments.output) as bar:
+    inputs_of = [*arguments.files, arguments.constraints]
+    with Output(arguments.output, inputs_of) as output, lines_done("translating", total, arguments.output) as bar:
         for texts, constraints in inputs:
             translations = translator.translate(texts, constraints, **changes)
             confidences = calibration(translator, texts, [t.text for t in translations]) if calibration else itertools.repeat(None)

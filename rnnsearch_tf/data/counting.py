@@ -15,28 +15,30 @@ from rnnsearch_tf.files import write_file
 from rnnsearch_tf.text.pipeline import build_texts, count_tokens, text_of_counts, token_counts
 
 
+SIDES = "source", "target"
+
+
 def corpus_pieces(pairs) -> list:
     """[(number of the corpus, its Pairs)], or those of its files where it is in several; in the order of the pairs."""
     return [(number, piece) for number, (corpus, _) in enumerate(pairs.corpora) for piece in corpus.shards]
 
 
-def build_corpus_texts(config, pairs, sides=("source", "target"), processes=None, folder=None) -> list:
+def build_corpus_texts(config, pairs, processes=None, folder=None) -> list:
     """As :func:`~rnnsearch_tf.text.pipeline.build_texts` of the pairs, the same to the byte; their report is there afterwards.
 
     Args:
         config: Config.
         pairs: Pairs that ``open_corpus(config)`` gave.
-        sides: those to make.
         processes: Processes; None: as many as the text is worth.
         folder: where several processes write their counts, and find those that are there already; a temporary one without `processes`.
     """
     owners, pieces = zip(*corpus_pieces(pairs))
-    asked = [side for side in sides if getattr(config, side).vocabulary is None]
+    asked = [side for side in SIDES if getattr(config, side).vocabulary is None]
     if processes is None:
         with Processes(processes_for(pieces)) as processes, tempfile.TemporaryDirectory(prefix="rnnsearch-counts-") as folder:
-            return build_corpus_texts(config, pairs, sides, processes, folder)
+            return build_corpus_texts(config, pairs, processes, folder)
     if processes.number == 1 or len(pieces) == 1 or not asked:
-        return build_texts(config, pairs.lines(), sides)
+        return build_texts(config, pairs.lines())
     left = [number for number in range(len(pieces)) if not _path(folder, number, "report").exists()]
     requests = [{"settings": as_dictionary(config), "number": number, "sides": asked, "folder": str(folder)} for number in left]
     processes.call(f"{__name__}:count_piece", requests, "counting words")
@@ -45,7 +47,7 @@ def build_corpus_texts(config, pairs, sides=("source", "target"), processes=None
     for number, (corpus, _) in enumerate(pairs.corpora):
         corpus.take_report(sum((report for owner, report in zip(owners, reports) if owner == number), Report()))
     pairs.take_report(sum(reports, Report()))
-    return [text_of_counts(getattr(config, side), counts.get(side), f"{side} training text") for side in sides]
+    return [text_of_counts(getattr(config, side), counts.get(side), f"{side} training text") for side in SIDES]
 
 
 def count_piece(settings, number, sides, folder) -> None:

@@ -4,6 +4,7 @@ import functools
 import hashlib
 
 from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.errors import UserError
 
 
 class HeldOut:
@@ -60,6 +61,16 @@ class SplitPairs(Pairs):
 
     def name(self, side):
         return self.pairs.name(side)
+
+    def _require_one(self, report):
+        """Raise UserError for a part without one pair; a corpus that has none is said by itself."""
+        if report.kept:
+            return
+        whole = self.pairs.check().kept
+        raise UserError(
+            f"held_out: expected a number that leaves pairs for both parts, got {self.held_out.size:,}, which leaves none of "
+            f"{whole:,} for {'training' if self.part == 'train' else 'development'}; set it {'lower' if self.part == 'train' else 'higher'}"
+        )
 
     def scan(self):
         """Yield the lines of this part as Scanned."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import functools
 import json
 import os
@@ -26,13 +25,14 @@ from rnnsearch_tf.data.dataset import EncodedPairs, none_fits
 from rnnsearch_tf.data.pairs import Pairs, Report
 from rnnsearch_tf.data.prepared import FORMAT, IDS, LENGTHS, LIMITS, MANIFEST, OFFSETS, PreparedPairs
 from rnnsearch_tf.data.processes import Processes, processes_for
+from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files import sync, write_file
+from rnnsearch_tf.files import locked, sync, write_file
 from rnnsearch_tf.progress import announced
 from rnnsearch_tf.run import Run, digest_of
 from rnnsearch_tf.text.pipeline import load_text
 
-_PLAN, _LOCK, _BUILT = "plan.json", "lock", "texts.done"
+_PLAN, _BUILT = "plan.json", "texts.done"
 
 
 def prepare(config: Config, output: str | os.PathLike, processes: int | None = None) -> PreparedPairs:
@@ -53,9 +53,9 @@ def prepare(config: Config, output: str | os.PathLike, processes: int | None = N
     output = pathlib.Path(os.path.abspath(output))
     _check(config, output)
     partial = output.with_name(f".{output.name}.partial")
-    with _locked(partial, output):
+    with locked(partial, output):
         pieces = corpus_pieces(open_corpus(config, "train"))
-        _begin(partial, _plan(config, pieces))
+        _begin(partial, _plan(config))
         with Processes(processes or processes_for([pairs for _, pairs in pieces])) as pool:
             texts = _texts(config, partial, pool)
             _write_pieces(pieces, config, partial, pool)
@@ -81,27 +81,12 @@ def _check(config, output):
         raise UsageError(f"{output}: expected no such folder, or an empty one, got one with something in it; choose another --output")
 
 
-@contextlib.contextmanager
-def _locked(partial, output):
-    """Inside, no other process prepares the same folder."""
-    try:
-        partial.mkdir(parents=True, exist_ok=True)
-        lock = open(partial / _LOCK, "w")
-    except OSError as error:
-        raise UserError(f"{output}: expected a folder that can be written to, got: {error.strerror}") from None
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"{output}: expected to be the only one that prepares it, got another process that does; wait for it") from None
-        yield
-
-
-def _plan(config, pieces) -> dict:
+def _plan(config) -> dict:
     """What the parts that are done depend on: the configuration, the files as they are, the program."""
     settings = {name: value for name, value in as_dictionary(config).items() if name in ("source", "target", "data")}
-    files = [getattr(pairs, side) for _, pairs in pieces for side in ("source", "target")]
-    stands = [[path, os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in map(str, files) if os.path.isfile(path)]
+    texts = [side for corpus in training_corpora(config.data) for side in (corpus.source, corpus.target)] + [config.data.phrase_table or ""]
+    files = [path for text in texts for path in files_of(config.data, text)] + [config.source.vocabulary or "", config.target.vocabulary or ""]
+    stands = [[path, os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in files if os.path.isfile(path)]
     return json.loads(json.dumps({"format": FORMAT, "version": __version__, "settings": settings, "files": stands}))
 
 
@@ -112,8 +97,7 @@ def _begin(partial, plan):
         if json.loads(path.read_text(encoding="utf-8")) == plan:
             return
     for other in partial.iterdir():
-        if other.name != _LOCK:
-            other.unlink()
+        other.unlink()
     write_file(path, _json(plan))
 
 

@@ -7,14 +7,13 @@ name that is none, and a rename, which happens at once or not at all, publishes 
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import functools
 import logging
-import os
 import pathlib
 import shutil
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import PARTIAL, make_folder, new_folder
+from rnnsearch_tf.files import PARTIAL, locked, new_folder
 from rnnsearch_tf.run import Run
 
 log = logging.getLogger("rnnsearch_tf")
@@ -68,21 +67,13 @@ def new_version(target):
     Raises:
         UserError: it cannot be written, or there is such a version in the end.
     """
-    lock = os.open(make_folder(target.parent), os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # a file system without locks, or a folder of another user
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                log.warning("%s: another export is writing there; waiting for its end", target.parent)
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            for left in target.parent.glob(f"{PARTIAL}*"):
-                shutil.rmtree(left)
+    waiting = functools.partial(log.warning, "%s: another export is writing there; waiting for its end", target.parent)
+    with locked(target.parent, waiting=waiting) as alone:
+        for left in target.parent.glob(f"{PARTIAL}*") if alone else ():
+            shutil.rmtree(left, ignore_errors=True)  # it may be another user's
         with new_folder(target) as folder:
             yield folder
             _refuse_existing(target)
-    finally:
-        os.close(lock)
 
 
 def _versions(output) -> dict:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import os
 import pathlib
 import re
 import shutil
 import sys
 
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import cannot_write, replacing
 
 _STANDARD_OUTPUT = None, "-"
@@ -19,11 +21,20 @@ class Output:
 
     A `write` ends with a flush, so that a reader has the lines at once: such a file grows under its own name.
 
+    Args:
+        name: path; None or ``-`` for standard output.
+        inputs: names of the files that are read meanwhile.
+
     Raises:
+        UsageError: the file is one of the inputs.
         UserError: the file cannot be written.
     """
 
-    def __init__(self, name=None):
+    def __init__(self, name=None, inputs=()):
+        if name not in _STANDARD_OUTPUT and pathlib.Path(name).is_file():
+            for other in inputs:
+                if other not in _STANDARD_OUTPUT and os.path.exists(other) and os.path.samefile(name, other):
+                    raise UsageError(f"{name}: expected another file than the one that is read, got the same; choose another --output")
         self._name = name
         self._stream = sys.stdout
         if name not in _STANDARD_OUTPUT:

@@ -12,6 +12,9 @@ import tensorflow as tf
 
 _WORDS_IN_MEMORY = 500_000
 
+OPEN_AT_ONCE = 100
+"""Files of saved counts; a process may have no more than 1,024 open on most systems."""
+
 
 class TokenCounts:
     """How often each token of a text occurs, counted as the text goes by.
@@ -50,9 +53,7 @@ class TokenCounts:
         for word, count in zip(words.numpy().tolist(), counts.numpy().tolist()):
             self._counts[word] += count
         if len(self._counts) > self._most_words:
-            self._files.append(tempfile.TemporaryFile())  # it has no name: nothing is left of it after a kill
-            _write(self._files[-1], sorted(self._counts.items()))
-            self._counts.clear()
+            self._put_away(sorted(self._counts.items()))
 
     def total(self, most=None) -> collections.Counter:
         """The counts, by str; no more than `most`, those of the most frequent words, and of equals the first by code points."""
@@ -67,12 +68,27 @@ class TokenCounts:
     def add_saved(self, path):
         """Add the counts that :meth:`save` has written."""
         self._files.append(open(path, "rb"))
+        if len(self._files) > OPEN_AT_ONCE:
+            read, self._files = self._files, []
+            self._put_away(_merged([*map(_read, read), sorted(self._counts.items())]))
+            for file in read:
+                file.close()
+
+    def _put_away(self, items):
+        """Write (word, count) pairs to a file, and forget the counts in memory, which are among them."""
+        self._files.append(tempfile.TemporaryFile())  # it has no name: nothing is left of it after a kill
+        _write(self._files[-1], items)
+        self._counts.clear()
 
     def _items(self):
         """Yield (word, count), words as bytes in rising order."""
-        streams = [*map(_read, self._files), sorted(self._counts.items())]
-        for word, group in itertools.groupby(heapq.merge(*streams), key=operator.itemgetter(0)):
-            yield word, sum(count for _, count in group)
+        return _merged([*map(_read, self._files), sorted(self._counts.items())])
+
+
+def _merged(streams):
+    """Yield the (word, count) pairs of several streams, each in rising order, those of a word added up."""
+    for word, group in itertools.groupby(heapq.merge(*streams), key=operator.itemgetter(0)):
+        yield word, sum(count for _, count in group)
 
 
 def _write(file, items) -> None:

@@ -201,21 +201,20 @@ def build_text(config: TextConfig, training: str | os.PathLike | Iterable) -> Te
     return text_of_counts(config, counts, str(training) if is_file else "training text")
 
 
-def build_texts(config: Config, pairs: Iterable, sides: Sequence[str] = ("source", "target")) -> list[Text]:
+def build_texts(config: Config, pairs: Iterable) -> list[Text]:
     """As :func:`build_text`, of both sides in one pass over their training text.
 
     Args:
         config: Config.
         pairs: iterable of (source, target) lines, str or bytes; read to its end, unless vocabularies are given.
-        sides: those to make.
 
     Returns:
-        list of Text, one a side.
+        [source Text, target Text].
     """
-    configs = {side: getattr(config, side) for side in sides}
-    counts = {side: token_counts(configs[side]) for side in sides}
+    configs = {"source": config.source, "target": config.target}
+    counts = {side: token_counts(each) for side, each in configs.items()}
     count_tokens(counts, pairs)
-    return [text_of_counts(configs[side], counts[side], f"{side} training text") for side in sides]
+    return [text_of_counts(each, counts[side], f"{side} training text") for side, each in configs.items()]
 
 
 def extend_texts(texts: Sequence[Text], pairs: Iterable, number: int) -> list[Text]:

@@ -7,8 +7,8 @@ Everything it does can be done by hand in a notebook with the same pieces.
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 import sys
 import time
 
@@ -23,7 +23,7 @@ from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.numbered import NumberedBatches
 from rnnsearch_tf.data.prepared import PreparedPairs
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files import make_folder
+from rnnsearch_tf.files import locked
 from rnnsearch_tf.layers.dropout import vary_dropout
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.parallel import training_shards
@@ -82,7 +82,8 @@ def train(
     if config.training.deterministic:
         tf.config.experimental.enable_op_determinism()
     run = Run(output)
-    with losing_peers(), strategy.scope():
+    alone = locked(run.path) if workers.chief else contextlib.nullcontext()
+    with losing_peers(), alone, strategy.scope():
         if workers.chief:
             begun = _begin(run, config, resume, start_from, new_words, skip_batch)
         else:
@@ -97,11 +98,17 @@ def _begin(run, config, resume, start_from, new_words, skip_batch):
     texts = model = origin = None
     if start_from is not None:
         config, texts, model, origin = starting.start_from(start_from, config, new_words)
-    make_folder(run.path)
+    if not resume:
+        run.clear()
     save_config(config, run.config)
     run.record([run.config])
     pairs = open_corpus(config, "train")
-    texts = _kept(run, texts) if texts else _texts(run, config, pairs)
+    if resume:
+        run.verify(run.recorded(run.text_files()))
+        texts = _load_texts(run, config)
+    else:
+        texts = texts or _texts(config, pairs)
+        _save_texts(run, texts)
     report_pairs(pairs.check())
     _check_weights(pairs)
     if isinstance(pairs, PreparedPairs):
@@ -111,7 +118,6 @@ def _begin(run, config, resume, start_from, new_words, skip_batch):
         _skip_refused(run, state, skip_batch)
         print(_standing(state, config.training), file=sys.stderr)
     else:
-        shutil.rmtree(run.checkpoints, ignore_errors=True)  # of a training that has learned nothing
         model = model or build_model(config, *(text.vocabulary.size for text in texts))
         state = TrainingState(began_from=origin)
         compile_model(model, config)
@@ -124,7 +130,7 @@ def _follow(run):
     if not run.state.exists():
         raise UserError(f"{run}: expected the folder that the chief, worker 0, writes, found none; put it on a file system that all workers share")
     config = load_config(run.config)
-    texts = tuple(load_text(run, side, getattr(config, side)) for side in ("source", "target"))
+    texts = _load_texts(run, config)
     model, state = load_state(run)
     state.refused = False
     return config, texts, open_corpus(config, "train"), model, state
@@ -280,7 +286,8 @@ def _batches(config, texts, pairs, state, clock, workers):
     def rest():
         clock.set_epoch_size(state.epoch, size)
         if state.batches_of_epoch:
-            return numbered.dataset(state.epoch * size + state.batches_of_epoch).take(size - state.batches_of_epoch)
+            done = min(size, state.batches_of_epoch)  # an epoch of larger batches may have fewer
+            return numbered.dataset(state.epoch * size + done).take(size - done)
         epochs.epoch.assign(state.epoch)
         return epochs
 
@@ -358,27 +365,25 @@ def _check_unchanged(before, config, written):
             )
 
 
-def _texts(run, config, pairs):
-    """(source Text, target Text): those of RUN, or built from the training text and saved there."""
-    run.verify(run.recorded(run.text_files()))
-    missing = [side for side in ("source", "target") if not run.vocabulary(side).exists()]
-    if missing and isinstance(pairs, PreparedPairs):
-        texts = dict(zip(("source", "target"), pairs.texts(config)))
+def _texts(config, pairs):
+    """(source Text, target Text) of the training text."""
+    if isinstance(pairs, PreparedPairs):
+        texts = pairs.texts(config)
     else:
-        if missing:
-            print(f"building the {' and the '.join(missing)} vocabulary", file=sys.stderr)
-        texts = dict(zip(missing, build_corpus_texts(config, pairs, missing)))
-    for side, text in texts.items():
+        print("building the source and the target vocabulary", file=sys.stderr)
+        texts = build_corpus_texts(config, pairs)
+    for side, text in zip(("source", "target"), texts):
         if message := shortfall(text, side, getattr(config, side)):
             print(message, file=sys.stderr)
-        text.save(run, side)
-    run.record(run.text_files())
-    return tuple(texts.get(side) or load_text(run, side, getattr(config, side)) for side in ("source", "target"))
+    return tuple(texts)
 
 
-def _kept(run, texts):
-    """(source Text, target Text), written to RUN, over those of a training that saved nothing."""
+def _load_texts(run, config):
+    """(source Text, target Text) that RUN has."""
+    return tuple(load_text(run, side, getattr(config, side)) for side in ("source", "target"))
+
+
+def _save_texts(run, texts):
     for side, text in zip(("source", "target"), texts):
         text.save(run, side)
     run.record(run.text_files())
-    return texts

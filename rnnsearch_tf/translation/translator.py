@@ -200,6 +200,8 @@ class Translator:
         check_temperature(temperature)
         if number < 1:
             raise UsageError(f"number: expected at least 1 sample a sentence, got {number}")
+        if not 0 <= seed < 2**31:
+            raise UsageError(f"seed: expected a whole number from 0 to {2**31 - 1}, got {seed}")
         graph = self._graph(sample_graph, self.config.search)
         return [self._samples(graph, source, number, temperature, seed) for source in self._encode(texts)]
 

@@ -86,7 +86,7 @@ def test_a_changed_input_is_no_translated_one(tmp_path, inputs):
 
 
 def test_two_at_once_are_refused(tmp_path, inputs):
-    with CorpusFolder(tmp_path / "out", inputs, IDENTITY), pytest.raises(UserError, match="expected to be the only one that writes it"):
+    with CorpusFolder(tmp_path / "out", inputs, IDENTITY), pytest.raises(UserError, match="expected to be the only process that writes it"):
         CorpusFolder(tmp_path / "out", inputs, IDENTITY).__enter__()
 
 
@@ -110,5 +110,5 @@ def test_folders_and_names_that_would_cost_something(tmp_path, inputs):
         CorpusFolder(out, inputs, IDENTITY).__enter__()
     file = tmp_path / "file"
     file.write_text("")
-    with pytest.raises(UserError, match="file: expected a file that can be written, got: "):
+    with pytest.raises(UserError, match="file: expected a folder that can be made, got: "):
         CorpusFolder(file, inputs, IDENTITY).__enter__()

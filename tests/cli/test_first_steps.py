@@ -1,6 +1,7 @@
 """What the program says of itself: what to do first, shipped configurations by name, options with their limits."""
 
 import dataclasses
+import functools
 import pathlib
 import typing
 
@@ -8,7 +9,7 @@ import pytest
 import yaml
 
 from rnnsearch_tf.cli.main import VERBS, run
-from rnnsearch_tf.config import Config, load_config, options
+from rnnsearch_tf.config import Config, as_dictionary, load_config, options
 from rnnsearch_tf.errors import UsageError
 
 
@@ -70,7 +71,8 @@ def test_options_prints_each_with_its_default_limits_and_meaning(capsys):
     assert list(entries) == list(declared)
     for name, field in declared.items():
         default = entries[name].split("  (")[0]
-        assert yaml.safe_load(default) == (list(field.default) if isinstance(field.default, tuple) else field.default), name
+        expected = functools.reduce(lambda tree, key: tree[key], name.split("."), as_dictionary(Config()))
+        assert yaml.safe_load(default) == (list(expected) if isinstance(expected, tuple) else expected), name
         assert all(str(choice) in entries[name] for choice in field.metadata["choices"] or ())
     words = " ".join(text.split())
     assert all(" ".join(field.metadata["meaning"].split()) in words for field in declared.values())

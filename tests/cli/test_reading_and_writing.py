@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.io.reading import read_all, read_batches, read_pairs
 from rnnsearch_tf.io.writing import Output
 
@@ -120,3 +120,14 @@ def test_results_are_one_line_each(tmp_path, capsys):
 def test_a_place_that_cannot_be_written(tmp_path):
     with pytest.raises(UserError, match="expected a file that can be written"):
         Output(tmp_path / "no" / "out")
+
+
+def test_a_file_that_is_read_is_not_written_over(tmp_path):
+    name = write(tmp_path / "a.txt", b"one\n")
+    (tmp_path / "link").symlink_to(name)
+    for other in (str(tmp_path / "." / "a.txt"), str(tmp_path / "link")):
+        with pytest.raises(UsageError, match="a.txt: expected another file than the one that is read, got the same; choose another --output"):
+            Output(name, ["-", None, "missing", other])
+    assert read_all(name) == ["one"]
+    with Output(tmp_path / "new", [name, str(tmp_path / "new")]) as output:
+        output.write(["two"])

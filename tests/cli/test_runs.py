@@ -36,6 +36,12 @@ def test_each_training_is_a_line(tmp_path, capsys):
     assert listed(capsys, tmp_path / "a")[1] == a
 
 
+def test_the_score_is_that_of_the_weights_that_are_kept(tmp_path, capsys):
+    """Chosen by loss, they may score lower than earlier ones."""
+    write_training(tmp_path / "a", [], [{"kind": "development", "batches": 400, "minutes": 2.5, "best_bleu": value} for value in (31.25, 30.0)])
+    assert listed(capsys, tmp_path / "a")[1][4] == "30.00"
+
+
 def test_a_training_below_its_configuration_is_found(tmp_path, capsys):
     """As init lays them out: mine/config.yaml, mine/run."""
     save_config(load_config(), tmp_path / "config.yaml")

@@ -76,3 +76,11 @@ def test_a_corpus_without_what_another_training_held_out(write, lines):
     entry = dict(source=training.source, target=training.target, held_out=200)
     config = load_config(values={"data": {"corpora": [entry], "on_bad_line": "skip"}})
     assert list(open_corpus(config)) == list(training) and open_corpus(config, "development") is None
+
+
+@pytest.mark.parametrize("size, part, hint", [(10**6, 0, "none of 3,998 for training; set it lower"), (1, 1, "none of 40 for development; set it higher")])
+def test_a_part_without_a_pair_is_said(write, lines, size, part, hint):
+    """A sentence that stands three times goes to one part whole, so one pair in 40 may be none."""
+    few = lines if part == 0 else (["same"] * 40, ["other"] * 40)
+    with pytest.raises(UserError, match=f"held_out: expected a number that leaves pairs for both parts, got {size:,}, which leaves {hint}"):
+        parts(write, few, size=size)[part].check()

@@ -119,6 +119,21 @@ def test_a_text_that_has_changed_is_begun_anew(text, made, tmp_path, monkeypatch
     assert prepared.count == 66 and "new" in (tmp_path / "prepared" / "vocabulary.source.txt").read_text().split("\n")
 
 
+def test_a_held_out_text_or_a_named_vocabulary_that_has_changed_is_begun_anew(text, tmp_path, monkeypatch):
+    folder = pathlib.Path(shutil.copytree(text, tmp_path / "text", ignore=lambda *_: ["prepared"]))
+    vocabulary = tmp_path / "words.txt"
+    vocabulary.write_text("\n".join([*SPECIAL_TOKENS, "x"]) + "\n")
+    parts = dict(train_source="part.*.en", train_target=["part.0.fr", "part.1.fr", "part.2.fr"])
+    several = configuration(folder, held_out=9, **parts)
+    named = configuration(folder, {**SPACE, "vocabulary": str(vocabulary)}, **parts)
+    for config, change in ((several, folder / "part.1.fr"), (named, vocabulary)):
+        before = preparing._plan(config)
+        assert preparing._plan(config) == before
+        with open(change, "a") as file:
+            file.write("word1\n")
+        assert preparing._plan(config) != before
+
+
 KILLED = """
 import os, signal, sys
 from rnnsearch_tf.data import counting, preparing

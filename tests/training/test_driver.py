@@ -13,6 +13,7 @@ from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files import locked
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.run import Run
@@ -360,3 +361,38 @@ def test_a_model_is_scored_as_its_target_language_is_written(tmp_path, untransla
     settings = ["target.lowercase=true", "target.language=ja", "target.tokenization=sentencepiece", "target.vocabulary_size=90"]
     train(config("training.maximum_updates=1", *settings), tmp_path)
     assert asked == [dict(tokenize="char", lowercase=True)] and "(sacreBLEU char, without case" in (tmp_path / "model_card.md").read_text()
+
+
+def test_a_training_that_learned_nothing_leaves_no_vocabulary_behind(tmp_path):
+    """Its text options may have been the reason to begin again."""
+    train(language_model("target.vocabulary_size=60", "training.maximum_updates=1"), tmp_path)
+    values = json.loads(Run(tmp_path).state.read_text())
+    (tmp_path / "checkpoints" / "state.previous.json").unlink()
+    Run(tmp_path).best_weights.unlink()
+    Run(tmp_path).state.write_text(json.dumps(values | {"batches": 0}))  # as one that was killed before its first checkpoint
+    train(language_model("target.vocabulary_size=40", "target.lowercase=true", "training.maximum_updates=1"), tmp_path)
+    found = load_text(tmp_path, "target", load_config(tmp_path / "config.yaml").target).vocabulary.tokens
+    assert len(found) == 40 and all(token == token.lower() for token in found)
+
+
+@pytest.mark.parametrize("name", ["model.weights.h5", "model.weights.int8.npz"])
+def test_a_model_without_its_checkpoints_is_not_overwritten(tmp_path, name):
+    (tmp_path / "best").mkdir()
+    (tmp_path / "best" / name).write_bytes(b"weights")
+    with pytest.raises(UsageError, match=f"expected a folder without a model, found .*{name}; choose another --output"):
+        train(language_model(), tmp_path)
+    assert not (tmp_path / "config.yaml").exists()
+
+
+def test_a_run_has_one_training_at_a_time(tmp_path):
+    with locked(tmp_path / "run"), pytest.raises(UserError, match="run: expected to be the only process that writes it, got another that does"):
+        train(language_model("training.maximum_updates=1"), tmp_path / "run")
+    train(language_model("training.maximum_updates=1"), tmp_path / "run")
+
+
+def test_an_epoch_that_is_over_by_larger_batches_ends(tmp_path):
+    """Stopped after 4 batches of 10 pairs, it goes on with batches of 20, of which an epoch has 3."""
+    train(language_model("data.batching=unsorted", "training.maximum_updates=4"), tmp_path)
+    train(language_model("data.batching=unsorted", "data.batch_size=20", "training.maximum_updates=9"), tmp_path, resume=True)
+    state = load_state(tmp_path)[1]
+    assert (state.batches, state.epoch, state.batches_of_epoch) == (9, 2, 2)

@@ -15,6 +15,7 @@ import worker
 from killed import LANGUAGE_MODEL, SETTINGS
 from test_nothing_lost import arrays
 
+from rnnsearch_tf.cli import launch
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.layers.dropout import Dropout, vary_dropout
@@ -182,3 +183,18 @@ def test_a_cluster_that_is_none(capsys, monkeypatch, tmp_path, value):
     (tmp_path / "c.yaml").write_text("")
     assert rnnsearch(["train", "--config", str(tmp_path / "c.yaml"), "--output", str(tmp_path / "run"), "--distribute", "multi-worker"]) == 2
     assert "TF_CONFIG: expected" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given, begins, resumes", [
+    ("--config c --output b --set x=1", "--config c --output b --set x=1", "--config c --output b --set x=1"),
+    ("--resume --config c --output b", "--config c --output b", "--config c --output b"),
+    ("--from a --mix 0.5 --new-words=9 --output b --set x=1 --resume", "--from a --mix 0.5 --new-words=9 --output b --set x=1", "--output b --set x=1"),
+    ("--from a --config c --output b", "--from a --config c --output b", "--output b"),
+    ("--resume --skip-batch --output b", "--skip-batch --output b", "--skip-batch --output b"),
+])
+def test_what_begins_a_training_is_not_said_again_when_it_goes_on(given, begins, resumes):
+    """RUN knows what it began from; the same command may be given again and again."""
+    many = ["--distribute", "multi-worker"]
+    found = launch._training(["train", *given.split()])
+    assert found == ("b", "--resume" in given, ["train", *begins.split(), *many], ["train", *resumes.split(), *many, "--resume"])
+    assert "--skip-batch" not in launch._without(found[3], flags=["--skip-batch"])

@@ -82,3 +82,14 @@ def test_a_refused_batch_is_written_as_text(prepared, tmp_path):
     text = set(zip(*phrasebook(57, config.data.phrasebook_seed, "train")))
     rows = [tuple(line.split("\t")) for line in (tmp_path / "refused.txt").read_text().splitlines()]
     assert len(rows) == size and set(rows) <= text
+
+
+def test_an_epoch_that_is_over_by_larger_batches_ends(tmp_path, prepared):
+    """Stopped after 5 of 6 batches of 10 pairs, it goes on with batches of 30, of which an epoch has 2."""
+    config = lambda size, updates: load_config(  # noqa: E731
+        overrides=[*TINY, f"data.prepared={prepared}", f"data.batch_size={size}", f"training.maximum_updates={updates}"]
+    )
+    train(config(10, 5), tmp_path)
+    train(config(30, 8), tmp_path, resume=True)
+    state = load_state(tmp_path)[1]
+    assert (state.batches, state.epoch, state.batches_of_epoch) == (8, 2, 1)

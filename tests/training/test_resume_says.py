@@ -3,7 +3,10 @@
 import pytest
 from test_driver import config, language_model
 
+from rnnsearch_tf.cli import train as train_verb
+from rnnsearch_tf.cli.main import Parser
 from rnnsearch_tf.cli.main import run as rnnsearch
+from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.training.callbacks import Limits
 from rnnsearch_tf.training.run import train
 
@@ -51,3 +54,14 @@ def test_a_limit_that_is_reached_already_is_named(tmp_path, capsys, limit, said,
     assert f"nothing left to train: {said} is reached" in err and "raise it, for example with --set " + said.split("=")[0] in err
     train(language_model("training.maximum_updates=10", more), tmp_path, resume=True)
     assert "nothing left" not in capsys.readouterr().err
+
+
+def test_a_configuration_beside_resume_changes_what_run_has(tmp_path):
+    """As the help says: settings that differ from RUN's, not from the defaults."""
+    begun = ["data.corpus=phrasebook", "data.batch_size=16", "search.beam_size=3", "training.patience=4"]
+    save_config(load_config(overrides=begun), tmp_path / "config.yaml")
+    (tmp_path / "more.yaml").write_text("training: {epochs: 20}")
+    parser = Parser()
+    train_verb.arguments(parser)
+    arguments = parser.parse(["--output", str(tmp_path), "--resume", "--config", str(tmp_path / "more.yaml"), "--set", "data.batch_size=8"])
+    assert train_verb._configuration(arguments) == load_config(overrides=[*begun, "training.epochs=20", "data.batch_size=8"])
