@@ -181,7 +181,7 @@ void Run(const Options& options) {
     calls.push_back(Milliseconds(call));
     total += lines.size();
     for (const std::string& answer : answers) std::cout << answer << '\n';
-    std::cout.flush();
+    if (!std::cout.flush()) throw std::runtime_error("cannot write the output");
   }
   if (!options.times) return;
   std::sort(calls.begin(), calls.end());

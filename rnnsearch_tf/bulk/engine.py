@@ -9,6 +9,7 @@ import os
 
 import numpy as np
 
+from rnnsearch_tf.config import load_config
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.run import Run, digest_of
 
@@ -33,9 +34,15 @@ def settings_of(models, combine="probabilities", search=None) -> dict:
 
 def identity_of(settings) -> dict:
     """What translations depend on: the digest of the model's files, and the options, without how many sentences go together."""
-    search = {name: value for name, value in settings["search"].items() if name != "batch_size"}
+    search = _files_named_by(settings["models"][0]) | {name: value for name, value in settings["search"].items() if name != "batch_size"}
     search |= {name: digest_of(search[name]) for name in _FILES_OF_SEARCH if name in search}
     return {"model": _digest(settings["models"]), "combine": settings["combine"], "search": search}
+
+
+def _files_named_by(model):
+    """{option: path} of the files that a RUN's own search section names; an exported model has them inside."""
+    search = None if exported_version(model) else load_config(Run(model).config).search
+    return {name: getattr(search, name) for name in _FILES_OF_SEARCH if getattr(search, name, None) is not None}
 
 
 def load_engine(settings):
@@ -57,7 +64,6 @@ def _load(settings):
 
 
 def _of_runs(models, combine, search):
-    from rnnsearch_tf.config import load_config
     from rnnsearch_tf.parallel import use_one_thread_per_op
     from rnnsearch_tf.translation import Translator
 

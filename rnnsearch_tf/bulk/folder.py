@@ -4,7 +4,7 @@
 
     DIR/NAME                     the translation of the input file of that name, there when it is whole
     DIR/bad-lines/NAME.jsonl     its lines that could not be translated, if there are any
-    DIR/translate-corpus.json    what it is made with: the model and its options; the files and their sizes
+    DIR/translate-corpus.json    what it is made with: the model and its options; the files and their SHA-256
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pathlib
 from rnnsearch_tf import __version__
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import locked, write_file
+from rnnsearch_tf.run import digest_of
 
 MANIFEST, BAD_LINES = "translate-corpus.json", "bad-lines"
 
@@ -70,7 +71,7 @@ class CorpusFolder:
         """Compare the folder with what is to be made, and write down what that is."""
         manifest = self.path / MANIFEST
         known = _read(manifest)
-        sizes = {name: os.path.getsize(path) for name, path in self.inputs.items()}
+        digests = {name: digest_of(path) for name, path in self.inputs.items()}
         done = [name for name in known.get("files", ()) if self._output(name).exists()]
         foreign = sorted(path.name for path in self.path.iterdir() if path.name not in (MANIFEST, BAD_LINES, *done) and not path.name.startswith("."))
         if foreign:
@@ -81,10 +82,10 @@ class CorpusFolder:
         if done:
             self._require_same(known)
         for name in done:
-            if sizes.get(name, known["files"][name]) != known["files"][name]:
+            if digests.get(name, known["files"][name]) != known["files"][name]:
                 raise UserError(
-                    f"{self._output(name)}: expected the translation of {self.inputs[name]}, got that of a file of {known['files'][name]:,} bytes, "
-                    f"which now has {sizes[name]:,}; delete it to translate the new one"
+                    f"{self._output(name)}: expected the translation of {self.inputs[name]}, which has changed since, got that of what it was; "
+                    "delete it to translate the new one"
                 )
         for name in self.inputs.keys() - set(done):  # what a killed process left behind
             self._bad(name).unlink(missing_ok=True)
@@ -92,7 +93,7 @@ class CorpusFolder:
                 for partial in glob.glob(f"{glob.escape(str(path.parent))}/.{glob.escape(path.name)}.*"):
                     os.unlink(partial)
         (self.path / BAD_LINES).mkdir(exist_ok=True)
-        files = {name: known["files"][name] for name in done} | sizes
+        files = {name: known["files"][name] for name in done} | digests
         write_file(manifest, json.dumps(self.identity | {"files": files}, indent=1, ensure_ascii=False) + "\n")
 
     def _require_same(self, known):

@@ -108,6 +108,8 @@ def run(arguments):
             translations = translator.translate(texts, constraints, **changes)
             confidences = calibration(translator, texts, [t.text for t in translations]) if calibration else itertools.repeat(None)
             for translation, confidence in zip(translations, confidences):
+                if exported and alignment and translation.tokens and not translation.alignment.any():
+                    raise UsageError(f"--alignment: expected a model with attention, got {exported}, which aligns nothing")
                 output.write(formatted(translation, number, form, alignment, config.nbest, confidence), flush=False)
                 number += 1
             output.flush()
@@ -173,6 +175,7 @@ def _load_exported(folder, form, arguments, nbest, constrained):
         translator.require("translate_constrained")
     if form != "text" or alignment:
         translator.require("translate_nbest" if lists else "translate_aligned")
+    translator.lists = lists
     return translator
 
 

@@ -58,21 +58,25 @@ def version_folder(output, version=None) -> pathlib.Path:
 
 
 @contextlib.contextmanager
-def new_version(target):
-    """The path of a folder to be filled in the block, which then appears as `target` in one move; removed if the block fails.
+def new_version(output, version=None):
+    """(OUTPUT/N, the path of a folder to be filled in the block, which then appears as OUTPUT/N in one move); removed if the block fails.
 
     Exports of the same model wait for one another: each has the model's folder locked as long as it works. What stands there
     unfinished once the lock is taken is a killed process's, and is removed.
 
+    Args:
+        output, version: as of :func:`version_folder`, which is asked when the lock is taken.
+
     Raises:
-        UserError: it cannot be written, or there is such a version in the end.
+        UserError: it cannot be written, or there is such a version by then, or in the end.
     """
-    waiting = functools.partial(log.warning, "%s: another export is writing there; waiting for its end", target.parent)
-    with locked(target.parent, waiting=waiting) as alone:
-        for left in target.parent.glob(f"{PARTIAL}*") if alone else ():
+    waiting = functools.partial(log.warning, "%s: another export is writing there; waiting for its end", output)
+    with locked(output, waiting=waiting) as alone:
+        for left in pathlib.Path(output).glob(f"{PARTIAL}*") if alone else ():
             shutil.rmtree(left, ignore_errors=True)  # it may be another user's
+        target = version_folder(output, version)
         with new_folder(target) as folder:
-            yield folder
+            yield target, folder
             _refuse_existing(target)
 
 

@@ -22,6 +22,9 @@ class ExportedTranslator:
     Args:
         folder: path of the version.
 
+    Attributes:
+        lists: bool; True: also one translation a text comes by ``translate_nbest``, with its log-probability and no alignment.
+
     Raises:
         UserError: the folder has no profile (it was not written by this package), or cannot be loaded.
 
@@ -34,6 +37,7 @@ class ExportedTranslator:
         if not (folder / PROFILE).exists():
             raise UserError(f"{folder}: expected a SavedModel that `rnnsearch export` wrote, got one without {PROFILE}")
         self.profile = read_profile(folder)
+        self.lists = False
         try:
             self._model = LazySession(folder)
         except Exception as error:  # TensorFlow's are of many kinds
@@ -73,7 +77,7 @@ class ExportedTranslator:
         signatures = self.profile.signatures
         if constraints is not None:
             return self._constrained(texts, constraints, config)
-        if config.nbest == 1 and "translate_aligned" in signatures:
+        if config.nbest == 1 and not self.lists and "translate_aligned" in signatures:
             answer = self._aligned
         else:
             answer = self._nbest if config.nbest > 1 or "translate_nbest" in signatures else self._plain

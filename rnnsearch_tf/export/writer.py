@@ -66,14 +66,14 @@ def export_model(
     profile = load_profile(load_config(runs[0].config).search, profile, overrides)
     calibration = Calibration.load(runs[0]) if len(runs) == 1 and runs[0].confidence.exists() else None
     profile, left_out = _possible(profile, calibration, runs)
-    target = version_folder(output, version)
+    version_folder(output, version)  # an error of it takes no time
     translator = Translator.load(runs, precision=profile.precision, combine=combine)
     translator.maximum_lengths = {"source": profile.maximum_source_length, "target": profile.maximum_target_length}
     translator.search_config(**dataclasses.asdict(profile.search))  # refuses what the model cannot do
     served = Served(translator, profile, calibration)
     cost = cost_in_bleu(translator, served.weights, profile)
     sentences = sentences_of(translator.source_text)
-    with new_version(target) as folder:
+    with new_version(output, version) as (target, folder):
         with announced("building the graphs of the signatures"):
             options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)  # a server learns nothing
             tf.saved_model.save(served.module(), str(folder), signatures=served.signatures(profile.signatures), options=options)

@@ -82,8 +82,8 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
                 "set search options, or compile with a sampler of keras-nlp"
             )
         texts = _texts(inputs)
-        one = isinstance(texts, (str, bytes))
-        translated = [translation.text for translation in self.translator.translate([texts] if one else texts)]
+        one, search = isinstance(texts, (str, bytes)), dataclasses.asdict(self.run_config().search)
+        translated = [translation.text for translation in self.translator.translate([texts] if one else texts, **search)]
         return translated[0] if one else translated
 
     @functools.cached_property
@@ -145,4 +145,6 @@ def _texts(inputs):
         return [text for batch in inputs for text in _texts(batch)]
     if isinstance(inputs, dict):
         inputs = inputs["encoder_text"]
+    if isinstance(inputs, list) and all(isinstance(text, (str, bytes)) for text in inputs):
+        return inputs  # as an array of strings each would be as long as the longest
     return np.asarray(inputs).tolist()

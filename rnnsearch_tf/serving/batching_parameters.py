@@ -8,6 +8,10 @@ import os
 from rnnsearch_tf.errors import UserError
 
 
+LONGEST_TIMEOUT = 86_400
+"""Seconds."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Parameters:
     """What BatchingParameters say; the defaults are tensorflow_model_server's.
@@ -40,7 +44,7 @@ class Parameters:
         """From a BatchingParameters message; `where` is the file, for errors.
 
         Raises:
-            UserError: a number is too small, or allowed sizes do not end with the largest batch.
+            UserError: a number is too small or too large, or allowed sizes do not end with the largest batch.
         """
         names = ("max_batch_size", "max_enqueued_batches", "num_batch_threads", "thread_pool_name")
         given = {name: getattr(message, name).value for name in names if message.HasField(name)}
@@ -55,8 +59,14 @@ class Parameters:
         for name in names[:3]:
             if getattr(parameters, name) < 1:
                 raise UserError(f"{where}: {name}: expected at least 1, got {getattr(parameters, name)}")
-        if parameters.batch_timeout < 0:
-            raise UserError(f"{where}: batch_timeout_micros: expected at least 0, got {message.batch_timeout_micros.value}")
+        if not 0 <= parameters.batch_timeout <= LONGEST_TIMEOUT:
+            raise UserError(
+                f"{where}: batch_timeout_micros: expected a number from 0 to {LONGEST_TIMEOUT * 1_000_000}, got {message.batch_timeout_micros.value}"
+            )
+        if not 1 <= parameters.run_size <= parameters.max_batch_size:
+            raise UserError(
+                f"{where}: max_execution_batch_size: expected a number from 1 to max_batch_size, {parameters.max_batch_size}, got {parameters.run_size}"
+            )
         sizes = parameters.allowed_batch_sizes
         if sizes and (list(sizes) != sorted(set(sizes)) or sizes[0] < 1 or sizes[-1] != parameters.run_size):
             raise UserError(

@@ -21,6 +21,7 @@ log = logging.getLogger("rnnsearch_tf")
 
 FREE = -1  # a port nobody uses
 LONGEST_GRACE = 86_400  # seconds
+LONGEST_POLL = 31_536_000  # seconds, a year
 
 
 def flag(default, meaning):
@@ -100,6 +101,9 @@ class Flags:
             raise UsageError(
                 f"--shutdown_grace_in_seconds: expected a number from 0 to {LONGEST_GRACE}, got {self.shutdown_grace_in_seconds}"
             )
+        for name in ("file_system_poll_wait_seconds", "model_config_file_poll_wait_seconds"):
+            if not getattr(self, name) <= LONGEST_POLL:
+                raise UsageError(f"--{name}: expected at most {LONGEST_POLL} seconds, got {getattr(self, name)}")
         if self.port == self.rest_api_port > 0:
             raise UsageError(f"expected different ports for gRPC and REST, got {self.port} for both")
         for name in ("port", "rest_api_port"):

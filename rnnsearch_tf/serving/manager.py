@@ -151,10 +151,18 @@ class Manager:
             if on_disk is None:  # a disk that is away for a while unloads nothing
                 log.warning("warning: model %s: cannot read base path %s", name, model.base_path)
                 continue
+            self._forget_failed(name, on_disk)
             result[name] = model_config.wanted_versions(model, on_disk)
             for number in result[name]:
                 self._load_version(name, number, on_disk[number])
         return result
+
+    def _forget_failed(self, name, on_disk):
+        """Forget versions that did not load and are gone: what comes under such a number again is another."""
+        known = self._versions.get(name, {})
+        kept = {number: version for number, version in known.items() if number in on_disk or version.state != State.END or version.error is None}
+        if len(kept) < len(known):
+            self._versions[name] = kept
 
     def _load_version(self, name, number, path):
         known = self._versions.get(name, {})

@@ -37,6 +37,7 @@ VERSION_DIGITS = 19  # of the largest int64
 DRAIN_INTERVAL = 0.01  # seconds between looks at whether the last answers have gone out
 
 _MODEL = r"/v1/models/(?P<name>[^/:]+)(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
+READING = "GET", "HEAD"  # a HEAD is answered as a GET is, without the body
 PREDICTION = re.compile(_MODEL + ":(?P<method>classify|regress|predict)", re.IGNORECASE)
 INFORMATION = re.compile(_MODEL + "(?P<metadata>/metadata)?", re.IGNORECASE)
 
@@ -170,7 +171,7 @@ class Application:
             start_response(f"{status} {REASONS[status]}", [*headers, ("Content-Length", str(len(body)))])
             return [body if method != "HEAD" else b""]
         try:
-            if path == self._metrics_path and method == "GET":
+            if path == self._metrics_path and method in READING:
                 status, body, content_type = 200, self._core.metrics.page().encode(), "text/plain; version=0.0.4; charset=utf-8"
             elif not path.lower().startswith("/v1/"):
                 status, body = 404, json_tensors.encode({"error": f"Not found: {path}; the interface is under /v1/models/"})
@@ -182,14 +183,14 @@ class Application:
             log.exception("REST: %s %s", method, path)
             status, body = 500, json_tensors.encode({"error": "Internal error; the server's log says more"})
         start_response(f"{status} {REASONS[status]}", [("Content-Type", content_type), ("Content-Length", str(len(body)))])
-        return [body]
+        return [body if method != "HEAD" else b""]  # what followed the head would be read as the next answer
 
     def _answer(self, method, path, environ) -> bytes:
         if method == "POST" and (match := PREDICTION.fullmatch(path)):
             return self._counted(match, environ)
-        if method == "GET" and (match := INFORMATION.fullmatch(path)):
+        if method in READING and (match := INFORMATION.fullmatch(path)):
             return self._metadata(_spec(match)) if match["metadata"] else self._status(_spec(match))
-        if method == "GET" and path.lower() == "/v1/models":
+        if method in READING and path.lower() == "/v1/models":
             raise invalid_argument("Missing model name in request.")
         raise invalid_argument(f"Malformed request: {method} {path}")
 

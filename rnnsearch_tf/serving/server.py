@@ -126,7 +126,7 @@ def _load(flags, metrics, name, number, path):
     if flags.enable_model_warmup:
         try:
             warm_up(servable, path, flags.num_request_iterations_for_warmup)
-        except ServingError:
+        except BaseException:
             servable.close()
             raise
     return servable

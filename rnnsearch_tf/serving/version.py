@@ -8,7 +8,7 @@ import time
 
 from tensorflow_serving.apis import get_model_status_pb2
 
-from rnnsearch_tf.serving.errors import ServingError
+from rnnsearch_tf.serving.servable import as_serving_error
 
 log = logging.getLogger("rnnsearch_tf")
 State = get_model_status_pb2.ModelVersionStatus.State
@@ -42,9 +42,9 @@ class Version:
         self.attempts, self.last_attempt = self.attempts + 1, time.monotonic()
         try:
             self._servable = self._load(self.name, self.number, self.path)
-        except ServingError as error:
-            self.state, self.error = State.END, error
-            log.error("error: model %s version %d did not load: %s", self.name, self.number, error.message)
+        except Exception as error:  # a disk that does not answer, say: it may be tried again
+            self.state, self.error = State.END, as_serving_error(error)
+            log.error("error: model %s version %d did not load: %s", self.name, self.number, self.error.message)
             return False
         self.state, self.error = State.AVAILABLE, None
         log.info("model %s version %d is available", self.name, self.number)

@@ -88,6 +88,7 @@ def test_help_in_a_plain_c_locale_is_still_utf8():
         (["align", "--model", "x", "a", "b", "c"], ["unrecognized arguments: c"]),
         (["sample", "--model", "x", "-n", "0"], ["-n", "at least 1", "'0'"]),
         (["sample", "--model", "x", "--temperature", "0"], ["--temperature", "above 0", "'0'"]),
+        (["sample", "--model", "x", "--seed", "2147483648"], ["--seed", "0 to 2147483647", "'2147483648'"]),
         (["sample", "--model", "x", "--temperature", "inf"], ["--temperature", "above 0"]),
         (["sample", "--model", "x", "--source", "f", "words"], ["got both"]),
         (["train", "--output", "x"], ["expected --config"]),

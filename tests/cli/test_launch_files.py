@@ -44,7 +44,7 @@ def test_a_pod_is_the_worker_of_its_number(path, index):
     [container] = POD["containers"]
     environment = os.environ | {"JOB_COMPLETION_INDEX": str(index)}
     done = subprocess.run([*container["command"], *container["args"]], env=environment, capture_output=True, text=True, check=True)
-    cluster, (output, goes_on, words) = task(done.stdout.splitlines())
+    cluster, (output, goes_on, words, _) = task(done.stdout.splitlines())
     assert cluster["task"] == {"type": "worker", "index": index}
     name, port = JOB["metadata"]["name"], container["ports"][0]["containerPort"]
     hosts = [f"{name}-{k}.{POD['subdomain']}:{port}" for k in range(JOB["spec"]["completions"])]
@@ -73,7 +73,7 @@ def test_under_slurm_every_task_is_a_worker(path):
     environment = os.environ | {"SLURM_JOB_NODELIST": "node[1-3]", "SLURM_JOB_ID": "7"}
     done = subprocess.run([FOLDER / "slurm.sh", "--config", "my file.yaml", "--output", "run"], env=environment, capture_output=True, text=True, check=True)
     for number, said in enumerate(done.stdout.split("end\n")[:3]):
-        cluster, (output, goes_on, words) = task(said.splitlines())
+        cluster, (output, goes_on, words, _) = task(said.splitlines())
         assert cluster == {"cluster": {"worker": ["node1:2222", "node2:2222", "node3:2222"]}, "task": {"type": "worker", "index": number}}
         assert (output, goes_on) == ("run", True)
         assert words == ["train", "--config", "my file.yaml", "--output", "run", "--distribute", "multi-worker"]

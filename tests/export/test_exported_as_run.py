@@ -1,10 +1,14 @@
 """`rnnsearch translate --model` on an exported model: what the RUN itself gives."""
 
+import dataclasses
 import json
+import re
 
+import numpy as np
 import pytest
 
 from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.export.translator import ExportedTranslator
 
 LINES = ["My sister reads an old book.", "", "the blue door", "Zoé 🙂"]
 UNKNOWN = ["--replace-unknown"]  # as the model was exported
@@ -83,3 +87,31 @@ def test_a_fixed_search_says_so(capsys, exported, source, words, message):
 def test_other_verbs_refuse_it(capsys, exported, source):
     assert run(["score", "--model", str(exported), source, source]) == 1
     assert "only translate and translate-corpus take one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["hard", "soft"])
+def test_no_links_are_invented_where_nothing_is_aligned(capsys, exported, source, monkeypatch, form):
+    """As the export of a system without attention answers: zeros."""
+    ask = ExportedTranslator._ask
+
+    def without_attention(self, signature, **inputs):
+        answer = ask(self, signature, **inputs)
+        zeros = [json.dumps([[0.0] * len(row) for row in json.loads(rows)]).encode() for rows in answer["alignment"]]
+        return answer | {"alignment": np.array(zeros, object)}
+
+    monkeypatch.setattr(ExportedTranslator, "_ask", without_attention)
+    out, err = translate(capsys, exported, "--alignment", form, source, code=2)
+    assert not out and f"--alignment: expected a model with attention, got {exported}, which aligns nothing" in err
+
+
+def test_a_list_of_one_has_its_log_probability(capsys, run_folder, exported, source):
+    """Also where the score holds a coverage penalty, from which it cannot be taken back."""
+    expected, _ = translate(capsys, run_folder, *UNKNOWN, "--output-type", "nbest", source)
+    found, _ = translate(capsys, exported, "--output-type", "nbest", source)
+    for line, wanted in zip(found, expected, strict=True):
+        numbers, wanted_numbers = (re.findall(r"-?\d+\.\d+", each) for each in (line, wanted))
+        assert list(map(float, numbers)) == pytest.approx(list(map(float, wanted_numbers)), abs=1e-5)
+    translator = ExportedTranslator(exported)
+    search = dataclasses.replace(translator.profile.search, coverage_penalty=0.2)
+    translator.profile, translator.lists = dataclasses.replace(translator.profile, search=search), True
+    assert all(isinstance(found.log_probability, float) for found in translator.translate(LINES))

@@ -80,34 +80,35 @@ def test_the_next_version_is_the_highest_and_one(tmp_path):
 KILLED = """
 import os, pathlib, signal, sys
 from rnnsearch_tf.export import publishing
-with publishing.new_version(pathlib.Path(sys.argv[1])) as folder:
+with publishing.new_version(sys.argv[1], int(sys.argv[2])) as (_, folder):
     (folder / "variables").mkdir()
     (folder / "variables" / "weights").write_bytes(b"half")
-    if sys.argv[2] == "waits":
+    if sys.argv[3] == "waits":
         print(folder, flush=True)
         sys.stdin.read()
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def beside(target, what, **options):
+def beside(served, number, what, **options):
     """A process that is exporting, as far as the disk can tell; it `waits` or is `killed`."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.Popen([sys.executable, "-c", KILLED, str(target), what], env=environment, text=True, **options)
+    return subprocess.Popen([sys.executable, "-c", KILLED, str(served), str(number), what], env=environment, text=True, **options)
 
 
 def test_the_next_export_clears_away_what_a_killed_one_left_and_only_that(tmp_path, caplog):
     served = tmp_path / "served"
-    assert beside(served / "2", "killed").wait(120) == -signal.SIGKILL
+    assert beside(served, 2, "killed").wait(120) == -signal.SIGKILL
     assert entries(served) == ["partial-2"]
     (served / "1").mkdir()
     (served / ".hidden").mkdir()
 
     def export():
-        with publishing.new_version(served / "2") as folder:
+        with publishing.new_version(served) as (target, folder):
             (folder / "saved_model.pb").touch()
+        return target
 
-    waits = beside(served / "3", "waits", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    waits = beside(served, 2, "waits", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with concurrent.futures.ThreadPoolExecutor() as threads, waits as running:
         working = pathlib.Path(running.stdout.readline().strip()).name
         assert entries(served) == sorted([working, ".hidden", "1"])
@@ -117,8 +118,27 @@ def test_the_next_export_clears_away_what_a_killed_one_left_and_only_that(tmp_pa
         assert entries(served) == sorted([working, ".hidden", "1"]), "another export is on its way"
         assert f"{served}: another export is writing there; waiting for its end" in caplog.messages
         running.kill()
-        another.result(120)
+        assert another.result(120) == served / "2", "chosen when the other had ended"
     assert entries(served) == [".hidden", "1", "2"] and entries(served / "2") == ["saved_model.pb"]
+
+
+def test_who_has_waited_takes_the_next_number_or_ends_before_its_work(tmp_path):
+    """Two exports at once: the number of the second is chosen when the first has published."""
+    served = tmp_path / "served"
+    def export(number=None):
+        with publishing.new_version(served, number) as (target, folder):
+            (folder / "saved_model.pb").touch()
+        return target.name
+
+    with concurrent.futures.ThreadPoolExecutor() as threads, publishing.new_version(served) as (_, folder):
+        waiting = [threads.submit(export), threads.submit(export, 1)]
+        with pytest.raises(concurrent.futures.TimeoutError):
+            waiting[0].result(0.5)
+        (folder / "saved_model.pb").touch()
+    assert waiting[0].result(60) == "2"
+    with pytest.raises(UserError, match="never overwritten"):
+        waiting[1].result(60)
+    assert versions(served) == ["1", "2"]
 
 
 def test_what_is_published_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
@@ -127,7 +147,7 @@ def test_what_is_published_is_on_the_disk_before_it_has_its_name(tmp_path, monke
     before = []
     monkeypatch.setattr(os, "rename", lambda source, target: (before.extend(synced), rename(source, target)))
     target = tmp_path / "served" / "1"
-    with publishing.new_version(target) as folder:
+    with publishing.new_version(target.parent, 1) as (_, folder):
         (folder / "variables").mkdir()
         for name in ("saved_model.pb", "variables/variables.index"):
             (folder / name).write_bytes(b"x")

@@ -19,6 +19,7 @@ from rnnsearch_tf.errors import UsageError, UserError  # noqa: E402
 from rnnsearch_tf.hub import (  # noqa: E402
     RNNSearchBackbone, RNNSearchSeq2SeqLM, RNNSearchSeq2SeqLMPreprocessor, RNNSearchTokenizer, run_to_preset,
 )
+from rnnsearch_tf.hub.seq2seq_lm import _texts  # noqa: E402
 
 TEXTS = ["My sister sells an old book.", "the red car", "", "A much longer sentence, which is about nothing at all, is cut.", "été ☃"]
 
@@ -96,6 +97,23 @@ def test_the_greedy_sampler_takes_the_likeliest_word_of_the_training_graph(model
         model.compile()
     logits = np.asarray(model(inputs | {"decoder_token_ids": tf.constant(ids)}))
     np.testing.assert_array_equal(ids[:, 1:], logits.argmax(axis=-1)[:, :-1])
+
+
+def test_search_options_that_are_set_later_count(model):
+    before, longer = model.search, model.generate(TEXTS[:1])
+    model.search = before | {"maximum_length_ratio": 0.1}
+    try:
+        assert len(model.generate(TEXTS[:1])[0].split()) <= 2 < len(longer[0].split())
+        model.search = before
+        assert model.generate(TEXTS[:1]) == longer
+    finally:
+        model.search = before
+
+
+def test_one_long_text_makes_no_long_array_of_all():
+    texts = ["short"] * 5 + ["x" * 10_000]
+    assert _texts(texts) is texts
+    assert _texts(np.array(["a", "b"])) == ["a", "b"] and _texts(tf.constant(["é"])) == ["é".encode()]
 
 
 def test_what_the_default_search_does_not_take(model):

@@ -240,3 +240,18 @@ def test_a_client_that_sends_on_hears_that_its_body_is_too_large(server, chunked
     assert response.status == 413 and b"exceeds" in response.read()
     connection.close()
     assert ask(server, "GET", "/v1/models/toy")[0] == 200
+
+
+@pytest.mark.parametrize("path", [METRICS, "/v1/models/toy", "/v1/models/toy/metadata", "/v1/models/", "/elsewhere", "/v1/models/toy:predict"])
+def test_a_head_is_answered_as_a_get_without_the_body(server, path):
+    """A body behind it would be taken for the beginning of the next answer on this connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    found = []
+    for method in ("HEAD", "GET", "HEAD", "GET"):
+        connection.request(method, path)
+        response = connection.getresponse()
+        body = response.read()
+        assert bool(body) == (method == "GET")
+        found.append((response.status, response.getheader("Content-Type")))
+    connection.close()
+    assert len(set(found)) == 1

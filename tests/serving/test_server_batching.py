@@ -263,10 +263,13 @@ def test_parameters_of_a_file():
 
 @pytest.mark.parametrize("fields, said", [
     ({"max_batch_size": 0}, "max_batch_size: expected at least 1, got 0"),
-    ({"batch_timeout_micros": -1}, "batch_timeout_micros: expected at least 0, got -1"),
+    ({"batch_timeout_micros": -1}, "batch_timeout_micros: expected a number from 0 to 86400000000, got -1"),
+    ({"batch_timeout_micros": 2**63 - 1}, "batch_timeout_micros: expected a number from 0 to 86400000000, got 9223372036854775807"),
+    ({"enable_large_batch_splitting": True, "max_execution_batch_size": -4}, "max_execution_batch_size: expected a number from 1 to max_batch_size, 1000, got -4"),
+    ({"enable_large_batch_splitting": True, "max_batch_size": 9, "max_execution_batch_size": 10}, "expected a number from 1 to max_batch_size, 9, got 10"),
     ({"max_batch_size": 9, "allowed_batch_sizes": [4, 8]}, "end with the largest batch, 9, got 4, 8"),
     ({"max_batch_size": 8, "allowed_batch_sizes": [8, 4, 8]}, "increasing"),
-], ids=["size", "timeout", "last", "order"])
+], ids=["size", "timeout", "long", "negative", "larger", "last", "order"])
 def test_wrong_parameters(fields, said):
     with pytest.raises(UserError, match=said):
         Parameters.of(message(**fields), "batching.config")

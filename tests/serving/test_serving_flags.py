@@ -53,6 +53,9 @@ def test_wrong_usage(words, message):
 @pytest.mark.parametrize("word, message", [
     ("--shutdown_grace_in_seconds=nan", "--shutdown_grace_in_seconds: expected a number from 0 to 86400, got nan"),
     ("--shutdown_grace_in_seconds=-1", "--shutdown_grace_in_seconds: expected a number from 0 to 86400, got -1.0"),
+    ("--file_system_poll_wait_seconds=inf", "--file_system_poll_wait_seconds: expected at most 31536000 seconds, got inf"),
+    ("--file_system_poll_wait_seconds=nan", "--file_system_poll_wait_seconds: expected at most 31536000 seconds, got nan"),
+    ("--model_config_file_poll_wait_seconds=10000000000", "--model_config_file_poll_wait_seconds: expected at most 31536000 seconds, got 10000000000"),
     ("--allowed_model_roots=/m,models", "--allowed_model_roots: expected absolute paths, got 'models'"),
 ])
 def test_limits_of_this_servers_own_flags(word, message):

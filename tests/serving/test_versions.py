@@ -149,6 +149,36 @@ def test_a_failed_load_is_tried_again_so_often(models):
     assert settled(models) == {2: "AVAILABLE", 1: "END"}
 
 
+def test_a_version_that_failed_and_was_published_anew_is_another(models):
+    """Its folder was deleted, and the export takes the number that is free again."""
+    models = models(max_num_load_retries=0)
+    models.publish(1)
+    models.configure()
+    models.corrupt.add(2)
+    models.publish(2)
+    assert settled(models) == {2: "END", 1: "AVAILABLE"}
+    models.withdraw(2)
+    assert settled(models) == {1: "AVAILABLE"}
+    models.corrupt.clear()
+    models.publish(2)
+    assert settled(models) == {2: "AVAILABLE", 1: "END"}
+
+
+def test_any_error_while_loading_is_one_to_try_again_after(models):
+    """A disk that does not answer, say: the models after it come, and so does it in the end."""
+    models = models(load_retry_interval_micros=0)
+    models.publish(1)
+    models.configure()
+    models.publish(2)
+    load, fails = models.manager._load, [PermissionError(13, "no entry"), RuntimeError("odd")]
+    models.manager._load = lambda *which: (_ for _ in ()).throw(fails.pop()) if fails else load(*which)
+    for message in ("RuntimeError: odd", "PermissionError: [Errno 13] no entry"):
+        assert settled(models) == {2: "END", 1: "AVAILABLE"}
+        error = models.manager.versions("m")[0].error
+        assert (error.code.name, error.message) == ("UNKNOWN", message)
+    assert settled(models) == {2: "AVAILABLE", 1: "END"}
+
+
 def test_not_before_the_interval(models):
     models = models(load_retry_interval_micros=3_600_000_000)
     models.publish(1)
