@@ -52,13 +52,13 @@ def run(arguments):
         for number, step in enumerate(steps, start=1):
             _say(f"step {number} of {len(steps)}: {step}")
             step.make()
-        if configs:
-            use_one_thread_per_op([config.model for config in configs], min(config.data.batch_size for config in configs))
+        # The smallest decide: a command that trains two large ones among many small ones is faster so, and so is it after a stop.
+        use_one_thread_per_op([min((config.model for config in configs), key=lambda model: model.hidden_size)], min(config.data.batch_size for config in configs))
         for name, item in chosen.items():
             _say(f"{name}: {item.shows}")
             with contextlib.redirect_stdout(sys.stderr):  # Keras's
-                work.train(item.models)
-            page = item.make(work, item.models).write(work.folder, name, work.made(arguments.item, item.models))
+                work.train(item)
+            page = item.make(work, item.models).write(work.folder, name, work.made(arguments.item, item))
             print(page, flush=True)
 
 
@@ -79,23 +79,22 @@ def _chosen(name, scale) -> dict:
 
 
 def _check(work, items) -> list:
-    """(configurations of what is to be trained, steps before that). What would fail late fails now: a missing extra, a wrong setting."""
+    """(configurations of the models, steps before they are trained). What would fail late fails now: a missing extra, a wrong setting."""
     from rnnsearch_tf.data.corpus import check_files
 
     require("pictures", "matplotlib")
     require("plots of vectors", "sklearn")
     work.begin()
-    names = [name for item in items.values() for name in item.models]
-    untrained, steps = work.untrained(names), work.steps(names)
-    configs = [work.config(name, seed, guided=False) for name, seed in untrained]
-    for config in configs:
-        check_files(config)
+    untrained = work.untrained(items.values())
+    steps = work.steps(untrained)
+    for name, seed in untrained:
+        check_files(work.config(name, seed, guided=False))
+    configs = [work.config(name, work.seeds[0], guided=False) for item in items.values() for name in item.models]
     if any(item.aligners for item in items.values()):
         require("word aligners", *THOT)
-    more = 0
     if any(item.phrase_based for item in items.values()):
         work.check_phrase_based()
-        more = work.phrase_based_minutes()
+    more = max(map(work.phrase_based_minutes, items.values()))
     for step in steps:
         _say(f"to do: {step}")
     if steps:
@@ -108,7 +107,7 @@ def _check(work, items) -> list:
 
 def _list(work):
     for name, item in work.scale.items.items():
-        minutes = work.minutes(work.untrained(item.models)) + item.phrase_based * work.phrase_based_minutes()
+        minutes = work.minutes(work.untrained([item])) + work.phrase_based_minutes(item)
         print(f"{name:<24}{duration(60 * minutes) if minutes else 'trained':>11}  {item.shows}")
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import UNKNOWN_ID
+from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.extras import require
 from rnnsearch_tf.text.pipeline import Text
 
@@ -30,7 +31,7 @@ def unknown_words(source_text: Text, target_text: Text, sources, references) -> 
 def tokenized(text: Text, lines) -> list:
     """Lines as tokens joined by spaces, by the rules of one side; Moses rules where that side has subwords.
 
-    A lower-cased side gives lower-cased tokens.
+    A lower-cased side gives lower-cased tokens. An unknown word, ``<unk>``, is one token, which Moses's rules would cut into three.
 
     Args:
         text: the side.
@@ -42,7 +43,9 @@ def tokenized(text: Text, lines) -> list:
     if text.config.tokenization == "sentencepiece":
         text = Text(dataclasses.replace(text.config, tokenization="moses"), text.vocabulary)
     joined = tf.strings.reduce_join(text.tokenize(lines), axis=1, separator=" ")
-    return [line.decode("utf-8") for line in joined.numpy()]
+    unknown = SPECIAL_TOKENS[UNKNOWN_ID]
+    cut = " ".join(re.findall(r"\w+|\W", unknown))
+    return [line.decode("utf-8").replace(cut, unknown) for line in joined.numpy()]
 
 
 def lc_norm_tok(lines, language) -> tuple:

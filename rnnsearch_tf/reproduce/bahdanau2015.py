@@ -6,7 +6,9 @@ at the paper's it is newstest2014. BLEU is of tokens, as the paper's (multi-bleu
 
 from __future__ import annotations
 
+import functools
 import itertools
+import types
 
 import numpy as np
 
@@ -28,7 +30,7 @@ ENOUGH = 50
 
 PAPER_TABLE_1 = [
     ("rnnencdec-30", 13.93, 24.19), ("rnnsearch-30", 21.50, 31.44), ("rnnencdec-50", 17.82, 26.71), ("rnnsearch-50", 26.75, 34.16),
-    ("Moses", 33.30, 35.63),
+    ("rnnsearch-50, trained longer", 28.45, 36.15), ("Moses", 33.30, 35.63),
 ]  # fmt: skip
 PAPER_TABLE_2 = [
     ("rnnencdec-30", 846_000, 6.4, 109.0, 28.1, 53.0),
@@ -55,13 +57,16 @@ def translations(work, name, seed, forbid_unknown=False) -> dict:
     return work.measured(f"translations{'-no-unk' if forbid_unknown else ''}-{name}-{seed}", translate)
 
 
-def known(work, name, seed) -> list:
-    """Positions of the test pairs without unknown words, by the vocabularies of this model."""
+def known(work, models) -> list:
+    """Positions of the test pairs all of whose words all of these models know, so that each is scored on the same."""
     from rnnsearch_tf.evaluation.words import unknown_words
 
-    translator = work.translator(name, seed)
-    counts = unknown_words(translator.source_text, translator.target_text, *test_text(work))
-    return [number for number, unknown in enumerate(counts) if not unknown]
+    def find():
+        translators = (work.translator(name, work.seeds[0]) for name in models)
+        counts = [unknown_words(each.source_text, each.target_text, *test_text(work)) for each in translators]
+        return [number for number, unknown in enumerate(zip(*counts)) if not any(unknown)]
+
+    return work.measured(f"known-{'-'.join(models)}", find)
 
 
 def table_1(work, models) -> Page:
@@ -70,38 +75,39 @@ def table_1(work, models) -> Page:
     if work.texts.single_sentences is None:
         del columns["short"]
     for name in models:
-        found = measured_bleu(work, name)
+        found = measured_bleu(work, name, models)
         rows.append({"model": name} | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()})
     text = ['Without the phrase-based system: its packages are not installed; pip install "rnnsearch-tf[smt]".'] if work.scale.phrase_based else []
     if work.can_have_phrase_based():
         found = measured_phrase_based(work, models)
         rows.append({"model": "phrase-based"} | {title: over_seeds([found[key]]) for key, title in columns.items()})
-        text = ["The phrase-based system was trained on the captions alone. Its sentences without UNK are those that the last model knows all words of."]
+        text = ["The phrase-based system was trained on the captions alone."]
+    text.append("BLEU of tokens. The sentences without UNK are those that all models know all words of.")
     paper = [dict(zip(("model", "All", "No UNK"), row)) for row in PAPER_TABLE_1]
     return Page("Bahdanau et al. 2015, Table 1: BLEU", rows, paper, text)
 
 
 def measured_phrase_based(work, models) -> dict:
-    """What :func:`measured_bleu` has of a model, of the phrase-based system; the last model says which words are unknown."""
-    return work.measured("table1-phrase-based", lambda: _phrase_based(work, models[-1]))
+    """What :func:`measured_bleu` has of a model, of the phrase-based system."""
+    return work.measured("table1-phrase-based", lambda: _phrase_based(work, models))
 
 
-def _phrase_based(work, name):
+def _phrase_based(work, models):
     sources, references = (phrase_based.tokens(lines, language) for lines, language in zip(test_text(work), LANGUAGES))
-    texts, few = phrase_based.translated(work.phrase_based(), sources), known(work, name, work.seeds[0])
+    texts, few = phrase_based.translated(work.phrase_based(), sources), known(work, models)
     score = lambda chosen: phrase_based.bleu([texts[i] for i in chosen], [references[i] for i in chosen]) if len(chosen) else None  # noqa: E731
     return {
         "all": score(range(len(texts))), "short": score(range(work.texts.single_sentences)), "no_unk": score(few), "no_unk_sentences": len(few),
     }  # fmt: skip
 
 
-def measured_bleu(work, name) -> list:
-    """[{"all", "short" (where there are such), "no_unk" (BLEU), "no_unk_sentences"} of each seed]."""
-    return work.of_each_seed("table1", name, _table_1_of)
+def measured_bleu(work, name, models) -> list:
+    """[{"all", "short" (where there are such), "no_unk" (BLEU), "no_unk_sentences"} of each seed] of one of the models."""
+    return work.of_each_seed("table1", name, functools.partial(_table_1_of, models=models))
 
 
-def _table_1_of(work, name, seed):
-    texts, forbidden, few = translations(work, name, seed)["texts"], translations(work, name, seed, True)["texts"], known(work, name, seed)
+def _table_1_of(work, name, seed, models):
+    texts, forbidden, few = translations(work, name, seed)["texts"], translations(work, name, seed, True)["texts"], known(work, models)
     _, references = test_text(work)
     score = lambda texts, chosen: _bleu(work, name, seed, [texts[i] for i in chosen], [references[i] for i in chosen])  # noqa: E731
     single = work.texts.single_sentences
@@ -131,6 +137,7 @@ def table_2(work, models) -> Page:
 
 def _table_2_of(work, name, seed):
     from rnnsearch_tf.data.corpus import open_corpus
+    from rnnsearch_tf.training.callbacks import epochs_done
 
     state, config, nll = work.trained(name, seed), work.config(name, seed, prepared=False), {}
     translator = work.translator(name, seed)
@@ -139,7 +146,8 @@ def _table_2_of(work, name, seed):
         sources, targets = map(list, zip(*itertools.islice(pairs, SCORED)))
         nll[key] = -float(np.mean(translator.score(sources, targets)))
     hours = None if state["seconds"] is None else state["seconds"] / 3600
-    return {"updates": state["batches"], "epochs": state["epoch"], "hours": hours} | nll
+    epochs = None if state["seconds"] is None else epochs_done(types.SimpleNamespace(**state))
+    return {"updates": state["batches"], "epochs": epochs, "hours": hours} | nll
 
 
 def _fits(translator, data, pair):
@@ -160,7 +168,8 @@ def figure_2(work, models) -> Page:
         rows.append({"model": name} | {f"{length}–{length + 9}": over_seeds(each) for length, each in zip(lengths, values)})
     sentences = {f"{bucket['shortest']}–{bucket['longest']}": bucket["sentences"] for bucket in found[0]}
     counts = ", ".join(f"{length} words {count}" for length, count in sentences.items())
-    text = [f"Sentences of each length: {counts}. The picture has the lengths with {ENOUGH} sentences or more."]
+    means = " Its curves are means over the seeds." if len(work.seeds) > 1 else ""
+    text = [f"BLEU of tokens. Sentences of each length: {counts}. The picture has the lengths with {ENOUGH} sentences or more.{means}"]
     picture = curves_figure({"words of the source sentence": curves})
     return Page("Bahdanau et al. 2015, Figure 2: BLEU by sentence length", rows, [], text, {"curves": picture})
 
@@ -198,10 +207,11 @@ def measured_lengths(work, name) -> list:
 
 def _figure_2_of(work, name, seed):
     from rnnsearch_tf.evaluation.groups import by_length
+    from rnnsearch_tf.evaluation.words import tokenized
 
-    found, (_, references) = translations(work, name, seed), test_text(work)
-    lowercase = work.config(name, seed).target.lowercase
-    return by_length(found["texts"], references, found["source_lengths"], lowercase=lowercase)
+    found, side = translations(work, name, seed), work.translator(name, seed).target_text
+    texts, references = (tokenized(side, lines) for lines in (found["texts"], test_text(work)[1]))
+    return by_length(texts, references, found["source_lengths"], lowercase=side.config.lowercase, tokenize="none")
 
 
 def figure_3(work, models) -> Page:

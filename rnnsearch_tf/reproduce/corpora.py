@@ -34,6 +34,8 @@ class JoinedTexts:
         data: DATA, folder of the corpora.
     """
 
+    test_name = "the joined test captions"
+
     def __init__(self, folder, data):
         self.folder, self.data = pathlib.Path(folder) / "texts", data
 

@@ -23,6 +23,8 @@ class Item:
     Attributes:
         phrase_based: it needs the phrase-based system, see phrase_based.py.
         aligners: it needs the word aligners of the extra smt.
+        beside_phrase_based: it has a row of that system where its packages are installed.
+        one_seed: it shows the first seed's models alone.
     """
 
     shows: str
@@ -30,14 +32,16 @@ class Item:
     make: Callable
     phrase_based: bool = False
     aligners: bool = False
+    beside_phrase_based: bool = False
+    one_seed: bool = False
 
 
 ITEMS = {
-    "bahdanau2015-table1": Item("BLEU of RNNencdec and RNNsearch, trained on up to 30 and 50 words", BAHDANAU, bahdanau2015.table_1),
+    "bahdanau2015-table1": Item("BLEU of RNNencdec and RNNsearch, trained on up to 30 and 50 words", BAHDANAU, bahdanau2015.table_1, beside_phrase_based=True),
     "bahdanau2015-table2": Item("their updates, epochs, hours, negative log-likelihoods", BAHDANAU, bahdanau2015.table_2),
     "bahdanau2015-figure2": Item("their BLEU by the length of the source sentence", BAHDANAU, bahdanau2015.figure_2),
-    "bahdanau2015-figure3": Item("alignment matrices of RNNsearch-50", ("rnnsearch-50",), bahdanau2015.figure_3),
-    "bahdanau2015-table3": Item("long sentences, translated by both", ("rnnencdec-50", "rnnsearch-50"), bahdanau2015.table_3),
+    "bahdanau2015-figure3": Item("alignment matrices of RNNsearch-50", ("rnnsearch-50",), bahdanau2015.figure_3, one_seed=True),
+    "bahdanau2015-table3": Item("long sentences, translated by both", ("rnnencdec-50", "rnnsearch-50"), bahdanau2015.table_3, one_seed=True),
     "bahdanau2015-monotone": Item("how far attention moves from word to word; words that change places", ("rnnsearch-50",), monotone.page),
     "sutskever2014-table1": Item("a deep LSTM with the source as it is and reversed, beams, an ensemble", SUTSKEVER, sutskever2014.table_1),
     "sutskever2014-figure2": Item(
@@ -50,10 +54,10 @@ ITEMS = {
     ),
     "sutskever2014-table2": Item("n-best lists of a phrase-based system rescored by it", SUTSKEVER, sutskever2014.table_2, phrase_based=True),
     "cho2014-table1": Item("the RNN Encoder–Decoder and a language model in a phrase-based system", CHO, cho2014.table_1, phrase_based=True),
-    "cho2014-table2": Item("the best translations of phrases by the table and by the model", CHO[:1], cho2014.table_2, phrase_based=True),
-    "cho2014-table3": Item("samples of the model for phrases", CHO[:1], cho2014.table_3, phrase_based=True),
+    "cho2014-table2": Item("the best translations of phrases by the table and by the model", CHO[:1], cho2014.table_2, phrase_based=True, one_seed=True),
+    "cho2014-table3": Item("samples of the model for phrases", CHO[:1], cho2014.table_3, phrase_based=True, one_seed=True),
     "cho2014-figure3": Item("phrase pairs by the table's score and by the model's", CHO[:1], cho2014_figures.figure_3, phrase_based=True),
-    "cho2014-figure4": Item("the model's words in the plane", CHO[:1], cho2014_figures.figure_4, phrase_based=True),
+    "cho2014-figure4": Item("the model's words in the plane", CHO[:1], cho2014_figures.figure_4, phrase_based=True, one_seed=True),
     "cho2014-figure5": Item("long phrases in the plane; do those near in meaning lie near?", CHO[:1], cho2014_figures.figure_5, phrase_based=True),
     "luong2015-attention": Item(
         "dot, general, concat, with and without input feeding: BLEU and alignment error rate",

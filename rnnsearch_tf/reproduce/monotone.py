@@ -27,7 +27,7 @@ def page(work, models) -> Page:
     text = [
         "Every target word is taken to look at the source word that it attends to most. From one target word to the next, how far does "
         f"this place move? Shares of all steps, in the alignments of the model's own translations (beam {bahdanau2015.BEAM}, no unknown "
-        "word) of the joined test captions. The end symbols are left out.",
+        f"word) of {work.texts.test_name}. The end symbols are left out.",
         f"A step back by one word is a swap: two words change places. There are {sum(count for _, count in swaps)} of {models[0]}, "
         "first seed. The most frequent:",
         *(f"- {words}: {count}" for words, count in swaps[:SHOWN_SWAPS]),

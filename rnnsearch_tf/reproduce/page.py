@@ -19,7 +19,7 @@ class Page:
 
     Attributes:
         title: what the paper calls it.
-        ours, paper: tables, as lists of rows {column: value}; the paper's may be empty.
+        ours, paper: tables, as lists of rows {column: value, or the list of each seed's}; the paper's may be empty.
         text: what the page says besides.
         pictures: {name: matplotlib Figure}.
     """
@@ -52,7 +52,7 @@ def _listed(name, value):
 
 
 def table(rows) -> list:
-    """A Markdown table of rows with the same columns; numbers with two digits."""
+    """A Markdown table of rows with the same columns."""
     if not rows:
         return []
     columns = list(rows[0])
@@ -61,17 +61,32 @@ def table(rows) -> list:
 
 
 def over_seeds(values):
-    """The value of one seed, or mean and spread (standard deviation) of several as ``mean ± spread``; a dash where one has none."""
+    """What a cell has of each seed's value: that of one seed, the list of several; None where one has none."""
     if None in values:
+        return None
+    return values[0] if len(values) == 1 else list(values)
+
+
+def shown(value) -> str:
+    """The value as text: a list as ``mean ± standard deviation``, numbers with two digits, those from −1 to 1 with three.
+
+    Example:
+        >>> shown([10.0, 11.0, 13.5]), shown([1500, 1500, 1500]), shown(0.0625), shown(None)
+        ('11.50 ± 1.80', '1500', '0.062', '–')
+    """
+    if value is None:
         return "–"
-    if len(values) == 1:
-        return values[0]
-    return f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"
+    if isinstance(value, list):
+        if all(isinstance(each, int) and each == value[0] for each in value):
+            return str(value[0])
+        digits = 3 if max(map(abs, value)) <= 1 else 2
+        return f"{statistics.mean(value):.{digits}f} ± {statistics.stdev(value):.{digits}f}"
+    return f"{value:.{3 if abs(value) <= 1 else 2}f}" if isinstance(value, float) else str(value)
 
 
 def _cell(value):
     """The value as text, in which nothing means something to Markdown: words may be ``<unk>`` and ``|``."""
-    text = f"{value:.2f}" if isinstance(value, float) else html.escape(str(value), quote=False)
+    text = html.escape(shown(value), quote=False)
     return re.sub(r"([\[\]|*_`\\])", r"\\\1", text).replace("\n", " ")
 
 

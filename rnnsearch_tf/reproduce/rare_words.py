@@ -21,10 +21,6 @@ ALIGNED = 20_000
 LEAST = 1e-4
 """Word pairs less probable stay out of the shortlist."""
 
-UNKNOWN = "UNK"
-"""How an unknown word is written where BLEU is computed: one token, which is always wrong."""
-
-
 def table(work, models) -> Page:
     """BLEU of each way, of all captions and of those that have a word that the first model does not know.
 
@@ -63,8 +59,7 @@ def _measure(work, name, seed, words, search):
     files = {option: str(_file(work, option, name, seed)) for option in ("lexicon", "shortlist") if option in search}
     translator, unknown = work.translator(name, seed), SPECIAL_TOKENS[UNKNOWN_ID]
     found = translator.translate(sources, beam_size=BEAM, **search | files)
-    texts = [each.text.replace(unknown, UNKNOWN) for each in found]
-    texts, gold = (tokenized(translator.target_text, lines) for lines in (texts, references))
+    texts, gold = (tokenized(translator.target_text, lines) for lines in ([each.text for each in found], references))
 
     def score(chosen):
         if not chosen:

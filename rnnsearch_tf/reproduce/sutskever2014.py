@@ -10,6 +10,8 @@ BEAMS = 1, 2, 12
 EVEN = 0.5
 """Share of the LSTM in the score of a hypothesis, §3.2."""
 
+OF_ONE_SEED = " The ensemble is made once, whatever the seeds."
+
 
 def table_1(work, models) -> Page:
     """BLEU by size of the beam; the first model reads the source as it is, the others, an ensemble, reversed."""
@@ -25,16 +27,20 @@ def table_1(work, models) -> Page:
         {"LSTM": "ensemble of 5, reversed, beam 2", "BLEU": 34.50},
         {"LSTM": "ensemble of 5, reversed, beam 12", "BLEU": 34.81},
     ]
-    return Page("Sutskever et al. 2014, Table 1: reversed source, beams, ensembles", rows, paper, ["BLEU in 13a on test_2016_flickr."])
+    return Page("Sutskever et al. 2014, Table 1: reversed source, beams, ensembles", rows, paper, [f"BLEU in 13a on test_2016_flickr.{OF_ONE_SEED}"])
 
 
 def measured_systems(work, models) -> dict:
     """{system: [{beam as str: BLEU} of each seed]} of the forward and the reversed LSTM; of the ensemble for the first seed."""
     forward, *ensemble = models
-    measure = lambda names, seed: work.measured(f"beams-{len(names)}-{names[0]}-{seed}", lambda: _by_beam(work, names, seed))  # noqa: E731
     systems = {"forward": [forward], "reversed": ensemble[:1]}
-    found = {system: [measure(names, seed) for seed in work.seeds] for system, names in systems.items()}
-    return found | {f"ensemble of {len(ensemble)}, reversed": [measure(ensemble, work.seeds[0])]}
+    found = {system: [measured_beams(work, names, seed) for seed in work.seeds] for system, names in systems.items()}
+    return found | {f"ensemble of {len(ensemble)}, reversed": [measured_beams(work, ensemble, work.seeds[0])]}
+
+
+def measured_beams(work, names, seed) -> dict:
+    """{beam as str: BLEU} of a model, or of an ensemble of several."""
+    return work.measured(f"beams-{len(names)}-{names[0]}-{seed}", lambda: _by_beam(work, names, seed))
 
 
 def table_2(work, models) -> Page:
@@ -51,6 +57,7 @@ def table_2(work, models) -> Page:
     text = [
         "BLEU of lower-cased tokens on test_2016_flickr. The score of a hypothesis is the even average of the phrase-based system's, whose "
         "weights sum to 1, and the LSTM's log-probability. The LSTMs know cased text: a hypothesis is detokenized and begins with a capital letter."
+        + OF_ONE_SEED
     ]
     return Page("Sutskever et al. 2014, Table 2: n-best lists rescored", rows, paper, text)
 

@@ -114,19 +114,24 @@ def figure_3(work, models) -> Page:
     """
     rows, panels = [], {"words of the source sentence": {}, "average frequency rank of its words": {}}
     for name in models:
-        found = work.of_each_seed("sutskever-figure3", name, functools.partial(_figure_3_of, words=models[-1]))
+        found = measured_fifths(work, name, models[-1])
         for label, kind in zip(panels, ("length", "rank")):
             values = [[each[kind][k]["bleu"] for each in found] for k in range(len(found[0][kind]))]
             middles = [(group["lowest"] + group["highest"]) / 2 for group in found[0][kind]]
             panels[label][name] = middles, [float(np.mean(each)) for each in values]
             rows += [_row(name, kind, group, over_seeds(each)) for group, each in zip(found[0][kind], values)]
     text = [
-        "test_2016_flickr, beam 12, BLEU in 13a without regard to case. The sentences are sorted by length, then by the average frequency rank "
+        "test_2016_flickr, beam 12, BLEU of lower-cased tokens. The sentences are sorted by length, then by the average frequency rank "
         "of their words, and divided in fifths; a point stands in the middle of its fifth. A word's rank is its place in the English vocabulary "
         f"of {models[-1]}, in which words stand by falling frequency. {models[-1]} was trained on joined captions.",
         "The paper: no degradation on sentences of fewer than 35 words.",
     ]  # fmt: skip
     return Page("Sutskever et al. 2014, Figure 3: BLEU by length and by frequency of the words", rows, [], text, {"curves": bahdanau2015.curves_figure(panels)})
+
+
+def measured_fifths(work, name, words) -> list:
+    """[{"length", "rank": fifths of the sentences, each with its BLEU} of each seed] of a model; `words` is the one with whole words."""
+    return work.of_each_seed("sutskever-figure3", name, functools.partial(_figure_3_of, words=words))
 
 
 def _row(name, kind, group, bleu):
@@ -137,6 +142,7 @@ def _row(name, kind, group, bleu):
 def _figure_3_of(work, name, seed, words):
     """{"length", "rank": fifths of the sentences by either, as of evaluation.groups.by_frequency_rank}."""
     from rnnsearch_tf.evaluation.groups import average_ranks, by_frequency_rank
+    from rnnsearch_tf.evaluation.words import tokenized
     from rnnsearch_tf.reproduce.corpora import read_multi30k
 
     sources, references = read_multi30k(work.data, "test")
@@ -144,7 +150,8 @@ def _figure_3_of(work, name, seed, words):
         texts = bahdanau2015.translations(work, name, seed)["texts"][: len(sources)]
     else:
         texts = translations(work, [name], seed)[BEAM]
-    side = work.translator(words, work.seeds[0]).source_text
+    translator = work.translator(words, work.seeds[0])
+    side, compared = translator.source_text, [tokenized(translator.target_text, lines) for lines in (texts, references)]
     lengths = [len(tokens) for tokens in side.tokenize(sources).to_list()]
-    fifths = lambda numbers: by_frequency_rank(texts, references, numbers, lowercase=True)  # noqa: E731
+    fifths = lambda numbers: by_frequency_rank(*compared, numbers, lowercase=True, tokenize="none")  # noqa: E731
     return {"length": fifths(lengths), "rank": fifths(average_ranks(side, sources))}

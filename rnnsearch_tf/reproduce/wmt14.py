@@ -71,7 +71,7 @@ class Wmt14Texts:
         data: DATA, folder of the corpora.
     """
 
-    single_sentences = None
+    single_sentences, test_name = None, "newstest2014"
 
     def __init__(self, folder, data):
         self.ids, self.folder = pathlib.Path(folder) / "ids", pathlib.Path(data) / "wmt14"

@@ -17,6 +17,7 @@ import importlib.metadata
 import json
 import logging
 import pathlib
+import statistics
 from collections.abc import Callable
 
 from rnnsearch_tf.config import load_config, shipped_config
@@ -86,13 +87,12 @@ class Workspace:
             changes += self.texts.guided_settings(recipe)
         return load_config(shipped_config(recipe.configuration), overrides=changes)
 
-    def steps(self, names) -> list:
-        """The steps that are left until these models can be trained and measured.
+    def steps(self, models) -> list:
+        """The steps that are left until these (name, seed), which are not trained yet, can be trained and measured.
 
         Raises:
             UserError: a file that was placed there by hand is not what it should be, or a disk is too small for all that will be made.
         """
-        models = self.untrained(names)
         steps = self.texts.steps_left({self.scale.recipes[name].longest: self.config(name, seed, prepared=False) for name, seed in models})
         check_space([*((step.outputs[0], step.gigabytes) for step in steps), (self.folder, self.gigabytes(models))])
         return steps
@@ -109,9 +109,10 @@ class Workspace:
         """Whether the scale has a phrase-based system, and its files are there or the packages to make them."""
         return self.scale.phrase_based and (not phrase_based.missing(self._phrase_based) or has(*THOT))
 
-    def phrase_based_minutes(self) -> int:
-        """Minutes of one core that :meth:`phrase_based` takes now."""
-        return phrase_based.MINUTES if phrase_based.missing(self._phrase_based) else 0
+    def phrase_based_minutes(self, item) -> int:
+        """Minutes of one core that :meth:`phrase_based` takes now, if an Item makes it."""
+        made = item.phrase_based or item.beside_phrase_based and self.can_have_phrase_based()
+        return phrase_based.MINUTES if made and phrase_based.missing(self._phrase_based) else 0
 
     def check_phrase_based(self) -> None:
         """Raise what :meth:`phrase_based` would, a missing package or corpus, before anything is made."""
@@ -123,12 +124,13 @@ class Workspace:
     def is_trained(self, name: str, seed: int) -> bool:
         return self.run(name, seed).model_card.exists()  # the last thing that a training writes
 
-    def untrained(self, names) -> list:
-        """(name, seed) of the models that are to be trained or trained on, each once."""
-        return [(name, seed) for name in dict.fromkeys(names) for seed in self._seeds_of(name) if not self.is_trained(name, seed)]
+    def untrained(self, items) -> list:
+        """(name, seed) of the models of some Items that are to be trained or trained on, each once."""
+        needed = [(name, seed) for item in items for name in item.models for seed in self._seeds_of(name, item.one_seed)]
+        return [model for model in dict.fromkeys(needed) if not self.is_trained(*model)]
 
-    def _seeds_of(self, name):
-        return self.seeds[:1] if self.scale.recipes[name].member else self.seeds
+    def _seeds_of(self, name, one=False):
+        return self.seeds[:1] if one or self.scale.recipes[name].member else self.seeds
 
     def minutes(self, models) -> int:
         """Minutes of the scale's cores that the trainings of these (name, seed) take."""
@@ -142,11 +144,11 @@ class Workspace:
         """These minutes and some more, for people."""
         return f"about {duration(60 * (self.minutes(models) + more))} of {self.scale.cores}"
 
-    def train(self, names) -> None:
-        """Train what is not trained yet; a training that was stopped goes on."""
+    def train(self, item) -> None:
+        """Train what an Item needs and is not trained yet; a training that was stopped goes on."""
         from rnnsearch_tf.training.run import train
 
-        for name, seed in self.untrained(names):
+        for name, seed in self.untrained([item]):
             run = self.run(name, seed)
             if self.scale.recipes[name].corpus == "phrases":
                 self.phrase_based()
@@ -175,17 +177,20 @@ class Workspace:
         path = self.run(name, seed).state
         return _read(path) if path.exists() else dict.fromkeys(("batches", "epoch", "seconds"))
 
-    def made(self, item, models) -> dict:
-        """How the page of an item says that it was made from these models, names."""
+    def made(self, asked, item) -> dict:
+        """How the page of an Item says that it was made, by the command that asked for it."""
         settings = self._flags([*self.scale.settings, *self.overrides])
         seeds = f" --seed {self.seeds[0]} --seeds {len(self.seeds)}"
         versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("tensorflow", "keras", "sacrebleu"))
-        trained = "; ".join(f"{name} {self._trained(name)}" for name in models)
-        return {"command": f"`rnnsearch reproduce {item} --data DATA{seeds}{settings}`", "models": trained, "versions": versions}
+        trained = "; ".join(f"{name} {self._trained(name, item.one_seed)}" for name in item.models)
+        return {"command": f"`rnnsearch reproduce {asked} --data DATA{seeds}{settings}`", "models": trained, "versions": versions}
 
-    def _trained(self, name):
-        state = self.trained(name, self.seeds[0])
-        return "without checkpoints" if state["batches"] is None else f"{state['batches']:,} updates, {state['seconds'] / 60:.1f} minutes"
+    def _trained(self, name, one_seed):
+        states = [self.trained(name, seed) for seed in self._seeds_of(name, one_seed)]
+        if any(state["batches"] is None for state in states):
+            return "without checkpoints"
+        minutes = statistics.mean(state["seconds"] / 60 for state in states)
+        return f"{states[0]['batches']:,} updates, {minutes:.1f} minutes{f', mean of {len(states)}' if len(states) > 1 else ''}"
 
     def of_each_seed(self, key: str, name: str, measure: Callable) -> list:
         """[what ``measure(work, name, seed)`` gives] for every seed."""

@@ -285,7 +285,7 @@ def test_a_disk_that_is_too_small_is_named_beforehand(data, tmp_path, monkeypatc
     monkeypatch.setattr(steps.shutil, "disk_usage", lambda folder: types.SimpleNamespace(free=2.5e9))
     steps.check_space([(tmp_path / "a" / "b", 1.0), (tmp_path / "c", 1.4)])
     with pytest.raises(UserError, match=f"{tmp_path}: expected 12 GB free on its disk, got 2; free some, or choose"):
-        Workspace(tmp_path / "out", data, scale=SCALES["paper"]).steps(PAPER_RECIPES)
+        Workspace(tmp_path / "out", data, scale=SCALES["paper"]).steps([(name, 1234) for name in PAPER_RECIPES])
 
 
 def test_the_trainings_are_those_of_the_paper(data, tmp_path):
@@ -325,7 +325,7 @@ def test_the_best_words_are_selected_and_become_ids(data):
     from rnnsearch_tf.data.prepared import PreparedPairs
 
     work = Workspace(data.parent / "out", data, overrides=["source.vocabulary_size=12"], scale=SCALES["paper"])
-    for step in work.steps(["rnnsearch-30"]):
+    for step in work.steps([("rnnsearch-30", 1234)]):
         step.make()
     english, french = (lines(path) for path in texts(data).train)
     expected = pairs_of("nc")
@@ -336,7 +336,7 @@ def test_the_best_words_are_selected_and_become_ids(data):
     assert set(zip(english, french)) <= set(zip(*together))
     prepared = PreparedPairs(data.parent / "out" / "ids" / "up-to-30")
     assert prepared.count == len(english) and prepared.manifest["source"]["vocabulary_size"] == 12
-    assert work.steps(["rnnsearch-30"]) == []
+    assert work.steps([("rnnsearch-30", 1234)]) == []
 
 
 @pytest.mark.slow

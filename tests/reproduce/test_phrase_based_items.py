@@ -132,7 +132,7 @@ def test_the_phrase_based_row_of_bahdanau_2015(place, monkeypatch):
     """It translates every second sentence as the reference, the others without their last word; the first nine have no unknown words."""
     halves = lambda folder, sources: [source if k % 2 else " ".join(source.split()[:-1]) for k, source in enumerate(sources)]  # noqa: E731
     monkeypatch.setattr(phrase_based, "translated", halves)
-    monkeypatch.setattr(bahdanau2015, "known", lambda work, name, seed: range(9))
+    monkeypatch.setattr(bahdanau2015, "known", lambda work, models: range(9))
     work = Workspace(place / "out", place / "data", seeds=[1, 2])
     for seed in work.seeds:
         work.measured(f"table1-rnnsearch-50-{seed}", lambda: {"all": 1.0, "short": 1.0, "no_unk": None, "no_unk_sentences": 0})

@@ -4,16 +4,19 @@ import gzip
 import html
 import json
 import re
-import statistics
 import types
 
+import numpy as np
 import pytest
 import sacrebleu
+import scipy.stats
 
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import SPECIAL_TOKENS, TextConfig
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.evaluation.words import tokenized
 from rnnsearch_tf.reproduce import bahdanau2015, items, luong2015
+from rnnsearch_tf.reproduce.claims import verdict
 from rnnsearch_tf.reproduce.corpora import joined, write_joined
 from rnnsearch_tf.reproduce.page import Page, over_seeds, table
 from rnnsearch_tf.reproduce.recipes import RECIPES
@@ -80,7 +83,7 @@ def test_every_recipe_is_a_good_configuration(name, tmp_path, monkeypatch):
 
 def test_members_of_an_ensemble_are_trained_once_and_differ(tmp_path):
     work = Workspace(tmp_path, None, seeds=[1, 2, 3])
-    untrained = work.untrained(items.ITEMS["sutskever2014-table1"].models)
+    untrained = work.untrained([items.ITEMS["sutskever2014-table1"]])
     assert [seed for name, seed in untrained if name == "lstm-reversed"] == [1, 2, 3]
     assert [seed for name, seed in untrained if name == "lstm-reversed-2"] == [1]
 
@@ -134,10 +137,12 @@ def test_words_of_a_table_mean_nothing_to_markdown():
 
 
 def test_seeds_give_mean_and_spread():
-    values = [10.0, 11.0, 13.5]
-    assert over_seeds(values) == f"{sum(values) / 3:.2f} ± {statistics.stdev(values):.2f}"
-    assert over_seeds([10.0]) == 10.0
-    assert over_seeds([10.0, None]) == "–"
+    values, shares, counts = [10.0, 11.0, 13.5], [0.0612, 0.0633, 0.05], [1500, 1500, 1500]
+    rows = [{"a": over_seeds(values), "b": over_seeds(shares), "c": over_seeds(counts), "d": over_seeds([10.0]), "e": over_seeds([10.0, None])}]
+    assert list(rows[0].values()) == [values, shares, counts, 10.0, None]
+    shown = table(rows)[0].splitlines()[-1].strip("| ").split(" | ")
+    spread = [f"{np.mean(each):.{digits}f} ± {np.std(each, ddof=1):.{digits}f}" for each, digits in ((values, 2), (shares, 3))]
+    assert shown == [*spread, "1500", "10.00", "–"]
     assert table([]) == []
 
 
@@ -148,30 +153,87 @@ def test_claims_are_what_the_measurements_say(tmp_path):
     by_length = {"rnnencdec-50": [(30, 60), (5, 50), (99, 3)], "rnnsearch-50": [(32, 60), (30, 50), (1, 3)]}  # BLEU, sentences
     for name, values in bleu.items():
         for seed, value in zip(work.seeds, values):
-            work.measured(f"table1-{name}-{seed}", lambda value=value: {"all": value, "short": value + 1})
+            work.measured(f"table1-{name}-{seed}", lambda value=value: {"all": value, "short": value + 1, "no_unk": value + 5})
             work.measured(f"figure2-{name}-{seed}", lambda name=name: [{"bleu": score, "sentences": count} for score, count in by_length.get(name, [])])
     for key, beams in (
         ("1-lstm-forward-1", (20, 22, 23)), ("1-lstm-forward-2", (20, 22, 23)), ("1-lstm-reversed-1", (21, 23, 25.5)),
-        ("1-lstm-reversed-2", (21, 24, 25)), ("2-lstm-reversed-1", (24, 25, 27)),
+        ("1-lstm-reversed-2", (21, 24, 25)), ("2-lstm-reversed-1", (24, 25, 27)), ("1-lstm-reversed-2-1", (20, 22, 26)),
     ):  # fmt: skip
         work.measured(f"beams-{key}", lambda beams=beams: dict(zip(("1", "2", "12"), beams)))
     for seed, counts, shares in ((1, (1, 2, 1, 4, 2), (0.9, 0.0)), (2, (3, 3, 0, 4, 0), (0.7, 0.2))):
         work.measured(f"alignment-steps-rnnsearch-50-{seed}", lambda counts=counts: {"steps": list(zip((-3, -1, 0, 1, 2), counts))})
         work.measured(f"sentence-states-lstm-reversed-{seed}", lambda shares=shares: dict(zip(("order", "voice"), shares)))
         work.measured(f"paraphrases-phrase-scorer-{seed}", lambda shares=shares: {"near": shares[0] - 0.1})
-    work.measured("table1-phrase-based", lambda: {"all": 20, "short": 30})
+    work.measured("table1-phrase-based", lambda: {"all": 20, "short": 30, "no_unk": 22})
+    work.measured("phrase-based-nbest", lambda: {"first": 50, "oracle": 60})
+    for key, score in (("1-lstm-forward-1", 51), ("1-lstm-forward-2", 52), ("1-lstm-reversed-1", 53), ("1-lstm-reversed-2", 54), ("2-lstm-reversed-1", 55)):
+        work.measured(f"rescored-{key}", lambda score=score: score)
+    for seed, fifths in ((1, (50, 49, 48, 47, 46)), (2, (50, 30, 30, 30, 30))):
+        work.measured(f"sutskever-figure3-lstm-reversed-{seed}", lambda fifths=fifths: {"length": [{"bleu": fifth} for fifth in fifths]})
     for seed, rnn in zip(work.seeds, (46, 44)):
-        scores = {"Baseline": 45, "RNN": rnn, "CSLM": 46, "CSLM + RNN": rnn + 3}
+        scores = {"Baseline": 45, "RNN": rnn, "CSLM": 46, "CSLM + RNN": rnn + 3, "CSLM + RNN + WP": rnn + 2}
         work.measured(f"cho2014-table1-{seed}", lambda scores=scores: {name: {"test": score} for name, score in scores.items()})
     item = items.ITEMS["claims"]
     rows = item.make(work, item.models).ours
-    assert [(row["difference"], row["verdict"]) for row in rows] == [
-        ("12.50 ± 3.54", "held"), ("10.00 ± 0.00", "held"), ("23.00 ± 0.00", "held"),
-        ("22.00 ± 0.00", "held"), ("1.20 ± 0.00", "held"), ("1.50 ± 3.54", "undecided"), ("-1.00 ± 0.00", "not held"), ("11.00 ± 0.00", "held"),
-        ("0.05 ± 0.21", "undecided"), ("0.05 ± 0.07", "undecided"), ("2.00 ± 4.24", "undecided"), ("-7.00 ± 4.24", "not held"),
-        ("2.25 ± 0.35", "held"), (1.5, "held (one seed)"), ("0.75 ± 1.77", "undecided"), ("0.30 ± 0.14", "held"), ("-0.40 ± 0.14", "not held"),
-        ("0.00 ± 1.41", "undecided"), ("2.00 ± 1.41", "held"), ("0.20 ± 0.14", "held"),
+    expected = [
+        [10, 15], [10, 10], [23, 23], [22, 22], [1.2, 1.2], [-1, 4], [-1, -1], [11, 11], [0.2, -0.1], [0.1, 0],  # the last: swaps
+        [2, 8], [-1, 5], [-10, -4], [2.5, 2], [1.0], [-1], [-0.5, 2], [3, 4], [1, -15], [0.4, 0.2], [-0.5, -0.3],
+        [1, -1], [0, -2], [3, 1], [-1, -1], [0.3, 0.1],
     ]  # fmt: skip
+    assert len(rows) == len(expected)
+    for row, differences in zip(rows, expected):
+        assert np.atleast_1d(row["difference"]) == pytest.approx(np.array(differences, float)), row["claim"]
+        assert row["verdict"] == verdict_by_test(differences), row["claim"]
+    assert [row["claim"].split(":")[0] for row in rows if row["paper"] == "asked here"] == [
+        "steps back are mostly swaps of two words", "… is better on all sentences", "… is better on the captions, each by itself", "… and a single model",
+    ]  # fmt: skip
+
+
+def verdict_by_test(differences):
+    """By SciPy's two-sided test of whether the mean is zero, at 5 %; where nothing varies, and of one seed, by the sign."""
+    side = "held" if np.mean(differences) > 0 else "not held"
+    if len(differences) == 1:
+        return f"{side} (one seed)"
+    if np.ptp(differences) == 0:
+        return side
+    return side if scipy.stats.ttest_1samp(differences, 0).pvalue < 0.05 else "undecided"
+
+
+@pytest.mark.parametrize("differences", [[0.01, 0.02, 0.01], [12, 3, 0.004], [-1, -1.1, -0.9], [1, 2, 1.5, 1.2], [1, -1, 0.5]])
+def test_the_spread_decides(differences):
+    assert verdict(differences) == verdict_by_test(differences)
+
+
+def test_known_words_are_those_of_all_models(tmp_path, monkeypatch):
+    """So that every model is scored on the same sentences."""
+    lines = ["a b", "b", "c", "a"]
+    monkeypatch.setattr(bahdanau2015, "test_text", lambda work: (lines, lines))
+    side = lambda *words: Text(TextConfig(tokenization="space"), Vocabulary([*SPECIAL_TOKENS, *words]))  # noqa: E731
+    sides = {"one": (side("a", "b"), side("a", "b", "c")), "other": (side("b", "a", "c"), side("b"))}
+    found = types.SimpleNamespace(seeds=[1], measured=lambda key, measure: measure(), translator=lambda name, seed: types.SimpleNamespace(
+        source_text=sides[name][0], target_text=sides[name][1]))  # fmt: skip
+    assert bahdanau2015.known(found, ["one"]) == [0, 1, 3] and bahdanau2015.known(found, ["other"]) == [1]
+    assert bahdanau2015.known(found, ["one", "other"]) == [1]
+
+
+def test_an_unknown_word_is_one_token():
+    """Moses's rules would make three of it, of which two stand in no reference."""
+    side = Text(TextConfig(language="fr", tokenization="moses", lowercase=True), Vocabulary([*SPECIAL_TOKENS, "any"]))
+    assert tokenized(side, ["Un homme devant un <unk>.", "<unk> a < b > c"]) == ["un homme devant un <unk> .", "<unk> a < b > c"]
+
+
+def test_a_page_of_one_seed_needs_one_model_of_each_kind(tmp_path):
+    work = Workspace(tmp_path, tmp_path, seeds=[1, 2, 3])
+    assert work.untrained([items.ITEMS["bahdanau2015-figure3"]]) == [("rnnsearch-50", 1)]
+    assert len(work.untrained([items.ITEMS["bahdanau2015-figure3"], items.ITEMS["bahdanau2015-monotone"]])) == 3
+
+
+def test_table_1_of_bahdanau_takes_the_phrase_based_systems_minutes(tmp_path, monkeypatch):
+    work = Workspace(tmp_path, tmp_path)
+    for installed in (True, False):
+        monkeypatch.setattr(Workspace, "can_have_phrase_based", lambda self, installed=installed: installed)
+        assert bool(work.phrase_based_minutes(items.ITEMS["bahdanau2015-table1"])) == installed
+        assert work.phrase_based_minutes(items.ITEMS["cho2014-table1"]) and not work.phrase_based_minutes(items.ITEMS["bahdanau2015-table2"])
 
 
 def overrides(more=()):
