@@ -12,7 +12,7 @@ PAGES = [
            (f"{FIGURES}::{KNOWN}",)),
     Mutant("reproduce/sutskever2014_figures.py", "the other model's translations", "texts = translations(work, [name], seed)[BEAM]",
            'texts = translations(work, ["lstm-reversed"], seed)[BEAM]', (f"{FIGURES}::{LENGTHS}",)),
-    Mutant("reproduce/sutskever2014_figures.py", "case counts", "numbers, lowercase=True)", "numbers)", (f"{FIGURES}::{LENGTHS}",)),
+    Mutant("reproduce/sutskever2014_figures.py", "case counts", "numbers, lowercase=True, tokenize", "numbers, tokenize", (f"{FIGURES}::{LENGTHS}",)),
     Mutant("reproduce/sutskever2014_figures.py", "ranks instead of lengths", '"length": fifths(lengths)', '"length": fifths(average_ranks(side, sources))',
            (f"{FIGURES}::{LENGTHS}",)),
     Mutant("reproduce/monotone.py", "swaps of two steps", "if later == place - 1", "if later == place - 2", (f"{FIGURES}::{STEPS}",)),

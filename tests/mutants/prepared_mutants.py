@@ -46,11 +46,16 @@ _FAULTS = [
     ("data/shards.py", "files as the disk has them", "found = sorted(glob.glob(path))", "found = sorted(glob.glob(path), reverse=True)", f"{FOLDERS}::test_a_list_and_a_pattern_name_the_same_pairs"),
     ("data/shards.py", "files without partner", "if counts[0] != counts[1]:", "if False:", f"{FOLDERS}::test_files_that_do_not_go_together"),
     ("text/counting.py", "a word's counts stay apart", "yield word, sum(count for _, count in group)", "yield word, next(group)[1]", f"{COUNTS}::test_saved_counts_add_up"),
-    ("text/counting.py", "counts in memory twice", "            self._counts.clear()\n", "", f"{COUNTS}::test_few_words_in_memory_count_as_many"),
+    ("text/counting.py", "counts in memory twice", "        self._counts.clear()\n", "", f"{COUNTS}::test_few_words_in_memory_count_as_many"),
     ("data/counting.py", "the file in which the lines end counts whole", "if left < report.kept:", "if False:",
      f"{FOLDERS}::test_subwords_are_learned_from_the_first_lines_of_the_whole_text"),
-    ("training/run.py", "resumed at the epoch's beginning", "numbered.dataset(state.epoch * size + state.batches_of_epoch)", "numbered.dataset(state.epoch * size)",
+    ("training/run.py", "resumed at the epoch's beginning", "numbered.dataset(state.epoch * size + done)", "numbered.dataset(state.epoch * size)",
      f"{TRAINING}::test_which_batches_are_left"),
+    ("training/run.py", "more batches are left of than an epoch has", "done = min(size, state.batches_of_epoch)", "done = state.batches_of_epoch",
+     f"{TRAINING}::test_an_epoch_that_is_over_by_larger_batches_ends"),
+    ("data/preparing.py", "a text that has changed is gone on with", "for text in texts for path in files_of(config.data, text)]", "for text in texts for path in ()]",
+     f"{FOLDERS}::test_a_held_out_text_or_a_named_vocabulary_that_has_changed_is_begun_anew"),
+    ("text/counting.py", "all saved counts are open", "if len(self._files) > OPEN_AT_ONCE:", "if False:", f"{COUNTS}::test_many_saved_counts_are_open_a_few_at_a_time"),
 ]
 
 PREPARED = [Mutant(file, fault, old, new, (test,)) for file, fault, old, new, test in _FAULTS]
