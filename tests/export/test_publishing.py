@@ -108,7 +108,7 @@ def test_the_next_export_clears_away_what_a_killed_one_left_and_only_that(tmp_pa
             (folder / "saved_model.pb").touch()
         return target
 
-    waits = beside(served, 2, "waits", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    waits = beside(served, 3, "waits", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with concurrent.futures.ThreadPoolExecutor() as threads, waits as running:
         working = pathlib.Path(running.stdout.readline().strip()).name
         assert entries(served) == sorted([working, ".hidden", "1"])
@@ -125,6 +125,7 @@ def test_the_next_export_clears_away_what_a_killed_one_left_and_only_that(tmp_pa
 def test_who_has_waited_takes_the_next_number_or_ends_before_its_work(tmp_path):
     """Two exports at once: the number of the second is chosen when the first has published."""
     served = tmp_path / "served"
+
     def export(number=None):
         with publishing.new_version(served, number) as (target, folder):
             (folder / "saved_model.pb").touch()

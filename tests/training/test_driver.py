@@ -365,7 +365,8 @@ def test_a_model_is_scored_as_its_target_language_is_written(tmp_path, untransla
 
 def test_a_training_that_learned_nothing_leaves_no_vocabulary_behind(tmp_path):
     """Its text options may have been the reason to begin again."""
-    train(language_model("target.vocabulary_size=60", "training.maximum_updates=1"), tmp_path)
+    subwords = ["target.tokenization=sentencepiece", "target.vocabulary_size=90"]
+    train(language_model(*subwords, "training.maximum_updates=1"), tmp_path)
     values = json.loads(Run(tmp_path).state.read_text())
     (tmp_path / "checkpoints" / "state.previous.json").unlink()
     Run(tmp_path).best_weights.unlink()
@@ -373,6 +374,7 @@ def test_a_training_that_learned_nothing_leaves_no_vocabulary_behind(tmp_path):
     train(language_model("target.vocabulary_size=40", "target.lowercase=true", "training.maximum_updates=1"), tmp_path)
     found = load_text(tmp_path, "target", load_config(tmp_path / "config.yaml").target).vocabulary.tokens
     assert len(found) == 40 and all(token == token.lower() for token in found)
+    assert not Run(tmp_path).subword_model("target").exists()
 
 
 @pytest.mark.parametrize("name", ["model.weights.h5", "model.weights.int8.npz"])
