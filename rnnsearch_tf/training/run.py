@@ -82,29 +82,34 @@ def train(
     if config.training.deterministic:
         tf.config.experimental.enable_op_determinism()
     run = Run(output)
-    alone = locked(run.path) if workers.chief else contextlib.nullcontext()
-    with losing_peers(), alone, strategy.scope():
+    with losing_peers(), contextlib.ExitStack() as stack, strategy.scope():
         if workers.chief:
-            begun = _begin(run, config, resume, start_from, new_words, skip_batch)
+            begun = _begin(run, config, resume, start_from, new_words, skip_batch, stack)
         else:
             workers.agree(0)  # the chief has saved what it begins with
             begun = _follow(run)
         return _train(run, workers, *begun, save_first=not resume or skip_batch)
 
 
-def _begin(run, config, resume, start_from, new_words, skip_batch):
-    """(config, texts, pairs, model, state) of a training that begins or goes on; writes what RUN has before the first update."""
+def _begin(run, config, resume, start_from, new_words, skip_batch, stack):
+    """(config, texts, pairs, model, state) of a training that begins or goes on; writes what RUN has before the first update.
+
+    RUN is locked until the ExitStack ends.
+    """
     _check_output(run, config, resume, start_from, new_words, skip_batch)
     texts = model = origin = None
     if start_from is not None:
         config, texts, model, origin = starting.start_from(start_from, config, new_words)
+    stack.enter_context(locked(run.path))
     if not resume:
+        run.refuse_training()  # one may have come meanwhile
         run.clear()
     save_config(config, run.config)
     run.record([run.config])
     pairs = open_corpus(config, "train")
     if resume:
         run.verify(run.recorded(run.text_files()))
+        model, state = load_state(run)
         texts = _load_texts(run, config)
     else:
         texts = texts or _texts(config, pairs)
@@ -114,7 +119,6 @@ def _begin(run, config, resume, start_from, new_words, skip_batch):
     if isinstance(pairs, PreparedPairs):
         pairs.check_texts(texts)
     if resume:
-        model, state = load_state(run)
         _skip_refused(run, state, skip_batch)
         print(_standing(state, config.training), file=sys.stderr)
     else:
@@ -346,10 +350,10 @@ def _check_output(run, config, resume, start_from, new_words, skip_batch):
         raise UsageError("train: expected resume beside skip_batch, got none; it leaves out the batch at which a training stopped")
     if new_words and start_from is None:
         raise UsageError(f"train: expected start_from beside new_words={new_words}, got none; name the RUN that they are added to")
-    if not resume:
-        run.refuse_training()
     if start_from is not None and run.path.resolve() == Run(start_from).path.resolve():
         raise UsageError(f"{run}: expected another folder than the one to start from, got the same; choose another --output")
+    if not resume:
+        run.refuse_training()
     if resume and run.config.exists():
         _check_unchanged(load_config(run.config), config, run.config)
 

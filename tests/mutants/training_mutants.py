@@ -24,7 +24,7 @@ TRAINING = [
     Mutant("layers/dropout.py", "dropout begins anew", "self.seed_generator.state.assign(state)", "pass", (RESUMED,)),
     Mutant("training/run.py", "every epoch has the first one's order", "seed, lambda: state.epoch,", "seed, lambda: 0,",
            (f"{DRIVER}::test_every_epoch_has_its_own_order",)),
-    Mutant("training/run.py", "trains over a training", "if not resume:\n        run.refuse_training()", "if False:\n        pass",
+    Mutant("run.py", "trains over a training", "_batches(path) != 0 for path in (self.state, self.previous_state)", "False for path in (self.state,)",
            (f"{DRIVER}::test_a_trained_folder_is_not_trained_over",)),
     Mutant("training/run.py", "a vocabulary is left behind", "        run.clear()\n", "        pass\n",
            (f"{DRIVER}::test_a_training_that_learned_nothing_leaves_no_vocabulary_behind",)),

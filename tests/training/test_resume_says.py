@@ -7,6 +7,7 @@ from rnnsearch_tf.cli import train as train_verb
 from rnnsearch_tf.cli.main import Parser
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config, save_config
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.training.callbacks import Limits
 from rnnsearch_tf.training.run import train
 
@@ -65,3 +66,9 @@ def test_a_configuration_beside_resume_changes_what_run_has(tmp_path):
     train_verb.arguments(parser)
     arguments = parser.parse(["--output", str(tmp_path), "--resume", "--config", str(tmp_path / "more.yaml"), "--set", "data.batch_size=8"])
     assert train_verb._configuration(arguments) == load_config(overrides=[*begun, "training.epochs=20", "data.batch_size=8"])
+
+
+def test_a_training_that_was_killed_before_its_first_checkpoint_is_begun_again(tmp_path):
+    save_config(language_model(), tmp_path / "config.yaml")
+    with pytest.raises(UserError, match="state.json: expected a saved training to resume, found none; start it without --resume"):
+        train(language_model(), tmp_path, resume=True)
