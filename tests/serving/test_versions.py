@@ -78,6 +78,15 @@ def refusal(function, *arguments, **options):
     return caught.value.code.name, caught.value.message
 
 
+def with_a_corrupt_second(models):
+    """Version 1 answers, and 2 is there, which does not load."""
+    models.publish(1)
+    models.configure()
+    models.corrupt.add(2)
+    models.publish(2)
+    return models
+
+
 def settled(models):
     models.manager.update()
     return models.states()
@@ -122,11 +131,7 @@ def test_roll_back_and_forward(models):
 
 
 def test_a_version_that_does_not_load_leaves_the_old_one_and_says_why(models):
-    models = models(max_num_load_retries=0)
-    models.publish(1)
-    models.configure()
-    models.corrupt.add(2)
-    models.publish(2)
+    models = with_a_corrupt_second(models(max_num_load_retries=0))
     assert settled(models) == {2: "END", 1: "AVAILABLE"}
     assert models.answers() == 1
     assert models.manager.versions("m")[0].error.message == "cannot parse 2"
@@ -135,11 +140,7 @@ def test_a_version_that_does_not_load_leaves_the_old_one_and_says_why(models):
 
 
 def test_a_failed_load_is_tried_again_so_often(models):
-    models = models(max_num_load_retries=2, load_retry_interval_micros=0)
-    models.publish(1)
-    models.configure()
-    models.corrupt.add(2)
-    models.publish(2)
+    models = with_a_corrupt_second(models(max_num_load_retries=2, load_retry_interval_micros=0))
     for _ in range(5):
         models.manager.update()
     assert models.manager.versions("m")[0].attempts == 3
@@ -151,11 +152,7 @@ def test_a_failed_load_is_tried_again_so_often(models):
 
 def test_a_version_that_failed_and_was_published_anew_is_another(models):
     """Its folder was deleted, and the export takes the number that is free again."""
-    models = models(max_num_load_retries=0)
-    models.publish(1)
-    models.configure()
-    models.corrupt.add(2)
-    models.publish(2)
+    models = with_a_corrupt_second(models(max_num_load_retries=0))
     assert settled(models) == {2: "END", 1: "AVAILABLE"}
     models.withdraw(2)
     assert settled(models) == {1: "AVAILABLE"}
@@ -180,11 +177,7 @@ def test_any_error_while_loading_is_one_to_try_again_after(models):
 
 
 def test_not_before_the_interval(models):
-    models = models(load_retry_interval_micros=3_600_000_000)
-    models.publish(1)
-    models.configure()
-    models.corrupt.add(2)
-    models.publish(2)
+    models = with_a_corrupt_second(models(load_retry_interval_micros=3_600_000_000))
     for _ in range(3):
         models.manager.update()
     assert models.manager.versions("m")[0].attempts == 1
