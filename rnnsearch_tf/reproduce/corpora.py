@@ -39,6 +39,10 @@ class JoinedTexts:
     def __init__(self, folder, data):
         self.folder, self.data = pathlib.Path(folder) / "texts", data
 
+    def corpora(self) -> list:
+        """The files that everything here is made of."""
+        return [path for part in FILES for path in _multi30k_files(self.data, part)]
+
     @property
     def single_sentences(self) -> int:
         """How many sentences of the test text are one caption; they stand first."""
@@ -156,10 +160,14 @@ def write_links(folder, source: TextConfig, target: TextConfig) -> None:
 
 def read_multi30k(data, part: str) -> tuple:
     """(English lines, French lines) of ``train``, ``development`` or ``test``, a list[str] each."""
-    paths = [pathlib.Path(data) / "multi30k" / f"{FILES[part]}.{language}.gz" for language in LANGUAGES]
+    paths = _multi30k_files(data, part)
     if missing := [str(path) for path in paths if not path.exists()]:
         raise UserError(f"expected Multi30k under {data}, got no {' and no '.join(missing)}; name the folder that has multi30k/ with --data")
     return tuple(map(read_all, paths))
+
+
+def _multi30k_files(data, part):
+    return [pathlib.Path(data) / "multi30k" / f"{FILES[part]}.{language}.gz" for language in LANGUAGES]
 
 
 def _random_sizes(seed):

@@ -7,6 +7,7 @@
     DIR/models/NAME-SEED/            a RUN for each model and seed
     DIR/measured/ITEM-….json         what was measured of them
     DIR/settings.json                what differs from the recipes in all of this
+    DIR/corpora.json                 the SHA-256 of each file of the corpora that it was begun with
     DIR/ITEM.md, ITEM.json, ITEM-….png    the pages
 """
 
@@ -29,7 +30,7 @@ from rnnsearch_tf.reproduce import phrase_based
 from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS
 from rnnsearch_tf.reproduce.scales import SCALES, Scale
 from rnnsearch_tf.reproduce.steps import check_space
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.run import Run, digest_of
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -52,11 +53,15 @@ class Workspace:
         self._loaded = None, None
 
     def begin(self) -> None:
-        """Write down the settings that differ from the recipes.
+        """Write down the settings that differ from the recipes, and what the corpora hold.
 
         Raises:
             UsageError: what is there was made with others, and would be shown as if it had been made with these.
         """
+        self._begin_settings()
+        self._begin_corpora()
+
+    def _begin_settings(self):
         path = self.folder / "settings.json"
         settings = [*self.scale.settings, *self.overrides]
         if not path.exists():
@@ -66,6 +71,17 @@ class Workspace:
         if before != settings:
             shown = [self._flags(each) or " no --set" for each in (before, settings)]
             raise UsageError(f"{self.folder}: expected{shown[0]}, with which it was begun, got{shown[1]}; choose another --output")
+
+    def _begin_corpora(self):
+        """Files that are not there do not count: nothing can be made of them, and what was made of them is kept."""
+        path = self.folder / "corpora.json"
+        before = _read(path) if path.exists() else {}
+        found = {file.name: digest_of(file) for file in self.texts.corpora() if file.exists()}
+        if changed := [name for name, digest in found.items() if before.get(name, digest) != digest]:
+            raise UsageError(f"{self.folder}: expected the corpora with which it was begun, got another {', another '.join(changed)} under {self.data}; "
+                             "choose another --output")  # fmt: skip
+        if before | found != before:
+            write_file(path, json.dumps(before | found, indent=1) + "\n")
 
     @staticmethod
     def _flags(settings):

@@ -27,6 +27,8 @@ PAGES = [
            (f"{REPRODUCE}::test_claims_are_what_the_measurements_say",)),
     Mutant("reproduce/workspace.py", "other settings pass", "if before != settings:", "if False:",
            (f"{REPRODUCE}::test_what_was_made_with_other_settings_is_not_shown_as_ones_own",)),
+    Mutant("reproduce/workspace.py", "other corpora pass", "if before.get(name, digest) != digest]:", "if False]:",
+           (f"{REPRODUCE}::test_what_was_made_of_other_texts_is_not_shown_as_ones_own",)),
     Mutant("reproduce/workspace.py", "members for every seed", "if one or self.scale.recipes[name].member else", "if one else",
            (f"{REPRODUCE}::test_members_of_an_ensemble_are_trained_once_and_differ",)),
     Mutant("reproduce/page.py", "the spread of the population", "statistics.stdev", "statistics.pstdev", (f"{REPRODUCE}::test_seeds_give_mean_and_spread",)),

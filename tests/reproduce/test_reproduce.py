@@ -1,6 +1,7 @@
 """Reproduced tables and figures: the texts, what is measured, what is kept, and the pages."""
 
 import gzip
+import hashlib
 import html
 import json
 import re
@@ -241,10 +242,21 @@ def overrides(more=()):
 
 
 def test_what_was_made_with_other_settings_is_not_shown_as_ones_own(tmp_path):
-    Workspace(tmp_path, None, overrides=["training.maximum_updates=2"]).begin()
-    Workspace(tmp_path, None, overrides=["training.maximum_updates=2"]).begin()
+    Workspace(tmp_path, tmp_path, overrides=["training.maximum_updates=2"]).begin()
+    Workspace(tmp_path, tmp_path, overrides=["training.maximum_updates=2"]).begin()
     with pytest.raises(UsageError, match=r"expected --set training.maximum_updates=2, with which it was begun, got no --set; choose another --output"):
-        Workspace(tmp_path, None).begin()
+        Workspace(tmp_path, tmp_path).begin()
+
+
+def test_what_was_made_of_other_texts_is_not_shown_as_ones_own(tmp_path):
+    """A corpus may be elsewhere later, or nowhere; it may not be another."""
+    output, data = tmp_path / "out", multi30k(tmp_path / "data")
+    for folder in (tmp_path / "nowhere", data, multi30k(tmp_path / "moved"), tmp_path / "nowhere"):
+        Workspace(output, folder).begin()
+    other = multi30k(tmp_path / "other", captions=30)
+    with pytest.raises(UsageError, match=r"expected the corpora with which it was begun, got another train\.en\.gz, another train\.fr\.gz, .* under .*other"):
+        Workspace(output, other).begin()
+    assert json.loads((output / "corpora.json").read_text(encoding="utf-8"))["val.fr.gz"] == hashlib.sha256((data / "multi30k/val.fr.gz").read_bytes()).hexdigest()
 
 
 def test_an_unknown_item_is_refused_with_the_nearest(capsys):
