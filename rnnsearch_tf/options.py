@@ -305,7 +305,7 @@ class SearchConfig:
         False, "true: every finished hypothesis takes its place out of the beam (the authors' program); false: fixed beam"
     )
     search_again: bool = option(
-        True, "under shrinking_beam, a sentence none of whose hypotheses finished is searched again with a wider beam (the authors' program)"
+        True, "under shrinking_beam, a sentence none of whose hypotheses finished is searched again, with the unknown word allowed, then with a wider beam (the authors' program)"
     )
     length_penalty: float = option(
         1.0, "hypotheses are ranked by log-probability / length^A, the end symbol counted; 0: by log-probability",
@@ -324,7 +324,7 @@ class SearchConfig:
     )
     maximum_length_ratio: float = option(3.0, "at most this many steps per source token, end symbol counted", above=0.0)
     extra_length: int = option(0, "steps allowed beyond that", unit="tokens", minimum=0)
-    allow_unknown: bool = option(True, "false: the unknown word is never produced")
+    allow_unknown: bool = option(True, "false: the unknown word is never produced, but where search_again allows it")
     replace_unknown: bool = option(
         False, "each unknown word becomes the most attended source word, or its translation in the lexicon"
     )

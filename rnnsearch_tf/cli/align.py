@@ -6,7 +6,7 @@ left out; every target word is linked to its most attended source word.
 What is numbered is tokens, or where the model has SentencePiece the words that spaces
 separate: the attention of a word is the sum over its pieces on the source side, the mean
 on the target side. --pieces links the pieces. With --tokenized the lines are Moses tokens,
-and these are what is numbered, as `aer` and Moses count them.
+and these are what is numbered, as `aer` and Moses count them; a word with @-@ in it is linked by each of its tokens.
 
 With --reverse-model, a model of the other direction, the links of both are made one set by --symmetrize: grow-diag-final-and
 as Moses defines it, the links of both (intersection), or of either (union).
@@ -27,8 +27,9 @@ from rnnsearch_tf.cli.shared import add_model, add_output, load_translator
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.evaluation.symmetrization import METHODS, check_same_words
 from rnnsearch_tf.io.reading import read_pairs
-from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.io.writing import Output, check_output
 from rnnsearch_tf.run import Run
+from rnnsearch_tf.text.escapes import joined_words
 
 
 def arguments(parser):
@@ -57,6 +58,7 @@ def run(arguments):
     for flag in ("soft", "pieces", "reverse_model"):
         if arguments.lexicon and getattr(arguments, flag):
             raise UsageError(f"--{flag.replace('_', '-')}: has no part in --lexicon, which is of one model's words; leave one out")
+    check_output(arguments.output, [arguments.source, arguments.target])
     translator = load_translator(arguments)
     translator.require_attention("align")
     if arguments.lexicon:
@@ -68,8 +70,9 @@ def run(arguments):
     else:
         of_one = Links(translator, arguments.pieces)
         links = lambda lines: _links(translator, of_one, lines, arguments.tokenized)  # noqa: E731
+    pairs = read_pairs(arguments.source, arguments.target, translator.config.search.batch_size)
     with Output(arguments.output, [arguments.source, arguments.target]) as output:
-        for lines in read_pairs(arguments.source, arguments.target, translator.config.search.batch_size):
+        for lines in pairs:
             if arguments.soft:
                 output.write(map(_soft, translator.score_targets(*lines, tokenized=arguments.tokenized)))
             else:
@@ -93,8 +96,23 @@ def _write_lexicon(arguments, translator):
 def _links(translator, links, lines, tokenized):
     """The links of each pair of (sources, targets)."""
     pairs = translator.score_targets(*lines, tokenized=tokenized)
-    words = _words(translator, lines) if tokenized else [(None, None)] * len(pairs)
-    return (links(p.alignment, p.source_tokens, p.target_tokens, w) for p, w in zip(pairs, words))
+    words = list(_words(translator, lines)) if tokenized else [(None, None)] * len(pairs)
+    found = (links(p.alignment, p.source_tokens, p.target_tokens, w) for p, w in zip(pairs, words))
+    return map(_of_tokens, found, words, zip(*lines)) if tokenized else found
+
+
+def _of_tokens(links, words, lines) -> list:
+    """The links of words as those of the tokens that the lines have: where ``@-@`` has made one word of three tokens, of each of them."""
+    tokens = [_tokens_of_words(line.split(), side) for line, side in zip(lines, words)]
+    return sorted((j, i) for source, target in links for j in tokens[0][source] for i in tokens[1][target])
+
+
+def _tokens_of_words(tokens, words) -> list:
+    """For each word the positions of its tokens."""
+    places = [[] for _ in words]
+    for position, word in enumerate(range(len(tokens)) if len(tokens) == len(words) else joined_words(tokens)):
+        places[word].append(position)
+    return places
 
 
 def _both(arguments, translator):

@@ -15,10 +15,9 @@ addresses of all.
 import os
 import re
 
-from rnnsearch_tf.cli.shared import above_zero, add_files, add_output, number, whole_number
+from rnnsearch_tf.cli.shared import above_zero, add_files, add_output, input_batches, number, whole_number
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.reading import read_batches
 from rnnsearch_tf.io.writing import Output
 
 
@@ -46,13 +45,14 @@ def arguments(parser):
 
 def run(arguments):
     settings = checked(arguments)
+    texts = batches(arguments.files, arguments.batch_size)
     import_tensorflow()
     from rnnsearch_tf.serving.client import Client, tls_credentials
 
     if arguments.tls_ca:
         settings["credentials"] = tls_credentials(arguments.tls_ca, arguments.tls_certificate, arguments.tls_key)
     with Client(arguments.server, arguments.model_name, **settings) as client, Output(arguments.output, arguments.files) as output:
-        for lines in client.translate_batches(batches(arguments.files or ["-"], arguments.batch_size), arguments.concurrency):
+        for lines in client.translate_batches(texts, arguments.concurrency):
             output.write([line.text if line.confidence is None else _with_confidence(line) for line in lines])
 
 
@@ -78,8 +78,7 @@ def checked(arguments) -> dict:
 
 
 def batches(names, size):
-    """Lists of lines of all files, one after the other."""
-    for name in names:
-        # The reading thread may still wait for standard input when the command ends; Python cannot
-        # close sys.stdin then, so the thread reads a descriptor of its own.
-        yield from read_batches(os.dup(0) if name == "-" else name, size)
+    """Lists of lines of all files, one after the other, as of `input_batches`."""
+    # The reading thread may still wait for standard input when the command ends; Python cannot
+    # close sys.stdin then, so the thread reads a descriptor of its own.
+    return input_batches([os.dup(0) if name == "-" else name for name in names or ["-"]], size)

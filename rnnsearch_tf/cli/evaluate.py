@@ -34,8 +34,9 @@ from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_tran
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.extras import require
 from rnnsearch_tf.io.reading import check_counts, read_all
-from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.io.writing import Output, check_output
 from rnnsearch_tf.progress import progress
 from rnnsearch_tf.run import Run
 
@@ -73,7 +74,7 @@ def arguments(parser):
 
 
 def run(arguments):
-    changes = search_changes(arguments)
+    changes = search_changes(arguments) | {"nbest": 1}
     if len(arguments.model) > 1 and (arguments.calibrate or arguments.confidence):
         raise UsageError(f"--calibrate, --confidence: expected one --model, which the calibration belongs to, got {len(arguments.model)}")
     beams = arguments.search_errors
@@ -81,6 +82,7 @@ def run(arguments):
         raise UsageError("--test: expected --baseline F beside it, got none; name the other system's translations")
     name, sources, references = _files(arguments) if arguments.source or arguments.reference else _development_text(arguments)
     baseline = _baseline(arguments, len(references))
+    _check_outputs(arguments)
     translator = load_translator(arguments)
     if translator.config.target.lowercase and not arguments.lowercase:
         log.warning("warning: the model writes lower case and the scores count case; --lowercase compares without it")
@@ -100,10 +102,21 @@ def run(arguments):
     if arguments.calibrate or arguments.confidence:
         report["confidence"] = _confidence(translator, sources, [t.text for t in translations], references, arguments, calibration, name)
     if translator.search_config(**changes).shortlist:
-        among_all = _translated(translator, sources, changes | {"shortlist": None})
+        rest = {name: value for name, value in changes.items() if not name.startswith("shortlist")}
+        among_all = _translated(translator, sources, rest | {"shortlist": None})
         report["without_shortlist"] = _scores(translator, among_all, references, range(len(references)), arguments)
     with Output(arguments.output) as output:
         output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else table(report))
+
+
+def _check_outputs(arguments):
+    """What would fail after the work fails now: a missing package, a file that cannot be written, or that is read."""
+    if arguments.lc_norm_tok:
+        require("BLEU of lc.norm.tok", "sacremoses")
+    for name in (arguments.translations, arguments.output):
+        check_output(name, [arguments.source, arguments.reference, arguments.baseline])
+    if arguments.calibrate:
+        check_output(Run.open(arguments.model[0]).confidence)
 
 
 def _files(arguments):

@@ -5,25 +5,32 @@ Two lines, each with its sacreBLEU signature: the list as it is sorted now (befo
 sentence BLEU: what the best choice could give. --chosen keeps the oracle's sentences.
 """
 
+from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.io.reading import read_all
-from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.io.writing import Output, check_output
 
 
 def arguments(parser):
     parser.add_argument("--reference", required=True, metavar="F", help="reference translations, one a sentence of the list")
     parser.add_argument("--tokenized", action="store_true", help="list and reference are tokens already (tokenize=none)")
+    parser.add_argument(
+        "--target-language", metavar="CODE", default="en", help="of the translations: without spaces between words they are compared by characters, as by `evaluate` (default: %(default)s)"
+    )
     parser.add_argument("--lowercase", action="store_true", help="compare without case; the signature says so")
     parser.add_argument("--chosen", metavar="F", help="write the oracle's sentences to this file too")
     parser.add_argument("nbest", metavar="NBEST", help="Moses n-best list, plain or .gz; -: standard input")
 
 
 def run(arguments):
-    from rnnsearch_tf.evaluation.bleu import bleu
+    check_value("target.language", arguments.target_language, "--target-language")
+    check_output(arguments.chosen, [arguments.reference, arguments.nbest])
+    from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
     from rnnsearch_tf.smt.nbest import read_nbest
     from rnnsearch_tf.smt.oracle import choose
 
     references = read_all(arguments.reference)
-    rules = dict(tokenize="none" if arguments.tokenized else "13a", lowercase=arguments.lowercase)
+    tokenizer = "none" if arguments.tokenized else tokenizer_for(TextConfig(language=arguments.target_language))
+    rules = dict(tokenize=tokenizer, lowercase=arguments.lowercase)
     firsts, chosen = choose(read_nbest(arguments.nbest, len(references)), references, **rules)
     if arguments.chosen:
         with Output(arguments.chosen) as output:

@@ -15,7 +15,8 @@ TranslationModel0 in its section [weight] become two more.
 import os
 
 from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator
-from rnnsearch_tf.io.writing import whole_file
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.io.writing import check_output, whole_file
 from rnnsearch_tf.progress import progress
 
 
@@ -29,6 +30,9 @@ def arguments(parser):
 def run(arguments):
     from rnnsearch_tf.smt.phrase_table import NEW_SCORES, PhraseTable, moses_ini_line
 
+    if arguments.table == "-":
+        raise UsageError("IN: expected a file, which is read twice, got standard input; write it to a file first")
+    check_output(arguments.output, [arguments.table])
     table = PhraseTable(arguments.table)
     translator = load_translator(arguments)
 

@@ -25,6 +25,8 @@ def arguments(parser):
 def run(arguments):
     files = _files(arguments)
     changes = search_changes(arguments)
+    if arguments.target and (changes.keys() - {"batch_size"}):
+        raise UsageError("--target: expected no option of the search beside it, as nothing is searched for; leave one out")
     require("pictures", "matplotlib")
     folder = make_folder(arguments.output)
     translator = load_translator(arguments)

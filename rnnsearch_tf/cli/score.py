@@ -21,8 +21,9 @@ def arguments(parser):
 def run(arguments):
     translator = load_translator(arguments)
     total = count_lines([arguments.source])
+    pairs = read_pairs(arguments.source, arguments.target, translator.config.search.batch_size)
     with Output(arguments.output, [arguments.source, arguments.target]) as output, lines_done("scoring", total, arguments.output) as bar:
-        for sources, targets in read_pairs(arguments.source, arguments.target, translator.config.search.batch_size):
+        for sources, targets in pairs:
             for scored in translator.score_targets(sources, targets):
                 length = len(scored.target_tokens) + 1 if arguments.normalize else 1
                 output.write([f"{scored.log_probability / length:.6f}"])

@@ -11,7 +11,7 @@ from rnnsearch_tf.cli.shared import number, whole_number
 from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.io.writing import Output, check_output
 
 SIDES = "source", "target"
 
@@ -51,6 +51,8 @@ def run(arguments):
         raise UsageError(f"--output-source, --output-target: expected two files, got {outputs[0]} twice")
     for side, code in zip(SIDES, languages):
         check_value(f"{side}.language", code, f"--{side}-language")
+    for name in (*outputs, arguments.scores):
+        check_output(name, [*in_domain, *files])
     import_tensorflow()
     from rnnsearch_tf.data.selection import select, write_kept
 

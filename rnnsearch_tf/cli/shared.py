@@ -74,13 +74,13 @@ def add_files(parser, purpose="text to translate"):
 
 
 def input_batches(names, size, hint="check the path"):
-    """Yield lists of 1 to `size` lines of the files that `add_files` took.
+    """Yield lists of 1 to `size` lines of the files that `add_files` took; an int is a descriptor, see :func:`read_batches`.
 
     Raises:
         UserError: at once, before anything is read: a file is not there; the message ends with the hint.
     """
     for name in names:
-        if name != "-" and not os.path.exists(name):
+        if name != "-" and not isinstance(name, int) and not os.path.exists(name):
             raise UserError(f"{name}: expected a readable text file, got none of that name; {hint}")
     return (lines for name in names or ["-"] for lines in read_batches(name, size))
 
@@ -100,7 +100,7 @@ def add_search(parser):
     for flag, name in SEARCH_FLAGS.items():
         metavar = {"length_penalty": "A", "coverage_penalty": "B", "lexicon": "F", "shortlist": "F"}.get(name, "N")
         parser.add_argument(flag, metavar=metavar, help=f"{MEANINGS[name]} (default: the run's search.{name})".replace("%", "%%"))
-    parser.add_argument("--no-unknown", action="store_true", help="never produce the unknown word")
+    parser.add_argument("--no-unknown", action="store_true", help="never produce the unknown word (under search.shrinking_beam: only where the search ends with nothing else)")
     parser.add_argument("--replace-unknown", action="store_true", help=MEANINGS["replace_unknown"])
 
 
@@ -115,8 +115,6 @@ def search_changes(arguments) -> dict:
         changes["allow_unknown"] = False
     if arguments.replace_unknown:
         changes["replace_unknown"] = True
-    if arguments.lexicon is not None and not arguments.replace_unknown:
-        raise UsageError("--lexicon: expected --replace-unknown beside it, got neither effect nor use; add --replace-unknown")
     return changes
 
 

@@ -14,7 +14,7 @@ import logging
 from rnnsearch_tf.cli.shared import add_output, whole_number
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.reading import count_lines, read_pairs
-from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.io.writing import Output, check_output
 from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
 
@@ -48,6 +48,7 @@ def run(arguments):
     longest, pairs = arguments.maximum_length, arguments.pairs
     run = Run.open(arguments.model)
     run.verify()
+    check_output(arguments.output, [arguments.source, arguments.target])
     import_tensorflow()
     from rnnsearch_tf.config import load_config
     from rnnsearch_tf.smt.word_translations import translation_probabilities

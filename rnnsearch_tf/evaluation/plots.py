@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from rnnsearch_tf.config import SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.extras import require
 from rnnsearch_tf.text.characters import WORD_START
+
+log = logging.getLogger("rnnsearch_tf")
 
 
 def alignment_figure(alignment, source_tokens, target_tokens):
@@ -40,8 +43,9 @@ def alignment_figure(alignment, source_tokens, target_tokens):
     axes = figure.add_subplot()
     axes.imshow(alignment, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest", aspect="equal")
     axes.xaxis.tick_top()
-    axes.set_xticks(range(width), labels(source_tokens), rotation=90)
-    axes.set_yticks(range(height), labels(target_tokens))
+    fonts = _fonts("".join([*source_tokens, *target_tokens]))
+    axes.set_xticks(range(width), labels(source_tokens), rotation=90, fontfamily=fonts)
+    axes.set_yticks(range(height), labels(target_tokens), fontfamily=fonts)
     axes.tick_params(length=0)
     figure._repr_png_ = lambda: png(figure)  # what Jupyter asks for; it knows by itself only the figures of pyplot
     return figure
@@ -105,16 +109,19 @@ def _shortened(text, most=40):
 
 
 def _fonts(text) -> list:
-    """Names of fonts that have the characters of a text, matplotlib's own first; what no font has is left to it."""
+    """Names of fonts that have the characters of a text, matplotlib's own first; characters that no font has become boxes, with a warning."""
     from matplotlib import font_manager, ft2font
 
     names, missing = ["DejaVu Sans"], {ord(character) for character in text if not character.isspace()}
-    own = [font for font in font_manager.fontManager.ttflist if font.name in names]
-    for font in [*own, *font_manager.fontManager.ttflist]:
+    installed = [font for font in font_manager.fontManager.ttflist if not font.name.startswith("Last Resort")]  # whose signs are all boxes
+    own = [font for font in installed if font.name in names]
+    for font in [*own, *installed]:
         if not missing:
             break
         found = missing & ft2font.FT2Font(font.fname).get_charmap().keys()
         missing -= found
         if found and font.name not in names:
             names.append(font.name)
+    if missing:
+        log.warning("warning: no font here has %s; install one that has, such as Noto's", "".join(map(chr, sorted(missing)[:20])))
     return names

@@ -45,9 +45,11 @@ def search_errors(translator, sources, references, beam_sizes, lowercase=False, 
 
 
 def check_scores(config) -> None:
-    """Raise UsageError where a SearchConfig scores more than the words: search.coverage_penalty is set."""
+    """Raise UsageError where a SearchConfig scores otherwise than a reference is scored: among fewer words, or more than the words."""
     if config.coverage_penalty:
         raise UsageError(f"--search-errors: expected search.coverage_penalty 0, got {config.coverage_penalty:g}, for which a reference has no score")
+    if config.shortlist:
+        raise UsageError(f"--search-errors: expected no search.shortlist, got {config.shortlist}, whose probabilities are of fewer words than a reference's")
 
 
 def _is_error(reference, hypothesis, exponent) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
+from rnnsearch_tf.config import UNKNOWN_ID
 from rnnsearch_tf.extras import require
 from rnnsearch_tf.text.pipeline import Text
 
@@ -42,10 +41,8 @@ def tokenized(text: Text, lines) -> list:
     """
     if text.config.tokenization == "sentencepiece":
         text = Text(dataclasses.replace(text.config, tokenization="moses"), text.vocabulary)
-    joined = tf.strings.reduce_join(text.tokenize(lines), axis=1, separator=" ")
-    unknown = SPECIAL_TOKENS[UNKNOWN_ID]
-    cut = " ".join(re.findall(r"\w+|\W", unknown))
-    return [line.decode("utf-8").replace(cut, unknown) for line in joined.numpy()]
+    joined = tf.strings.reduce_join(text.tokenize_translations(lines), axis=1, separator=" ")
+    return [line.decode("utf-8") for line in joined.numpy()]
 
 
 def lc_norm_tok(lines, language) -> tuple:

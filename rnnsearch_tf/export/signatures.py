@@ -155,7 +155,7 @@ class Served:
     def _scores(self, source, target):
         """(log-probabilities of the target's tokens [B, I], these tokens, ragged, what was cut)."""
         source = _read(self.source_texts, source, self.profile.maximum_source_length)
-        target = _read([self.target_text], target, self.profile.maximum_target_length)
+        target = _sentences(self.target_text, self.target_text.tokenize_translations(target), self.profile.maximum_target_length)
         scores = score_targets(*self.model.start(source.ids), self.model.step, target.ids)
         truncated = {"source_truncated": source.truncated, "target_truncated": target.truncated}
         return scores.log_probabilities, target.tokens, truncated
@@ -206,12 +206,11 @@ def _rows(values):
 
 def _read(texts, strings, limit) -> Sentences:
     """Tokens and ids of strings [B], those longer than `limit` tokens cut; the tokens are those of the first of the texts."""
-    first, *others = (_read_once(text, strings, limit) for text in texts)
+    first, *others = (_sentences(text, text.tokenize(strings), limit) for text in texts)
     return first._replace(ids=(first.ids, *(other.ids for other in others))) if others else first
 
 
-def _read_once(text, strings, limit) -> Sentences:
-    tokens = text.tokenize(strings)
+def _sentences(text, tokens, limit) -> Sentences:
     truncated = tokens.row_lengths() > limit
     tokens = tokens[:, :limit]
     ids = text.ids(tokens)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import pathlib
 
 import numpy as np
@@ -14,6 +15,8 @@ from rnnsearch_tf.export.profile import FILE as PROFILE, read_profile
 from rnnsearch_tf.export.lazy_session import LazySession
 from rnnsearch_tf.translation import Hypothesis, Translation
 from rnnsearch_tf.translation.translator import constraint_lines, search_options, strings, too_many_tokens
+
+log = logging.getLogger("rnnsearch_tf")
 
 
 class ExportedTranslator:
@@ -99,7 +102,7 @@ class ExportedTranslator:
         return found
 
     def _plain(self, texts, _):
-        return _with_scores(self._ask("translate", text=texts))
+        return _with_scores(self._translations("translate", text=texts))
 
     def _constrained(self, texts, constraints, config):
         if config.nbest > 1:
@@ -109,7 +112,7 @@ class ExportedTranslator:
         lines, found = constraint_lines(constraints, texts), []
         for start in range(0, len(texts), config.batch_size):
             here = slice(start, start + config.batch_size)
-            answer = self._ask("translate_constrained", text=texts[here], constraints=lines[here])
+            answer = self._translations("translate_constrained", text=texts[here], constraints=lines[here])
             for row, (met, text) in enumerate(zip(answer["constraints_met"], answer["translation"])):
                 if text and not met:  # an empty one is that of a text without words
                     raise too_many_tokens(start + row, lines[start + row])
@@ -117,7 +120,7 @@ class ExportedTranslator:
         return found
 
     def _aligned(self, texts, config):
-        answer = self._ask("translate_aligned", text=texts)
+        answer = self._translations("translate_aligned", text=texts)
         for text, score, tokens, source, matrix in zip(
             *(answer[key] for key in ("translation", "score", "target_tokens", "source_tokens", "alignment"))
         ):
@@ -130,7 +133,7 @@ class ExportedTranslator:
             yield Translation(**vars(best), source_tokens=source, nbest=[best])
 
     def _nbest(self, texts, config):
-        answer = self._ask("translate_nbest", text=texts)
+        answer = self._translations("translate_nbest", text=texts)
         for row in range(len(texts)):
             fields = [answer[key][row] for key in ("translation", "score", "log_probability", "tokens", "length")]
             hypotheses = [
@@ -139,6 +142,13 @@ class ExportedTranslator:
                 if length
             ][: config.nbest]
             yield Translation(**vars(hypotheses[0]), nbest=hypotheses)
+
+    def _translations(self, signature, **inputs):
+        """As :meth:`_ask`; what is too long is said."""
+        answer = self._ask(signature, **inputs)
+        if cut := int(np.sum(answer["source_truncated"])):
+            log.warning("warning: %d source sentence(s) were cut to %d tokens, the most that %s takes", cut, self.profile.maximum_source_length, self.folder)
+        return answer
 
     def _ask(self, signature, **inputs):
         """{output: array} for inputs that are lists of str or bytes."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import gzip
-import itertools
 import logging
 import os
 import select
@@ -68,7 +67,7 @@ def raw_batches(name, size, cut=False):
             if lines:
                 yield lines
     except FileNotFoundError:
-        raise UserError(f"{where}: expected a text file, found none; check the path") from None
+        raise _missing(where) from None
     except IsADirectoryError:
         raise UserError(f"{where}: expected a text file, found a folder; name the file in it") from None
     except EOFError:
@@ -137,22 +136,38 @@ def count_lines(names) -> int | None:
 
 
 def read_pairs(source, target, size):
-    """Yield (source lines, target lines) of two parallel files, 1 to `size` pairs at a time.
+    """Iterate over (source lines, target lines) of two parallel files, 1 to `size` pairs as soon as they have arrived.
 
     Raises:
-        UserError: the files have unequal line counts; the message has both.
+        UserError: one is missing, or they have unequal line counts: now, or, as a pipe cannot be read twice, at its end.
     """
     files = (source, target)
+    for name in files:
+        if name not in (None, "-") and not os.path.exists(name):
+            raise _missing(name)
     counts = [count_lines([name]) for name in files]
-    if None not in counts:  # a pipe cannot be read twice
+    if None not in counts:
         check_counts(files, counts)
-    readers = [itertools.chain.from_iterable(read_batches(name, size)) for name in files]
-    counts = [0, 0]
-    while any(pair := [list(itertools.islice(reader, size)) for reader in readers]):
-        counts = [count + len(lines) for count, lines in zip(counts, pair)]
-        if ready := min(map(len, pair)):  # where one side has ended, only the count of the other is still wanted
-            yield pair[0][:ready], pair[1][:ready]
-    check_counts(files, counts)
+    return _pairs(files, size)
+
+
+def _pairs(files, size):
+    readers, waiting, counts = [read_batches(name, size) for name in files], [[], []], [0, 0]
+    while True:
+        for side, reader in enumerate(readers):
+            if not waiting[side]:
+                waiting[side] = next(reader, [])
+                counts[side] += len(waiting[side])
+        ready = min(map(len, waiting))
+        if not ready:
+            break
+        yield tuple(lines[:ready] for lines in waiting)
+        waiting = [lines[ready:] for lines in waiting]
+    check_counts(files, [count + sum(map(len, reader)) for count, reader in zip(counts, readers)])
+
+
+def _missing(name):
+    return UserError(f"{name}: expected a text file, found none; check the path")
 
 
 def _shown(name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import os
 import pathlib
@@ -31,10 +32,7 @@ class Output:
     """
 
     def __init__(self, name=None, inputs=()):
-        if name not in _STANDARD_OUTPUT and pathlib.Path(name).is_file():
-            for other in inputs:
-                if other not in _STANDARD_OUTPUT and os.path.exists(other) and os.path.samefile(name, other):
-                    raise UsageError(f"{name}: expected another file than the one that is read, got the same; choose another --output")
+        _refuse_inputs(name, inputs)
         self._name = name
         self._stream = sys.stdout
         if name not in _STANDARD_OUTPUT:
@@ -60,6 +58,28 @@ class Output:
     def __exit__(self, *error):
         if self._name not in _STANDARD_OUTPUT:
             self._stream.close()
+
+
+def check_output(name, inputs=()) -> None:
+    """Raise before long work what writing its results would raise after it; nothing is written. Arguments and errors as of :class:`Output`."""
+    if name in _STANDARD_OUTPUT:
+        return
+    _refuse_inputs(name, inputs)
+    path = pathlib.Path(name)
+    for refused, code in (
+        (path.is_dir(), errno.EISDIR),
+        (not path.parent.is_dir(), errno.ENOENT),
+        (not os.access(path if path.exists() else path.parent, os.W_OK), errno.EACCES),
+    ):
+        if refused:
+            raise cannot_write(name, OSError(code, os.strerror(code)))
+
+
+def _refuse_inputs(name, inputs):
+    if name not in _STANDARD_OUTPUT and pathlib.Path(name).is_file():
+        for other in inputs:
+            if other not in _STANDARD_OUTPUT and os.path.exists(other) and os.path.samefile(name, other):
+                raise UsageError(f"{name}: expected another file than the one that is read, got the same; write elsewhere")
 
 
 @contextlib.contextmanager

@@ -118,6 +118,8 @@ class Client:
                 f"{self._name}: expected {len(texts)} strings as output `translation`, got {len(translation.string_val)} "
                 f"({types_pb2.DataType.Name(translation.dtype)}); is it a translation model?"
             )
+        if cut := sum(outputs["source_truncated"].bool_val):
+            log.warning("warning: %s: %d of %d texts are longer than the model takes, and were cut", self._name, cut, len(texts))
         strings = [text.decode("utf-8", "replace") for text in translation.string_val]
         scores = scores if len(scores) == len(strings) else [None] * len(strings)
         sure = self._confidences(texts, strings) if self.confidence else [()] * len(strings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import itertools
 import math
+import os
 
 import numpy as np
 
@@ -27,10 +28,12 @@ class PhraseTable:
         scores: how many a line has.
 
     Raises:
-        UserError: see `read_table`; or the table is empty.
+        UserError: see `read_table`; or the table is empty, or a pipe.
     """
 
     def __init__(self, path):
+        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+            raise UserError(f"{path}: expected a file, which is read twice, got a pipe; write it to a file first")
         self.path = path
         hashes = array.array("q")  # 8 bytes a line
         pair = None

@@ -47,7 +47,8 @@ class Candidates:
             lists: for each sentence [(text of tokens with spaces between, features)], at least one; features float [F].
             references: list[str], tokens with spaces between.
         """
-        metric, longest = sacrebleu.BLEU(tokenize="none", force=True), max(map(len, lists))
+        metric = sacrebleu.BLEU(tokenize="none", force=True, effective_order=True)  # of which the counts are read; without it sacreBLEU warns
+        longest = max(map(len, lists))
         known, features, statistics = {}, [], []
         for sentence, (entries, reference) in enumerate(zip(lists, references, strict=True)):
             for text, _ in entries:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, Config, TextConfig
+from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, Config, TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.io.reading import read_lines
@@ -19,10 +20,14 @@ from rnnsearch_tf.run import Run
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.characters import CONTROL, SPACE
 from rnnsearch_tf.text.counting import TokenCounts
+from rnnsearch_tf.text.escapes import ESCAPED
 from rnnsearch_tf.text.languages import warn_once
 from rnnsearch_tf.text.moses import detokenize, tokenize, unescape
 from rnnsearch_tf.text.sampling import SubwordSampler
 from rnnsearch_tf.text.vocabulary import Vocabulary, batches
+
+_CUT_UNKNOWN = " ".join(re.findall(r"\w+|\W", SPECIAL_TOKENS[UNKNOWN_ID]))
+"""The unknown word as Moses's rules cut it."""
 
 
 class Text(tf.Module):
@@ -69,6 +74,14 @@ class Text(tf.Module):
         """
         return _tokenize(texts, self.config, self._subwords)
 
+    def tokenize_translations(self, texts):
+        """As :meth:`tokenize`, of texts that a model wrote: an unknown word, ``<unk>``, is one token, which Moses's rules cut into three."""
+        tokens = self.tokenize(texts)
+        if self.config.tokenization != "moses":
+            return tokens
+        lines = tf.strings.reduce_join(tokens, axis=1, separator=" ")
+        return tf.strings.split(tf.strings.regex_replace(lines, _CUT_UNKNOWN, SPECIAL_TOKENS[UNKNOWN_ID]))
+
     def prepared(self, texts):
         """Texts as SentencePiece meets them: normalized, cleaned, lower-cased if so configured; string [B] -> string [B]."""
         return _prepare(texts, self.config)
@@ -81,7 +94,8 @@ class Text(tf.Module):
     def split(self, texts):
         """As :meth:`tokenize`, of lines that are Moses tokens already, with spaces between, escaped (``&apos;``) or not.
 
-        Words stay as they were cut; subword pieces are those of the detokenized line.
+        Words stay as they were cut, and escaped where the vocabulary of ``tokenization: space`` has escaped words; subword pieces are those
+        of the detokenized line.
         """
         if self.config.tokenization == "sentencepiece":
             return self.tokenize(detokenize(_split(texts), self.config.language))  # which unescapes
@@ -89,6 +103,8 @@ class Text(tf.Module):
 
     def words(self, texts):
         """The Moses tokens of such lines as they were cut, normalized as text is; RaggedTensor string [B, None]."""
+        if self.config.tokenization == "space" and any(map(ESCAPED.search, self.vocabulary.tokens)):
+            return self.tokenize(texts)
         joined = tf.strings.reduce_join(unescape(_split(texts)), axis=1, separator=" ")
         return _tokenize(joined, dataclasses.replace(self.config, tokenization="space"), None)
 
@@ -153,14 +169,20 @@ class Text(tf.Module):
 
 
 class TracedText:
-    """A Text whose operations are traced: one sentence meets many small ones, which take longer one by one."""
+    """A Text whose operations are traced: one sentence meets many small ones, which take longer one by one.
 
-    def __init__(self, text):
+    Args:
+        text: Text.
+        translations: its lines are what a model wrote, see :meth:`Text.tokenize_translations`.
+    """
+
+    def __init__(self, text, translations=False):
+        tokenize = text.tokenize_translations if translations else text.tokenize
         lines, ids = tf.TensorSpec([None], tf.string), tf.TensorSpec([None, None], tf.int32)
         tokens = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
         traced = lambda function, signature: tf.function(function, autograph=False, input_signature=[signature])  # noqa: E731
         with_ids = lambda tokens: (tokens, text.ids(tokens))  # noqa: E731
-        self._tokenize = traced(lambda lines: with_ids(text.tokenize(lines)), lines)
+        self._tokenize = traced(lambda lines: with_ids(tokenize(lines)), lines)
         self._split = traced(lambda lines: with_ids(text.split(lines)), lines)
         self.tokens = traced(text.tokens, ids)
         self.tokens_with = tf.function(text.tokens, autograph=False, input_signature=[ids, tf.TensorSpec([None, None], tf.string)])

@@ -25,7 +25,7 @@ def average_run(run, output, last=None) -> list:
 
     Raises:
         UserError: fewer weights are kept than asked for, or only one; or a file is damaged.
-        UsageError: `output` holds a training.
+        UsageError: `output` holds a training, or a model that is no such mean.
     """
     run, averaged = Run.open(run), Run(output)
     kept = run.evaluated_weights()
@@ -36,6 +36,8 @@ def average_run(run, output, last=None) -> list:
         )
     if averaged.checkpoints.exists():
         raise UsageError(f"{averaged}: expected a folder without a training, found one; choose another --output")
+    if averaged.model_card.exists() or not averaged.config.exists() or averaged.config.read_bytes() != run.config.read_bytes():
+        averaged.refuse_training()  # only a mean of the same training is made anew
     kept = kept[-(last or len(kept)) :]
     run.verify(kept)
     model, *_ = load_run(run)

@@ -30,6 +30,9 @@ log = logging.getLogger("rnnsearch_tf")
 OVERLONG = 10
 """Input beyond this many times the longest training sentence is cut off."""
 
+_NEEDED = {"lexicon": "replace_unknown", "shortlist_frequent": "shortlist", "shortlist_translations": "shortlist"}
+"""Search options that are nothing without another."""
+
 SAMPLES_AT_ONCE = 64
 """Samples of one sentence drawn side by side."""
 
@@ -69,7 +72,7 @@ class Translator:
         self.target_text = target_text
         self.config = config
         self.maximum_lengths = {side: OVERLONG * getattr(config.data, f"maximum_{side}_length") for side in ("source", "target")}
-        self._sources, self._target = [TracedText(text) for text in self.source_texts], TracedText(target_text)
+        self._sources, self._target = [TracedText(text) for text in self.source_texts], TracedText(target_text, translations=True)
         self._shards = shard_count()
         self._made, self._making = {}, threading.Lock()  # lexicons, shortlists and traced functions, by what they are made from
 
@@ -167,6 +170,9 @@ class Translator:
     def search_config(self, **changes) -> SearchConfig:
         """The run's search section with some options changed, checked as in a file."""
         config = dataclasses.replace(self.config.search, **search_options(changes)) if changes else self.config.search
+        for name, needed in _NEEDED.items():
+            if changes.get(name) is not None and not getattr(config, needed):
+                raise UsageError(f"search.{name}: expected search.{needed} beside it, without which it does nothing; set it, or leave {name} out")
         for name in ("replace_unknown", "coverage_penalty"):
             if getattr(config, name):
                 self.require_attention(name)
@@ -368,7 +374,7 @@ def _cut(side, tokens, ids, limit):
     """(tokens, ids) with no more than `limit` tokens before the end symbol."""
     if len(tokens) <= limit:
         return tokens, ids
-    log.warning("warning: a %s sentence of %d tokens was cut to %d, the most that is taken", side, len(tokens), limit)
+    log.warning("warning: a %s sentence of %d tokens was cut to %d, the most that is taken: %s …", side, len(tokens), limit, " ".join(tokens[:6])[:60])
     return tokens[:limit], ids[:limit] + [END_ID]
 
 

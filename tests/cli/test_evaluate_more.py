@@ -1,6 +1,7 @@
 """Tables by frequency and unknown words, search errors, significance: against sacreBLEU and the Translator's own scores."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -121,10 +122,38 @@ def test_the_tables_for_people(report, text, tmp_path):
     (["--search-errors", "1,x"], 2, "--search-errors: expected a whole number"), (["--bootstrap", "1"], 2, "--bootstrap"),
     (["--test", "bootstrap"], 2, "--test: expected --baseline"), (["--baseline", "/dev/null"], 1, "/dev/null: expected 23 translations"),
     (["--search-errors", "1", "--coverage-penalty", "0.2"], 2, "coverage_penalty 0"),
+    (["--search-errors", "1", "--shortlist", "pairs"], 2, "--search-errors: expected no search.shortlist, got pairs"),
+    (["--output", "no/report"], 1, "no/report: expected a file that can be written"),
+    (["--shortlist-frequent", "9"], 2, "search.shortlist_frequent: expected search.shortlist beside it"),
+    (["--lexicon", "f"], 2, "search.lexicon: expected search.replace_unknown beside it"),
 ])  # fmt: skip
-def test_what_is_wrong_is_said(report, words, code, message):
+def test_what_is_wrong_is_said_before_anything_is_translated(report, translator, monkeypatch, words, code, message):
+    monkeypatch.setattr(type(translator), "translate", None)
     out, err = report(*words, code=code)
     assert out == [] and message in err and err.count("\n") == 1
+
+
+def test_a_missing_package_is_said_before_anything_is_translated(report, translator, monkeypatch):
+    monkeypatch.setattr(type(translator), "translate", None)
+    monkeypatch.setitem(sys.modules, "sacremoses", None)
+    out, err = report("--lc-norm-tok", code=1)
+    assert out == [] and "BLEU of lc.norm.tok: expected the package sacremoses" in err
+
+
+def test_the_reference_is_not_written_over(report, tmp_path):
+    for name, words in (("s", ()), ("r", ()), ("other", ("--baseline", tmp_path / "other"))):
+        (tmp_path / "other").write_text("x\n" * COUNT)
+        out, err = report(*words, "--output", tmp_path / name, code=2)
+        assert out == [] and f"{name}: expected another file than the one that is read" in err
+        assert len((tmp_path / name).read_text().splitlines()) == COUNT
+
+
+def test_a_run_that_lists_several_translations_is_evaluated_by_its_best(rnnsearch, tmp_path, text):
+    run = write_run(tmp_path / "run", ["search.nbest=3", "search.beam_size=3"])
+    for name, lines in zip("sr", text):
+        (tmp_path / name).write_text("".join(line + "\n" for line in lines))
+    out, _ = rnnsearch("evaluate", "--model", run, "--source", tmp_path / "s", "--reference", tmp_path / "r", "--search-errors", "1,2", "--beam-size", 1, "--json")
+    assert [beam["beam_size"] for beam in json.loads(out[0])["search_errors"]["beams"]] == [1, 2]
 
 
 def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path):

@@ -44,11 +44,39 @@ def test_a_translation_scores_what_the_search_said(rnnsearch, run_folder, files,
     assert [float(line) for line in out] == pytest.approx([t.log_probability for t in found], abs=1e-4)
 
 
+def test_an_unknown_word_scores_as_the_one_word_it_is(rnnsearch, run_folder, files):
+    """As `translate` writes it, <unk> is the word that any unknown word is, not three words; what it is linked to is one word too."""
+    files[0].write_text("The door is white.\n" * 2)
+    files[1].write_text("La <unk> est <unk> <unk>.\nLa zèbre est xylophone okapi.\n")
+    for verb, lines in (("score", 2), ("align", 2)):
+        out, _ = rnnsearch(verb, "--model", run_folder, *files)
+        assert len(out) == lines and out[0] == out[1]
+    assert len(out[0].split()) == 6
+
+
 @pytest.mark.parametrize("verb", ["score", "align"])
-def test_unequal_line_counts(rnnsearch, run_folder, files, verb):
+def test_unequal_line_counts(rnnsearch, run_folder, files, verb, tmp_path):
+    """What was scored before is kept."""
     files[1].write_text("one\n")
-    out, err = rnnsearch(verb, "--model", run_folder, *files, code=1)
+    (tmp_path / "results").write_text("before\n")
+    out, err = rnnsearch(verb, "--model", run_folder, "--output", tmp_path / "results", *files, code=1)
     assert out == [] and f"got 4 in {files[0]} and 1 in {files[1]}" in err
+    assert (tmp_path / "results").read_text() == "before\n"
+
+
+def test_links_number_the_tokens_of_the_line(rnnsearch, run_folder, files):
+    """A word with @-@ in it is one word to the model and three tokens to Moses; the expected links are from the model's attention to words."""
+    files[0].write_text("The well @-@ known door is white .\n")
+    files[1].write_text("La porte bien @-@ connue est blanche .\n")
+    hard, _ = rnnsearch("align", "--model", run_folder, "--tokenized", *files)
+    soft, _ = rnnsearch("align", "--model", run_folder, "--tokenized", "--soft", *files)
+    fields = json.loads(soft[0])
+    assert fields["source_tokens"][1] == "well-known" and fields["target_tokens"][2] == "bien-connue"
+    places = [[[0], [1, 2, 3], [4], [5], [6], [7]], [[0], [1], [2, 3, 4], [5], [6], [7]]]
+    expected = set()
+    for i, row in enumerate(np.array(fields["alignment"])[:-1, :-1]):
+        expected |= {f"{a}-{b}" for a in places[0][row.argmax()] for b in places[1][i]}
+    assert set(hard[0].split()) == expected
 
 
 def test_alignments_hard_and_soft(rnnsearch, run_folder, files, translator):

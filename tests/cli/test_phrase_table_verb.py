@@ -2,6 +2,7 @@
 
 import gzip
 import math
+import os
 
 import pytest
 from test_pairs import log_probability
@@ -33,6 +34,16 @@ def test_the_probability_and_the_unknown_words(rnnsearch, run_folder, table, tra
         assert math.log(float(probability)) == pytest.approx(log_probability(translator, *old[:2]), abs=1e-4)
         unknown = sum(word not in words for phrase, words in zip(old, known) for word in phrase.split())
         assert math.log(float(count)) == pytest.approx(unknown, abs=1e-5)
+
+
+def test_a_table_is_a_file_as_it_is_read_twice(rnnsearch, run_folder, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "out").write_text("before")
+    out, err = rnnsearch("phrase-table", "--model", run_folder, tmp_path / "pipe", tmp_path / "out", code=1)
+    assert out == [] and f"{tmp_path / 'pipe'}: expected a file, which is read twice, got a pipe; write it to a file first" in err
+    out, err = rnnsearch("phrase-table", "--model", run_folder, "-", tmp_path / "out", code=2)
+    assert out == [] and "expected a file, which is read twice, got standard input" in err
+    assert (tmp_path / "out").read_text() == "before"
 
 
 def test_a_bad_table_leaves_nothing_behind(rnnsearch, run_folder, table):

@@ -9,7 +9,7 @@ import pytest
 
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.io.reading import read_all, read_batches, read_pairs
-from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.io.writing import Output, check_output
 
 
 def write(path, data):
@@ -88,7 +88,33 @@ def test_pairs_go_together(tmp_path):
 def test_unequal_files_are_an_error_with_both_counts_before_anything_is_read(tmp_path, lines):
     names = [write(tmp_path / side, b"x\n" * count) for side, count in zip("st", lines)]
     with pytest.raises(UserError, match=f"got {lines[0]} in .*s and {lines[1]} in .*t$"):
-        next(read_pairs(*names, 2))
+        read_pairs(*names, 2)
+
+
+def test_a_missing_one_of_two_is_said_before_anything_is_read(tmp_path):
+    there = write(tmp_path / "t", b"x\n")
+    with pytest.raises(UserError, match="typo: expected a text file, found none; check the path"):
+        read_pairs(str(tmp_path / "typo"), there, 2)
+
+
+def test_pairs_come_as_soon_as_both_lines_have_arrived(tmp_path):
+    """The source is written line by line, and waits for the pairs of the lines before."""
+    os.mkfifo(tmp_path / "s")
+    target, came = write(tmp_path / "t", b"A\nB\nC\n"), [threading.Event() for _ in range(3)]
+
+    def write_slowly():
+        with open(tmp_path / "s", "wb", buffering=0) as stream:
+            for line, event in zip((b"a\n", b"b\n", b"c\n"), came):
+                stream.write(line)
+                event.wait(20)
+
+    writer = threading.Thread(target=write_slowly, daemon=True)
+    writer.start()
+    for number, pair in enumerate(read_pairs(str(tmp_path / "s"), target, 64)):
+        assert pair == (["abc"[number]], ["ABC"[number]])
+        came[number].set()
+    writer.join(20)
+    assert number == 2 and not writer.is_alive()
 
 
 @pytest.mark.parametrize("lines", [(3, 500), (500, 3)])
@@ -122,11 +148,30 @@ def test_a_place_that_cannot_be_written(tmp_path):
         Output(tmp_path / "no" / "out")
 
 
+def test_a_place_is_tried_before_long_work(tmp_path):
+    """Nothing is made, and nothing that is there is touched."""
+    name = write(tmp_path / "a.txt", b"one\n")
+    for place, reason in ((tmp_path / "no" / "out", "No such file"), (tmp_path, "Is a directory")):
+        with pytest.raises(UserError, match=f"{place}: expected a file that can be written, got: {reason}"):
+            check_output(str(place))
+    with pytest.raises(UsageError, match="a.txt: expected another file than the one that is read"):
+        check_output(name, [name])
+    for fine in (None, "-", name, str(tmp_path / "new")):
+        check_output(fine, ["missing"])
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"] and read_all(name) == ["one"]
+
+
+def test_a_place_without_permission_is_said_before_long_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
+    with pytest.raises(UserError, match="new: expected a file that can be written, got: Permission denied"):
+        check_output(str(tmp_path / "new"))
+
+
 def test_a_file_that_is_read_is_not_written_over(tmp_path):
     name = write(tmp_path / "a.txt", b"one\n")
     (tmp_path / "link").symlink_to(name)
     for other in (str(tmp_path / "." / "a.txt"), str(tmp_path / "link")):
-        with pytest.raises(UsageError, match="a.txt: expected another file than the one that is read, got the same; choose another --output"):
+        with pytest.raises(UsageError, match="a.txt: expected another file than the one that is read, got the same; write elsewhere"):
             Output(name, ["-", None, "missing", other])
     assert read_all(name) == ["one"]
     with Output(tmp_path / "new", [name, str(tmp_path / "new")]) as output:

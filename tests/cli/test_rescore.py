@@ -98,6 +98,9 @@ def test_oracle(rnnsearch, files, tmp_path):
     for line, texts in zip(out, (["La porte est blanche.", "", "Elle va."], chosen), strict=True):
         assert float(line.split()[1]) == pytest.approx(sacrebleu.corpus_bleu(texts, [references]).score, abs=0.01)
     assert "tok:none" in rnnsearch("oracle", "--tokenized", "--reference", tmp_path / "reference", files[1])[0][0]
+    assert "tok:char" in rnnsearch("oracle", "--target-language", "ja", "--reference", tmp_path / "reference", files[1])[0][0]
+    out, err = rnnsearch("oracle", "--chosen", files[1], "--reference", tmp_path / "reference", files[1], code=2)
+    assert out == [] and "expected another file than the one that is read" in err and "|||" in files[1].read_text()
     (tmp_path / "reference").write_text("one\n")
     out, err = rnnsearch("oracle", "--reference", tmp_path / "reference", files[1], code=1)
     assert out == [] and f"{files[1]}:4: expected a sentence number below 1" in err

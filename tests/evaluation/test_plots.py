@@ -26,6 +26,16 @@ def test_source_on_top_target_at_the_side_black_is_zero():
     assert top[1] > bottom[1]  # the first target word is the upper one
 
 
+def test_words_of_other_scripts_have_a_font(monkeypatch, caplog):
+    """Whatever fonts there are: each word's label names one that has its characters, and what none has is said."""
+    monkeypatch.setattr(plots, "_fonts", lambda text: ["DejaVu Sans", "Other"] if "犬" in text else [])
+    axes = plots.alignment_figure(ALIGNMENT[:, :2], ["犬", "</s>"], TARGET).axes[0]
+    assert all(label.get_fontfamily() == ["DejaVu Sans", "Other"] for label in [*axes.get_xticklabels(), *axes.get_yticklabels()])
+    monkeypatch.undo()
+    plots.alignment_figure(ALIGNMENT[:, :2], ["\U000e0fff", "</s>"], TARGET)
+    assert "no font here has \U000e0fff" in caplog.text
+
+
 def test_the_file_is_a_png():
     assert plots.png(plots.alignment_figure(ALIGNMENT, SOURCE, TARGET)).startswith(b"\x89PNG")
 

@@ -59,6 +59,14 @@ def test_the_same_with_constraints(capsys, run_folder, exported, source, tmp_pat
     assert found == expected and "vieux" in found[0] and "livre" in found[0] and "porte" in found[2] and "Zoé" in found[3]
 
 
+@pytest.mark.parametrize("words", [[], ["--n-best", 2], ["--alignment", "hard"], ["--term-marks"]], ids=str)
+def test_what_is_cut_is_said(capsys, exported, tmp_path, words):
+    """An export takes 200 tokens."""
+    (tmp_path / "long").write_text(f"a book\n{'book ' * 201}\n{'book ' * 200}\n")
+    lines, error = translate(capsys, exported, *words, tmp_path / "long")
+    assert len(lines) >= 3 and f"warning: 1 source sentence(s) were cut to 200 tokens, the most that {exported} takes" in error
+
+
 def test_the_same_nbest_lists(capsys, run_folder, exported, source):
     expected, _ = translate(capsys, run_folder, *UNKNOWN, "--n-best", 2, source)
     found, _ = translate(capsys, exported, "--n-best", 2, source)

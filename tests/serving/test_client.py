@@ -50,6 +50,13 @@ def test_one_request(server):
     assert list(tensor.string_val) == ["é".encode(), b"", b"a\0b"] and not request.output_filter
 
 
+def test_texts_that_were_cut_are_said(client, caplog):
+    client.translate(["a", "b" * 100])
+    assert not caplog.records
+    client.translate(["a", "b" * 101, "c" * 200])
+    assert "model mt: 2 of 3 texts are longer than the model takes, and were cut" in caplog.text
+
+
 def test_how_sure_the_model_is_comes_with_a_second_request(server):
     with Client(server.address, "mt", version=3, confidence=True) as client:
         assert client.translate(["ab cd", "", "é"]) == [

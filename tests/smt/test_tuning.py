@@ -36,6 +36,11 @@ def test_bleu_of_weights_is_sacrebleus(seed):
     assert Candidates.of(lists, references).bleu(weights) == pytest.approx(corpus_bleu(lists, references, weights))
 
 
+def test_sacrebleu_has_nothing_to_warn_of(caplog):
+    Candidates.of(*random_lists())
+    assert not caplog.records
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_best_point_of_a_line_is_found(seed):
     lists, references = random_lists(seed)

@@ -1,8 +1,12 @@
 """Lines that are Moses tokens already, as in phrase tables and n-best lists."""
 
+import random
+
+import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import TextConfig
+from rnnsearch_tf.text.escapes import joined_words, unescape_bytes
 from rnnsearch_tf.text.pipeline import Text, build_text
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
@@ -24,6 +28,32 @@ def test_tokens_stay_as_they_were_cut():
 def test_escapes_are_undone():
     assert words(moses(), "l&apos; &quot; a &amp; b &#124; &#91; x &#93; &lt; &gt;") == "l' \" a & b | [ x ] < >".split()
     assert words(moses(), "Jean @-@ Paul") == ["Jean-Paul"]
+
+
+def test_a_vocabulary_of_escaped_words_reads_escaped_words():
+    """Trained on tokens with escapes, by ``tokenization: space``, a model knows them so."""
+    special = ["<pad>", "</s>", "<unk>"]
+    for own, expected in ((["l&apos;", "@-@"], "l&apos; bien @-@ être"), (["l'", "bien-être"], "l' bien-être")):
+        text = Text(TextConfig(language="fr", tokenization="space"), Vocabulary([*special, *own]))
+        assert words(text, "l&apos; bien @-@ être") == expected.split()
+
+
+@pytest.mark.parametrize("tokenization", ["moses", "space"])
+def test_an_unknown_word_that_a_model_wrote_is_one_token(tokenization):
+    text = moses(tokenization=tokenization)
+    tokens = text.tokenize_translations(["a <unk> <unk> .", "<unk>", "", "a < b > c"])
+    assert [[token.decode() for token in row] for row in tokens.to_list()] == [["a", "<unk>", "<unk>", "."], ["<unk>"], [], "a < b > c".split()]
+    assert text.ids(tokens).to_list()[:2] == [[4, 2, 2, 2, 1], [2, 1]]
+
+
+def test_tokens_that_a_hyphen_makes_one_word():
+    """As many words as are left once the escapes are undone."""
+    generator = random.Random(3)
+    for _ in range(300):
+        tokens = generator.choices(["a", "b", "@-@"], k=generator.randint(1, 7))
+        places, joined = joined_words(tokens), unescape_bytes(f" {' '.join(tokens)} ".encode()).split()
+        assert [b"".join(t.replace("@-@", "-").encode() for t, k in zip(tokens, places) if k == word) for word in range(max(places) + 1)] == [
+            word.replace(b"@-@", b"-") for word in joined]
 
 
 def test_case_and_spaces():

@@ -63,6 +63,13 @@ def test_too_few_and_a_folder_in_use(trained, tmp_path, capsys):
     assert "expected the weights of at least 9 evaluations, got 3" in fails(trained, "--last", 9, code=1)
     assert "expected a folder without a training" in fails(trained, "--output", trained, code=2)
     assert "--last: expected a whole number, at least 2" in fails(trained, "--last", 1, code=2)
+    other = tmp_path / "other"  # another training's mean, say, which has no checkpoints
+    train(config("training.seed=9", "training.evaluate_every=1", "training.maximum_updates=2", "training.keep_evaluated=2"), tmp_path / "second")
+    assert run(["average", str(tmp_path / "second"), "--output", str(other)]) == run(["average", str(tmp_path / "second"), "--output", str(other)]) == 0
+    capsys.readouterr()
+    before = Run(other).best_weights.read_bytes()
+    assert "expected a folder without a model" in fails(trained, "--output", other, code=2)
+    assert Run(other).best_weights.read_bytes() == before
     train(language_model("training.maximum_updates=1", "training.keep_evaluated=0"), tmp_path / "none")
     assert not (tmp_path / "none" / "evaluated").exists()
     assert "got 0; train with a higher training.keep_evaluated" in fails(tmp_path / "none", code=1)
