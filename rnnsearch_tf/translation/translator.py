@@ -171,7 +171,7 @@ class Translator:
         """The run's search section with some options changed, checked as in a file."""
         config = dataclasses.replace(self.config.search, **search_options(changes)) if changes else self.config.search
         for name, needed in _NEEDED.items():
-            if changes.get(name) is not None and not getattr(config, needed):
+            if changes.get(name) not in (None, getattr(self.config.search, name)) and not getattr(config, needed):
                 raise UsageError(f"search.{name}: expected search.{needed} beside it, without which it does nothing; set it, or leave {name} out")
         for name in ("replace_unknown", "coverage_penalty"):
             if getattr(config, name):

@@ -83,7 +83,6 @@ def test_help_in_a_plain_c_locale_is_still_utf8():
         (["translate", "--model", "x", "--output-type", "jsn"], ["--output-type", "invalid choice: 'jsn'", "json"]),
         (["translate", "--model", "x", "--n-best", "3", "--output-type", "text"], ["--n-best 3", "json or nbest"]),
         (["translate", "--model", "x", "--n-best", "3", "--alignment", "soft"], ["--alignment soft", "text or json"]),
-        (["translate", "--model", "x", "--lexicon", "f"], ["--lexicon", "--replace-unknown"]),
         (["score", "--model", "x", "source"], ["required: TARGET"]),
         (["align", "--model", "x", "a", "b", "c"], ["unrecognized arguments: c"]),
         (["sample", "--model", "x", "-n", "0"], ["-n", "at least 1", "'0'"]),
