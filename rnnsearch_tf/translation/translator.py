@@ -169,13 +169,18 @@ class Translator:
 
     def search_config(self, **changes) -> SearchConfig:
         """The run's search section with some options changed, checked as in a file."""
-        config = dataclasses.replace(self.config.search, **search_options(changes)) if changes else self.config.search
-        for name, needed in _NEEDED.items():
-            if changes.get(name) not in (None, getattr(self.config.search, name)) and not getattr(config, needed):
-                raise UsageError(f"search.{name}: expected search.{needed} beside it, without which it does nothing; set it, or leave {name} out")
+        config = self._changed(search_options(changes)) if changes else self.config.search
         for name in ("replace_unknown", "coverage_penalty"):
             if getattr(config, name):
                 self.require_attention(name)
+        return config
+
+    def _changed(self, changes):
+        own = self.config.search
+        config = dataclasses.replace(own, **changes)
+        for name, needed in _NEEDED.items():
+            if changes.get(name) not in (None, getattr(own, name)) and not getattr(config, needed):
+                raise UsageError(f"search.{name}: expected search.{needed} beside it, without which it does nothing; set it, or leave {name} out")
         return config
 
     def require_attention(self, purpose: str) -> None:

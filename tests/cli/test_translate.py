@@ -113,7 +113,7 @@ def test_an_overlong_sentence_is_cut_with_a_warning(rnnsearch, run_folder, tmp_p
     path.write_text("cat " * 5000 + "\n")
     out, err = rnnsearch("translate", "--model", run_folder, "--beam-size", 1, path)
     assert len(out) == 1 and out[0]
-    assert err == "rnnsearch: warning: a source sentence of 5000 tokens was cut to 50, the most that is taken\n"
+    assert err == "rnnsearch: warning: a source sentence of 5000 tokens was cut to 50, the most that is taken: cat cat cat cat cat cat …\n"
 
 
 @pytest.mark.parametrize(
