@@ -12,7 +12,6 @@ need the extra smt; without it Table 1 of Bahdanau et al. lacks a row, and other
 What is left, with disk and time, is said before anything is done.
 """
 
-import contextlib
 import difflib
 import sys
 
@@ -52,13 +51,14 @@ def run(arguments):
         for number, step in enumerate(steps, start=1):
             _say(f"step {number} of {len(steps)}: {step}")
             step.make()
-        # The smallest decide: a command that trains two large ones among many small ones is faster so, and so is it after a stop.
-        use_one_thread_per_op([min((config.model for config in configs), key=lambda model: model.hidden_size)], min(config.data.batch_size for config in configs))
+        if configs:  # the smallest decide: a command that trains two large ones among many small ones is faster so, and so is it after a stop
+            smallest = min((config.model for config in configs), key=lambda model: model.hidden_size)
+            use_one_thread_per_op([smallest], min(config.data.batch_size for config in configs))
         for name, item in chosen.items():
             _say(f"{name}: {item.shows}")
-            with contextlib.redirect_stdout(sys.stderr):  # Keras's
-                work.train(item)
-            page = item.make(work, item.models).write(work.folder, name, work.made(arguments.item, item))
+            work.train(name, item)
+            page = item.make(work.for_item(item), item.models).write(work.folder, name, work.made(arguments.item, item))
+            work.note_made(name, item)
             print(page, flush=True)
 
 
@@ -79,22 +79,22 @@ def _chosen(name, scale) -> dict:
 
 
 def _check(work, items) -> list:
-    """(configurations of the models, steps before they are trained). What would fail late fails now: a missing extra, a wrong setting."""
+    """(configurations of the models that are still measured, steps before they are trained). What would fail late fails now: a missing extra, a wrong setting."""
     from rnnsearch_tf.data.corpus import check_files
 
     require("pictures", "matplotlib")
     require("plots of vectors", "sklearn")
     work.begin()
-    untrained = work.untrained(items.values())
+    needed, unmade = work.needed(items), {name: item for name, item in items.items() if work.unmade(name, item)}
+    untrained = work.untrained(items)
     steps = work.steps(untrained)
     for name, seed in untrained:
         check_files(work.config(name, seed, guided=False))
-    configs = [work.config(name, work.seeds[0], guided=False) for item in items.values() for name in item.models]
-    if any(item.aligners for item in items.values()):
+    if any(item.aligners for item in unmade.values()):
         require("word aligners", *THOT)
-    if any(item.phrase_based for item in items.values()):
+    if any(item.phrase_based for item in unmade.values()):
         work.check_phrase_based()
-    more = max(map(work.phrase_based_minutes, items.values()))
+    more = max((work.phrase_based_minutes(*each) for each in items.items()), default=0)
     for step in steps:
         _say(f"to do: {step}")
     if steps:
@@ -102,13 +102,14 @@ def _check(work, items) -> list:
         _say(f"{len(steps)} steps before the trainings: about {size:.1f} GB, {time} of one core and of a network of 10 MB a second")
     cost = f"{work.cost(untrained, more)} in all, {work.gigabytes(untrained):.1f} GB"
     _say(f"{len(untrained)} models to train, {cost}; then some minutes to measure each")
-    return configs, steps
+    return [work.config(name, seed, guided=False) for name, seed in needed], steps
 
 
 def _list(work):
     for name, item in work.scale.items.items():
-        minutes = work.minutes(work.untrained([item])) + work.phrase_based_minutes(item)
-        print(f"{name:<24}{duration(60 * minutes) if minutes else 'trained':>11}  {item.shows}")
+        minutes = work.minutes(work.untrained({name: item})) + work.phrase_based_minutes(name, item)
+        left = duration(60 * minutes) if minutes else "trained" if work.unmade(name, item) else "made"
+        print(f"{name:<24}{left:>11}  {item.shows}")
 
 
 def _say(text):

@@ -13,13 +13,13 @@ MEMBERS = 30
 COLOURS = "tab:red", "tab:blue", "tab:green"
 
 
-def zoomed_figures(points, vectors, texts) -> dict:
-    """The whole plane with frames around the regions of vectors that are most alike, and each of these by itself.
+def zoomed_figures(points, texts, squares) -> dict:
+    """The whole plane with frames around some regions, and each of these by itself.
 
     Args:
-        points: float [N, 2], the places of the vectors in the plane.
-        vectors: float [N, size].
+        points: float [N, 2].
         texts: list[str] of length N, those first that matter most.
+        squares: what :func:`regions` found.
 
     Returns:
         {"whole", "region-1", …: matplotlib Figure}. A region has the colour of its frame.
@@ -29,7 +29,8 @@ def zoomed_figures(points, vectors, texts) -> dict:
     points = np.asarray(points)
     figures = {"whole": vectors_figure(points, texts)}
     axes = figures["whole"].axes[0]
-    for colour, (centre, half) in zip(COLOURS, regions(points, vectors)):
+    for colour, (centre, half) in zip(COLOURS, squares):
+        centre = np.asarray(centre)
         inside = np.flatnonzero(_distances(points, centre) <= half)
         axes.add_patch(Rectangle(centre - half, 2 * half, 2 * half, fill=False, edgecolor=colour, linewidth=2))
         axes.scatter(*points[inside].T, s=6, color=colour, linewidths=0)

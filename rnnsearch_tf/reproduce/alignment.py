@@ -44,20 +44,19 @@ def _phrasebook_of(kind, config):
 
 def multi30k(work, models) -> Page:
     """1 − AER of each alignment against each aligner's."""
-    aligners = {name: work.measured(f"links-{kind}", lambda kind=kind: _links_of(work, models[0], kind)) for kind, name in ALIGNERS.items()}
-    rows = []
-    for name in models:
-        found = work.of_each_seed("links", name, _links_of_model)
-        agreements = {other: over_seeds([_agreement(gold, links) for links in found]) for other, gold in aligners.items()}
-        rows.append({"alignment": name} | agreements)
-    for name, links in aligners.items():
-        rows.append({"alignment": name} | {other: _agreement(gold, links) for other, gold in aligners.items()})
+    rows = work.measured(f"agreement-{work.seeds[0]}", lambda: _agreements(work, models))
     text = [
         "Agreement, 1 − AER, on test_2016_flickr and its references, of each row with the links of each column. The aligners have learned "
         "from the captions, lower-cased Moses tokens; their links are of both directions, by grow-diag-final-and. The model that ends in "
         "-guided was trained with fast_align's links."
     ]
     return Page("Agreement of attention with word aligners on Multi30k", rows, [], text)
+
+
+def _agreements(work, models):
+    of_aligners = {name: work.output(f"links-{kind}", lambda kind=kind: _links_of(work, models[0], kind)) for kind, name in ALIGNERS.items()}
+    rows = {name: _links_of_model(work, name, work.seeds[0]) for name in models} | of_aligners
+    return [{"alignment": name} | {other: _agreement(gold, links) for other, gold in of_aligners.items()} for name, links in rows.items()]
 
 
 def _agreement(gold, links):

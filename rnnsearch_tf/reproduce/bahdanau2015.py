@@ -25,6 +25,9 @@ SCORED = 500
 SHOWN_LENGTHS = 10, 20, 30, 40
 """Words of the sentences whose alignments are drawn."""
 
+PHRASE_BASED = "table1-phrase-based"
+"""What is measured of the phrase-based system."""
+
 ENOUGH = 50
 """Sentences of a length whose BLEU says something."""
 
@@ -54,7 +57,7 @@ def translations(work, name, seed, forbid_unknown=False) -> dict:
         found = work.translator(name, seed).translate(sources, beam_size=BEAM, **changes)
         return {"texts": [each.text for each in found], "source_lengths": [len(each.source_tokens) for each in found]}
 
-    return work.measured(f"translations{'-no-unk' if forbid_unknown else ''}-{name}-{seed}", translate)
+    return work.output(f"translations{'-no-unk' if forbid_unknown else ''}-{name}-{seed}", translate)
 
 
 def known(work, models) -> list:
@@ -71,16 +74,12 @@ def known(work, models) -> list:
 
 def table_1(work, models) -> Page:
     """BLEU of all sentences, and of those without unknown words with a decoder that may not produce one."""
-    rows, columns = [], {"all": "All", "short": "of the single sentences", "no_unk": "No UNK", "no_unk_sentences": "sentences without UNK"}
-    if work.texts.single_sentences is None:
-        del columns["short"]
-    for name in models:
-        found = measured_bleu(work, name, models)
-        rows.append({"model": name} | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()})
+    columns = {"all": "All", "short": "of the single sentences", "no_unk": "No UNK", "no_unk_sentences": "sentences without UNK"}
+    row = lambda name, found: {"model": name} | {columns[key]: over_seeds([each[key] for each in found]) for key in columns if key in found[0]}  # noqa: E731
+    rows = [row(name, measured_bleu(work, name, models)) for name in models]
     text = ['Without the phrase-based system: its packages are not installed; pip install "rnnsearch-tf[smt]".'] if work.scale.phrase_based else []
-    if work.can_have_phrase_based():
-        found = measured_phrase_based(work, models)
-        rows.append({"model": "phrase-based"} | {title: over_seeds([found[key]]) for key, title in columns.items()})
+    if work.can_have_phrase_based(PHRASE_BASED):
+        rows.append(row("phrase-based", [measured_phrase_based(work, models)]))
         text = ["The phrase-based system was trained on the captions alone."]
     text.append("BLEU of tokens. The sentences without UNK are those that all models know all words of.")
     paper = [dict(zip(("model", "All", "No UNK"), row)) for row in PAPER_TABLE_1]
@@ -89,7 +88,7 @@ def table_1(work, models) -> Page:
 
 def measured_phrase_based(work, models) -> dict:
     """What :func:`measured_bleu` has of a model, of the phrase-based system."""
-    return work.measured("table1-phrase-based", lambda: _phrase_based(work, models))
+    return work.measured(PHRASE_BASED, lambda: _phrase_based(work, models))
 
 
 def _phrase_based(work, models):
@@ -218,22 +217,35 @@ def figure_3(work, models) -> Page:
     """Where a model looks."""
     from rnnsearch_tf.evaluation.plots import alignment_figure
 
-    seed, (sources, _) = work.seeds[0], test_text(work)
-    words = [len(source.split()) for source in sources]
-    chosen = [words.index(min(words, key=lambda length: abs(length - wanted))) for wanted in SHOWN_LENGTHS]
-    end = [SPECIAL_TOKENS[END_ID]]
     pictures, rows = {}, []
-    for number, found in enumerate(work.translator(models[0], seed).translate([sources[i] for i in chosen], beam_size=BEAM), start=1):
-        pictures[str(number)] = alignment_figure(found.alignment, found.source_tokens + end, found.tokens + end)
-        rows.append({"picture": number, "source": sources[chosen[number - 1]], "translation": found.text})
+    [drawn] = work.of_each_seed("figure3", models[0], _figure_3_of)
+    for number, each in enumerate(drawn, start=1):
+        pictures[str(number)] = alignment_figure(np.array(each["alignment"]), each["source_tokens"], each["tokens"])
+        rows.append({"picture": number, "source": each["source"], "translation": each["translation"]})
     text = ["Source words along the top, target words down the side; α_ij from 0, black, to 1, white."]
     return Page("Bahdanau et al. 2015, Figure 3: alignments", rows, [], text, pictures)
 
 
+def _figure_3_of(work, name, seed):
+    """[{"source", "translation", and of the picture "source_tokens", "tokens", "alignment"}] for each of SHOWN_LENGTHS."""
+    sources, _ = test_text(work)
+    words, end = [len(source.split()) for source in sources], [SPECIAL_TOKENS[END_ID]]
+    chosen = [sources[words.index(min(words, key=lambda length: abs(length - wanted)))] for wanted in SHOWN_LENGTHS]
+    return [
+        {"source": source, "translation": found.text, "source_tokens": found.source_tokens + end, "tokens": found.tokens + end,
+         "alignment": np.round(found.alignment.astype(float), 4).tolist()}
+        for source, found in zip(chosen, work.translator(name, seed).translate(chosen, beam_size=BEAM))
+    ]  # fmt: skip
+
+
 def table_3(work, models) -> Page:
     """Long sentences, translated by each model."""
-    seed, (sources, references) = work.seeds[0], test_text(work)
-    longest = sorted(range(len(sources)), key=lambda i: -len(sources[i].split()))[:3]
-    found = {name: translations(work, name, seed)["texts"] for name in models}
-    rows = [{"source": sources[i], "reference": references[i]} | {name: texts[i] for name, texts in found.items()} for i in longest]
+    rows = work.measured(f"table3-{'-'.join(models)}-{work.seeds[0]}", lambda: _table_3(work, models))
     return Page("Bahdanau et al. 2015, Table 3: long sentences", rows)
+
+
+def _table_3(work, models):
+    sources, references = test_text(work)
+    longest = sorted(range(len(sources)), key=lambda i: -len(sources[i].split()))[:3]
+    found = {name: translations(work, name, work.seeds[0])["texts"] for name in models}
+    return [{"source": sources[i], "reference": references[i]} | {name: texts[i] for name, texts in found.items()} for i in longest]

@@ -118,8 +118,13 @@ def _with_features(lists, added) -> list:
 
 def table_2(work, models) -> Page:
     """The best translations of phrases by the table and by the model."""
-    rows = []
-    translator = work.translator(models[0], work.seeds[0])
+    rows = work.measured(f"cho2014-table2-{work.seeds[0]}", lambda: list(_table_2(work, models[0])))
+    text = [f"Source phrases of {LONG} words or more with at least {TRANSLATIONS} translations in the table, drawn at random; p(target | source)."]
+    return Page("Cho et al. 2014a, Table 2: the best translations of phrases", rows, [], text)
+
+
+def _table_2(work, name):
+    translator = work.translator(name, work.seeds[0])
     for kind, chosen in _chosen_phrases(work).items():
         for source, targets in chosen:
             by_model = translator.score([source] * len(targets), [target for target, _ in targets], tokenized=True)
@@ -127,21 +132,23 @@ def table_2(work, models) -> Page:
                 "translation model": sorted(targets, key=lambda each: -each[1]),
                 "RNN Encoder–Decoder": [each for _, each in sorted(zip(by_model, targets), key=lambda each: -each[0])],
             }
-            rows.append({"phrases": kind, "source": source} | {side: _shown(target for target, _ in found[:SHOWN]) for side, found in best.items()})
-    text = [f"Source phrases of {LONG} words or more with at least {TRANSLATIONS} translations in the table, drawn at random; p(target | source)."]
-    return Page("Cho et al. 2014a, Table 2: the best translations of phrases", rows, [], text)
+            yield {"phrases": kind, "source": source} | {side: _shown(target for target, _ in found[:SHOWN]) for side, found in best.items()}
 
 
 def table_3(work, models) -> Page:
     """Samples of the model for the phrases of Table 2."""
+    rows = work.measured(f"cho2014-table3-{work.seeds[0]}", lambda: list(_table_3(work, models[0])))
+    return Page("Cho et al. 2014a, Table 3: samples", rows, [], [f"The {TOP} likeliest of {SAMPLES} samples, with how often each was drawn."])
+
+
+def _table_3(work, name):
     from rnnsearch_tf.translation.results import distinct
 
-    translator, rows = work.translator(models[0], work.seeds[0]), []
+    translator = work.translator(name, work.seeds[0])
     for kind, chosen in _chosen_phrases(work).items():
         for (source, _), samples in zip(chosen, translator.sample([source for source, _ in chosen], SAMPLES)):
             shown = (f"{text}{f' (×{count})' if count > 1 else ''}" for text, _, count in distinct(samples)[:TOP])
-            rows.append({"phrases": kind, "source": source, "samples": _shown(shown)})
-    return Page("Cho et al. 2014a, Table 3: samples", rows, [], [f"The {TOP} likeliest of {SAMPLES} samples, with how often each was drawn."])
+            yield {"phrases": kind, "source": source, "samples": _shown(shown)}
 
 
 def _shown(phrases):

@@ -7,6 +7,7 @@ import random
 import numpy as np
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.evaluation.zooms import regions, zoomed_figures
 from rnnsearch_tf.reproduce import phrase_based
 from rnnsearch_tf.reproduce.page import Page, over_seeds
 
@@ -86,19 +87,20 @@ def _scatter(found):
 
 def figure_4(work, models) -> Page:
     """The words of the source in the plane."""
+    plane = work.measured(f"cho-figure4-{work.seeds[0]}", lambda: _words_in_the_plane(work, models[0]))
+    text = [_shown(plane["texts"], "most frequent words: rows of the embedding")]
+    return Page("Cho et al. 2014a, Figure 4: words in the plane", [], [], text, zoomed_figures(**plane))
+
+
+def _words_in_the_plane(work, name):
     from rnnsearch_tf.evaluation.vectors import word_vectors
 
-    translator = work.translator(models[0], work.seeds[0])
-    words, vectors = word_vectors(translator.model, translator.source_text, "source", WORDS)
-    text = [_shown(words, "most frequent words: rows of the embedding")]
-    return Page("Cho et al. 2014a, Figure 4: words in the plane", [], [], text, _pictures(vectors, words))
+    translator = work.translator(name, work.seeds[0])
+    return _in_the_plane(*word_vectors(translator.model, translator.source_text, "source", WORDS))
 
 
 def figure_5(work, models) -> Page:
     """Long phrases in the plane, and whether those of one translation lie near each other."""
-    from rnnsearch_tf.data.selection import sampled
-    from rnnsearch_tf.evaluation.vectors import sentence_vectors
-
     columns = {
         "near": "nearer than a phrase with as many words in common", "same": "cosine, same translation",
         "other": "as many words in common", "random": "any two", "pairs": "pairs",
@@ -107,17 +109,24 @@ def figure_5(work, models) -> Page:
     for name in models:
         found = measured_paraphrases(work, name)
         table.append({"model": name} | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()})
-    translator = work.translator(models[0], work.seeds[0])
-    phrases = sampled(sorted(best_translations(phrase_based.rows(work.phrase_based()))), PHRASES, random.Random(SEED))
-    vectors = sentence_vectors(translator.model, translator.source_text, phrases)
+    plane = work.measured(f"cho-figure5-{work.seeds[0]}", lambda: _phrases_in_the_plane(work, models[0]))
     text = [
-        _shown(phrases, f"phrases of {LONG} or more words, drawn at random: c, what the encoder makes of them"),
+        _shown(plane["texts"], f"phrases of {LONG} or more words, drawn at random: c, what the encoder makes of them"),
         "Do phrases near in meaning lie near? Two source phrases count as near in meaning where the table gives both the same likeliest "
         "translation. They share words, too. So each pair is compared with a third phrase of as many words, which shares as many words with "
         "the first and has another translation. Near is said by the cosine of the phrases' states. The table has the mean cosines, and the "
         "share of the pairs whose second phrase is nearer to the first than the third one is. Where meaning does not matter, that is 1/2.",
     ]  # fmt: skip
-    return Page("Cho et al. 2014a, Figure 5: phrases in the plane", table, [], text, _pictures(vectors, phrases))
+    return Page("Cho et al. 2014a, Figure 5: phrases in the plane", table, [], text, zoomed_figures(**plane))
+
+
+def _phrases_in_the_plane(work, name):
+    from rnnsearch_tf.data.selection import sampled
+    from rnnsearch_tf.evaluation.vectors import sentence_vectors
+
+    translator = work.translator(name, work.seeds[0])
+    phrases = sampled(sorted(best_translations(phrase_based.rows(work.phrase_based()))), PHRASES, random.Random(SEED))
+    return _in_the_plane(phrases, sentence_vectors(translator.model, translator.source_text, phrases))
 
 
 def _shown(items, what):
@@ -127,11 +136,12 @@ def _shown(items, what):
     )
 
 
-def _pictures(vectors, texts):
+def _in_the_plane(texts, vectors):
+    """What :func:`zoomed_figures` draws, as JSON has it."""
     from rnnsearch_tf.evaluation.vectors import in_the_plane
-    from rnnsearch_tf.evaluation.zooms import zoomed_figures
 
-    return zoomed_figures(in_the_plane(vectors), vectors, texts)
+    points = in_the_plane(vectors)
+    return {"texts": list(texts), "points": points.tolist(), "squares": [[centre.tolist(), half] for centre, half in regions(points, vectors)]}
 
 
 def best_translations(table) -> dict:

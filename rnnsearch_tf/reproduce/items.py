@@ -14,6 +14,12 @@ from rnnsearch_tf.reproduce.recipes import GUIDED
 BAHDANAU = "rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50"
 SUTSKEVER = "lstm-forward", "lstm-reversed", "lstm-reversed-2"
 CHO = "phrase-scorer", "cslm"
+CLAIMED = (
+    *(f"bahdanau2015-{item}" for item in ("table1", "figure2", "monotone")),
+    *(f"sutskever2014-{item}" for item in ("table1", "table2", "figure2", "figure3")),
+    *(f"cho2014-{item}" for item in ("table1", "figure5")),
+)  # fmt: skip
+"""The items that claims are about."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +31,7 @@ class Item:
         aligners: it needs the word aligners of the extra smt.
         beside_phrase_based: it has a row of that system where its packages are installed.
         one_seed: it shows the first seed's models alone.
+        made_of: the items whose measurements it shows, and none of its own.
     """
 
     shows: str
@@ -34,6 +41,7 @@ class Item:
     aligners: bool = False
     beside_phrase_based: bool = False
     one_seed: bool = False
+    made_of: tuple = ()
 
 
 ITEMS = {
@@ -62,19 +70,19 @@ ITEMS = {
     "luong2015-attention": Item(
         "dot, general, concat, with and without input feeding: BLEU and alignment error rate",
         ("phrasebook-rnnsearch", *(f"phrasebook-{score}{ending}" for score in ("dot", "general", "concat") for ending in ("", "-feeding"))),
-        luong2015.attention,
+        luong2015.attention, one_seed=True,
     ),
     "alignment-phrasebook": Item(
         "alignment error rate of every attention, without and with guided alignment, and of word aligners",
         tuple(f"{name}{ending}" for name in GUIDED if name.startswith("phrasebook-") for ending in ("", "-guided")),
-        alignment.phrasebook, aligners=True,
+        alignment.phrasebook, aligners=True, one_seed=True,
     ),
     "alignment-multi30k": Item(
-        "agreement of attention with word aligners", ("rnnsearch-50", "rnnsearch-50-guided"), alignment.multi30k, aligners=True,
+        "agreement of attention with word aligners", ("rnnsearch-50", "rnnsearch-50-guided"), alignment.multi30k, aligners=True, one_seed=True,
     ),
     "rare-words": Item(
         "unknown words left, forbidden and replaced; guided alignment, a shortlist, subwords",
-        ("rnnsearch-50", "rnnsearch-50-guided", "subwords-50", "subwords-50-sampling"), rare_words.table, aligners=True,
+        ("rnnsearch-50", "rnnsearch-50-guided", "subwords-50", "subwords-50-sampling"), rare_words.table, aligners=True, one_seed=True,
     ),
-    "claims": Item("which of the papers' claims hold at this scale", (*BAHDANAU, *SUTSKEVER, *CHO), claims, phrase_based=True),
+    "claims": Item("which of the papers' claims hold at this scale", (*BAHDANAU, *SUTSKEVER, *CHO), claims, phrase_based=True, made_of=CLAIMED),
 }  # fmt: skip

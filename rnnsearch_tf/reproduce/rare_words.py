@@ -86,7 +86,7 @@ def _sentences_with_unknown_words(work, name, seed) -> list:
 
 def _file(work, option, name, seed):
     """The file that an option of the search names, made from the model's training text."""
-    path = work.folder / "measured" / f"{option}-{name}-{seed}.txt"
+    path = work.folder / "outputs" / f"{option}-{name}-{seed}.txt"
     if not path.exists():
         lines = (_lexicon if option == "lexicon" else _shortlist)(work, name, seed)
         path.parent.mkdir(parents=True, exist_ok=True)

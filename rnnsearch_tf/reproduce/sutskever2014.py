@@ -86,7 +86,6 @@ def _first_and_best(work):
 
 def _rescored(work, names, seed):
     from rnnsearch_tf.smt.nbest import rescore
-    from rnnsearch_tf.translation import Translator
 
     lists, references = _test_lists(work)
     captions, _ = read_multi30k(work.data, "test")
@@ -94,7 +93,7 @@ def _rescored(work, names, seed):
     texts = list(dict.fromkeys(entry.text for entry in entries))
     sentences = dict(zip(texts, _as_sentences(texts)))
     pairs = list(dict.fromkeys((captions[entry.sentence], sentences[entry.text]) for entry in entries))
-    scores = dict(zip(pairs, Translator.load([work.run(name, seed) for name in names]).score(*map(list, zip(*pairs)))))
+    scores = dict(zip(pairs, work.translator(names, seed).score(*map(list, zip(*pairs)))))
     value = lambda entry: scores[captions[entry.sentence], sentences[entry.text]]  # noqa: E731
     best = {each[0].sentence: rescore(each, [value(entry) for entry in each], "LSTM", EVEN)[0].text for each in lists}
     return phrase_based.bleu([best.get(sentence, "") for sentence in range(len(references))], references)
@@ -127,11 +126,8 @@ def _by_beam(work, names, seed):
 
 def translations(work, names, seed) -> dict:
     """{beam as str: list[str]}: the test captions translated by a model, or by an ensemble of several."""
-    from rnnsearch_tf.translation import Translator
-
     def translate():
-        translator = Translator.load([work.run(name, seed) for name in names])
         sources, _ = read_multi30k(work.data, "test")
-        return {str(beam): [each.text for each in translator.translate(sources, beam_size=beam)] for beam in BEAMS}
+        return {str(beam): [each.text for each in work.translator(names, seed).translate(sources, beam_size=beam)] for beam in BEAMS}
 
-    return work.measured(f"captions-{len(names)}-{names[0]}-{seed}", translate)
+    return work.output(f"captions-{len(names)}-{names[0]}-{seed}", translate)

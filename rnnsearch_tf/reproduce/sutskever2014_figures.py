@@ -46,7 +46,8 @@ def figure_2(work, models) -> Page:
         "follow the meaning alone, 0 that they follow the order alone. Then the mean distances that voice compares.",
     ]  # fmt: skip
     groups = {"word-order": WORD_ORDER, "voice": VOICE}
-    pictures = {name: _meanings_figure(work, models[0], sentences) for name, sentences in groups.items()}
+    places = work.measured(f"sentence-places-{models[0]}-{work.seeds[0]}", lambda: {kind: _places(work, models[0], each) for kind, each in groups.items()})
+    pictures = {kind: _meanings_figure(each, places[kind]) for kind, each in groups.items()}
     return Page("Sutskever et al. 2014, Figure 2: sentence states under word order and voice", rows, [], text, pictures)
 
 
@@ -86,13 +87,18 @@ def _states(work, name, seed, sentences):
     return sentence_vectors(translator.model, translator.source_text, sentences)
 
 
-def _meanings_figure(work, name, groups):
+def _places(work, name, groups):
+    """[[x, y] of each sentence] in the plane of the principal components."""
+    from rnnsearch_tf.evaluation.vectors import in_the_plane
+
+    return in_the_plane(_states(work, name, work.seeds[0], sum(groups, [])), "pca").tolist()
+
+
+def _meanings_figure(groups, places):
     """Numbered points in a colour for each meaning, and the sentences beside them."""
     from matplotlib.figure import Figure
 
-    from rnnsearch_tf.evaluation.vectors import in_the_plane
-
-    points = iter(in_the_plane(_states(work, name, work.seeds[0], sum(groups, [])), "pca"))
+    points = iter(places)
     figure, number = Figure(figsize=(9, 4.5), layout="constrained"), itertools.count(1)
     axes = figure.add_subplot(xlabel="first component", ylabel="second component")
     for colour, marker, offset, sentences in zip(("tab:blue", "tab:red"), "os", (5, -12), groups):

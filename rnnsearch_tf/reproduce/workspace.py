@@ -5,20 +5,27 @@
     DIR/texts/, DIR/ids/             the texts of the scale, see corpora.py and wmt14.py
     DIR/phrase-based/                a phrase-based system and its files, see phrase_based.py
     DIR/models/NAME-SEED/            a RUN for each model and seed
-    DIR/measured/ITEM-….json         what was measured of them
+    DIR/outputs/….json               what they wrote: translations, links
+    DIR/measured/….json              what was measured of them
+    DIR/measured/made-ITEM.json      the seeds of the models that an item was made of
     DIR/settings.json                what differs from the recipes in all of this
     DIR/corpora.json                 the SHA-256 of each file of the corpora that it was begun with
     DIR/ITEM.md, ITEM.json, ITEM-….png    the pages
+
+A page is made of measurements alone. Where they are there, no model is trained and no text is read: pages can be made anew elsewhere, from
+``measured/``, ``settings.json`` and ``corpora.json``, and further seeds be added there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.metadata
 import json
 import logging
 import pathlib
 import statistics
+import sys
 from collections.abc import Callable
 
 from rnnsearch_tf.config import load_config, shipped_config
@@ -33,6 +40,9 @@ from rnnsearch_tf.reproduce.steps import check_space
 from rnnsearch_tf.run import Run, digest_of
 
 log = logging.getLogger("rnnsearch_tf")
+
+_COUNTS = "batches", "epoch", "batches_of_epoch", "seconds"
+"""What is kept of the state of a training."""
 
 
 class Workspace:
@@ -121,14 +131,15 @@ class Workspace:
     def _phrase_based(self):
         return self.folder / "phrase-based"
 
-    def can_have_phrase_based(self) -> bool:
-        """Whether the scale has a phrase-based system, and its files are there or the packages to make them."""
-        return self.scale.phrase_based and (not phrase_based.missing(self._phrase_based) or has(*THOT))
+    def can_have_phrase_based(self, key: str = "") -> bool:
+        """Whether the scale has a phrase-based system, and its files are there, the packages to make them, or what was measured of it as `key`."""
+        there = lambda: not phrase_based.missing(self._phrase_based) or has(*THOT) or self._measured(key).exists()  # noqa: E731
+        return self.scale.phrase_based and there()
 
-    def phrase_based_minutes(self, item) -> int:
+    def phrase_based_minutes(self, name: str, item) -> int:
         """Minutes of one core that :meth:`phrase_based` takes now, if an Item makes it."""
         made = item.phrase_based or item.beside_phrase_based and self.can_have_phrase_based()
-        return phrase_based.MINUTES if made and phrase_based.missing(self._phrase_based) else 0
+        return phrase_based.MINUTES if made and self.unmade(name, item) and phrase_based.missing(self._phrase_based) else 0
 
     def check_phrase_based(self) -> None:
         """Raise what :meth:`phrase_based` would, a missing package or corpus, before anything is made."""
@@ -140,13 +151,39 @@ class Workspace:
     def is_trained(self, name: str, seed: int) -> bool:
         return self.run(name, seed).model_card.exists()  # the last thing that a training writes
 
-    def untrained(self, items) -> list:
-        """(name, seed) of the models of some Items that are to be trained or trained on, each once."""
-        needed = [(name, seed) for item in items for name in item.models for seed in self._seeds_of(name, item.one_seed)]
-        return [model for model in dict.fromkeys(needed) if not self.is_trained(*model)]
+    def needed(self, items: dict) -> list:
+        """(name, seed) of the models, each once, of which something is still to be measured for some Items, {name: Item}."""
+        return list(dict.fromkeys(model for name, item in items.items() for model in self._needed(name, item)))
 
-    def _seeds_of(self, name, one=False):
-        return self.seeds[:1] if one or self.scale.recipes[name].member else self.seeds
+    def _needed(self, name, item):
+        if item.made_of:
+            return self.needed({other: self.scale.items[other] for other in item.made_of})
+        return [(model, seed) for model in item.models for seed in self.unmade(name, item) if seed in self._seeds_of(model)]
+
+    def untrained(self, items: dict) -> list:
+        """Those of the :meth:`needed` models that are to be trained or trained on."""
+        return [model for model in self.needed(items) if not self.is_trained(*model)]
+
+    def unmade(self, name: str, item) -> list:
+        """The seeds of whose models an Item has not been made yet."""
+        if item.made_of:
+            return sorted({seed for other in item.made_of for seed in self.unmade(other, self.scale.items[other])})
+        path = self._measured(f"made-{name}")
+        made = _read(path) if path.exists() else []
+        return [seed for seed in self.for_item(item).seeds if seed not in made]
+
+    def note_made(self, name: str, item) -> None:
+        """Write down that everything is measured that an Item shows."""
+        path = self._measured(f"made-{name}")
+        made = _read(path) if path.exists() else []
+        _write(path, sorted({*made, *self.for_item(item).seeds}))
+
+    def for_item(self, item) -> Workspace:
+        """This workspace with the seeds that an Item shows."""
+        return Workspace(self.folder, self.data, self.seeds[:1], self.overrides, self.scale) if item.one_seed else self
+
+    def _seeds_of(self, name):
+        return self.seeds[:1] if self.scale.recipes[name].member else self.seeds
 
     def minutes(self, models) -> int:
         """Minutes of the scale's cores that the trainings of these (name, seed) take."""
@@ -160,49 +197,61 @@ class Workspace:
         """These minutes and some more, for people."""
         return f"about {duration(60 * (self.minutes(models) + more))} of {self.scale.cores}"
 
-    def train(self, item) -> None:
-        """Train what an Item needs and is not trained yet; a training that was stopped goes on."""
+    def train(self, name: str, item) -> None:
+        """Train the models that an Item needs and that are not trained yet."""
+        for model in self.untrained({name: item}):
+            self.trained_run(*model)
+
+    def trained_run(self, name: str, seed: int) -> Run:
+        """The RUN of a model, trained now if it is not; a training that was stopped goes on."""
         from rnnsearch_tf.training.run import train
 
-        for name, seed in self.untrained([item]):
-            run = self.run(name, seed)
+        run = self.run(name, seed)
+        if not self.is_trained(name, seed):
             if self.scale.recipes[name].corpus == "phrases":
                 self.phrase_based()
             log.warning("%s, seed %d: %s", name, seed, self.cost([(name, seed)]))
-            train(self.config(name, seed), run, resume=run.state.exists())
+            with contextlib.redirect_stdout(sys.stderr):  # Keras's
+                train(self.config(name, seed), run, resume=run.state.exists())
+        return run
 
-    def translator(self, name: str, seed: int):
-        """The Translator of a model; the last one is kept."""
+    def translator(self, names, seed: int):
+        """The Translator of a model, or of an ensemble of a list of them; the last one is kept."""
         from rnnsearch_tf.translation import Translator
 
-        if self._loaded[0] != (name, seed):
-            self._loaded = (name, seed), Translator.load(self.run(name, seed))
+        names = (names,) if isinstance(names, str) else tuple(names)
+        if self._loaded[0] != (names, seed):
+            self._loaded = (names, seed), Translator.load([self.trained_run(name, seed) for name in names])
         return self._loaded[1]
 
     def measured(self, key: str, measure: Callable[[], object]):
         """What was measured under this name, measured now if it was not."""
-        path = self.folder / "measured" / f"{key}.json"
-        if not path.exists():
-            found = measure()
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_file(path, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
-        return _read(path)
+        return _kept(self._measured(key), measure)
+
+    def output(self, key: str, make: Callable[[], object]):
+        """What models wrote, as :meth:`measured`: large, and needed only until it is measured."""
+        return _kept(self.folder / "outputs" / f"{key}.json", make)
+
+    def _measured(self, key):
+        return self.folder / "measured" / f"{key}.json"
 
     def trained(self, name: str, seed: int) -> dict:
-        """{"batches", "epoch", "seconds"} of a training, None each where its checkpoints were deleted."""
-        path = self.run(name, seed).state
-        return _read(path) if path.exists() else dict.fromkeys(("batches", "epoch", "seconds"))
+        """{"batches", "epoch", "batches_of_epoch", "seconds"} of a training, None each where its checkpoints were deleted before this was asked."""
+        state, key = self.run(name, seed).state, f"trained-{name}-{seed}"
+        if not state.exists() and not self._measured(key).exists():
+            return dict.fromkeys(_COUNTS)
+        return self.measured(key, lambda: {name: _read(state)[name] for name in _COUNTS})
 
     def made(self, asked, item) -> dict:
         """How the page of an Item says that it was made, by the command that asked for it."""
         settings = self._flags([*self.scale.settings, *self.overrides])
         seeds = f" --seed {self.seeds[0]} --seeds {len(self.seeds)}"
         versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("tensorflow", "keras", "sacrebleu"))
-        trained = "; ".join(f"{name} {self._trained(name, item.one_seed)}" for name in item.models)
+        trained = "; ".join(f"{name} {self.for_item(item)._trained(name)}" for name in item.models)
         return {"command": f"`rnnsearch reproduce {asked} --data DATA{seeds}{settings}`", "models": trained, "versions": versions}
 
-    def _trained(self, name, one_seed):
-        states = [self.trained(name, seed) for seed in self._seeds_of(name, one_seed)]
+    def _trained(self, name):
+        states = [self.trained(name, seed) for seed in self._seeds_of(name)]
         if any(state["batches"] is None for state in states):
             return "without checkpoints"
         minutes = statistics.mean(state["seconds"] / 60 for state in states)
@@ -211,6 +260,18 @@ class Workspace:
     def of_each_seed(self, key: str, name: str, measure: Callable) -> list:
         """[what ``measure(work, name, seed)`` gives] for every seed."""
         return [self.measured(f"{key}-{name}-{seed}", functools.partial(measure, self, name, seed)) for seed in self.seeds]
+
+
+def _kept(path, make):
+    """What a file holds, made now if it is not there."""
+    if not path.exists():
+        _write(path, make())
+    return _read(path)
+
+
+def _write(path, found):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
 
 
 def _read(path):

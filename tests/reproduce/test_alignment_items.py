@@ -41,8 +41,8 @@ def test_agreement_is_counted_over_all_sentences(tmp_path, monkeypatch):
     work = Workspace(tmp_path, None, seeds=[1])
     links = {"fast_align": [[(0, 0), (1, 1)], [(2, 0)]], "hmm": [[(0, 0)], []], "ibm4": [[(0, 0), (1, 1)], [(2, 0)]]}
     for kind, found in links.items():
-        work.measured(f"links-{kind}", lambda found=found: found)
-    work.measured("links-model-1", lambda: [[(0, 0), (1, 0)], [(2, 0)]])
+        work.output(f"links-{kind}", lambda found=found: found)
+    monkeypatch.setattr(alignment, "_links_of_model", lambda *_: [[(0, 0), (1, 0)], [(2, 0)]])
     rows = alignment.multi30k(work, ["model"]).ours
     assert [row["alignment"] for row in rows] == ["model", "fast_align", "HMM", "IBM Model 4"]
     assert rows[0]["fast_align"] == pytest.approx(4 / 6) and rows[0]["HMM"] == pytest.approx(2 / 4)
@@ -74,7 +74,7 @@ def test_rare_words(tmp_path, monkeypatch, capsys):
     source = tmp_path / "source"
     source.write_text("".join(f"{line}\n" for line in read(tmp_path / "texts/up-to-50/test.en")[:40]), encoding="utf-8")
     references = [line.lower() for line in read(tmp_path / "texts/up-to-50/test.fr")[:40]]
-    lexicon, shortlist = (str(tmp_path / f"measured/{name}-rnnsearch-50-1234.txt") for name in ("lexicon", "shortlist"))
+    lexicon, shortlist = (str(tmp_path / f"outputs/{name}-rnnsearch-50-1234.txt") for name in ("lexicon", "shortlist"))
     flags = {0: [], 1: ["--no-unknown"], 2: ["--replace-unknown"], 3: ["--replace-unknown", "--lexicon", lexicon], 7: ["--shortlist", shortlist]}
     capsys.readouterr()
     for number, more in flags.items():

@@ -10,6 +10,7 @@ import types
 import numpy as np
 import pytest
 import sacrebleu
+from test_reproduce import is_made_again_of_measurements_alone
 from tiny_run import write_run
 
 from rnnsearch_tf.cli.main import run
@@ -119,10 +120,10 @@ def workspace(tmp_path_factory):
     for language in ("en", "fr"):
         (texts / f"test.{language}").write_text("".join(f"{line}\n" for line in CAPTIONS), encoding="utf-8")
     for forbidden in ("", "-no-unk"):
-        work.measured(f"translations{forbidden}-rnnsearch-50-1234", lambda: {"texts": ["Le chat est blanc."] * len(CAPTIONS)})
+        work.output(f"translations{forbidden}-rnnsearch-50-1234", lambda: {"texts": ["Le chat est blanc."] * len(CAPTIONS)})
     for name in ("lstm-forward", "lstm-reversed"):
         translated = {"12": [caption.lower() for caption in CAPTIONS] if name == "lstm-reversed" else CAPTIONS[::-1]}
-        work.measured(f"captions-1-{name}-1234", lambda translated=translated: translated)
+        work.output(f"captions-1-{name}-1234", lambda translated=translated: translated)
     return work
 
 
@@ -133,6 +134,7 @@ def make(work, item, monkeypatch, models=None):
     old = items.ITEMS[item]
     monkeypatch.setitem(items.ITEMS, item, items.Item(old.shows, models or old.models, old.make))
     assert run(["reproduce", item, "--data", str(work.folder), "--output", str(work.folder)]) == 0
+    is_made_again_of_measurements_alone(["reproduce", item, "--output", str(work.folder)])
     return numbers(work.folder, item)
 
 
@@ -267,7 +269,7 @@ def test_regions_are_those_of_vectors_that_are_alike():
 def test_a_region_has_its_points_in_the_colour_of_its_frame():
     generator = np.random.default_rng(4)
     points, texts = generator.uniform(size=(90, 2)), [f"w{k}" for k in range(90)]
-    figures = zoomed_figures(points, generator.normal(size=(90, 4)), texts)
+    figures = zoomed_figures(points, texts, regions(points, generator.normal(size=(90, 4))))
     frame = figures["whole"].axes[0].patches[0]
     region = figures["region-1"].axes[0]
     left, bottom = frame.get_xy()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sacrebleu
 from sacremoses import MosesDetokenizer
-from test_reproduce import multi30k, overrides, read
+from test_reproduce import is_made_again_of_measurements_alone, multi30k, overrides, read
 
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.reproduce import bahdanau2015, cho2014, items, phrase_based
@@ -99,6 +99,8 @@ def test_the_tables_of_cho_2014(place, capsys):
         assert row["translation model"] == " ".join(f"[{each}]" for each in best)
         assert sorted(row["RNN Encoder–Decoder"].strip("[]").split("] [")) == best
     assert all(row["samples"].startswith("[") and row["samples"].count("[") <= 5 for row in reproduced(place, "cho2014-table3"))
+    for item in ("cho2014-table1", "cho2014-table2", "cho2014-table3"):
+        is_made_again_of_measurements_alone(["reproduce", item, "--output", str(place / "out"), *SETTINGS])
 
 
 def scores_are_those_of_the_verbs(place, capsys):
@@ -145,6 +147,8 @@ def test_the_phrase_based_row_of_bahdanau_2015(place, monkeypatch):
     }  # fmt: skip
     (place / "out" / "phrase-based" / "nbest.test").unlink()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert bahdanau2015.table_1(work, ["rnnsearch-50"]).ours[-1] == row  # once measured, it is shown
+    (place / "out" / "measured" / "table1-phrase-based.json").unlink()
     page = bahdanau2015.table_1(work, ["rnnsearch-50"])
     assert [row["model"] for row in page.ours] == ["rnnsearch-50"] and 'pip install "rnnsearch-tf[smt]"' in page.text[0]
 
@@ -181,4 +185,5 @@ def test_rescoring_by_the_lstm_is_that_of_the_verb(place, monkeypatch, capsys):
         texts = [tokens.get(text, text) for text in firsts(place / "new", len(references))]
         assert rows[f"rescored by {system}"] == pytest.approx(bleu(texts, references))
     assert rows["phrase-based"] == pytest.approx(bleu(firsts(folder / "nbest.test", len(references)), references))
+    is_made_again_of_measurements_alone(["reproduce", "sutskever2014-table2", "--output", str(place / "out"), *overrides()])
     assert rows["oracle"] == max(rows.values()) and rows["oracle"] == pytest.approx(bleu(references, references))

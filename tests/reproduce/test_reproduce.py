@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import html
 import json
+import pathlib
 import re
 import types
 
@@ -39,6 +40,30 @@ def multi30k(folder, captions=40):
         for language, text in (("en", lines), ("fr", [line.upper() for line in lines])):
             (folder / "multi30k" / f"{part}.{language}.gz").write_bytes(gzip.compress("".join(f"{line}\n" for line in text).encode()))
     return folder
+
+
+def chosen(*names):
+    return {name: items.ITEMS[name] for name in names}
+
+
+def is_made_again_of_measurements_alone(command):
+    """Without models, texts and corpora the same pages come, and nothing is trained."""
+    folder = pathlib.Path(command[command.index("--output") + 1])
+    name = command[1]
+    pages = {path: path.read_bytes() for path in folder.iterdir() if path.name.startswith(name) and path.is_file()}
+    away = folder.with_name("away")
+    away.mkdir()
+    for part in ("models", "texts", "outputs", "phrase-based"):
+        if (folder / part).exists():
+            (folder / part).rename(away / part)
+    for path in pages:
+        path.unlink()
+    assert run([*command, "--data", "nowhere"]) == 0
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == {"measured"}
+    assert {path: path.read_bytes() for path in pages} == pages and f"{name}.md" in {path.name for path in pages}
+    for part in away.iterdir():
+        part.rename(folder / part.name)
+    away.rmdir()
 
 
 def diagonal(kind, train, texts):
@@ -84,7 +109,7 @@ def test_every_recipe_is_a_good_configuration(name, tmp_path, monkeypatch):
 
 def test_members_of_an_ensemble_are_trained_once_and_differ(tmp_path):
     work = Workspace(tmp_path, None, seeds=[1, 2, 3])
-    untrained = work.untrained([items.ITEMS["sutskever2014-table1"]])
+    untrained = work.untrained(chosen("sutskever2014-table1"))
     assert [seed for name, seed in untrained if name == "lstm-reversed"] == [1, 2, 3]
     assert [seed for name, seed in untrained if name == "lstm-reversed-2"] == [1]
 
@@ -92,6 +117,22 @@ def test_members_of_an_ensemble_are_trained_once_and_differ(tmp_path):
 def test_every_item_has_its_models():
     assert all(set(item.models) <= set(RECIPES) for item in items.ITEMS.values())
     assert len({name for item in items.ITEMS.values() for name in item.models if not name.startswith("phrasebook")}) <= 12
+
+
+def test_what_is_measured_of_a_model_needs_no_model_any_more(tmp_path):
+    """Seeds are added one by one; claims are of what other items have measured."""
+    untrained = lambda seeds, *names: Workspace(tmp_path, None, seeds=seeds).untrained(chosen(*names))  # noqa: E731
+    work = Workspace(tmp_path, None, seeds=[1])
+    work.note_made("sutskever2014-table1", items.ITEMS["sutskever2014-table1"])
+    assert untrained([1], "sutskever2014-table1") == []
+    assert untrained([1, 2], "sutskever2014-table1") == [("lstm-forward", 2), ("lstm-reversed", 2)]
+    assert ("lstm-forward", 1) in untrained([1, 2], "sutskever2014-table2")
+    Workspace(tmp_path, None, seeds=[2]).note_made("sutskever2014-table1", items.ITEMS["sutskever2014-table1"])
+    assert untrained([1, 2], "sutskever2014-table1") == []
+    for name in items.CLAIMED:
+        assert untrained([1], "claims")
+        work.note_made(name, items.ITEMS[name])
+    assert untrained([1], "claims") == [] and untrained([1, 3], "claims")
 
 
 def test_measurements_are_made_once(tmp_path):
@@ -225,16 +266,16 @@ def test_an_unknown_word_is_one_token():
 
 def test_a_page_of_one_seed_needs_one_model_of_each_kind(tmp_path):
     work = Workspace(tmp_path, tmp_path, seeds=[1, 2, 3])
-    assert work.untrained([items.ITEMS["bahdanau2015-figure3"]]) == [("rnnsearch-50", 1)]
-    assert len(work.untrained([items.ITEMS["bahdanau2015-figure3"], items.ITEMS["bahdanau2015-monotone"]])) == 3
+    assert work.untrained(chosen("bahdanau2015-figure3")) == [("rnnsearch-50", 1)]
+    assert len(work.untrained(chosen("bahdanau2015-figure3", "bahdanau2015-monotone"))) == 3
 
 
 def test_table_1_of_bahdanau_takes_the_phrase_based_systems_minutes(tmp_path, monkeypatch):
     work = Workspace(tmp_path, tmp_path)
     for installed in (True, False):
-        monkeypatch.setattr(Workspace, "can_have_phrase_based", lambda self, installed=installed: installed)
-        assert bool(work.phrase_based_minutes(items.ITEMS["bahdanau2015-table1"])) == installed
-        assert work.phrase_based_minutes(items.ITEMS["cho2014-table1"]) and not work.phrase_based_minutes(items.ITEMS["bahdanau2015-table2"])
+        monkeypatch.setattr(Workspace, "can_have_phrase_based", lambda self, key="", installed=installed: installed)
+        minutes = {name: work.phrase_based_minutes(name, items.ITEMS[name]) for name in ("bahdanau2015-table1", "cho2014-table1", "bahdanau2015-table2")}
+        assert [bool(each) for each in minutes.values()] == [installed, True, False]
 
 
 def overrides(more=()):
@@ -272,16 +313,17 @@ def test_missing_captions_are_said_before_anything_is_trained(tmp_path, capsys):
 
 def test_an_item_on_the_built_in_corpus(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(items.ITEMS, "luong2015-attention", items.Item("attention", ("phrasebook-dot",), luong2015.attention))
-    command = ["reproduce", "luong2015-attention", "--output", str(tmp_path), *overrides(["data.phrasebook_size=50"])]
+    command = ["reproduce", "luong2015-attention", "--output", str(tmp_path / "out"), *overrides(["data.phrasebook_size=50"])]
     assert run(command) == 0
-    assert capsys.readouterr().out.strip() == str(tmp_path / "luong2015-attention.md")
-    found = json.loads((tmp_path / "luong2015-attention.json").read_text(encoding="utf-8"))
+    assert capsys.readouterr().out.strip() == str(tmp_path / "out/luong2015-attention.md")
+    found = json.loads((tmp_path / "out/luong2015-attention.json").read_text(encoding="utf-8"))
     [row] = found["ours"]
-    assert row["AER"] == pytest.approx(error_rate_by_the_verbs(tmp_path, capsys), abs=1e-4)
+    assert row["AER"] == pytest.approx(error_rate_by_the_verbs(tmp_path / "out", capsys), abs=1e-4)
     assert "--set model.hidden_size=8" in found["made"]["command"]
-    trained = (tmp_path / "models/phrasebook-dot-1234/model_card.md").stat().st_mtime_ns
+    trained = (tmp_path / "out/models/phrasebook-dot-1234/model_card.md").stat().st_mtime_ns
     assert run(command) == 0
-    assert (tmp_path / "models/phrasebook-dot-1234/model_card.md").stat().st_mtime_ns == trained
+    assert (tmp_path / "out/models/phrasebook-dot-1234/model_card.md").stat().st_mtime_ns == trained
+    is_made_again_of_measurements_alone(command)
 
 
 def error_rate_by_the_verbs(folder, capsys):
@@ -304,15 +346,17 @@ def test_the_items_of_bahdanau_2015(tmp_path, monkeypatch, capsys):
     for item in ("table1", "table2", "figure2", "table3"):
         old = items.ITEMS[f"bahdanau2015-{item}"]
         monkeypatch.setitem(items.ITEMS, f"bahdanau2015-{item}", items.Item(old.shows, names, old.make))
-    data = multi30k(tmp_path / "data")
+    data, folder = multi30k(tmp_path / "data"), tmp_path / "out"
     for item in ("table1", "table2", "figure2", "figure3", "table3"):
-        assert run(["reproduce", f"bahdanau2015-{item}", "--data", str(data), "--output", str(tmp_path), *overrides(["model.maxout_size=8"])]) == 0
-    pages = {item: json.loads((tmp_path / f"bahdanau2015-{item}.json").read_text(encoding="utf-8"))["ours"] for item in ("table1", "table2")}
+        command = ["reproduce", f"bahdanau2015-{item}", "--output", str(folder), *overrides(["model.maxout_size=8"])]
+        assert run([*command, "--data", str(data)]) == 0
+        is_made_again_of_measurements_alone(command)
+    pages = {item: json.loads((folder / f"bahdanau2015-{item}.json").read_text(encoding="utf-8"))["ours"] for item in ("table1", "table2")}
     rows = [row for row in pages["table1"] if row["model"] in names]  # with the extra smt there is a phrase-based system too
     assert len(rows) == len(names)
     for row in rows:
-        texts = json.loads((tmp_path / f"measured/translations-{row['model']}-1234.json").read_text(encoding="utf-8"))["texts"]
-        references = [line.lower() for line in read(tmp_path / "texts/up-to-50/test.fr")]
+        texts = json.loads((folder / f"outputs/translations-{row['model']}-1234.json").read_text(encoding="utf-8"))["texts"]
+        references = [line.lower() for line in read(folder / "texts/up-to-50/test.fr")]
         assert row["All"] == pytest.approx(sacrebleu.corpus_bleu(texts, [references], tokenize="none", force=True, lowercase=True).score)
     assert all(row["updates"] == 2 and row["training NLL"] > 0 for row in pages["table2"])
-    assert (tmp_path / "bahdanau2015-figure2-curves.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "bahdanau2015-figure2-curves.png").read_bytes().startswith(b"\x89PNG")
