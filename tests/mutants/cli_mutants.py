@@ -64,8 +64,12 @@ TRANSLATOR = [
     Mutant("translation/translator.py", "every sentence draws the same samples whatever the seed", "np.int64(seed << 32) + shard,", "shard,", (f"{PAIRS}::test_samples_are_counted_scored_and_sorted",)),
     Mutant("translation/translator.py", "the lexicon is not used", "lexicon = self._once(Lexicon.load, config.lexicon) if config.replace_unknown and config.lexicon else None",
            "lexicon = None", (f"{TRANSLATE}::test_unknown_words_are_replaced",)),
-    Mutant("translation/translator.py", "options of the call are dropped", "dataclasses.replace(self.config.search, **search_options(changes)) if changes else self.config.search", "self.config.search",
+    Mutant("translation/translator.py", "options of the call are dropped", "self._changed(search_options(changes)) if changes else self.config.search", "self.config.search",
            (f"{TRANSLATE}::test_options_reach_the_search", f"{TRANSLATE}::test_moses_nbest_lists")),
+    Mutant("translation/translator.py", "a whole section is refused", "not in (None, getattr(own, name)) and", "is not None and",
+           ("hub/test_seq2seq_lm.py::test_search_options_that_are_set_later_count",)),
+    Mutant("translation/translator.py", "an option without the one it needs", "and not getattr(config, needed):", "and False:",
+           ("cli/test_evaluate_more.py::test_what_is_wrong_is_said_before_anything_is_translated",)),
     Mutant("training/callbacks.py", "the end of an epoch goes unseen", "state.epoch_read = state.batches_of_epoch == self._sizes.get(state.epoch)", "pass",
            (f"{PROCESSES}::test_a_training_stopped_after_the_last_batch_of_an_epoch_goes_on",)),
 ]
