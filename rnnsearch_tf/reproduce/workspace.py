@@ -183,7 +183,7 @@ class Workspace:
         return Workspace(self.folder, self.data, self.seeds[:1], self.overrides, self.scale) if item.one_seed else self
 
     def _seeds_of(self, name):
-        return self.seeds[:1] if self.scale.recipes[name].member else self.seeds
+        return self.seeds[:1] if self.scale.recipes[name].first_seed else self.seeds
 
     def minutes(self, models) -> int:
         """Minutes of the scale's cores that the trainings of these (name, seed) take."""
@@ -258,8 +258,8 @@ class Workspace:
         return f"{states[0]['batches']:,} updates, {minutes:.1f} minutes{f', mean of {len(states)}' if len(states) > 1 else ''}"
 
     def of_each_seed(self, key: str, name: str, measure: Callable) -> list:
-        """[what ``measure(work, name, seed)`` gives] for every seed."""
-        return [self.measured(f"{key}-{name}-{seed}", functools.partial(measure, self, name, seed)) for seed in self.seeds]
+        """[what ``measure(work, name, seed)`` gives] for every seed of a model."""
+        return [self.measured(f"{key}-{name}-{seed}", functools.partial(measure, self, name, seed)) for seed in self._seeds_of(name)]
 
 
 def _kept(path, make):

@@ -29,7 +29,7 @@ PAGES = [
            (f"{REPRODUCE}::test_what_was_made_with_other_settings_is_not_shown_as_ones_own",)),
     Mutant("reproduce/workspace.py", "other corpora pass", "if before.get(name, digest) != digest]:", "if False]:",
            (f"{REPRODUCE}::test_what_was_made_of_other_texts_is_not_shown_as_ones_own",)),
-    Mutant("reproduce/workspace.py", "members for every seed", "return self.seeds[:1] if self.scale.recipes[name].member else self.seeds", "return self.seeds",
+    Mutant("reproduce/workspace.py", "members for every seed", "return self.seeds[:1] if self.scale.recipes[name].first_seed else self.seeds", "return self.seeds",
            (f"{REPRODUCE}::test_members_of_an_ensemble_are_trained_once_and_differ",)),
     Mutant("reproduce/workspace.py", "measured seeds are trained again", "if seed not in made]", "if True]",
            (f"{REPRODUCE}::test_what_is_measured_of_a_model_needs_no_model_any_more", f"{REPRODUCE}::test_an_item_on_the_built_in_corpus")),
