@@ -79,7 +79,7 @@ def table_1(work, models) -> Page:
     row = lambda name, found: {"model": name} | {columns[key]: over_seeds([each[key] for each in found]) for key in columns if key in found[0]}  # noqa: E731
     rows = [row(name, measured_bleu(work, name, models)) for name in models]
     text = ['Without the phrase-based system: its packages are not installed; pip install "rnnsearch-tf[smt]".'] if work.scale.phrase_based else []
-    if work.can_have_phrase_based(PHRASE_BASED):
+    if work.is_measured(PHRASE_BASED) or work.can_have_phrase_based():
         rows.append(row("phrase-based", [measured_phrase_based(work, models)]))
         text = ["The phrase-based system was trained on the captions alone."]
     text.append("BLEU of tokens. The sentences without UNK are those that all models know all words of.")

@@ -131,10 +131,9 @@ class Workspace:
     def _phrase_based(self):
         return self.folder / "phrase-based"
 
-    def can_have_phrase_based(self, key: str = "") -> bool:
-        """Whether the scale has a phrase-based system, and its files are there, the packages to make them, or what was measured of it as `key`."""
-        there = lambda: not phrase_based.missing(self._phrase_based) or has(*THOT) or self._measured(key).exists()  # noqa: E731
-        return self.scale.phrase_based and there()
+    def can_have_phrase_based(self) -> bool:
+        """Whether the scale has a phrase-based system, and its files are there or the packages to make them."""
+        return self.scale.phrase_based and (not phrase_based.missing(self._phrase_based) or has(*THOT))
 
     def phrase_based_minutes(self, name: str, item) -> int:
         """Minutes of one core that :meth:`phrase_based` takes now, if an Item makes it."""
@@ -168,15 +167,17 @@ class Workspace:
         """The seeds of whose models an Item has not been made yet."""
         if item.made_of:
             return sorted({seed for other in item.made_of for seed in self.unmade(other, self.scale.items[other])})
-        path = self._measured(f"made-{name}")
-        made = _read(path) if path.exists() else []
+        made = self._seeds_made(name)
         return [seed for seed in self.for_item(item).seeds if seed not in made]
 
     def note_made(self, name: str, item) -> None:
         """Write down that everything is measured that an Item shows."""
+        if not item.made_of:
+            _write(self._measured(f"made-{name}"), sorted({*self._seeds_made(name), *self.for_item(item).seeds}))
+
+    def _seeds_made(self, name):
         path = self._measured(f"made-{name}")
-        made = _read(path) if path.exists() else []
-        _write(path, sorted({*made, *self.for_item(item).seeds}))
+        return _read(path) if path.exists() else []
 
     def for_item(self, item) -> Workspace:
         """This workspace with the seeds that an Item shows."""
@@ -228,6 +229,9 @@ class Workspace:
         """What was measured under this name, measured now if it was not."""
         return _kept(self._measured(key), measure)
 
+    def is_measured(self, key: str) -> bool:
+        return self._measured(key).exists()
+
     def output(self, key: str, make: Callable[[], object]):
         """What models wrote, as :meth:`measured`: large, and needed only until it is measured."""
         return _kept(self.folder / "outputs" / f"{key}.json", make)
@@ -238,7 +242,7 @@ class Workspace:
     def trained(self, name: str, seed: int) -> dict:
         """{"batches", "epoch", "batches_of_epoch", "seconds"} of a training, None each where its checkpoints were deleted before this was asked."""
         state, key = self.run(name, seed).state, f"trained-{name}-{seed}"
-        if not state.exists() and not self._measured(key).exists():
+        if not state.exists() and not self.is_measured(key):
             return dict.fromkeys(_COUNTS)
         return self.measured(key, lambda: {name: _read(state)[name] for name in _COUNTS})
 
@@ -271,7 +275,7 @@ def _kept(path, make):
 
 def _write(path, found):
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+    write_file(path, json.dumps(found, ensure_ascii=False) + "\n")
 
 
 def _read(path):

@@ -33,7 +33,7 @@ PAGES = [
            (f"{REPRODUCE}::test_members_of_an_ensemble_are_trained_once_and_differ",)),
     Mutant("reproduce/workspace.py", "measured seeds are trained again", "if seed not in made]", "if True]",
            (f"{REPRODUCE}::test_what_is_measured_of_a_model_needs_no_model_any_more", f"{REPRODUCE}::test_an_item_on_the_built_in_corpus")),
-    Mutant("reproduce/workspace.py", "one seed is enough for all", "sorted({*made, *self", "sorted({*made, *range(10), *self",
+    Mutant("reproduce/workspace.py", "one seed is enough for all", "sorted({*self._seeds_made(name), *self", "sorted({*range(10), *self",
            (f"{REPRODUCE}::test_what_is_measured_of_a_model_needs_no_model_any_more",)),
     Mutant("reproduce/workspace.py", "claims train models of what is measured", "        if item.made_of:\n            return self.needed(", "        if False:\n            return self.needed(",
            (f"{REPRODUCE}::test_what_is_measured_of_a_model_needs_no_model_any_more",)),

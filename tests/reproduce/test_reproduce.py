@@ -275,7 +275,7 @@ def test_a_page_of_one_seed_needs_one_model_of_each_kind(tmp_path):
 def test_table_1_of_bahdanau_takes_the_phrase_based_systems_minutes(tmp_path, monkeypatch):
     work = Workspace(tmp_path, tmp_path)
     for installed in (True, False):
-        monkeypatch.setattr(Workspace, "can_have_phrase_based", lambda self, key="", installed=installed: installed)
+        monkeypatch.setattr(Workspace, "can_have_phrase_based", lambda self, installed=installed: installed)
         minutes = {name: work.phrase_based_minutes(name, items.ITEMS[name]) for name in ("bahdanau2015-table1", "cho2014-table1", "bahdanau2015-table2")}
         assert [bool(each) for each in minutes.values()] == [installed, True, False]
 
