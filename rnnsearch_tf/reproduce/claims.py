@@ -1,6 +1,6 @@
 """The papers' claims, a line each: held, not held, or undecided here, with the number that says so.
 
-A claim is a difference that is to be above zero. With several seeds it is held, or not held, if zero lies outside the 95 % confidence
+A claim is a difference that is above zero where it is true. With several seeds it is held, or not held, if zero lies outside the 95 % confidence
 interval of the mean of their differences (Student's t); else it is undecided. Of one seed the sign is all there is.
 """
 
@@ -24,15 +24,18 @@ def claims(work, models) -> Page:
         work: Workspace.
         models: the five of bahdanau2015-table1, those of sutskever2014-table1, of cho2014-table1.
     """
+    found = [*_bahdanau(work, models[:5]), *_sutskever(work, models[5:-2], models[3]), *_cho(work, models[-2:])]
     rows = [
-        {"claim": claim, "paper": paper, "difference": over_seeds(found), "verdict": verdict(found)}
-        for claim, paper, found in (*_bahdanau(work, models[:5]), *_sutskever(work, models[5:-2], models[3]), *_cho(work, models[-2:]))
+        {"claim": claim, "paper": paper, "difference": difference, "found": over_seeds(values), "verdict": verdict(values)}
+        for paper, claim, difference, values in found
     ]
     return Page("The papers' claims", rows, [], [
-        f"Differences are in BLEU where a claim names no other measure, of one model of each kind for each seed. {ASKED_HERE}: no paper says so.",
-        "Held and not held: the 95 % confidence interval of the mean difference over the seeds lies above zero, or below. Of one seed there is "
-        "only the sign, which decides little; the ensemble is made once.",
-        f"Flat: from the shortest to the longest sentences of which there are at least {bahdanau2015.ENOUGH}, a system loses at most {FLAT:.0%} of its BLEU.",
+        f"A claim is written as a difference that is above zero where the claim is true; what is found is of one model of each kind for each seed. {ASKED_HERE}: "
+        "no paper claims it.",
+        "With several seeds a claim is held if the 95 % confidence interval of the mean difference lies above zero, not held if it lies below, else undecided. "
+        "With one seed there is only the sign, which decides little. An ensemble is made once, and so is the model that is trained longer.",
+        f"The shortest and the longest sentences are the first and the last ten words of Figure 2 with at least {bahdanau2015.ENOUGH} sentences. Flat: a "
+        f"system that loses at most {FLAT:.0%} of its BLEU between them, or between the first and the last fifth of Figure 3.",
     ])  # fmt: skip
 
 
@@ -58,59 +61,62 @@ def _bahdanau(work, models):
     encdec_30, search_30, encdec_50, search_50, [longer] = ([each["all"] for each in found] for found in measured.values())
     lengths = {name: bahdanau2015.measured_lengths(work, name) for name in models[2:4]}
     encdec_fall, search_fall = ([_fall(buckets) for buckets in found] for found in lengths.values())
-    yield "RNNsearch is better than RNNencdec, trained on up to 50 words", paper, _less(search_50, encdec_50)
-    yield "… trained on up to 30 words", paper, _less(search_30, encdec_30)
-    yield "the gap grows with length: RNNencdec loses more from the shortest to the longest sentences", paper, _less(encdec_fall, search_fall)
+    yield paper, "RNNsearch is better than RNNencdec, trained on up to 50 words", "BLEU", _less(search_50, encdec_50)
+    yield paper, "… trained on up to 30 words", "BLEU", _less(search_30, encdec_30)
+    yield paper, "the gap between them grows with length", "gap on the longest sentences − on the shortest", _less(encdec_fall, search_fall)
     allowed = {name: [FLAT * bahdanau2015.with_enough_sentences(buckets)[0]["bleu"] for buckets in found] for name, found in lengths.items()}
-    yield "RNNencdec falls with length: it loses more than a flat system may", paper, _less(encdec_fall, allowed[models[2]])
-    yield "RNNsearch is flat: it loses less than it may", paper, _less(allowed[models[3]], search_fall)
-    yield "RNNsearch trained on up to 50 words is better than on up to 30", paper, _less(search_50, search_30)
-    yield "RNNencdec trained on up to 50 words is better than on up to 30", paper, _less(encdec_50, encdec_30)
-    yield "RNNsearch-30 is better than RNNencdec-50", paper, _less(search_30, encdec_50)
-    yield "RNNsearch trained on up to 50 words is better for longer training", paper, [longer - search_50[0]]
+    yield paper, "RNNencdec falls with length", "BLEU that it loses − what a flat system may lose", _less(encdec_fall, allowed[models[2]])
+    yield paper, "RNNsearch is flat", "what a flat system may lose − BLEU that it loses", _less(allowed[models[3]], search_fall)
+    yield paper, "RNNsearch is better trained on up to 50 words than on up to 30", "BLEU", _less(search_50, search_30)
+    yield paper, "RNNencdec is better trained on up to 50 words than on up to 30", "BLEU", _less(encdec_50, encdec_30)
+    yield paper, "RNNsearch-30 is better than RNNencdec-50", "BLEU", _less(search_30, encdec_50)
+    yield paper, "RNNsearch-50 is better trained longer", "BLEU", [longer - search_50[0]]
     steps = [monotone.shares(each["steps"]) for each in monotone.measured_steps(work, models[3])]
     swaps, further = ([share[kind] for share in steps] for kind in ("one word back", "further back"))
     forward = [0.5 - sum(back) for back in zip(swaps, further)]
-    yield "alignments are mostly monotone: share of steps that do not go back, less one half", paper, forward
-    yield "steps back are mostly swaps of two words: their share, less that of steps further back", ASKED_HERE, _less(swaps, further)
+    yield paper, "alignments are mostly monotone", "½ − share of the steps of attention that go back", forward
+    yield ASKED_HERE, "steps back are mostly of one word, where two words change places", "share of such steps − of steps further back", _less(swaps, further)
     phrases = bahdanau2015.measured_phrase_based(work, models)
     above = lambda part, name=models[3]: [each[part] - phrases[part] for each in measured[name]]  # noqa: E731
-    yield "RNNsearch trained longer is better than the phrase-based system where all words are known", paper, above("no_unk", models[4])
-    yield "RNNsearch trained on up to 50 words is better there", ASKED_HERE, above("no_unk")
-    yield "… is better on all sentences", ASKED_HERE, above("all")
-    yield "… is better on the captions, each by itself", ASKED_HERE, above("short")
+    yield paper, "RNNsearch trained longer is better than the phrase-based system where all words are known", "BLEU", above("no_unk", models[4])
+    yield ASKED_HERE, "RNNsearch-50 is better than it there", "BLEU", above("no_unk")
+    yield ASKED_HERE, "… on all sentences", "BLEU", above("all")
+    yield ASKED_HERE, "… on the captions, each by itself", "BLEU", above("short")
 
 
 def _sutskever(work, models, words):
     paper = "Sutskever et al. 2014"
     forward, reversed_, [ensemble] = sutskever2014.measured_systems(work, models).values()
     wide = lambda found: [each["12"] for each in found]  # noqa: E731
-    yield "reversing the source helps the LSTM, beam 12", paper, _less(wide(reversed_), wide(forward))
+    yield paper, "reversing the source helps the LSTM", "BLEU, beam 12", _less(wide(reversed_), wide(forward))
     members = [sutskever2014.measured_beams(work, [name], work.seeds[0])["12"] for name in models[1:]]
-    yield "an ensemble is better than the best of its models, beam 12", paper, [ensemble["12"] - max(members)]
+    yield paper, "an ensemble is better than the best of its models", "BLEU, beam 12", [ensemble["12"] - max(members)]
     gain = lambda each: 2 * each["2"] - each["1"] - each["12"]  # noqa: E731
-    yield "a beam of 2 gives an ensemble most of the gain of a beam of 12", paper, [gain(ensemble)]
-    yield "… and a single model", ASKED_HERE, list(map(gain, reversed_))
+    more = "(beam 2 − beam 1) − (beam 12 − beam 2), BLEU"
+    yield paper, "a beam of 2 gives an ensemble most of the gain of a beam of 12", more, [gain(ensemble)]
+    yield ASKED_HERE, "… and a single model", more, list(map(gain, reversed_))
     rescored = sutskever2014.measured_rescoring(work, models)
     [alone] = rescored["phrase-based"]
-    yield "n-best lists of a phrase-based system are better when the LSTM rescores them", paper, [each - alone for each in rescored["rescored by reversed"]]
+    yield paper, "n-best lists of a phrase-based system are better when the LSTM rescores them", "BLEU", [each - alone for each in rescored["rescored by reversed"]]
     fifths = [[fifth["bleu"] for fifth in each["length"]] for each in sutskever2014_figures.measured_fifths(work, models[1], words)]
-    yield "the LSTM is flat up to 35 words: it loses less than it may", paper, [FLAT * first - (first - last) for first, *_, last in fifths]
+    flat = [FLAT * first - (first - last) for first, *_, last in fifths]
+    yield paper, "the LSTM is flat up to 35 words", "what a flat system may lose − BLEU that it loses", flat
     states = sutskever2014_figures.measured_states(work, models[1])
-    yield "the LSTM's states depend on word order: share, less one half", paper, [each["order"] - 0.5 for each in states]
-    yield "they do not depend on voice: share, less one half", paper, [each["voice"] - 0.5 for each in states]
+    nearer = "share of sentences that say so − ½"
+    yield paper, "the LSTM's states depend on word order", nearer, [each["order"] - 0.5 for each in states]
+    yield paper, "the LSTM's states do not depend on active or passive voice", nearer, [each["voice"] - 0.5 for each in states]
 
 
 def _cho(work, models):
     paper = "Cho et al. 2014a"
     found = cho2014.measured_rescoring(work, models)
     better = lambda name, other: [each[name]["test"] - each[other]["test"] for each in found]  # noqa: E731
-    yield "the RNN Encoder–Decoder's phrase scores add to the table's frequencies", paper, better("RNN", "Baseline")
-    yield "… and more than a neural language model does", paper, better("RNN", "CSLM")
-    yield "… and to the neural language model", paper, better("CSLM + RNN", "CSLM")
-    yield "the word penalty adds to both", paper, better("CSLM + RNN + WP", "CSLM + RNN")
+    yield paper, "the RNN Encoder–Decoder's phrase scores add to the table's frequencies", "BLEU", better("RNN", "Baseline")
+    yield paper, "… and more than a neural language model does", "BLEU", better("RNN", "CSLM")
+    yield paper, "… and to the neural language model", "BLEU", better("CSLM + RNN", "CSLM")
+    yield paper, "the word penalty adds to both", "BLEU", better("CSLM + RNN + WP", "CSLM + RNN")
     near = [each["near"] - 0.5 for each in cho2014_figures.measured_paraphrases(work, models[0])]
-    yield "phrases near in meaning lie near: share of pairs nearer than another with as many words in common, less one half", paper, near
+    yield paper, "phrases near in meaning lie near", "share of pairs nearer than another with as many words in common − ½", near
 
 
 def _fall(buckets):
