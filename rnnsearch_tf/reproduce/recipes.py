@@ -96,9 +96,9 @@ LOWER_CASED_WORDS = (
 
 
 def _cho():
-    yield "phrase-scorer", Recipe("multi30k-en-fr-encoder-decoder", PHRASES, "phrases")
+    yield "phrase-scorer", Recipe("multi30k-en-fr-encoder-decoder", PHRASES, "phrases", minutes=15)
     development = "data.development_source=val.en.gz", "data.development_target=val.fr.gz"  # its loss says when to stop
-    yield "cslm", Recipe("multi30k-fr-cslm", (*LOWER_CASED_WORDS, *development, "training.maximum_updates=9000"), "captions")
+    yield "cslm", Recipe("multi30k-fr-cslm", (*LOWER_CASED_WORDS, *development, "training.maximum_updates=9000"), "captions", minutes=10)
 
 
 def _luong():
