@@ -1,7 +1,8 @@
 """Make a table or figure of the papers again: train its models, measure them, write DIR/ITEM.md with ours beside the paper's.
 
 Without ITEM: what there is, and how long each takes on one core. `all` makes everything. Models are shared by the items
-that need them, and all that is made is kept: started again after a stop, the program goes on where it was.
+that need them, and all that is made is kept: started again after a stop, the program goes on where it was. `claims` makes the
+items first that it is about.
 
 --scale small is for two CPU cores and the corpora at hand: --data names a folder with multi30k/ in it (train, val and
 test_2016_flickr, .en.gz and .fr.gz); items on the built-in corpus need none. The phrase-based system and word aligners
@@ -41,7 +42,7 @@ def run(arguments):
     seeds = range(arguments.seed, arguments.seed + arguments.seeds)
     work = Workspace(arguments.output, arguments.data, seeds, arguments.set, SCALES[arguments.scale])
     if arguments.item is None:
-        return _list(work)
+        return _list(work, arguments.scale)
     chosen = _chosen(arguments.item, arguments.scale)
     configs, steps = _check(work, chosen)
     with sigterm_raises():
@@ -75,40 +76,40 @@ def _chosen(name, scale) -> dict:
         close = difflib.get_close_matches(name, items, n=1, cutoff=0.4)
         hint = f"did you mean {close[0]}?" if close else "rnnsearch reproduce lists them"
         raise UsageError(f"expected a table or figure, or all, got {name}; {hint}")
-    return {name: items[name]}
+    return {each: items[each] for each in (*items[name].made_of, name)}
 
 
-def _check(work, items) -> list:
-    """(configurations of the models that are still measured, steps before they are trained). What would fail late fails now: a missing extra, a wrong setting."""
+def _check(work, items) -> tuple:
+    """(configurations of the models of which something is still to be measured, steps before they are trained). What would fail late fails now: a missing extra, a wrong setting."""
     from rnnsearch_tf.data.corpus import check_files
 
     require("pictures", "matplotlib")
     require("plots of vectors", "sklearn")
     work.begin()
-    needed, unmade = work.needed(items), {name: item for name, item in items.items() if work.unmade(name, item)}
-    untrained = work.untrained(items)
-    steps = work.steps(untrained)
+    needed, untrained = work.needed(items), work.untrained(items)
+    steps = work.steps(needed)
     for name, seed in untrained:
         check_files(work.config(name, seed, guided=False))
-    if any(item.aligners for item in unmade.values()):
+    if any(item.aligners and work.needed({name: item}) for name, item in items.items()):
         require("word aligners", *THOT)
-    if any(item.phrase_based for item in unmade.values()):
+    if any(work.wants_phrase_based(*each) for each in items.items()):
         work.check_phrase_based()
-    more = max((work.phrase_based_minutes(*each) for each in items.items()), default=0)
+    more = max(work.phrase_based_minutes(*each) for each in items.items())
     for step in steps:
         _say(f"to do: {step}")
     if steps:
         size, time = sum(step.gigabytes for step in steps), duration(60 * sum(step.minutes for step in steps))
         _say(f"{len(steps)} steps before the trainings: about {size:.1f} GB, {time} of one core and of a network of 10 MB a second")
     cost = f"{work.cost(untrained, more)} in all, {work.gigabytes(untrained):.1f} GB"
-    _say(f"{len(untrained)} models to train, {cost}; then some minutes to measure each")
+    _say(f"{len(untrained)} models to train, {cost}; then some minutes to measure each" if needed else "everything is measured; the pages are written anew")
     return [work.config(name, seed, guided=False) for name, seed in needed], steps
 
 
-def _list(work):
+def _list(work, scale):
     for name, item in work.scale.items.items():
-        minutes = work.minutes(work.untrained({name: item})) + work.phrase_based_minutes(name, item)
-        left = duration(60 * minutes) if minutes else "trained" if work.unmade(name, item) else "made"
+        asked = _chosen(name, scale)
+        minutes = work.minutes(work.untrained(asked)) + max(work.phrase_based_minutes(*each) for each in asked.items())
+        left = duration(60 * minutes) if minutes else "trained" if work.needed(asked) else "made"
         print(f"{name:<24}{left:>11}  {item.shows}")
 
 

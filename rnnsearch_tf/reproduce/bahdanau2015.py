@@ -139,8 +139,8 @@ def _table_2_of(work, name, seed):
     from rnnsearch_tf.data.corpus import open_corpus
     from rnnsearch_tf.training.callbacks import epochs_done
 
-    state, config, nll = work.trained(name, seed), work.config(name, seed, prepared=False), {}
     translator = work.translator(name, seed)
+    state, config, nll = work.trained(name, seed), work.config(name, seed, prepared=False), {}
     learned_from = (pair for pair in open_corpus(config, "train") if _fits(translator, config.data, pair))
     for pairs, key in ((learned_from, "training NLL"), (open_corpus(config, "development"), "development NLL")):
         sources, targets = map(list, zip(*itertools.islice(pairs, SCORED)))
@@ -248,5 +248,7 @@ def table_3(work, models) -> Page:
 def _table_3(work, models):
     sources, references = test_text(work)
     longest = sorted(range(len(sources)), key=lambda i: -len(sources[i].split()))[:3]
-    found = {name: translations(work, name, work.seeds[0])["texts"] for name in models}
-    return [{"source": sources[i], "reference": references[i]} | {name: texts[i] for name, texts in found.items()} for i in longest]
+    found = {name: work.translator(name, work.seeds[0]).translate([sources[i] for i in longest], beam_size=BEAM) for name in models}
+    return [
+        {"source": sources[i], "reference": references[i]} | {name: each[number].text for name, each in found.items()} for number, i in enumerate(longest)
+    ]

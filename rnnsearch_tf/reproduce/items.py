@@ -32,7 +32,7 @@ class Item:
         aligners: it needs the word aligners of the extra smt.
         beside_phrase_based: it has a row of that system where its packages are installed.
         one_seed: it shows the first seed's models alone.
-        made_of: the items whose measurements it shows, and none of its own.
+        made_of: the items whose measurements it shows, and none of its own; they are made before it.
     """
 
     shows: str

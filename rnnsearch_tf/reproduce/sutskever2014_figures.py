@@ -156,7 +156,7 @@ def _figure_3_of(work, name, seed, words):
         texts = bahdanau2015.translations(work, name, seed)["texts"][: len(sources)]
     else:
         texts = translations(work, [name], seed)[BEAM]
-    translator = work.translator(words, work.seeds[0])
+    translator = work.translator(words, seed)
     side, compared = translator.source_text, [tokenized(translator.target_text, lines) for lines in (texts, references)]
     lengths = [len(tokens) for tokens in side.tokenize(sources).to_list()]
     fifths = lambda numbers: by_frequency_rank(*compared, numbers, lowercase=True, tokenize="none")  # noqa: E731

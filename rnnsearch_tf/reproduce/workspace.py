@@ -7,7 +7,7 @@
     DIR/models/NAME-SEED/            a RUN for each model and seed
     DIR/outputs/….json               what they wrote: translations, links
     DIR/measured/….json              what was measured of them
-    DIR/measured/made-ITEM.json      the seeds of the models that an item was made of
+    DIR/measured/made-ITEM-SEED.json     the models of which all is measured that an item shows
     DIR/settings.json                what differs from the recipes in all of this
     DIR/corpora.json                 the SHA-256 of each file of the corpora that it was begun with
     DIR/ITEM.md, ITEM.json, ITEM-….png    the pages
@@ -33,7 +33,7 @@ from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras import THOT, has
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.progress import duration
-from rnnsearch_tf.reproduce import phrase_based
+from rnnsearch_tf.reproduce import bahdanau2015, phrase_based
 from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS
 from rnnsearch_tf.reproduce.scales import SCALES, Scale
 from rnnsearch_tf.reproduce.steps import check_space
@@ -70,6 +70,7 @@ class Workspace:
         """
         self._begin_settings()
         self._begin_corpora()
+        self._check_recipes()
 
     def _begin_settings(self):
         path = self.folder / "settings.json"
@@ -93,6 +94,17 @@ class Workspace:
         if before | found != before:
             write_file(path, json.dumps(before | found, indent=1) + "\n")
 
+    def _check_recipes(self):
+        """What was measured of models that were trained otherwise does not go with what is made now."""
+        for path in sorted((self.folder / "measured").glob("trained-*.json")):
+            name = path.stem.removeprefix("trained-").rpartition("-")[0]
+            if name in self.scale.recipes and _read(path)["recipe"] != self._recipe(name):
+                raise UsageError(f"{path}: expected a model trained by today's recipe of {name}, got one trained by another; choose another --output")
+
+    def _recipe(self, name):
+        recipe = self.scale.recipes[name]
+        return [recipe.configuration, *recipe.changes]
+
     @staticmethod
     def _flags(settings):
         """Settings as the command line has them."""
@@ -114,11 +126,13 @@ class Workspace:
         return load_config(shipped_config(recipe.configuration), overrides=changes)
 
     def steps(self, models) -> list:
-        """The steps that are left until these (name, seed), which are not trained yet, can be trained and measured.
+        """The steps that are left until these (name, seed) can be trained and measured; none for none.
 
         Raises:
             UserError: a file that was placed there by hand is not what it should be, or a disk is too small for all that will be made.
         """
+        if not models:
+            return []
         steps = self.texts.steps_left({self.scale.recipes[name].longest: self.config(name, seed, prepared=False) for name, seed in models})
         check_space([*((step.outputs[0], step.gigabytes) for step in steps), (self.folder, self.gigabytes(models))])
         return steps
@@ -135,10 +149,14 @@ class Workspace:
         """Whether the scale has a phrase-based system, and its files are there or the packages to make them."""
         return self.scale.phrase_based and (not phrase_based.missing(self._phrase_based) or has(*THOT))
 
+    def wants_phrase_based(self, name: str, item) -> bool:
+        """Whether an Item, as far as it is not made yet, asks the phrase-based system for something."""
+        beside = item.beside_phrase_based and self.can_have_phrase_based() and not self.is_measured(bahdanau2015.PHRASE_BASED)
+        return beside or item.phrase_based and bool(self.needed({name: item}))
+
     def phrase_based_minutes(self, name: str, item) -> int:
         """Minutes of one core that :meth:`phrase_based` takes now, if an Item makes it."""
-        made = item.phrase_based or item.beside_phrase_based and self.can_have_phrase_based()
-        return phrase_based.MINUTES if made and self.unmade(name, item) and phrase_based.missing(self._phrase_based) else 0
+        return phrase_based.MINUTES if self.wants_phrase_based(name, item) and phrase_based.missing(self._phrase_based) else 0
 
     def check_phrase_based(self) -> None:
         """Raise what :meth:`phrase_based` would, a missing package or corpus, before anything is made."""
@@ -152,31 +170,26 @@ class Workspace:
 
     def needed(self, items: dict) -> list:
         """(name, seed) of the models, each once, of which something is still to be measured for some Items, {name: Item}."""
-        return list(dict.fromkeys(model for name, item in items.items() for model in self._needed(name, item)))
-
-    def _needed(self, name, item):
-        if item.made_of:
-            return self.needed({other: self.scale.items[other] for other in item.made_of})
-        return [(model, seed) for model in item.models for seed in self.unmade(name, item) if seed in self._seeds_of(model)]
+        return list(dict.fromkeys(
+            (model, seed) for name, item in items.items() for seed, models in self._models(item).items()
+            for model in models if model not in self._made(name, seed)
+        ))  # fmt: skip
 
     def untrained(self, items: dict) -> list:
         """Those of the :meth:`needed` models that are to be trained or trained on."""
         return [model for model in self.needed(items) if not self.is_trained(*model)]
 
-    def unmade(self, name: str, item) -> list:
-        """The seeds of whose models an Item has not been made yet."""
-        if item.made_of:
-            return sorted({seed for other in item.made_of for seed in self.unmade(other, self.scale.items[other])})
-        made = self._seeds_made(name)
-        return [seed for seed in self.for_item(item).seeds if seed not in made]
-
     def note_made(self, name: str, item) -> None:
-        """Write down that everything is measured that an Item shows."""
-        if not item.made_of:
-            _write(self._measured(f"made-{name}"), sorted({*self._seeds_made(name), *self.for_item(item).seeds}))
+        """Write down of which models an Item has measured all that it shows."""
+        for seed, models in self._models(item).items():
+            _write(self._measured(f"made-{name}-{seed}"), sorted({*self._made(name, seed), *models}))
 
-    def _seeds_made(self, name):
-        path = self._measured(f"made-{name}")
+    def _models(self, item):
+        """{seed: names of the models of that seed that an Item measures itself}."""
+        return {} if item.made_of else {seed: [name for name in item.models if seed in self._seeds_of(name)] for seed in self.for_item(item).seeds}
+
+    def _made(self, name, seed):
+        path = self._measured(f"made-{name}-{seed}")
         return _read(path) if path.exists() else []
 
     def for_item(self, item) -> Workspace:
@@ -240,24 +253,25 @@ class Workspace:
         return self.folder / "measured" / f"{key}.json"
 
     def trained(self, name: str, seed: int) -> dict:
-        """{"batches", "epoch", "batches_of_epoch", "seconds"} of a training, None each where its checkpoints were deleted before this was asked."""
+        """{"batches", "epoch", "batches_of_epoch", "seconds", "recipe"} of a training, None each where its checkpoints were deleted before this was asked."""
         state, key = self.run(name, seed).state, f"trained-{name}-{seed}"
         if not state.exists() and not self.is_measured(key):
             return dict.fromkeys(_COUNTS)
-        return self.measured(key, lambda: {name: _read(state)[name] for name in _COUNTS})
+        return self.measured(key, lambda: {each: _read(state)[each] for each in _COUNTS} | {"recipe": self._recipe(name)})
 
     def made(self, asked, item) -> dict:
         """How the page of an Item says that it was made, by the command that asked for it."""
         settings = self._flags([*self.scale.settings, *self.overrides])
         seeds = f" --seed {self.seeds[0]} --seeds {len(self.seeds)}"
         versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("tensorflow", "keras", "sacrebleu"))
-        trained = "; ".join(f"{name} {self.for_item(item)._trained(name)}" for name in item.models)
-        return {"command": f"`rnnsearch reproduce {asked} --data DATA{seeds}{settings}`", "models": trained, "versions": versions}
+        shown = self.for_item(item)
+        trained = "; ".join(f"{name} {shown._trained(name)}" for name in item.models)
+        return {"command": f"`rnnsearch reproduce {asked} --data DATA{seeds}{settings}`", "models": trained, "page written with": versions}
 
     def _trained(self, name):
         states = [self.trained(name, seed) for seed in self._seeds_of(name)]
         if any(state["batches"] is None for state in states):
-            return "without checkpoints"
+            return "updates and minutes not known"
         minutes = statistics.mean(state["seconds"] / 60 for state in states)
         return f"{states[0]['batches']:,} updates, {minutes:.1f} minutes{f', mean of {len(states)}' if len(states) > 1 else ''}"
 
@@ -283,4 +297,4 @@ def _read(path):
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise UserError(f"{path}: expected JSON as it was written here, got: {error}; delete it, so that it is made anew") from None
+        raise UserError(f"{path}: expected JSON as it was written here, got: {error}; delete it, and the made-….json of its item, so that it is made anew") from None

@@ -64,7 +64,7 @@ def place(word):
 @pytest.mark.parametrize("state, order, voice", [(by_meaning, 1, 1), (by_order, 1, 0), (bag_of_words, 0, None)])
 def test_states_that_are_known_are_told_apart(tmp_path, monkeypatch, state, order, voice):
     monkeypatch.setattr(sutskever2014_figures, "_states", lambda work, name, seed, sentences: np.stack([state(each) for each in sentences]))
-    [found] = sutskever2014_figures.measured_states(Workspace(tmp_path, None), "lstm")
+    [found] = sutskever2014_figures.measured_states(Workspace(tmp_path, None), "lstm-reversed")
     assert found["order"] == order and (voice is None or found["voice"] == voice)
     assert state is not bag_of_words or found["same"] == pytest.approx(found["exchanged"])
 
@@ -232,7 +232,7 @@ def test_states_of_meaning_and_of_words(tmp_path, monkeypatch, meaning, near):
     monkeypatch.setattr(work, "translator", lambda name, seed: sutskever2014_figures)  # anything with no model in it
     monkeypatch.setattr(sutskever2014_figures, "model", None, raising=False)
     monkeypatch.setattr(sutskever2014_figures, "source_text", None, raising=False)
-    [found] = cho2014_figures.measured_paraphrases(work, "scorer")
+    [found] = cho2014_figures.measured_paraphrases(work, "phrase-scorer")
     assert found["near"] == near and (meaning or found["same"] == pytest.approx(found["other"]))
 
 
@@ -240,7 +240,7 @@ def test_a_table_without_paraphrases_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(Workspace, "phrase_based", lambda work: None)
     monkeypatch.setattr(phrase_based, "rows", lambda folder: [phrase_based.Row("a black dog runs", "x", 1.0, 1.0)])
     with pytest.raises(UserError, match="expected phrases of 4 or more words that share their likeliest translation, found none"):
-        cho2014_figures.measured_paraphrases(Workspace(tmp_path, None), "scorer")
+        cho2014_figures.measured_paraphrases(Workspace(tmp_path, None), "phrase-scorer")
 
 
 def test_regions_are_those_of_vectors_that_are_alike():

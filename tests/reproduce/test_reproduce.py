@@ -1,5 +1,6 @@
 """Reproduced tables and figures: the texts, what is measured, what is kept, and the pages."""
 
+import dataclasses
 import gzip
 import hashlib
 import html
@@ -17,11 +18,12 @@ from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import SPECIAL_TOKENS, TextConfig
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.evaluation.words import tokenized
-from rnnsearch_tf.reproduce import bahdanau2015, items, luong2015
+from rnnsearch_tf.reproduce import bahdanau2015, items, luong2015, sutskever2014
 from rnnsearch_tf.reproduce.claims import verdict
 from rnnsearch_tf.reproduce.corpora import joined, write_joined
 from rnnsearch_tf.reproduce.page import Page, over_seeds, table
 from rnnsearch_tf.reproduce.recipes import RECIPES
+from rnnsearch_tf.reproduce.scales import SCALES
 from rnnsearch_tf.reproduce.workspace import Workspace
 from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -129,12 +131,40 @@ def test_what_is_measured_of_a_model_needs_no_model_any_more(tmp_path):
     assert untrained([1], "sutskever2014-table1") == []
     assert untrained([1, 2], "sutskever2014-table1") == [("lstm-forward", 2), ("lstm-reversed", 2)]
     assert ("lstm-forward", 1) in untrained([1, 2], "sutskever2014-table2")
-    Workspace(tmp_path, None, seeds=[2]).note_made("sutskever2014-table1", items.ITEMS["sutskever2014-table1"])
+    Workspace(tmp_path, None, seeds=[1, 2]).note_made("sutskever2014-table1", items.ITEMS["sutskever2014-table1"])
     assert untrained([1, 2], "sutskever2014-table1") == []
-    for name in items.CLAIMED:
-        assert untrained([1], "claims")
-        work.note_made(name, items.ITEMS[name])
-    assert untrained([1], "claims") == [] and untrained([1, 3], "claims")
+    assert untrained([2], "sutskever2014-table1") == [("lstm-reversed-2", 2)]  # the ensemble of the first seed is not that of the second
+
+
+def test_models_that_an_item_did_not_have_before_are_trained(tmp_path):
+    work, old = Workspace(tmp_path, None, seeds=[1]), items.ITEMS["bahdanau2015-table1"]
+    work.note_made("bahdanau2015-table1", dataclasses.replace(old, models=old.models[:-1]))
+    assert work.untrained(chosen("bahdanau2015-table1")) == [(items.TRAINED_LONGER, 1)]
+
+
+def test_claims_are_made_after_the_items_that_they_are_about(tmp_path):
+    from rnnsearch_tf.cli.reproduce import _chosen
+
+    assert list(_chosen("claims", "small")) == [*items.CLAIMED, "claims"]
+    assert Workspace(tmp_path, None).needed(chosen("claims")) == []
+
+
+def test_what_another_recipe_has_trained_is_refused(tmp_path):
+    work = Workspace(tmp_path, tmp_path)
+    work.begin()
+    work.measured("trained-cslm-1234", lambda: {"recipe": work._recipe("cslm")})
+    work.begin()
+    (tmp_path / "measured/trained-cslm-1234.json").write_text('{"recipe": ["multi30k-fr-cslm"]}', encoding="utf-8")
+    with pytest.raises(UsageError, match=r"trained-cslm-1234\.json: expected a model trained by today's recipe of cslm, got one trained by another"):
+        work.begin()
+
+
+def test_nothing_is_downloaded_for_what_is_measured(tmp_path):
+    work = Workspace(tmp_path, tmp_path / "nowhere", scale=SCALES["paper"])
+    table1 = {"bahdanau2015-table1": work.scale.items["bahdanau2015-table1"]}
+    assert work.steps(work.needed(table1))
+    work.note_made("bahdanau2015-table1", table1["bahdanau2015-table1"])
+    assert work.steps(work.needed(table1)) == []
 
 
 def test_measurements_are_made_once(tmp_path):
@@ -168,7 +198,7 @@ def test_case_counts_where_the_models_know_it(lowercase):
 def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / "measured").mkdir()
     (tmp_path / "measured" / "beams.json").write_text('{"1": 2', encoding="utf-8")
-    with pytest.raises(UserError, match=r"beams\.json: expected JSON as it was written here, got: .*; delete it, so that it is made anew"):
+    with pytest.raises(UserError, match=r"beams\.json: expected JSON as it was written here, got: .*; delete it, and the made-….json of its item, so"):
         Workspace(tmp_path, None).measured("beams", lambda: {})
 
 
@@ -190,7 +220,7 @@ def test_seeds_give_mean_and_spread():
     assert table([]) == []
 
 
-def test_claims_are_what_the_measurements_say(tmp_path):
+def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
     """Two seeds: RNNsearch is better in both, 50 words help it in one; reversing helps."""
     work = Workspace(tmp_path, None, seeds=[1, 2])
     bleu = {"rnnencdec-30": (10, 11), "rnnsearch-30": (20, 21), "rnnencdec-50": (9, 10), "rnnsearch-50": (19, 25), "rnnsearch-50-longer": (22,)}
@@ -217,8 +247,13 @@ def test_claims_are_what_the_measurements_say(tmp_path):
     for seed, rnn in zip(work.seeds, (46, 44)):
         scores = {"Baseline": 45, "RNN": rnn, "CSLM": 46, "CSLM + RNN": rnn + 3, "CSLM + RNN + WP": rnn + 2}
         work.measured(f"cho2014-table1-{seed}", lambda scores=scores: {name: {"test": score} for name, score in scores.items()})
-    item = items.ITEMS["claims"]
+    item, asked = items.ITEMS["claims"], []
+    monkeypatch.setattr(work, "measured", lambda key, measure: asked.append(key) or Workspace.measured(work, key, measure))
     rows = item.make(work, item.models).ours
+    of_claims = {key for key in asked if key.startswith("beams")}
+    asked.clear()
+    sutskever2014.table_1(work, items.SUTSKEVER)
+    assert of_claims <= set(asked), "the item that they are of measures all that claims are made of"
     expected = [
         [10, 15], [10, 10], [23, 23], [22, 22], [1.2, 1.2], [-1, 4], [-1, -1], [11, 11], [3], [0.2, -0.1], [0.1, 0],  # the last: swaps
         [5], [2, 8], [-1, 5], [-10, -4], [2.5, 2], [1.0], [-1], [-0.5, 2], [3, 4], [1, -15], [0.4, 0.2], [-0.5, -0.3],

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import shutil
 
 import pytest
@@ -10,8 +11,14 @@ from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.reproduce.items import ITEMS
 
 RESULTS = pathlib.Path(__file__).parents[2] / "docs" / "results"
-MADE = {path.stem.removeprefix("made-"): json.loads(path.read_text()) for path in (RESULTS / "measured").glob("made-*.json")}
-MADE |= {name: MADE[item.made_of[0]] for name, item in ITEMS.items() if item.made_of and set(item.made_of) <= set(MADE)}
+
+
+def measured_seeds(item):
+    """The seeds of which it has been made, by the files that say so."""
+    return sorted(int(path.stem.rpartition("-")[2]) for path in (RESULTS / "measured").glob("made-*.json") if path.stem.rpartition("-")[0] == f"made-{item}")
+
+
+MADE = [name for name, item in ITEMS.items() if all(map(measured_seeds, item.made_of or (name,)))]
 
 pytest.importorskip("sklearn")
 
@@ -23,17 +30,20 @@ def shown(folder, item):
 
 
 @pytest.fixture(scope="module")
-def measurements(tmp_path_factory):
-    """A folder with the measurements alone."""
+def folder(tmp_path_factory):
+    """The measurements, and nothing else."""
     folder = tmp_path_factory.mktemp("results") / "results"
-    shutil.copytree(RESULTS, folder, ignore=lambda _, names: [name for name in names if name.endswith((".md", ".png")) or name.removesuffix(".json") in ITEMS])
+    shutil.copytree(RESULTS / "measured", folder / "measured")
+    for name in ("settings.json", "corpora.json"):
+        shutil.copy(RESULTS / name, folder)
     return folder
 
 
-@pytest.mark.parametrize("item", sorted(MADE))
-def test_a_page_is_what_its_measurements_make(item, measurements):
-    seeds = MADE[item]
-    assert run(["reproduce", item, "--output", str(measurements), "--data", "nowhere", "--seed", str(seeds[0]), "--seeds", str(len(seeds))]) == 0
-    assert shown(measurements, item) == shown(RESULTS, item)
-    assert {path.name for path in measurements.glob(f"{item}-*.png")} == {path.name for path in RESULTS.glob(f"{item}-*.png")}
-    assert not (measurements / "models").exists()
+@pytest.mark.parametrize("item", MADE)
+def test_a_page_is_what_its_measurements_make(item, folder):
+    command = json.loads((RESULTS / f"{item}.json").read_text(encoding="utf-8"))["made"]["command"]
+    first, count = re.search(r"--seed (\d+) --seeds (\d+)", command).groups()
+    assert run(["reproduce", item, "--output", str(folder), "--data", "nowhere", "--seed", first, "--seeds", count]) == 0
+    assert shown(folder, item) == shown(RESULTS, item)
+    assert {path.name for path in folder.glob(f"{item}-*.png")} == {path.name for path in RESULTS.glob(f"{item}-*.png")}
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == {"measured"}
