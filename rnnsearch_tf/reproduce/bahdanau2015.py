@@ -50,13 +50,17 @@ def test_text(work):
 
 
 def translations(work, name, seed, forbid_unknown=False) -> dict:
-    """{"texts", "source_lengths" in tokens} of the test text."""
+    """{"tokens": with spaces between, "source_lengths": in tokens} of the test text.
+
+    BLEU is of the tokens that the model wrote. Its detokenized text is no way back to them: Moses's rules split a full stop off in a
+    line only where a capital follows, and these models write lower case.
+    """
     sources, _ = test_text(work)
 
     def translate():
         changes = {"allow_unknown": False} if forbid_unknown else {}
         found = work.translator(name, seed).translate(sources, beam_size=BEAM, **changes)
-        return {"texts": [each.text for each in found], "source_lengths": [len(each.source_tokens) for each in found]}
+        return {"tokens": [" ".join(each.tokens) for each in found], "source_lengths": [len(each.source_tokens) for each in found]}
 
     return work.output(f"translations{'-no-unk' if forbid_unknown else ''}-{name}-{seed}", translate)
 
@@ -107,7 +111,7 @@ def measured_bleu(work, name, models) -> list:
 
 
 def _table_1_of(work, name, seed, models):
-    texts, forbidden, few = translations(work, name, seed)["texts"], translations(work, name, seed, True)["texts"], known(work, models)
+    texts, forbidden, few = translations(work, name, seed)["tokens"], translations(work, name, seed, True)["tokens"], known(work, models)
     _, references = test_text(work)
     score = lambda texts, chosen: _bleu(work, name, seed, [texts[i] for i in chosen], [references[i] for i in chosen])  # noqa: E731
     single = work.texts.single_sentences
@@ -122,7 +126,7 @@ def _bleu(work, name, seed, texts, references):
     if not texts:
         return None
     side = work.translator(name, seed).target_text
-    return bleu(tokenized(side, texts), tokenized(side, references), tokenize="none", lowercase=side.config.lowercase).score
+    return bleu(texts, tokenized(side, references), tokenize="none", lowercase=side.config.lowercase).score
 
 
 def table_2(work, models) -> Page:
@@ -210,8 +214,7 @@ def _figure_2_of(work, name, seed):
     from rnnsearch_tf.evaluation.words import tokenized
 
     found, side = translations(work, name, seed), work.translator(name, seed).target_text
-    texts, references = (tokenized(side, lines) for lines in (found["texts"], test_text(work)[1]))
-    return by_length(texts, references, found["source_lengths"], lowercase=side.config.lowercase, tokenize="none")
+    return by_length(found["tokens"], tokenized(side, test_text(work)[1]), found["source_lengths"], lowercase=side.config.lowercase, tokenize="none")
 
 
 def figure_3(work, models) -> Page:

@@ -42,12 +42,11 @@ def measured_steps(work, name) -> list:
 
 def _measure(work, name, seed):
     sources, _ = bahdanau2015.test_text(work)
-    texts = bahdanau2015.translations(work, name, seed, forbid_unknown=True)["texts"]
     steps, swaps = collections.Counter(), collections.Counter()
-    for scored in work.translator(name, seed).score_targets(sources, texts):
-        places = attended(scored.alignment)
+    for found in work.translator(name, seed).translate(sources, beam_size=bahdanau2015.BEAM, allow_unknown=False):
+        places = attended(found.alignment)
         steps.update(later - place for place, later in zip(places, places[1:]))
-        swaps.update(swapped(places, scored.source_tokens, scored.target_tokens))
+        swaps.update(swapped(places, found.source_tokens, found.tokens))
     return {"steps": sorted(steps.items()), "swaps": swaps.most_common()}
 
 

@@ -152,12 +152,13 @@ def _figure_3_of(work, name, seed, words):
     from rnnsearch_tf.reproduce.corpora import read_multi30k
 
     sources, references = read_multi30k(work.data, "test")
-    if name == words:  # the captions are the first lines of its test text
-        texts = bahdanau2015.translations(work, name, seed)["texts"][: len(sources)]
-    else:
-        texts = translations(work, [name], seed)[BEAM]
     translator = work.translator(words, seed)
-    side, compared = translator.source_text, [tokenized(translator.target_text, lines) for lines in (texts, references)]
+    side, target = translator.source_text, translator.target_text
+    if name == words:  # the captions are the first lines of its test text
+        tokens = bahdanau2015.translations(work, name, seed)["tokens"][: len(sources)]
+    else:
+        tokens = tokenized(target, translations(work, [name], seed)[BEAM])
+    compared = tokens, tokenized(target, references)
     lengths = [len(tokens) for tokens in side.tokenize(sources).to_list()]
     fifths = lambda numbers: by_frequency_rank(*compared, numbers, lowercase=True, tokenize="none")  # noqa: E731
     return {"length": fifths(lengths), "rank": fifths(average_ranks(side, sources))}
