@@ -45,6 +45,8 @@ PAGES = [
            (f"{REPRODUCE}::test_nothing_is_downloaded_for_what_is_measured",)),
     Mutant("reproduce/workspace.py", "a page of one seed is made of all", "self.seeds[:1], self.overrides, self.scale) if item.one_seed", "self.seeds, self.overrides, self.scale) if item.one_seed",
            (f"{REPRODUCE}::test_a_page_of_one_seed_needs_one_model_of_each_kind",)),
+    Mutant("reproduce/bahdanau2015.py", "detokenized text is cut anew", 'return bleu(texts, tokenized(side', 'return bleu(tokenized(side, [t.replace(" .", ".") for t in texts]), tokenized(side',
+           (f"{REPRODUCE}::test_several_sentences_in_a_line_are_scored_as_the_model_wrote_them",)),
     Mutant("reproduce/page.py", "the spread of the population", "statistics.stdev", "statistics.pstdev", (f"{REPRODUCE}::test_seeds_give_mean_and_spread",)),
     Mutant("reproduce/downloads.py", "any size will do", "        if size != self.size:\n", "        if False:\n",
            (f"{PAPER}::test_a_file_that_was_cut_off_is_named_before_anything_is_made",)),

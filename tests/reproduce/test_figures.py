@@ -19,7 +19,6 @@ from rnnsearch_tf.evaluation.plots import png
 from rnnsearch_tf.evaluation.zooms import regions, zoomed_figures
 from rnnsearch_tf.reproduce import bahdanau2015, cho2014_figures, monotone, phrase_based, sutskever2014_figures
 from rnnsearch_tf.reproduce.workspace import Workspace
-from rnnsearch_tf.translation.results import ScoredPair
 
 pytest.importorskip("sklearn")
 
@@ -120,7 +119,7 @@ def workspace(tmp_path_factory):
     for language in ("en", "fr"):
         (texts / f"test.{language}").write_text("".join(f"{line}\n" for line in CAPTIONS), encoding="utf-8")
     for forbidden in ("", "-no-unk"):
-        work.output(f"translations{forbidden}-rnnsearch-50-1234", lambda: {"texts": ["Le chat est blanc."] * len(CAPTIONS)})
+        work.output(f"translations{forbidden}-rnnsearch-50-1234", lambda: {"tokens": ["le chat est blanc ."] * len(CAPTIONS)})
     for name in ("lstm-forward", "lstm-reversed"):
         translated = {"12": [caption.lower() for caption in CAPTIONS] if name == "lstm-reversed" else CAPTIONS[::-1]}
         work.output(f"captions-1-{name}-1234", lambda translated=translated: translated)
@@ -142,12 +141,13 @@ def test_the_page_of_steps(workspace, monkeypatch):
     """Random alignments, counted one by one."""
     generator, alignments = np.random.default_rng(7), []
 
-    def score_targets(sources, targets):
+    def translate(sources, beam_size, allow_unknown):
+        assert (beam_size, allow_unknown) == (12, False)
         alignments.extend(generator.dirichlet(np.ones(7), size=5) for _ in sources)
         words = [f"s{j}" for j in range(6)], [f"t{i}" for i in range(4)]
-        return [ScoredPair(0.0, np.zeros(5), *words, alignment, 0) for alignment in alignments]
+        return [types.SimpleNamespace(source_tokens=words[0], tokens=words[1], alignment=alignment) for alignment in alignments]
 
-    monkeypatch.setattr(Workspace, "translator", lambda work, name, seed: types.SimpleNamespace(score_targets=score_targets))
+    monkeypatch.setattr(Workspace, "translator", lambda work, name, seed: types.SimpleNamespace(translate=translate))
     [row] = make(workspace, "bahdanau2015-monotone", monkeypatch)
     heads = [[max(range(6), key=lambda j: each[i, j]) for i in range(4)] for each in alignments]
     steps = [each[i + 1] - each[i] for each in heads for i in range(3)]

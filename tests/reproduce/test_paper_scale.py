@@ -348,7 +348,7 @@ def test_the_items_at_the_papers_scale(data, capsys):
     pages = {item: json.loads((out / f"{item}.json").read_text(encoding="utf-8")) for item in SCALES["paper"].items}
     assert capsys.readouterr().out.splitlines() == [str(out / f"{item}.md") for item in SCALES["paper"].items]
     for row in pages["bahdanau2015-table1"]["ours"]:
-        found = json.loads((out / f"outputs/translations-{row['model']}-1234.json").read_text(encoding="utf-8"))["texts"]
+        found = json.loads((out / f"outputs/translations-{row['model']}-1234.json").read_text(encoding="utf-8"))["tokens"]
         references = [line.decode() for line in pairs_of("nc", 22)[1]]
         assert row["All"] == pytest.approx(sacrebleu.corpus_bleu(found, [references], tokenize="none", force=True).score)  # case counts
         assert "of the single sentences" not in row

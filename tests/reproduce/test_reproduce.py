@@ -186,6 +186,22 @@ def test_a_page_says_what_was_found_and_how_it_was_made(tmp_path):
     assert json.loads((tmp_path / "item.json").read_text(encoding="utf-8"))["ours"] == page.ours
 
 
+def test_several_sentences_in_a_line_are_scored_as_the_model_wrote_them(tmp_path, monkeypatch):
+    """A full stop within a line is split off before a capital only: lower-cased text, cut again, would be another."""
+    side = Text(TextConfig(language="fr", tokenization="moses", lowercase=True), Vocabulary([*SPECIAL_TOKENS, "any"]))
+    written = types.SimpleNamespace(text="un chat dort. il mange.", tokens="un chat dort . il mange .".split(), source_tokens=["a"])
+    translator = types.SimpleNamespace(target_text=side, translate=lambda sources, **_: [written])
+    monkeypatch.setattr(Workspace, "translator", lambda work, name, seed: translator)
+    monkeypatch.setattr(bahdanau2015, "test_text", lambda work: (["A cat sleeps. It eats."], ["Un chat dort. Il mange."]))
+    work = Workspace(tmp_path, None)
+    work.measured("known-rnnsearch-50", lambda: [0])
+    monkeypatch.setattr(type(work.texts), "single_sentences", 1)
+    [found] = bahdanau2015.measured_bleu(work, "rnnsearch-50", ["rnnsearch-50"])
+    assert found["all"] == found["no_unk"] == pytest.approx(100)
+    [[bucket, *_]] = bahdanau2015.measured_lengths(work, "rnnsearch-50")
+    assert bucket["bleu"] == pytest.approx(100)
+
+
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_case_counts_where_the_models_know_it(lowercase):
     side = Text(TextConfig(language="fr", tokenization="moses", lowercase=lowercase), Vocabulary([*SPECIAL_TOKENS, "any"]))
@@ -392,7 +408,7 @@ def test_the_items_of_bahdanau_2015(tmp_path, monkeypatch, capsys):
     rows = [row for row in pages["table1"] if row["model"] in names]  # with the extra smt there is a phrase-based system too
     assert len(rows) == len(names)
     for row in rows:
-        texts = json.loads((folder / f"outputs/translations-{row['model']}-1234.json").read_text(encoding="utf-8"))["texts"]
+        texts = json.loads((folder / f"outputs/translations-{row['model']}-1234.json").read_text(encoding="utf-8"))["tokens"]
         references = [line.lower() for line in read(folder / "texts/up-to-50/test.fr")]
         assert row["All"] == pytest.approx(sacrebleu.corpus_bleu(texts, [references], tokenize="none", force=True, lowercase=True).score)
     assert all(row["updates"] == 2 and row["training NLL"] > 0 for row in pages["table2"])
