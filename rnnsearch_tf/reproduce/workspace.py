@@ -98,7 +98,7 @@ class Workspace:
         """What was measured of models that were trained otherwise does not go with what is made now."""
         for path in sorted((self.folder / "measured").glob("trained-*.json")):
             name = path.stem.removeprefix("trained-").rpartition("-")[0]
-            if name in self.scale.recipes and _read(path)["recipe"] != self._recipe(name):
+            if name in self.scale.recipes and _read(path).get("recipe") != self._recipe(name):
                 raise UsageError(f"{path}: expected a model trained by today's recipe of {name}, got one trained by another; choose another --output")
 
     def _recipe(self, name):

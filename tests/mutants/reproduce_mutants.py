@@ -39,7 +39,7 @@ PAGES = [
            (f"{REPRODUCE}::test_claims_are_made_after_the_items_that_they_are_about",)),
     Mutant("reproduce/sutskever2014.py", "members of the ensemble are measured for claims alone", "for name in ensemble]", "for name in ensemble[:1]]",
            (f"{REPRODUCE}::test_claims_are_what_the_measurements_say",)),
-    Mutant("reproduce/workspace.py", "another recipe passes", '["recipe"] != self._recipe(name):', '["recipe"] == 1:',
+    Mutant("reproduce/workspace.py", "another recipe passes", '.get("recipe") != self._recipe(name):', '.get("recipe") == 1:',
            (f"{REPRODUCE}::test_what_another_recipe_has_trained_is_refused",)),
     Mutant("reproduce/workspace.py", "all is downloaded for nothing", "        if not models:\n            return []\n", "",
            (f"{REPRODUCE}::test_nothing_is_downloaded_for_what_is_measured",)),
