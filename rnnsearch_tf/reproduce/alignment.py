@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from rnnsearch_tf.reproduce import luong2015
 from rnnsearch_tf.reproduce.corpora import read_multi30k
-from rnnsearch_tf.reproduce.page import Page, over_seeds
+from rnnsearch_tf.reproduce.page import Page
 from rnnsearch_tf.smt.aligners import ALIGNERS, align
 
 
 def phrasebook(work, models) -> Page:
     """Alignment error rate of each form of attention, without and with guided alignment, and of the aligners."""
-    rows = []
-    for name in models:
-        found, system = luong2015.measured(work, name), name.removeprefix("phrasebook-")
-        rows.append({"system": system} | {column: over_seeds([each[column] for each in found]) for column in found[0]})
+    rows = [{"system": name.removeprefix("phrasebook-")} | luong2015.measured(work, name) for name in models]
     for kind, name in ALIGNERS.items():
         found = work.measured(f"phrasebook-{kind}", lambda kind=kind: _phrasebook_of(kind, work.config(models[0], work.seeds[0])))
         rows.append({"system": name, "BLEU": "–"} | found)

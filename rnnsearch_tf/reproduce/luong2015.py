@@ -5,15 +5,12 @@ Its grammar knows which word stands for which, so that the alignment error rate 
 
 from __future__ import annotations
 
-from rnnsearch_tf.reproduce.page import Page, over_seeds
+from rnnsearch_tf.reproduce.page import Page
 
 
 def attention(work, models) -> Page:
     """BLEU and alignment error rate of each form of attention."""
-    rows = []
-    for name in models:
-        found = measured(work, name)
-        rows.append({"model": name.removeprefix("phrasebook-")} | {column: over_seeds([each[column] for each in found]) for column in found[0]})
+    rows = [{"model": name.removeprefix("phrasebook-")} | measured(work, name) for name in models]
     text = [
         "The held-out sentences of the built-in corpus, beam 5. Links: each target word to the source word it attends to most, of the "
         "model's own alignment of the reference; the gold links are the grammar's, all of them sure."
@@ -25,9 +22,10 @@ def attention(work, models) -> Page:
     return Page("Luong et al. 2015: forms of attention", rows, paper, text)
 
 
-def measured(work, name) -> list:
-    """[{"BLEU", "AER", "precision", "recall"} of each seed] of a model of the built-in corpus."""
-    return work.of_each_seed("attention", name, _measure)
+def measured(work, name) -> dict:
+    """{"BLEU", "AER", "precision", "recall"} of a model of the built-in corpus, of the first seed."""
+    [found] = work.of_each_seed("attention", name, _measure)
+    return found
 
 
 def _measure(work, name, seed):

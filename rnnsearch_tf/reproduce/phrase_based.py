@@ -25,6 +25,9 @@ log = logging.getLogger("rnnsearch_tf")
 
 TABLE, MODEL = "phrase-table.gz", "model"
 PARTS = "development", "test"
+MADE = TABLE, *(f"nbest.{part}" for part in PARTS)
+"""What the items read of the system; where they are there, it is made."""
+
 MINUTES = 10
 """Of one core, about."""
 
@@ -55,7 +58,7 @@ def made_in(folder, data) -> pathlib.Path:
 
 def missing(folder) -> list:
     """Names of the files that are still to be made."""
-    return [name for name in (TABLE, *(f"nbest.{part}" for part in PARTS)) if not (pathlib.Path(folder) / name).exists()]
+    return [name for name in MADE if not (pathlib.Path(folder) / name).exists()]
 
 
 def check(folder, data) -> None:

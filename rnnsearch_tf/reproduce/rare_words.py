@@ -12,7 +12,7 @@ import itertools
 
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.reproduce.corpora import read_multi30k
-from rnnsearch_tf.reproduce.page import Page, over_seeds
+from rnnsearch_tf.reproduce.page import Page
 
 BEAM = 5
 ALIGNED = 20_000
@@ -41,8 +41,8 @@ def table(work, models) -> Page:
     ]  # fmt: skip
     rows = []
     for number, (way, name, search) in enumerate(ways, start=1):
-        found = work.of_each_seed(f"rare-words-{number}", name, functools.partial(_measure, words=words, search=search))
-        rows.append({"unknown words": way, "model": name} | {column: over_seeds([each[column] for each in found]) for column in found[0]})
+        [found] = work.of_each_seed(f"rare-words-{number}", name, functools.partial(_measure, words=words, search=search))
+        rows.append({"unknown words": way, "model": name} | found)
     text = [
         f"BLEU of lower-cased Moses tokens on test_2016_flickr, beam {BEAM}. The second BLEU is of the sentences that have, or whose "
         f"reference has, a word that {words} does not know. Lexicon and shortlist are of {ALIGNED:,} training pairs."
@@ -59,7 +59,8 @@ def _measure(work, name, seed, words, search):
     files = {option: str(_file(work, option, name, seed)) for option in ("lexicon", "shortlist") if option in search}
     translator, unknown = work.translator(name, seed), SPECIAL_TOKENS[UNKNOWN_ID]
     found = translator.translate(sources, beam_size=BEAM, **search | files)
-    texts, gold = (tokenized(translator.target_text, lines) for lines in ([each.text for each in found], references))
+    lower_cased = ([line.lower() for line in lines] for lines in ([each.text for each in found], references))
+    texts, gold = (tokenized(translator.target_text, lines) for lines in lower_cased)  # Moses's rules cut a line otherwise where it has capitals
 
     def score(chosen):
         if not chosen:

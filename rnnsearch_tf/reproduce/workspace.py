@@ -138,8 +138,19 @@ class Workspace:
         return steps
 
     def phrase_based(self) -> pathlib.Path:
-        """The folder of the phrase-based system's files, made now if they are not there; see phrase_based.py."""
-        return phrase_based.made_in(self._phrase_based, self.data)
+        """The folder of the phrase-based system's files, made now if they are not there; see phrase_based.py.
+
+        Raises:
+            UsageError: it is not the one of which something was measured before. Another machine makes another.
+        """
+        folder = phrase_based.made_in(self._phrase_based, self.data)
+        digests = {name: digest_of(folder / name) for name in phrase_based.MADE}
+        if self.measured("phrase-based", lambda: digests) != digests:
+            raise UsageError(
+                f"{folder}: expected the phrase-based system of which something is measured here, whose files have the SHA-256 of {self._measured('phrase-based')}, "
+                "got another, as another machine makes it; bring that folder from where it was made, or choose another --output"
+            )
+        return folder
 
     @property
     def _phrase_based(self):
@@ -227,6 +238,7 @@ class Workspace:
             log.warning("%s, seed %d: %s", name, seed, self.cost([(name, seed)]))
             with contextlib.redirect_stdout(sys.stderr):  # Keras's
                 train(self.config(name, seed), run, resume=run.state.exists())
+            self.trained(name, seed)  # so that its recipe is known, whenever it is measured
         return run
 
     def translator(self, names, seed: int):

@@ -13,6 +13,7 @@ from sacremoses import MosesDetokenizer
 from test_reproduce import is_made_again_of_measurements_alone, multi30k, overrides, read
 
 from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.reproduce import bahdanau2015, cho2014, items, phrase_based
 from rnnsearch_tf.reproduce.workspace import Workspace
 from rnnsearch_tf.smt.phrase_based import FEATURES, Derivation
@@ -151,6 +152,15 @@ def test_the_phrase_based_row_of_bahdanau_2015(place, monkeypatch):
     (place / "out" / "measured" / "table1-phrase-based.json").unlink()
     page = bahdanau2015.table_1(work, ["rnnsearch-50"])
     assert [row["model"] for row in page.ours] == ["rnnsearch-50"] and 'pip install "rnnsearch-tf[smt]"' in page.text[0]
+
+
+def test_another_phrase_based_system_is_refused(place):
+    """Each machine makes another; what is measured of one seed would not go with what is measured of the next."""
+    work, nbest = Workspace(place / "out", place / "data"), place / "out" / "phrase-based" / "nbest.test"
+    assert work.phrase_based() == work.phrase_based() == nbest.parent
+    nbest.write_bytes(nbest.read_bytes().replace(b" ||| ", b"  ||| ", 1))
+    with pytest.raises(UsageError, match=r"phrase-based: expected the phrase-based system of which something is measured here.*measured/phrase-based\.json, got another"):
+        Workspace(place / "out", place / "data").phrase_based()
 
 
 def test_a_missing_package_is_named_before_anything_is_trained(tmp_path, monkeypatch, capsys):

@@ -159,6 +159,14 @@ def test_what_another_recipe_has_trained_is_refused(tmp_path):
         work.begin()
 
 
+def test_the_recipe_of_a_model_is_known_once_it_is_trained(tmp_path):
+    """So that a model trained by another recipe is refused even if nothing is measured of it yet."""
+    work = Workspace(tmp_path, None, overrides=["training.maximum_updates=1", "data.phrasebook_size=50", "training.average=0"])
+    work.trained_run("phrasebook-rnnsearch", 1234)
+    kept = json.loads((tmp_path / "measured/trained-phrasebook-rnnsearch-1234.json").read_text(encoding="utf-8"))
+    assert kept["recipe"] == work._recipe("phrasebook-rnnsearch")
+
+
 def test_nothing_is_downloaded_for_what_is_measured(tmp_path):
     work = Workspace(tmp_path, tmp_path / "nowhere", scale=SCALES["paper"])
     table1 = {"bahdanau2015-table1": work.scale.items["bahdanau2015-table1"]}
