@@ -23,6 +23,9 @@ VARIANTS = {
 }  # fmt: skip
 PAPER_TABLE_1 = [(27.63, 29.33), (28.33, 29.58), (28.48, 29.96), (28.60, 30.64), (28.93, 31.18)]
 
+STARTS = 16
+"""Weights that tuning begins from. With 4, two seeds reach development BLEU 0.2 apart with the same features."""
+
 LONG = 4
 """Words that a source phrase of Tables 2 and 3 has at least."""
 
@@ -69,7 +72,7 @@ def _rescored(work, models, seed):
     )
     for name, used in VARIANTS.items():
         columns = [*range(len(begin)), *(len(begin) + NETWORKS.index(score) for score in used)]
-        weights, reached = tune(development.with_features(columns), [*begin, *[0.0] * len(used)], seed=seed)
+        weights, reached = tune(development.with_features(columns), [*begin, *[0.0] * len(used)], STARTS, seed)
         results[name] = {"development": reached, "test": test.with_features(columns).bleu(weights)}
     return results
 
