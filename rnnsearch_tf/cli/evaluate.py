@@ -36,7 +36,7 @@ from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras import require
 from rnnsearch_tf.io.reading import check_counts, read_all
-from rnnsearch_tf.io.writing import Output, check_output
+from rnnsearch_tf.io.writing import Output, check_output, check_outputs
 from rnnsearch_tf.progress import progress
 from rnnsearch_tf.run import Run
 
@@ -113,8 +113,9 @@ def _check_outputs(arguments):
     """What would fail after the work fails now: a missing package, a file that cannot be written, or that is read."""
     if arguments.lc_norm_tok:
         require("BLEU of lc.norm.tok", "sacremoses")
-    for name in (arguments.translations, arguments.output):
-        check_output(name, [arguments.source, arguments.reference, arguments.baseline])
+    check_outputs(
+        {"--translations": arguments.translations, "--output": arguments.output}, [arguments.source, arguments.reference, arguments.baseline]
+    )
     if arguments.calibrate:
         check_output(Run.open(arguments.model[0]).confidence)
 

@@ -144,6 +144,7 @@ def _dispatch(argv) -> int:
         if arguments.quiet:
             stack.enter_context(_progress_hidden())
         if arguments.log_file:
+            _check_log_file(arguments)
             stack.enter_context(_logged(arguments.log_file))
         return verb.run(arguments) or EXIT_DONE
 
@@ -172,6 +173,19 @@ def _log_level(verb, arguments):
     if arguments.quiet:
         return logging.ERROR
     return logging.DEBUG if arguments.verbose else getattr(verb, "LOG_LEVEL", logging.WARNING)
+
+
+def _check_log_file(arguments):
+    """Refuse a log file that the verb is asked to read or to write, too.
+
+    Raises:
+        UsageError: another argument names the same file.
+    """
+    others = {name: value if isinstance(value, list) else [value] for name, value in vars(arguments).items() if name != "log_file"}
+    for name, values in others.items():
+        for value in values:
+            if isinstance(value, str) and value and os.path.realpath(value) == os.path.realpath(arguments.log_file):
+                raise UsageError(f"--log-file: expected a file of its own, got {value}, which {name.replace('_', '-')} names too; name another")
 
 
 @contextlib.contextmanager

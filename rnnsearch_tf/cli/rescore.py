@@ -16,7 +16,7 @@ import os
 
 from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator, number
 from rnnsearch_tf.io.reading import read_all
-from rnnsearch_tf.io.writing import whole_file
+from rnnsearch_tf.io.writing import check_output, whole_file
 from rnnsearch_tf.progress import progress
 
 
@@ -40,10 +40,11 @@ def run(arguments):
     from rnnsearch_tf.smt.nbest import blocks, check_feature_name, read_nbest, rescore
 
     name = check_feature_name(arguments.feature)
+    check_output(arguments.output, [arguments.source, arguments.nbest])
     sources = read_all(arguments.source)
     if os.path.isfile(arguments.nbest):
-        for _ in read_nbest(arguments.nbest, len(sources)):
-            pass
+        for entries in read_nbest(arguments.nbest, len(sources)):
+            rescore(entries, [0.0] * len(entries), name)
     translator = load_translator(arguments)
     with whole_file(arguments.output) as output, progress(doing="rescoring", total=len(sources)) as bar:
         for block in blocks(read_nbest(arguments.nbest, len(sources))):

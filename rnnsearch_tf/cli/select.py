@@ -3,15 +3,18 @@
 Moore and Lewis (2010), Axelrod, He and Gao (2011): the score of a pair is H_in(s) − H_out(s) + H_in(t) − H_out(t), the
 cross-entropy, in nats a token, by an n-gram model of the domain less that by one of as many pairs drawn from the corpus. The
 lowest scores are kept, in the order of the files and byte for byte. A thousand pairs of the domain are enough to begin with.
+Without --output-source and --output-target they go to standard output, a pair a line with a tab between (a tab in a text becomes a space).
 
 Pairs with an empty side, and those beyond --maximum-length, are never kept. How many were kept is printed. Case does not count.
 """
+
+import sys
 
 from rnnsearch_tf.cli.shared import number, whole_number
 from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.writing import Output, check_output
+from rnnsearch_tf.io.writing import Output, check_outputs, whole_file
 
 SIDES = "source", "target"
 
@@ -26,7 +29,7 @@ def arguments(parser):
     )
     parser.add_argument("--target-words", type=whole_number(1), metavar="N", help="keep no more pairs than have N target tokens together (default: any number)")
     for side in SIDES:
-        parser.add_argument(f"--output-{side}", required=True, metavar="F", help=f"the {side} side of what is kept (.gz: compressed)")
+        parser.add_argument(f"--output-{side}", metavar="F", help=f"the {side} side of what is kept (.gz: compressed)")
     parser.add_argument("--scores", metavar="F", help="write the score of every pair to this file too, one a line; inf: never kept")
     parser.add_argument("--maximum-length", type=whole_number(1), metavar="N", help="pairs with more tokens on a side are left out (default: any length)")
     parser.add_argument("--tokenized", action="store_true", help="the lines are tokens already, separated by spaces (default: Moses rules)")
@@ -47,25 +50,30 @@ def run(arguments):
     in_domain, files, outputs, languages = (
         [getattr(arguments, name.format(side)) for side in SIDES] for name in ("in_domain_{}", "{}", "output_{}", "{}_language")
     )
-    if outputs[0] == outputs[1]:
-        raise UsageError(f"--output-source, --output-target: expected two files, got {outputs[0]} twice")
+    outputs = [None if name == "-" else name for name in outputs]
+    if (outputs[0] is None) != (outputs[1] is None):
+        raise UsageError("--output-source, --output-target: expected two files, or neither, got one; name the file of the other side too")
     for side, code in zip(SIDES, languages):
         check_value(f"{side}.language", code, f"--{side}-language")
-    for name in (*outputs, arguments.scores):
-        check_output(name, [*in_domain, *files])
+    check_outputs({"--output-source": outputs[0], "--output-target": outputs[1], "--scores": arguments.scores}, [*in_domain, *files])
     import_tensorflow()
-    from rnnsearch_tf.data.selection import select, write_kept
+    from rnnsearch_tf.data.selection import kept_pairs, select, write_kept
 
     tokenization = "space" if arguments.tokenized else "moses"
     configs = [TextConfig(language=language, tokenization=tokenization, lowercase=True) for language in languages]
     selection = select(
         in_domain, files, arguments.keep, configs, arguments.order, arguments.maximum_length, arguments.seed, arguments.rounds, arguments.target_words
     )
-    write_kept(files, selection.kept, outputs)
+    if outputs[0]:
+        write_kept(files, selection.kept, outputs)
+    else:
+        with whole_file(None) as stream:
+            stream.writelines(source + b"\t" + target + b"\n" for source, target in kept_pairs(files, selection.kept))
     if arguments.scores:
         with Output(arguments.scores) as output:
             output.write(f"{score:.6f}" for score in selection.scores)
     pairs, kept = len(selection.scores), int(selection.kept.sum())
-    print(f"kept       {kept} of {pairs} pairs ({100 * kept / pairs:.1f} %)")
-    print(f"left out   {selection.left_out} with an empty side or too long")
-    print(f"cut-off    {selection.cut_off:.4f} nats a token")
+    report = sys.stdout if outputs[0] else sys.stderr  # standard output has the pairs
+    print(f"kept       {kept} of {pairs} pairs ({100 * kept / pairs:.1f} %)", file=report)
+    print(f"left out   {selection.left_out} with an empty side or too long", file=report)
+    print(f"cut-off    {selection.cut_off:.4f} nats a token", file=report)

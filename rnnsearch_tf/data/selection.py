@@ -135,6 +135,13 @@ def select(
     return selection
 
 
+def kept_pairs(files, kept):
+    """Yield (source, target), bytes, of each pair that is kept; a tab inside becomes a space. Arguments as of :func:`write_kept`."""
+    for *sides, keep in zip(*map(read_raw, files), kept):
+        if keep:
+            yield tuple(side.replace(b"\t", b" ") for side in sides)
+
+
 def write_kept(files, kept, outputs) -> None:
     """Write the lines that are kept, byte for byte; both files appear once both are whole.
 

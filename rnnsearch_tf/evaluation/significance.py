@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+
 from sacrebleu.significance import PairedTest
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.bleu import metrics
+
+log = logging.getLogger("rnnsearch_tf")
 
 TESTS = {"bootstrap": ("bs", 1000), "randomization": ("ar", 10_000)}
 """{test: (sacreBLEU's name of it, its number of resamples)}; Koehn 2004, and Riezler and Maxwell 2005."""
@@ -21,11 +25,16 @@ def confidence_intervals(hypotheses, references, samples: int, lowercase=False, 
         tokenize: sacreBLEU's tokenizer for BLEU.
 
     Returns:
-        {metric: {"mean": of the resamples, "half_width": of the interval around it, "signature"}}, in percent.
+        {metric: {"mean": of the resamples, "half_width": of the interval around it, "signature"}}, in percent. A metric is left out, and a warning
+        says so, where a resample has no words, as it comes with a handful of sentences some of which are empty.
     """
     found = {}
     for name, metric in metrics(lowercase, tokenize).items():
-        score = metric.corpus_score(hypotheses, [references], n_bootstrap=samples)
+        try:
+            score = metric.corpus_score(hypotheses, [references], n_bootstrap=samples)
+        except TypeError:  # sacreBLEU gives such a resample a score of another type than the rest, and cannot average them
+            log.warning("warning: no confidence interval of %s: some resamples of these %d sentences have no words; take more sentences", name, len(references))
+            continue
         found[name] = {"mean": float(score._mean), "half_width": float(score._ci), "signature": str(metric.get_signature())}
     return found
 

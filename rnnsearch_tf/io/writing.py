@@ -75,6 +75,16 @@ def check_output(name, inputs=()) -> None:
             raise cannot_write(name, OSError(code, os.strerror(code)))
 
 
+def check_outputs(names, inputs=()) -> None:
+    """:func:`check_output` of several files, which have to be different ones; names by flag, {"--output": path or None}."""
+    places = {}
+    for flag, name in names.items():
+        check_output(name, inputs)
+        other = places.setdefault(name if name in _STANDARD_OUTPUT else os.path.realpath(name), flag)
+        if other != flag and name not in _STANDARD_OUTPUT:
+            raise UsageError(f"{other}, {flag}: expected two files, got {name} twice; name another for one of them")
+
+
 def _refuse_inputs(name, inputs):
     if name not in _STANDARD_OUTPUT and pathlib.Path(name).is_file():
         for other in inputs:

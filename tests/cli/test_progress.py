@@ -142,6 +142,14 @@ def test_a_log_file_that_cannot_be_written_is_an_error(verb, capsys, tmp_path):
     assert "expected a file that can be written, got: No such file or directory" in capsys.readouterr().err
 
 
+def test_a_log_file_is_none_that_the_verb_reads_or_writes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_text("text\n")
+    assert run(["aer", "--log-file", str(tmp_path / "a"), "gold", "a"]) == 2
+    assert "--log-file: expected a file of its own, got a, which hypothesis names too; name another" in capsys.readouterr().err
+    assert (tmp_path / "a").read_text() == "text\n"
+
+
 @pytest.mark.parametrize("seconds, text", [(0.4, "0 s"), (89, "89 s"), (90, "2 min"), (5399, "1 h 30 min"), (7260, "2 h 1 min")])
 def test_duration(seconds, text):
     assert duration(seconds) == text

@@ -9,7 +9,7 @@ import pytest
 
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.io.reading import read_all, read_batches, read_pairs
-from rnnsearch_tf.io.writing import Output, check_output
+from rnnsearch_tf.io.writing import Output, check_output, check_outputs
 
 
 def write(path, data):
@@ -34,6 +34,13 @@ def test_every_line_comes_once(tmp_path, name, size, data, lines):
     batches = list(read_batches(write(tmp_path / name, data), size))
     assert [line for batch in batches for line in batch] == lines
     assert all(1 <= len(batch) <= size for batch in batches)
+
+
+def test_two_results_are_two_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check_outputs({"--a": "x", "--b": None, "--c": None, "--d": "-", "--e": "-"})
+    with pytest.raises(UsageError, match="--a, --c: expected two files, got .*x twice; name another for one of them"):
+        check_outputs({"--a": "x", "--b": "y", "--c": str(tmp_path / "x")})
 
 
 def test_a_long_file_arrives_in_full_batches(tmp_path):

@@ -89,6 +89,21 @@ def test_wrong_options(rnnsearch, run_folder, files, options, part):
     assert out == [] and part in err
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_is_read_is_not_written(rnnsearch, run_folder, files, place):
+    before = [path.read_text() for path in files]
+    _, err = rnnsearch("rescore", "--model", run_folder, "--source", files[0], "--output", files[place], files[1], code=2)
+    assert f"{files[place]}: expected another file than the one that is read" in err
+    assert [path.read_text() for path in files] == before
+
+
+def test_a_feature_that_a_late_line_has_is_refused_before_anything_is_written(rnnsearch, run_folder, files):
+    out, err = rnnsearch("rescore", "--model", run_folder, "--source", files[0], "--feature", "late", files[1])
+    files[1].write_text("".join(LIST[:-1]) + LIST[-1].replace("lm=", "late="))
+    out, err = rnnsearch("rescore", "--model", run_folder, "--source", files[0], "--feature", "late", files[1], code=2)
+    assert out == [] and "--feature: expected a name that is not in the list yet, got late" in err
+
+
 def test_oracle(rnnsearch, files, tmp_path):
     references = ["La porte est verte.", "Où est-il ?", "Elle va à l'hôtel."]
     (tmp_path / "reference").write_text("".join(line + "\n" for line in references))

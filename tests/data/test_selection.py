@@ -155,6 +155,19 @@ def test_a_further_round_learns_from_the_better_half(corpus, monkeypatch):
     assert learned[4] == learned[0] | {texts[line] for line in half}
 
 
+def test_pairs_go_to_standard_output_where_no_file_is_named(corpus, capsys):
+    folder = corpus["in.a"].parent
+    assert run(command(corpus, "--keep", 0.25)) == 0
+    report = capsys.readouterr().out
+    kept = zip((folder / "out.a").read_text().splitlines(), gzip.decompress((folder / "out.b.gz").read_bytes()).decode().splitlines())
+    words = command(corpus, "--keep", 0.25)
+    begin = words.index("--output-source")
+    assert run(words[:begin] + words[begin + 4 :]) == 0
+    assert capsys.readouterr() == ("".join(f"{source}\t{target}\n" for source, target in kept), report)
+    assert run(words[:begin] + words[begin + 2 :]) == 2
+    assert "expected two files, or neither, got one" in capsys.readouterr().err
+
+
 def test_every_pair_is_drawn_as_often():
     from rnnsearch_tf.data.selection import _drawn
 

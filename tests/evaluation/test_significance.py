@@ -32,6 +32,13 @@ def scores(hypotheses, references, drawn):
     }
 
 
+def test_resamples_without_words_are_said(caplog):
+    """Of three lines, the middle one empty, a resample may be of the empty one alone."""
+    found = confidence_intervals(["a b c d", "", "e f g h"], ["a b c d", "", "e f g x"], 200)
+    assert "bleu" in found and "chrf" not in found
+    assert "no confidence interval of chrf: some resamples of these 3 sentences have no words; take more sentences" in caplog.text
+
+
 def test_intervals(systems):
     system, _, references = systems
     drawn = np.random.default_rng(SEED).choice(SENTENCES, (SAMPLES, SENTENCES))
