@@ -20,6 +20,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import hashlib
 import json
 import logging
@@ -88,7 +89,8 @@ class Run:
             if str(path) in (models := pretrained_models()):
                 return cls(models[str(path)])
             found = "a file" if run.path.exists() else "nothing there"
-            hint = "check the path; rnnsearch runs lists your own, rnnsearch models those that come with the program"
+            close = difflib.get_close_matches(str(path), models, n=1)
+            hint = f"did you mean {close[0]}?" if close else "check the path; rnnsearch runs lists your own, rnnsearch models those that come with the program"
             raise UserError(f"{run}: expected a RUN folder that `rnnsearch train` wrote, got {found}; {hint}")
         if (run.path / "saved_model.pb").exists():
             raise UserError(f"{run}: expected a RUN folder, got an exported SavedModel; of the verbs only translate and translate-corpus take one")

@@ -101,3 +101,13 @@ def test_a_file_that_is_not_there_is_said_before_tensorflow_is_loaded(capsys, tm
     settings = ["--set=data.folder=null", *(f"--set=data.{name}={path}" for name, path in (files | {option: tmp_path / "no-such"}).items())]
     assert run([verb, "--config", "multi30k-en-fr-words", *settings, "--output", str(tmp_path / "run")]) == 1
     assert f"data.{option}: {tmp_path}/no-such: expected a text file, found none; check the path" in capsys.readouterr().err
+
+
+def test_a_misspelt_model_gets_the_nearest_name(capsys):
+    assert "got nothing there; did you mean tatoeba-en-fr?" in printed(capsys, "models", "tatoeba-en-f", code=1)
+
+
+def test_a_demo_leaves_another_training_alone(run_folder, capsys):
+    before = {path: path.read_bytes() for path in pathlib.Path(run_folder).rglob("*") if path.is_file()}
+    assert "expected a new folder, or a demo with these settings, got another training" in printed(capsys, "demo", "--output", run_folder, code=2)
+    assert {path: path.read_bytes() for path in pathlib.Path(run_folder).rglob("*") if path.is_file()} == before
