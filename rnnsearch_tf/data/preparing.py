@@ -78,7 +78,8 @@ def _check(config, output):
     if config.data.prepared is not None:
         raise UsageError(f"data.prepared: expected text to prepare, got the prepared corpus {config.data.prepared}; set data.prepared=null")
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise UsageError(f"{output}: expected no such folder, or an empty one, got one with something in it; choose another --output")
+        found = "one with something in it" if output.is_dir() else "a file"
+        raise UsageError(f"{output}: expected no such folder, or an empty one, got {found}; choose another --output")
 
 
 def _plan(config) -> dict:

@@ -185,6 +185,8 @@ def test_a_folder_with_something_in_it_is_left_alone(text, tmp_path):
     (tmp_path / "prepared" / "mine").write_text("")
     with pytest.raises(UsageError, match="expected no such folder, or an empty one, got one with something in it; choose another --output"):
         prepare(configuration(text), tmp_path / "prepared")
+    with pytest.raises(UsageError, match="or an empty one, got a file; choose another --output"):
+        prepare(configuration(text), tmp_path / "prepared" / "mine")
 
 
 # ---- opened ----
