@@ -104,7 +104,7 @@ def test_a_file_that_is_not_there_is_said_before_tensorflow_is_loaded(capsys, tm
 
 
 def test_a_misspelt_model_gets_the_nearest_name(capsys):
-    assert "got nothing there; did you mean tatoeba-en-fr?" in printed(capsys, "models", "tatoeba-en-f", code=1)
+    assert "that come with the program; did you mean tatoeba-en-fr?" in printed(capsys, "models", "tatoeba-en-f", code=1)
 
 
 def test_a_demo_leaves_another_training_alone(run_folder, capsys):
