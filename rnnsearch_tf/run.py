@@ -90,7 +90,9 @@ class Run:
                 return cls(models[str(path)])
             found = "a file" if run.path.exists() else "nothing there"
             close = difflib.get_close_matches(str(path), models, n=1)
-            hint = "check the path; rnnsearch runs lists your own, rnnsearch models those that come with the program" + (f"; did you mean {close[0]}?" if close else "")
+            hint = "check the path; rnnsearch runs lists your own, rnnsearch models those that come with the program"
+            if close:
+                hint += f"; did you mean {close[0]}?"
             raise UserError(f"{run}: expected a RUN folder that `rnnsearch train` wrote, got {found}; {hint}")
         if (run.path / "saved_model.pb").exists():
             raise UserError(f"{run}: expected a RUN folder, got an exported SavedModel; of the verbs only translate and translate-corpus take one")
