@@ -3,7 +3,8 @@
 Trains configs/phrasebook.yaml, translates sentences that training has not seen,
 computes BLEU on the whole held-out part, draws the alignment of a sentence whose
 adjective changes place, exports the model, serves it, and asks it over gRPC. A
-finished demo in DIR is shown again, not trained again; an interrupted one goes on.
+finished demo in DIR is shown again, not trained again; an interrupted one goes on,
+and another training is left alone.
 """
 
 import contextlib

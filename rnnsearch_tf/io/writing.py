@@ -80,8 +80,10 @@ def check_outputs(names, inputs=()) -> None:
     places = {}
     for flag, name in names.items():
         check_output(name, inputs)
-        other = places.setdefault(name if name in _STANDARD_OUTPUT else os.path.realpath(name), flag)
-        if other != flag and name not in _STANDARD_OUTPUT:
+        if name in _STANDARD_OUTPUT:
+            continue
+        other = places.setdefault(os.path.realpath(name), flag)
+        if other != flag:
             raise UsageError(f"{other}, {flag}: expected two files, got {name} twice; name another for one of them")
 
 

@@ -30,7 +30,7 @@ def claims(work, models) -> Page:
         for paper, claim, difference, values in found
     ]
     return Page("The papers' claims", rows, [], [
-        f"A claim is written as a difference that is above zero where the claim is true; what is found is of one model of each kind for each seed. {ASKED_HERE}: "
+        f"A claim is written as a difference. Where the claim is true, it is above zero. For each seed, one model of each kind is compared. {ASKED_HERE}: "
         "no paper claims it.",
         "With several seeds a claim is held if the 95 % confidence interval of the mean difference lies above zero, not held if it lies below, else undecided. "
         "With one seed there is only the sign, which decides little. An ensemble is made once, and so is the model that is trained longer.",

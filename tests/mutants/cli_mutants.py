@@ -76,7 +76,7 @@ TRANSLATOR = [
            ("cli/test_rescore.py::test_what_is_read_is_not_written",)),
     Mutant("cli/rescore.py", "a feature is checked on the way", "            rescore(entries, [0.0] * len(entries), name)\n", "            pass\n",
            ("cli/test_rescore.py::test_a_feature_that_a_late_line_has_is_refused_before_anything_is_written",)),
-    Mutant("io/writing.py", "two results in one file", "if other != flag and name not in _STANDARD_OUTPUT:", "if False:", (f"{LINES}::test_two_results_are_two_files",)),
+    Mutant("io/writing.py", "two results in one file", "if other != flag:", "if False:", (f"{LINES}::test_two_results_are_two_files",)),
     Mutant("cli/main.py", "a log in any file", "            _check_log_file(arguments)\n", "",
            ("cli/test_progress.py::test_a_log_file_is_none_that_the_verb_reads_or_writes",)),
     Mutant("cli/demo.py", "a demo goes on with any training", "load_config(run.config) != config:", "False:",
