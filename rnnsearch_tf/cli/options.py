@@ -3,9 +3,9 @@
 Without a name all of them; with one, or the beginning of one (training. for a section), those.
 """
 
-import yaml
+import difflib
 
-from rnnsearch_tf.cli.shared import wrapped
+from rnnsearch_tf.cli.shared import wrapped, yaml_value
 from rnnsearch_tf.config import default_of, options
 from rnnsearch_tf.errors import UsageError
 
@@ -17,9 +17,12 @@ def arguments(parser):
 def run(arguments):
     chosen = [entry for entry in options() if not arguments.names or any(_matches(entry[0], name) for name in arguments.names)]
     if not chosen:
-        raise UsageError(f"expected the name of an option or a part of one, got {' '.join(arguments.names)}; see rnnsearch options")
+        known = {word for name, _ in options() for word in (name, name.partition(".")[0] + ".", name.rpartition(".")[2])}
+        close = difflib.get_close_matches(arguments.names[0], sorted(known), n=1)
+        hint = f"did you mean {close[0]}?" if close else "rnnsearch options lists them"
+        raise UsageError(f"expected the name of an option or a part of one, got {' '.join(arguments.names)}; {hint}")
     for name, field in chosen:
-        print(f"{name}: {_plain(default_of(name))}{_limits(field.metadata)}")
+        print(f"{name}: {yaml_value(default_of(name))}{_limits(field.metadata)}")
         print(wrapped(field.metadata["meaning"], "    ", "    "))
 
 
@@ -36,7 +39,3 @@ def _limits(metadata):
     words += [" | ".join(map(str, metadata["choices"]))] if metadata["choices"] else []
     return f"  ({'; '.join(words)})" if words else ""
 
-
-def _plain(value):
-    """A value as it stands in a YAML file."""
-    return yaml.safe_dump(value, default_flow_style=True, allow_unicode=True).removesuffix("\n...\n").strip()

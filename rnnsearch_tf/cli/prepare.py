@@ -11,13 +11,16 @@ is started again. --check compares a prepared corpus with its checksums.
 """
 
 import json
+import operator
+import shlex
 import sys
 
-from rnnsearch_tf.cli.shared import whole_number
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.cli.shared import whole_number, yaml_value
+from rnnsearch_tf.config import default_of, load_config
 from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.imports import import_tensorflow
+from rnnsearch_tf.training_text import TRAINING_TEXT
 
 
 def arguments(parser):
@@ -39,9 +42,18 @@ def run(arguments):
     from rnnsearch_tf.data.preparing import prepare
 
     pairs = prepare(config, arguments.output, arguments.processes)
-    settings = f"data.prepared={arguments.output}" + (" data.corpus=files" if config.data.corpus != "files" else "")
-    print(f"{pairs.report}. Next: set {settings} in place of the text, and train", file=sys.stderr)
+    print(f"{pairs.report}. Next: {_next_command(arguments, config)}", file=sys.stderr)
     print(json.dumps({"prepared": arguments.output, "pairs": pairs.count, "ids": pairs.manifest["ids"]}))
+
+
+def _next_command(arguments, config) -> str:
+    """The command that trains on what was written; the options that name the text, or hold some of it out, are at their defaults."""
+    text = {f"data.{name}": default_of(f"data.{name}") for name in (*TRAINING_TEXT, "held_out")}
+    named = [name for name, default in text.items() if operator.attrgetter(name)(config) != default]
+    settings = [setting for setting in arguments.set if setting.partition("=")[0] not in named]
+    settings += [f"data.prepared={arguments.output}", *(f"{name}={yaml_value(text[name])}" for name in named)]
+    changes = [word for setting in settings for word in ("--set", setting)]
+    return shlex.join(["rnnsearch", "train", "--config", arguments.config, "--output", "RUN", *changes])
 
 
 def _check(arguments):

@@ -33,16 +33,20 @@ def run(arguments):
 
 
 def _runs(folder):
-    """The folder itself, or the RUNs in it, up to two levels deep, by name; a configuration by itself is none."""
+    """The folder itself, or the RUNs in it, up to two levels deep, by name; a configuration by itself is none, a training just begun is one."""
     found = [folder, *(path.parent for pattern in ("*/config.yaml", "*/*/config.yaml") for path in folder.glob(pattern))]
-    return sorted(path for path in found if Run(path).config.exists() and (Run(path).metrics.exists() or Run(path).best_weights.exists()))
+    return sorted(path for path in found if Run(path).config.exists() and _begun(Run(path)))
+
+
+def _begun(run):
+    return any(path.exists() for path in (run.state, run.metrics, run.best_weights))
 
 
 def _row(folder):
     records = _records(Run(folder).metrics)
     losses = [record["loss"] for record in records if record["kind"] == "batches" and record.get("loss", 0) > 0]
     bleu = [record["best_bleu"] for record in records if record.get("best_bleu") is not None]
-    last = records[-1] if records else {"batches": 0, "minutes": 0.0}
+    last = records[-1] if records else _saved(Run(folder).state)
     system, accumulate = _settings(Run(folder).config)
     return (
         str(folder), system, f"{last['batches'] // accumulate:,}", f"{last['minutes']:.1f}", f"{bleu[-1]:.2f}" if bleu else "–",
@@ -57,6 +61,15 @@ def _settings(path):
         return config.model.system, config.training.accumulate
     except UsageError:
         return "(refused)", 1
+
+
+def _saved(state):
+    """What a saved state says in place of a record: {"batches": number, "minutes": number}; nothing is done yet where there is none, or none that is whole."""
+    try:
+        saved = json.loads(state.read_text(encoding="utf-8"))
+        return {"batches": saved["batches"], "minutes": saved["seconds"] / 60}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {"batches": 0, "minutes": 0.0}
 
 
 def _records(path):

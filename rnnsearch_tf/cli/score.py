@@ -6,8 +6,8 @@ target tokens, the end symbol counted.
 """
 
 from rnnsearch_tf.cli.shared import add_model, add_output, lines_done, load_translator
-from rnnsearch_tf.io.reading import count_lines, read_pairs
-from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.io.reading import check_files, count_lines, read_pairs
+from rnnsearch_tf.io.writing import Output, check_output
 
 
 def arguments(parser):
@@ -19,6 +19,8 @@ def arguments(parser):
 
 
 def run(arguments):
+    check_files([arguments.source, arguments.target])
+    check_output(arguments.output, [arguments.source, arguments.target])
     translator = load_translator(arguments)
     total = count_lines([arguments.source])
     pairs = read_pairs(arguments.source, arguments.target, translator.config.search.batch_size)

@@ -16,9 +16,9 @@ import threading
 import yaml
 
 from rnnsearch_tf.config import SearchConfig, check_value, load_config
-from rnnsearch_tf.errors import Terminated, UsageError, UserError
+from rnnsearch_tf.errors import Terminated, UsageError
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.reading import read_batches
+from rnnsearch_tf.io.reading import check_files, read_batches
 from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
 
@@ -79,9 +79,7 @@ def input_batches(names, size, hint="check the path"):
     Raises:
         UserError: at once, before anything is read: a file is not there; the message ends with the hint.
     """
-    for name in names:
-        if name != "-" and not isinstance(name, int) and not os.path.exists(name):
-            raise UserError(f"{name}: expected a readable text file, got none of that name; {hint}")
+    check_files(names, hint)
     return (lines for name in names or ["-"] for lines in read_batches(name, size))
 
 
@@ -133,6 +131,11 @@ def option_value(name, text, flag):
     except yaml.YAMLError:
         value = text
     return check_value(name, value, flag)
+
+
+def yaml_value(value) -> str:
+    """A value as it stands in a YAML file, on one line."""
+    return yaml.safe_dump(value, default_flow_style=True, allow_unicode=True).removesuffix("\n...\n").strip()
 
 
 def whole_number(minimum=0, maximum=math.inf):

@@ -49,8 +49,8 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.constraints import check_lines, with_constraints, without_marks
-from rnnsearch_tf.io.reading import count_lines
-from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.io.reading import check_files, count_lines
+from rnnsearch_tf.io.writing import Output, check_output
 from rnnsearch_tf.run import Run
 
 
@@ -89,6 +89,9 @@ def run(arguments):
     if arguments.confidence and (form == "nbest" or len(arguments.model) > 1):
         raise UsageError("--confidence: expected one --model and --output-type text or json with it, which a calibration is of; leave it out")
     phrase_lines = _phrase_lines(arguments)
+    check_files(arguments.files)
+    inputs_of = [*arguments.files, arguments.constraints]
+    check_output(arguments.output, inputs_of)
     exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None
     nbest = changes.get("nbest", 1)
     calibration = _calibration(arguments, exported)
@@ -102,7 +105,6 @@ def run(arguments):
     number = 0
     inputs = _constrained(input_batches(arguments.files, config.batch_size), phrase_lines, arguments)
     total = count_lines(arguments.files or ["-"])
-    inputs_of = [*arguments.files, arguments.constraints]
     with Output(arguments.output, inputs_of) as output, lines_done("translating", total, arguments.output) as bar:
         for texts, constraints in inputs:
             translations = translator.translate(texts, constraints, **changes)

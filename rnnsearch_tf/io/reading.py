@@ -142,9 +142,7 @@ def read_pairs(source, target, size):
         UserError: one is missing, or they have unequal line counts: now, or, as a pipe cannot be read twice, at its end.
     """
     files = (source, target)
-    for name in files:
-        if name not in (None, "-") and not os.path.exists(name):
-            raise _missing(name)
+    check_files(files)
     counts = [count_lines([name]) for name in files]
     if None not in counts:
         check_counts(files, counts)
@@ -166,8 +164,15 @@ def _pairs(files, size):
     check_counts(files, [count + sum(map(len, reader)) for count, reader in zip(counts, readers)])
 
 
-def _missing(name):
-    return UserError(f"{name}: expected a text file, found none; check the path")
+def check_files(names, hint="check the path"):
+    """Raise UserError, which ends with the hint, where one of them is not there; before long work. Standard input and descriptors always are."""
+    for name in names:
+        if name not in (None, "-") and not isinstance(name, int) and not os.path.exists(name):
+            raise _missing(name, hint)
+
+
+def _missing(name, hint="check the path"):
+    return UserError(f"{name}: expected a text file, found none; {hint}")
 
 
 def _shown(name):

@@ -77,6 +77,24 @@ def test_evaluate_before_the_model_is_loaded(capsys, hollow_run, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "words, message",
+    [
+        (["translate", "missing"], "missing: expected a text file, found none; check the path"),
+        (["translate", "there", "--output", "no/where"], "no/where: expected a file that can be written"),
+        (["score", "there", "missing"], "missing: expected a text file, found none"),
+        (["score", "there", "there", "--output", "no/where"], "no/where: expected a file that can be written"),
+        (["align", "missing", "there"], "missing: expected a text file, found none"),
+        (["plot-attention", "missing"], "missing: expected a text file, found none"),
+        (["plot-attention", "there", "--target", "missing"], "missing: expected a text file, found none"),
+    ],
+)
+def test_paths_are_checked_before_the_model_is_loaded(capsys, hollow_run, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").write_text("a\n")
+    assert message in fails(capsys, [words[0], "--model", hollow_run, *words[1:]])
+
+
+@pytest.mark.parametrize(
     "error, code, text",
     [
         (ZeroDivisionError("division\nby zero"), 1, "unexpected error: ZeroDivisionError: division (RNNSEARCH_DEBUG=1"),

@@ -88,8 +88,14 @@ def test_options_by_name_section_or_word(capsys, asked, first, count):
     assert lines[0].startswith(f"{first}: ") and len(lines) == count
 
 
-def test_no_such_option_is_wrong_usage(capsys):
-    assert "expected the name of an option" in printed(capsys, "options", "nosuchthing", code=2)
+@pytest.mark.parametrize("asked, hint", [
+    ("nosuchthing", "rnnsearch options lists them"),
+    ("serch.", "did you mean search.?"),
+    ("beamsize", "did you mean beam_size?"),
+    ("search.beamsize", "did you mean search.beam_size?"),
+])
+def test_no_such_option_is_wrong_usage(capsys, asked, hint):
+    assert f"expected the name of an option or a part of one, got {asked}; {hint}" in printed(capsys, "options", asked, code=2)
 
 
 @pytest.mark.parametrize("verb", ["train", "prepare"])

@@ -5,6 +5,7 @@ import json
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.cli.runs import BARS, CURVE_WIDTH, curve
 from rnnsearch_tf.config import load_config, save_config
+from rnnsearch_tf.run import Run
 
 
 def write_training(folder, overrides, records, end=""):
@@ -49,6 +50,16 @@ def test_a_training_below_its_configuration_is_found(tmp_path, capsys):
     save_config(load_config(), tmp_path / "mine" / "config.yaml")
     for folder in (tmp_path, tmp_path / "mine"):
         assert [row[0] for row in listed(capsys, folder)[1:]] == [str(tmp_path / "mine" / "run")]
+
+
+def test_a_training_that_was_stopped_before_its_first_record_is_listed(tmp_path, capsys):
+    write_training(tmp_path / "a", [], [])
+    (tmp_path / "a" / "metrics.jsonl").unlink()
+    state = Run(tmp_path / "a").state
+    state.parent.mkdir()
+    for text, expected in (('{"batches": 70, "seconds": 90.0}', ["70", "1.5", "–", "–"]), ('{"batches": 7', ["0", "0.0", "–", "–"])):
+        state.write_text(text)
+        assert listed(capsys, tmp_path)[1][2:] == expected
 
 
 def test_none_is_an_error_in_words(tmp_path, capsys):

@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -336,15 +337,17 @@ def test_the_verb_says_what_it_wrote(text, made, tmp_path, capsys):
     assert run(["prepare", "--config", str(path), "--output", str(output), "--processes", "1"]) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out) == {"prepared": str(output), "pairs": 65, "ids": PreparedPairs(made).manifest["ids"]}
-    assert f"65 pairs kept. Next: set data.prepared={output} in place of the text, and train" in captured.err
+    command = f"rnnsearch train --config {path} --output RUN --set data.prepared={output} --set data.train_source=null --set data.train_target=null"
+    assert f"65 pairs kept. Next: {command}\n" in captured.err
 
 
-def test_what_it_says_to_set_is_accepted(tmp_path, capsys):
+def test_the_command_that_it_prints_is_accepted(tmp_path, capsys):
     """Of the phrasebook too, whose text is in no file."""
     words = ["--config", "phrasebook", "--set", "data.phrasebook_size=40", "--output", str(tmp_path / "prepared")]
     assert run(["prepare", *words]) == 0
-    said = capsys.readouterr().err.split("Next: set ")[1].split(" in place of the text")[0]
-    config = load_config("phrasebook", overrides=said.split())
+    words = shlex.split(capsys.readouterr().err.split("Next: ")[1])
+    assert words[:4] == ["rnnsearch", "train", "--config", "phrasebook"]
+    config = load_config("phrasebook", overrides=[setting for flag, setting in zip(words, words[1:]) if flag == "--set"])
     assert open_corpus(config, "train").count == 40
 
 
