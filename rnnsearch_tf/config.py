@@ -186,8 +186,10 @@ def _read_yaml(path) -> dict:
             text = file.read(MOST_CHARACTERS + 1)
     except FileNotFoundError:
         raise UsageError(f"{path}: expected a YAML configuration file, found none; check the path") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: expected a readable UTF-8 YAML file, got {error}") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: expected a YAML file in UTF-8, got byte 0x{error.object[error.start]:02x}, which is none; check the path") from None
+    except OSError as error:
+        raise UsageError(f"{path}: expected a YAML file that can be read, got: {error.strerror}; check the path") from None
     if len(text) > MOST_CHARACTERS:
         raise UsageError(f"{path}: expected a configuration of at most {MOST_CHARACTERS:,} characters, got more; check the path")
     try:
@@ -349,10 +351,11 @@ def _check(value, hint, field, where):
     if meta["pattern"]:
         return _check_code(value, meta["pattern"], where)
     names = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-    if type(value) is not kind:
+    if type(value) is not kind and not meta["choices"]:
         raise UsageError(f"{where}: expected {names[kind]}, got {value!r}")
     if meta["choices"] and value not in meta["choices"]:
-        close = [meta["renamed"][value]] if value in meta["renamed"] else difflib.get_close_matches(str(value), meta["choices"], n=1)
+        text = str(value)
+        close = [meta["renamed"][text]] if text in meta["renamed"] else difflib.get_close_matches(text, meta["choices"], n=1)
         hint_text = f"; did you mean {close[0]}?" if close else ""
         raise UsageError(f"{where}: expected one of {', '.join(meta['choices'])}, got {value!r}{hint_text}")
     if kind is float and not math.isfinite(value):

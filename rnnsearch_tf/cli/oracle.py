@@ -6,6 +6,7 @@ sentence BLEU: what the best choice could give. --chosen keeps the oracle's sent
 """
 
 from rnnsearch_tf.config import TextConfig, check_value
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.io.reading import read_all
 from rnnsearch_tf.io.writing import Output, check_output
 
@@ -29,6 +30,8 @@ def run(arguments):
     from rnnsearch_tf.smt.oracle import choose
 
     references = read_all(arguments.reference)
+    if not references:
+        raise UserError(f"{arguments.reference}: expected reference translations, got an empty file; check the path")
     tokenizer = "none" if arguments.tokenized else tokenizer_for(TextConfig(language=arguments.target_language))
     rules = dict(tokenize=tokenizer, lowercase=arguments.lowercase)
     firsts, chosen = choose(read_nbest(arguments.nbest, len(references)), references, **rules)

@@ -209,5 +209,5 @@ def check_counts(names, counts):
     """Raise UserError where two parallel files have unequal line counts."""
     if counts[0] != counts[1]:
         raise UserError(
-            f"expected as many lines in both files, got {counts[0]} in {names[0]} and {counts[1]} in {names[1]}"
+            f"expected as many lines in both files, got {counts[0]} in {names[0]} and {counts[1]} in {names[1]}; line by line they belong together"
         )

@@ -13,7 +13,10 @@ from rnnsearch_tf.serving.config_protos import BatchingParameters, MonitoringCon
 
 def read_models(path):
     """--model_config_file → ModelServerConfig."""
-    return _read(path, model_server_config_pb2.ModelServerConfig)
+    config = _read(path, model_server_config_pb2.ModelServerConfig)
+    if not config.HasField("model_config_list"):
+        raise UserError(f'{path}: expected model_config_list {{ config {{ name: "…" base_path: "…" model_platform: "tensorflow" }} }}, got none; add it')
+    return config
 
 
 def read_batching(path):

@@ -32,10 +32,12 @@ def message(tmp_path, text, overrides=()):
         ("training:\n  learning_rate: 0\n", ["training.learning_rate", "more than 0.0", "got 0.0"]),
         ("training:\n  learning_rate: .nan\n", ["training.learning_rate", "expected a number", "nan"]),
         ("training:\n  optimizer: adam2\n", ["training.optimizer", "adadelta, adam, sgd", "'adam2'", "did you mean adam?"]),
+        ("data:\n  corpus: null\n", ["data.corpus", "expected one of files, phrasebook, phrase_table, got None"]),
+        ("training:\n  non_finite_gradient: [shrink]\n", ["expected one of error, skip, decay_weights, got ['shrink']"]),
         ("source:\n  lowercase: 1\n", ["source.lowercase", "expected true or false", "got 1"]),
         ("data:\n  train_source: 3\n", ["data.train_source", "expected text", "got 3"]),
         ("preset: groundhogg\n", ["preset", "groundhog, paper", "did you mean groundhog?"]),
-        ("preset: [groundhog]\n", ["preset: expected text, got ['groundhog']"]),
+        ("preset: [groundhog]\n", ["preset: expected one of groundhog, paper, got ['groundhog']; did you mean groundhog?"]),
         ("model: 3\n", ["model", "expected a section", "got 3"]),
         ("- a\n- b\n", ["expected sections", "got a list"]),
         ("model: [1\n", ["bad.yaml:2: expected YAML", "got the end of the file", "expected ',' or ']'"]),
@@ -95,13 +97,13 @@ def test_a_wrong_override(tmp_path, override, parts):
 def test_files_that_are_no_configuration(tmp_path):
     for path, part in (
         (tmp_path / "missing.yaml", "found none"),
-        (tmp_path, "expected a readable UTF-8 YAML file"),
+        (tmp_path, "expected a YAML file that can be read, got: Is a directory; check the path"),
     ):
         with pytest.raises(UsageError) as error:
             load_config(path)
         assert str(path) in str(error.value) and part in str(error.value)
     (tmp_path / "latin.yaml").write_bytes(b"preset: \xe9\n")
-    with pytest.raises(UsageError, match="expected a readable UTF-8 YAML file"):
+    with pytest.raises(UsageError, match="latin.yaml: expected a YAML file in UTF-8, got byte 0xe9, which is none; check the path"):
         load_config(tmp_path / "latin.yaml")
 
 

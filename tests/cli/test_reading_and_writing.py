@@ -94,7 +94,7 @@ def test_pairs_go_together(tmp_path):
 @pytest.mark.parametrize("lines", [(3, 5), (5, 3), (0, 1)])
 def test_unequal_files_are_an_error_with_both_counts_before_anything_is_read(tmp_path, lines):
     names = [write(tmp_path / side, b"x\n" * count) for side, count in zip("st", lines)]
-    with pytest.raises(UserError, match=f"got {lines[0]} in .*s and {lines[1]} in .*t$"):
+    with pytest.raises(UserError, match=f"got {lines[0]} in .*s and {lines[1]} in .*t; line by line they belong together$"):
         read_pairs(*names, 2)
 
 
@@ -131,7 +131,7 @@ def test_unequal_pipes_too(tmp_path, lines):
         names.append(str(tmp_path / side))
         os.mkfifo(names[-1])
         threading.Thread(target=write, args=(tmp_path / side, b"x\n" * count), daemon=True).start()
-    with pytest.raises(UserError, match=f"got {lines[0]} in .*s and {lines[1]} in .*t$"):
+    with pytest.raises(UserError, match=f"got {lines[0]} in .*s and {lines[1]} in .*t; line by line they belong together$"):
         list(read_pairs(*names, 2))
 
 

@@ -119,6 +119,9 @@ def test_oracle(rnnsearch, files, tmp_path):
     (tmp_path / "reference").write_text("one\n")
     out, err = rnnsearch("oracle", "--reference", tmp_path / "reference", files[1], code=1)
     assert out == [] and f"{files[1]}:4: expected a sentence number below 1" in err
+    (tmp_path / "reference").write_text("")
+    out, err = rnnsearch("oracle", "--reference", tmp_path / "reference", files[1], code=1)
+    assert out == [] and f"{tmp_path}/reference: expected reference translations, got an empty file; check the path" in err
 
 
 def test_a_language_model_rescores_whatever_the_source(rnnsearch, files, tmp_path):

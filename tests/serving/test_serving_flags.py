@@ -1,5 +1,6 @@
 """The flags and configuration files of tensorflow_model_server, and what is said of wrong ones."""
 
+import contextlib
 import logging
 
 import pytest
@@ -80,6 +81,13 @@ def test_a_file_that_is_no_such_message_is_named_with_its_line(tmp_path):
     assert "Error parsing text-format tensorflow.serving.BatchingParameters: " in str(caught.value), "the stock server's words"
     with pytest.raises(UserError, match="missing.config: expected a readable ModelServerConfig"):
         config_files.read_models(tmp_path / "missing.config")
+
+
+def test_a_file_that_names_no_model_is_refused_at_the_start(tmp_path):
+    for text in ("", "model_config_list {}"):
+        (tmp_path / "models.config").write_text(text)
+        with contextlib.nullcontext() if text else pytest.raises(UserError, match="models.config: expected model_config_list .*, got none; add it"):
+            config_files.read_models(tmp_path / "models.config")
 
 
 def test_the_files_have_the_stock_servers_fields(tmp_path):
