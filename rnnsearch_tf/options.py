@@ -155,8 +155,9 @@ class ModelConfig:
     )
     layer_normalization: bool = option(False, "the products of every recurrent unit are normalized (Ba et al. 2016)")
     forget_bias: float = option(
-        0.0, "what the bias of an LSTM's forget gate begins at; 1 keeps the cell through long sentences from the start "
-        "(Gers et al. 2000; Jozefowicz et al. 2015)", minimum=0.0,
+        0.0, "how far every unit leans to keeping its state at the start: 1 carries it through long sentences at once. What the bias of an "
+        "LSTM's forget gate begins at (Gers et al. 2000; Jozefowicz et al. 2015), and, with biases: all, that of a gated unit's update "
+        "gate, on the side that keeps", minimum=0.0,
     )
     peepholes: bool = option(False, "LSTM gates see the cell through diagonal weights (Graves 2013)")
     layers: int = option(1, "recurrent layers of the encoder and of the decoder", unit="layers", minimum=1)
@@ -367,11 +368,9 @@ def _check_system(model: ModelConfig) -> None:
     """An option that the chosen system does not have stays at its default."""
     if model.peepholes and model.system != "deep_lstm" and model.unit != "lstm":
         raise UsageError(f"model.peepholes: needs an LSTM, got model.unit={model.unit}; set model.unit=lstm")
-    if model.forget_bias and (model.biases == "none" or model.system != "deep_lstm" and model.unit != "lstm"):
-        raise UsageError(
-            f"model.forget_bias: needs an LSTM with biases, got model.unit={model.unit}, model.biases={model.biases}; "
-            "set model.unit=lstm and model.biases=groundhog"
-        )
+    lstm = model.system == "deep_lstm" or model.unit == "lstm"
+    if model.forget_bias and model.biases not in (("groundhog", "all") if lstm else ("all",)):
+        raise UsageError(f"model.forget_bias: needs biases on the gates, got model.unit={model.unit}, model.biases={model.biases}; set model.biases=all")
     if model.windows != ModelConfig.windows and model.attention != "gaussian_window":
         raise UsageError(f"model.windows: has no part in model.attention={model.attention}; set model.attention=gaussian_window")
     for field in dataclasses.fields(ModelConfig):

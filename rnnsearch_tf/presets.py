@@ -34,7 +34,7 @@ ATTENDING = ("rnnsearch", "luong")
 OWNERS = {
     "unit": ("rnnsearch", "rnnencdec", "luong", "stacked"),
     "layer_normalization": ("rnnsearch", "rnnencdec", *LAYERED),
-    "forget_bias": ("rnnsearch", "rnnencdec", *LAYERED),
+    "forget_bias": ("rnnsearch", "rnnencdec", "encoder_decoder", *LAYERED),
     "peepholes": LAYERED,
     "layers": LAYERED,
     "reverse_source": LAYERED,

@@ -25,6 +25,9 @@ _GATED = ("", "_z", "_r")
 GATES = {"gru": _GATED, "gru_reset_after": _GATED, "cho": _GATED, "lstm": ("", "_input", "_forget", "_output")}
 """Endings of the symbols of a unit's blocks, in the order they stand side by side; the candidate first."""
 
+KEEPING = {"gru": ("_z", -1), "gru_reset_after": ("_z", 1), "cho": ("_z", 1), "lstm": ("_forget", 1)}
+"""The gate that says how much of the state stays, and the sign of what makes it more: z of Bahdanau et al. 2015 is the share that is new."""
+
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RecurrentUnit(PaperLayer):
@@ -35,7 +38,8 @@ class RecurrentUnit(PaperLayer):
         unit: ``gru``, ``gru_reset_after``, ``cho`` or ``lstm``.
         layer_normalization: normalize the products.
         peepholes: the gates of an LSTM see its cell.
-        forget_bias: float, what b_forget of an LSTM begins at.
+        forget_bias: float, the bias towards keeping the state that a unit begins with: b_forget of an LSTM, of a gated unit b_z by its sign
+            in KEEPING, which it has with ``biases: all``.
         biases: ``none``; ``groundhog``: the candidate of a gated unit, all of an LSTM; ``all``, with gru_reset_after b_U too.
     """
 
@@ -77,14 +81,15 @@ class RecurrentUnit(PaperLayer):
         return weight, self.matrix(f"{name}_gain", (width,), "ones", gains) if self.layer_normalization else None
 
     def _bias(self, gates):
-        """b, the forget gate's raised."""
+        """b, that of the gate in KEEPING moved by the forget bias."""
         if not self.biased:
             return None
         letters = [f"b{gate}" for gate in (gates if self.biases == "all" or self.unit == "lstm" else gates[:1])]
         draw = self.bias_initializer("b")
-        raised = np.repeat([self.forget_bias * (letter == "b_forget") for letter in letters], self.hidden_size)
-        first = lambda shape, dtype: draw(shape, dtype) + keras.ops.convert_to_tensor(raised, dtype)  # noqa: E731
-        return self.matrix("b", raised.shape, first, letters)
+        gate, sign = KEEPING[self.unit]
+        moved = np.repeat([sign * self.forget_bias * (letter == f"b{gate}") for letter in letters], self.hidden_size)
+        first = lambda shape, dtype: draw(shape, dtype) + keras.ops.convert_to_tensor(moved, dtype)  # noqa: E731
+        return self.matrix("b", moved.shape, first, letters)
 
     def inputs(self, values):
         """What does not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b, [..., 3n] (of an LSTM 4n)."""

@@ -57,9 +57,10 @@ class EncoderDecoder(TranslationModel):
 
     def _add_layers(self, seeds, common):
         config, m, n = self.config, self.config.embedding_size, self.config.hidden_size
-        self.encoder = RecurrentUnit(n, "cho", seed=next(seeds), name="encoder", **common)
+        unit = common | dict(forget_bias=config.forget_bias)
+        self.encoder = RecurrentUnit(n, "cho", seed=next(seeds), name="encoder", **unit)
         self.summary_matrices = SummaryMatrices(n, seed=next(seeds), name="summary_matrices", **common)
-        self.decoder = RecurrentUnit(n, "cho", seed=next(seeds), name="decoder", **common)
+        self.decoder = RecurrentUnit(n, "cho", seed=next(seeds), name="decoder", **unit)
         self.output_layer = DeepOutput(
             self.target_vocabulary_size, config.maxout_size, config.output_rank, dropout=config.readout_dropout,
             seed=next(seeds), tied=config.tie_target_embeddings, context_sizes=(n, m), name="deep_output", **common,

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from reference import distributions
 from rnnsearch_tf.config import ModelConfig, load_config
+from rnnsearch_tf.layers.recurrent_unit import GATES, RecurrentUnit
 from rnnsearch_tf.models.build import SYSTEMS, build_model
 
 M, N, ALIGNMENT, MAXOUT, RANK, WINDOWS = 40, 60, 50, 35, 30, 25
@@ -118,15 +120,45 @@ def test_scaled_embeddings(case, tied, scaled):
         np.testing.assert_allclose(output.T * (np.sqrt(M) if scaled else 1), weights["E_target"], rtol=1e-6)
 
 
-@pytest.mark.parametrize("case", ["rnnsearch-lstm", "deep_lstm", "stacked-lstm"])
+FORGETTING = {  # the bias of each system's units, and where a bias of 1.5 moves it; z of Bahdanau's unit is the share that is new
+    "rnnsearch-lstm": ({}, "b_forget", 1.5),
+    "deep_lstm": ({}, "b_forget", 1.5),
+    "stacked-lstm": ({}, "b_forget", 1.5),
+    "rnnsearch": ({"biases": "all"}, "b_z", -1.5),
+    "rnnencdec": ({"biases": "all"}, "b_z", -1.5),
+    "stacked": ({"biases": "all"}, "b_z", -1.5),
+    "luong-general": ({"biases": "all", "unit": "gru_reset_after"}, "b_z", 1.5),
+    "encoder_decoder": ({"biases": "all"}, "b_z", 1.5),
+}
+
+
+@pytest.mark.parametrize("case", FORGETTING)
 @pytest.mark.parametrize("initialization", ["variance_preserving", "paper", "uniform"])
 def test_the_forget_bias_is_added_to_that_bias_alone(case, initialization):
-    sizes = {"alignment_size": 50, "maxout_size": 35} if case == "rnnsearch-lstm" else {}
-    options = {**SIZES, **CASES[case], **sizes, "initialization": initialization}
+    changes, gate, moved = FORGETTING[case]
+    sizes = {"alignment_size": 50} if case.startswith("rnnsearch") else {}
+    options = {**SIZES, **CASES[case], **sizes, **changes, "initialization": initialization}
     plain, raised = (
         build_model(load_config(values={"model": options | {"forget_bias": bias}}), 300, 350).paper_weights() for bias in (0.0, 1.5)
     )
+    found = 0
     for symbol, value in plain.items():
-        expected = 1.5 if symbol.endswith("b_forget") else 0.0
+        expected = moved if symbol.rpartition(".")[2] == gate else 0.0
         np.testing.assert_allclose(raised[symbol] - value, expected, atol=1e-6, err_msg=symbol)
-    assert any(symbol.endswith("b_forget") for symbol in plain)
+        found += bool(expected)
+    assert found >= 2, "encoder and decoder"
+
+
+@pytest.mark.parametrize("unit", GATES)
+def test_a_forget_bias_of_f_keeps_the_share_sigmoid_of_f(unit):
+    """Where nothing else speaks: all matrices zero, the state as it was times σ(f)."""
+    layer = RecurrentUnit(3, unit, forget_bias=1.5, biases="all", seed=1)
+    layer.build(2)
+    for weight in layer.weights:
+        if weight is not layer.b:
+            weight.assign(np.zeros(weight.shape))
+    state = layer.initial_state(tf.constant([[0.3, -0.2, 0.9]]))
+    kept = "cell" if unit == "lstm" else "state"
+    before = state | {kept: tf.constant([[0.5, 1.0, -2.0]])}
+    after = layer.advance(layer.inputs(tf.zeros([1, 2])), before)
+    np.testing.assert_allclose(after[kept], before[kept] / (1 + np.exp(-1.5)), rtol=1e-6)

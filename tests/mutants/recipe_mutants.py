@@ -5,6 +5,7 @@ from mutants import Mutant
 START, DROPS = "equations/test_variance_preserving.py", "equations/test_dropout_places.py"
 BLOCKS, ALIKE = f"{START}::test_every_matrix_by_its_own_sizes", f"{START}::test_no_two_matrices_begin_alike"
 SCALED, FORGET, PLACES = f"{START}::test_scaled_embeddings", f"{START}::test_the_forget_bias_is_added_to_that_bias_alone", f"{DROPS}::test_places"
+KEPT = f"{START}::test_a_forget_bias_of_f_keeps_the_share_sigmoid_of_f"
 DRIVER, SCHEDULE = "training/test_driver.py", "training/test_schedule.py"
 MIXED, DRAWN, WORDS = "data/test_mixture.py", "data/test_sampling.py", "evaluation/test_words.py"
 AVERAGE = f"{DRIVER}::test_the_average_is_kept_where_it_scores_better"
@@ -23,7 +24,10 @@ INITIALIZATION = [
     Mutant("layers/embedding.py", "scaled by m", "embedding_size**0.5 if self.scaled", "embedding_size if self.scaled", (SCALED,)),
     Mutant("layers/embedding.py", "the tied matrix scaled, what is looked up not", "vectors * self.factor if self.scaled else vectors", "vectors",
            ("equations/test_whole_sentence.py::test_tied_embeddings",)),
-    Mutant("layers/recurrent_unit.py", "the input gate's bias is raised", 'letter == "b_forget"', 'letter == "b_input"', (FORGET,)),
+    Mutant("layers/recurrent_unit.py", "the input gate's bias is raised", '"lstm": ("_forget", 1)', '"lstm": ("_input", 1)', (FORGET, KEPT)),
+    Mutant("layers/recurrent_unit.py", "a gated unit's forget bias makes it forget", '"gru": ("_z", -1)', '"gru": ("_z", 1)', (FORGET, KEPT)),
+    Mutant("layers/recurrent_unit.py", "Cho's unit has z the other way round", '"cho": ("_z", 1)', '"cho": ("_z", -1)', (FORGET, KEPT)),
+    Mutant("models/encoder_decoder.py", "the decoder has no forget bias", '"cho", seed=next(seeds), name="decoder", **unit', '"cho", seed=next(seeds), name="decoder", **common', (FORGET,)),
 ]
 
 DROPOUT = [
