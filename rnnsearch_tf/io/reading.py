@@ -17,7 +17,7 @@ import stat
 import sys
 import zlib
 
-from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.errors import UsageError, UserError
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -139,9 +139,12 @@ def read_pairs(source, target, size):
     """Iterate over (source lines, target lines) of two parallel files, 1 to `size` pairs as soon as they have arrived.
 
     Raises:
+        UsageError: both are standard input.
         UserError: one is missing, or they have unequal line counts: now, or, as a pipe cannot be read twice, at its end.
     """
     files = (source, target)
+    if all(name in (None, "-") for name in files):
+        raise UsageError("-: expected standard input for one of both texts, got it for both; name a file for the other")
     check_files(files)
     counts = [count_lines([name]) for name in files]
     if None not in counts:

@@ -104,6 +104,12 @@ def test_a_missing_one_of_two_is_said_before_anything_is_read(tmp_path):
         read_pairs(str(tmp_path / "typo"), there, 2)
 
 
+@pytest.mark.parametrize("names", [("-", "-"), (None, "-")])
+def test_standard_input_is_one_of_both_at_most(names):
+    with pytest.raises(UsageError, match="expected standard input for one of both texts, got it for both; name a file for the other"):
+        read_pairs(*names, 2)
+
+
 def test_pairs_come_as_soon_as_both_lines_have_arrived(tmp_path):
     """The source is written line by line, and waits for the pairs of the lines before."""
     os.mkfifo(tmp_path / "s")
