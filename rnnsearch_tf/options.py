@@ -155,9 +155,9 @@ class ModelConfig:
     )
     layer_normalization: bool = option(False, "the products of every recurrent unit are normalized (Ba et al. 2016)")
     forget_bias: float = option(
-        0.0, "how far every unit leans to keeping its state at the start: 1 carries it through long sentences at once. What the bias of an "
-        "LSTM's forget gate begins at (Gers et al. 2000; Jozefowicz et al. 2015), and, with biases: all, that of a gated unit's update "
-        "gate, on the side that keeps", minimum=0.0,
+        0.0, "the bias towards keeping its state that every recurrent unit begins with; 1 carries the state through long sentences from the "
+        "start. It is of an LSTM's forget gate (Gers et al. 2000; Jozefowicz et al. 2015) or, which needs biases: all, of a gated unit's "
+        "update gate", minimum=0.0,
     )
     peepholes: bool = option(False, "LSTM gates see the cell through diagonal weights (Graves 2013)")
     layers: int = option(1, "recurrent layers of the encoder and of the decoder", unit="layers", minimum=1)
