@@ -96,7 +96,7 @@ def test_too_many_tokens_are_refused_with_their_line(rnnsearch, run_folder, sour
     assert "('un un" in err and "expected phrases of at most 64 tokens together" in err
 
 
-@pytest.mark.parametrize("name, message", [("missing.txt", "got none of that name"), ("-", "as the text comes from standard input")])
+@pytest.mark.parametrize("name, message", [("missing.txt", "missing.txt: expected a text file, found none"), ("-", "as the text comes from standard input")])
 def test_a_file_that_cannot_be_read_is_refused(rnnsearch, run_folder, source, name, message):
     text, code = ([], 2) if name == "-" else ([source], 1)
     _, err = rnnsearch("translate", "--model", run_folder, "--constraints", name, *text, code=code)
