@@ -186,7 +186,7 @@ def test_samples_read_files_as_translate_does(rnnsearch, run_folder, translator,
     _, err = rnnsearch("sample", "--model", run_folder, *both, code=2)
     assert "got both" in err
     out, err = rnnsearch("sample", "--model", run_folder, "She goes.", code=1)
-    assert out == [] and "She goes.: expected a readable text file" in err and "--sentence" in err
+    assert out == [] and "She goes.: expected a text file, found none" in err and "--sentence" in err
 
 
 def test_pictures_read_files_as_translate_does(rnnsearch, run_folder, files, tmp_path):
