@@ -51,7 +51,8 @@ def test_the_other_verbs_take_ensembles_too(rnnsearch, run_folder, lower_case, f
 
 def test_different_target_vocabularies_are_refused(rnnsearch, run_folder, tmp_path):
     other = write_run(tmp_path / "other", ["target.lowercase=true"])
-    out, err = rnnsearch("score", "--model", run_folder, "--model", other, "s", "t", code=1)
+    (tmp_path / "text").write_text("She goes.\n")
+    out, err = rnnsearch("score", "--model", run_folder, "--model", other, tmp_path / "text", tmp_path / "text", code=1)
     assert out == [] and f"{other}: expected the target vocabulary" in err and run_folder in err
 
 

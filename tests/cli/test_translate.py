@@ -121,7 +121,7 @@ def test_an_overlong_sentence_is_cut_with_a_warning(rnnsearch, run_folder, tmp_p
     [
         (["--n-best", 9], "search.nbest: expected at most search.beam_size = 3, got 9"),
         (["--lexicon", "no-file", "--replace-unknown"], "no-file"),
-        (["no-file"], "no-file: expected a readable text file"),
+        (["no-file"], "no-file: expected a text file, found none"),
     ],
 )
 def test_wrong_options_that_only_the_run_can_tell(rnnsearch, run_folder, source, words, part):
