@@ -38,4 +38,3 @@ def _limits(metadata):
               if metadata[key] is not None]
     words += [" | ".join(map(str, metadata["choices"]))] if metadata["choices"] else []
     return f"  ({'; '.join(words)})" if words else ""
-

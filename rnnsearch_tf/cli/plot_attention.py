@@ -9,7 +9,7 @@ from rnnsearch_tf.cli.shared import add_files, add_model, add_search, input_batc
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require
 from rnnsearch_tf.files import make_folder, write_file
-from rnnsearch_tf.io.reading import check_files, read_pairs
+from rnnsearch_tf.io.reading import check_inputs, read_pairs
 from rnnsearch_tf.io.writing import Output
 
 
@@ -28,7 +28,7 @@ def run(arguments):
     if arguments.target and (changes.keys() - {"batch_size"}):
         raise UsageError("--target: expected no option of the search beside it, as nothing is searched for; leave one out")
     require("pictures", "matplotlib")
-    check_files([*files, arguments.target])
+    check_inputs([*files, arguments.target])
     folder = make_folder(arguments.output)
     translator = load_translator(arguments)
     translator.require_attention("plot-attention")

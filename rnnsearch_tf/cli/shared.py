@@ -18,7 +18,7 @@ import yaml
 from rnnsearch_tf.config import SearchConfig, check_value, load_config
 from rnnsearch_tf.errors import Terminated, UsageError
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.reading import check_files, read_batches
+from rnnsearch_tf.io.reading import check_inputs, read_batches
 from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
 
@@ -79,7 +79,7 @@ def input_batches(names, size, hint="check the path"):
     Raises:
         UserError: at once, before anything is read: a file is not there; the message ends with the hint.
     """
-    check_files(names, hint)
+    check_inputs(names, hint)
     return (lines for name in names or ["-"] for lines in read_batches(name, size))
 
 

@@ -49,7 +49,7 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.constraints import check_lines, with_constraints, without_marks
-from rnnsearch_tf.io.reading import check_files, count_lines
+from rnnsearch_tf.io.reading import check_inputs, count_lines
 from rnnsearch_tf.io.writing import Output, check_output
 from rnnsearch_tf.run import Run
 
@@ -89,7 +89,7 @@ def run(arguments):
     if arguments.confidence and (form == "nbest" or len(arguments.model) > 1):
         raise UsageError("--confidence: expected one --model and --output-type text or json with it, which a calibration is of; leave it out")
     phrase_lines = _phrase_lines(arguments)
-    check_files(arguments.files)
+    check_inputs(arguments.files)
     inputs_of = [*arguments.files, arguments.constraints]
     check_output(arguments.output, inputs_of)
     exported = exported_version(arguments.model[0]) if len(arguments.model) == 1 else None

@@ -145,7 +145,7 @@ def read_pairs(source, target, size):
     files = (source, target)
     if all(name in (None, "-") for name in files):
         raise UsageError("-: expected standard input for one of both texts, got it for both; name a file for the other")
-    check_files(files)
+    check_inputs(files)
     counts = [count_lines([name]) for name in files]
     if None not in counts:
         check_counts(files, counts)
@@ -167,7 +167,7 @@ def _pairs(files, size):
     check_counts(files, [count + sum(map(len, reader)) for count, reader in zip(counts, readers)])
 
 
-def check_files(names, hint="check the path"):
+def check_inputs(names, hint="check the path"):
     """Raise UserError, which ends with the hint, where one of them is not there; before long work. Standard input and descriptors always are."""
     for name in names:
         if name not in (None, "-") and not isinstance(name, int) and not os.path.exists(name):
