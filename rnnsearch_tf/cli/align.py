@@ -26,7 +26,7 @@ from rnnsearch_tf.cli.links import Links, add_pieces
 from rnnsearch_tf.cli.shared import add_model, add_output, load_translator
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.evaluation.symmetrization import METHODS, check_same_words
-from rnnsearch_tf.io.reading import check_inputs, read_pairs
+from rnnsearch_tf.io.reading import check_pairs, read_pairs
 from rnnsearch_tf.io.writing import Output, check_output
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.escapes import joined_words
@@ -58,7 +58,7 @@ def run(arguments):
     for flag in ("soft", "pieces", "reverse_model"):
         if arguments.lexicon and getattr(arguments, flag):
             raise UsageError(f"--{flag.replace('_', '-')}: has no part in --lexicon, which is of one model's words; leave one out")
-    check_inputs([arguments.source, arguments.target])
+    check_pairs(arguments.source, arguments.target)
     check_output(arguments.output, [arguments.source, arguments.target])
     translator = load_translator(arguments)
     translator.require_attention("align")

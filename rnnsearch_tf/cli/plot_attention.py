@@ -9,7 +9,7 @@ from rnnsearch_tf.cli.shared import add_files, add_model, add_search, input_batc
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require
 from rnnsearch_tf.files import make_folder, write_file
-from rnnsearch_tf.io.reading import check_inputs, read_pairs
+from rnnsearch_tf.io.reading import check_inputs, check_pairs, read_pairs
 from rnnsearch_tf.io.writing import Output
 
 
@@ -28,7 +28,10 @@ def run(arguments):
     if arguments.target and (changes.keys() - {"batch_size"}):
         raise UsageError("--target: expected no option of the search beside it, as nothing is searched for; leave one out")
     require("pictures", "matplotlib")
-    check_inputs([*files, arguments.target])
+    if arguments.target:
+        check_pairs(*(files or ["-"]), arguments.target)
+    else:
+        check_inputs(files)
     folder = make_folder(arguments.output)
     translator = load_translator(arguments)
     translator.require_attention("plot-attention")
@@ -53,7 +56,7 @@ def _sentences(files, target, translator, changes):
     """Yield (source tokens, target tokens, alignment) of each sentence, in order."""
     batch_size = translator.search_config(**changes).batch_size
     if target:
-        for sources, targets in read_pairs(files[0] if files else "-", target, batch_size):
+        for sources, targets in read_pairs(*(files or ["-"]), target, batch_size):
             for scored in translator.score_targets(sources, targets):
                 yield scored.source_tokens, scored.target_tokens, scored.alignment
         return

@@ -6,7 +6,7 @@ target tokens, the end symbol counted.
 """
 
 from rnnsearch_tf.cli.shared import add_model, add_output, lines_done, load_translator
-from rnnsearch_tf.io.reading import check_inputs, count_lines, read_pairs
+from rnnsearch_tf.io.reading import check_pairs, count_lines, read_pairs
 from rnnsearch_tf.io.writing import Output, check_output
 
 
@@ -19,7 +19,7 @@ def arguments(parser):
 
 
 def run(arguments):
-    check_inputs([arguments.source, arguments.target])
+    check_pairs(arguments.source, arguments.target)
     check_output(arguments.output, [arguments.source, arguments.target])
     translator = load_translator(arguments)
     total = count_lines([arguments.source])

@@ -12,8 +12,9 @@ import itertools
 import logging
 
 from rnnsearch_tf.cli.shared import add_output, whole_number
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.reading import count_lines, read_pairs
+from rnnsearch_tf.io.reading import check_pairs, count_lines, read_pairs
 from rnnsearch_tf.io.writing import Output, check_output
 from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
@@ -48,6 +49,7 @@ def run(arguments):
     longest, pairs = arguments.maximum_length, arguments.pairs
     run = Run.open(arguments.model)
     run.verify()
+    check_pairs(arguments.source, arguments.target)
     check_output(arguments.output, [arguments.source, arguments.target])
     import_tensorflow()
     from rnnsearch_tf.config import load_config
@@ -60,9 +62,14 @@ def run(arguments):
     read = progress(itertools.islice(_pairs(arguments), pairs), doing="reading the pairs", total=_number(arguments, pairs), unit="pairs")
     text = _bounded(_ids(read, texts), limits)
     with announced("learning which word translates which"):
-        found = zip(*translation_probabilities(text, texts[1].vocabulary.size, arguments.iterations))
+        found = translation_probabilities(text, texts[1].vocabulary.size, arguments.iterations)
+    if not found[0].size:
+        raise UserError(
+            f"{arguments.source}: expected sentence pairs of at most {limits[0]} and {limits[1]} tokens to learn from, found none; "
+            "give other text, or a larger --maximum-length"
+        )
     with Output(arguments.output) as output:
-        output.write(_lines(found, *(text.vocabulary.tokens for text in texts), arguments.translations))
+        output.write(_lines(zip(*found), *(text.vocabulary.tokens for text in texts), arguments.translations))
 
 
 def _number(arguments, most):

@@ -139,8 +139,18 @@ def read_pairs(source, target, size):
     """Iterate over (source lines, target lines) of two parallel files, 1 to `size` pairs as soon as they have arrived.
 
     Raises:
+        UsageError, UserError: now, what :func:`check_pairs` finds; at the end, unequal line counts where one is a pipe.
+    """
+    check_pairs(source, target)
+    return _pairs((source, target), size)
+
+
+def check_pairs(source, target):
+    """Check two parallel files before long work. A pipe, which cannot be read twice, is not counted.
+
+    Raises:
         UsageError: both are standard input.
-        UserError: one is missing, or they have unequal line counts: now, or, as a pipe cannot be read twice, at its end.
+        UserError: one is missing or cannot be read, or they have unequal line counts.
     """
     files = (source, target)
     if all(name in (None, "-") for name in files):
@@ -149,7 +159,6 @@ def read_pairs(source, target, size):
     counts = [count_lines([name]) for name in files]
     if None not in counts:
         check_counts(files, counts)
-    return _pairs(files, size)
 
 
 def _pairs(files, size):

@@ -56,6 +56,17 @@ def test_overlong_pairs_are_left_out(rnnsearch, run_folder, text, tmp_path):
     assert err.count("\n") == 1 and f"{1 + len(sides[0]) - len(short)} of {1 + len(sides[0])} pairs are longer than 5 source" in err
 
 
+def test_nothing_to_learn_from(rnnsearch, run_folder, tmp_path):
+    """An empty shortlist would leave every translation without words."""
+    for name in ("empty", "there"):
+        (tmp_path / name).write_text("a b c d e f g h\n" if name == "there" else "")
+    for name in ("empty", "there"):  # none, and none short enough
+        words = ["--model", run_folder, "--output", tmp_path / "shortlist", tmp_path / name, tmp_path / name]
+        out, err = rnnsearch("shortlist", *words, code=1)
+        assert out == [] and f"{name}: expected sentence pairs of at most 5 and " in err and "--maximum-length" in err
+        assert not (tmp_path / "shortlist").exists()
+
+
 def test_memory_is_bounded_whatever_the_lengths(rnnsearch, run_folder, text, monkeypatch):
     from rnnsearch_tf.cli import shortlist
 

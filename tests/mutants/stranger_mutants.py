@@ -19,6 +19,7 @@ NEWCOMER = [
            "alignment = alignment @ (_with_end(source) / _with_end(source).sum(axis=0))", (f"{LINKS}::test_links_are_of_words",)),
     Mutant("evaluation/alignment.py", "given words are overlooked", "if words is None else words", "", (f"{LINKS}::test_links_of_given_tokens",)),
     Mutant("cli/shortlist.py", "overlong pairs are learned from", "if len(source) - 1 > limits[0] or", "if False and", (f"{SHORTLIST}::test_overlong_pairs_are_left_out",)),
+    Mutant("cli/shortlist.py", "a shortlist without words is written", "if not found[0].size:", "if False:", (f"{SHORTLIST}::test_nothing_to_learn_from",)),
     Mutant("cli/shortlist.py", "memory has no bound", "if cells > MOST_CELLS:", "if False:", (f"{SHORTLIST}::test_memory_is_bounded_whatever_the_lengths",)),
     Mutant("run.py", "damage is overlooked", "(found := digest_of(path)) in digests:", "(found := digest_of(path)):", (f"{DAMAGED}::test_damage_is_one_clear_error", f"{DAMAGED}::test_every_door_is_watched")),
     Mutant("run.py", "only the new checksum counts before the file is there", "known.get(name, set()) | {new}", "{new}",
