@@ -47,10 +47,10 @@ def arguments(parser):
 
 def run(arguments):
     longest, pairs = arguments.maximum_length, arguments.pairs
-    run = Run.open(arguments.model)
-    run.verify()
     check_pairs(arguments.source, arguments.target)
     check_output(arguments.output, [arguments.source, arguments.target])
+    run = Run.open(arguments.model)
+    run.verify()
     import_tensorflow()
     from rnnsearch_tf.config import load_config
     from rnnsearch_tf.smt.word_translations import translation_probabilities
@@ -65,7 +65,7 @@ def run(arguments):
         found = translation_probabilities(text, texts[1].vocabulary.size, arguments.iterations)
     if not found[0].size:
         raise UserError(
-            f"{arguments.source}: expected sentence pairs of at most {limits[0]} and {limits[1]} tokens to learn from, found none; "
+            f"{arguments.source}: expected sentence pairs of at most {limits[0]} source and {limits[1]} target tokens to learn from, found none; "
             "give other text, or a larger --maximum-length"
         )
     with Output(arguments.output) as output:

@@ -88,10 +88,11 @@ def test_evaluate_before_the_model_is_loaded(capsys, hollow_run, tmp_path):
         (["plot-attention", "there", "--target", "missing"], "missing: expected a text file, found none"),
         (["score", "there", "longer"], "expected as many lines in both files, got 1 in there and 2 in longer"),
         (["align", "longer", "there"], "expected as many lines in both files, got 2 in longer and 1 in there"),
+        (["shortlist", "longer", "there"], "expected as many lines in both files, got 2 in longer and 1 in there"),
         (["plot-attention", "there", "--target", "longer"], "expected as many lines in both files, got 1 in there and 2 in longer"),
     ],
 )
-def test_paths_are_checked_before_the_model_is_loaded(capsys, hollow_run, tmp_path, monkeypatch, words, message):
+def test_files_are_checked_before_the_model_is_loaded(capsys, hollow_run, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").write_text("a\n")
     (tmp_path / "longer").write_text("a\nb\n")

@@ -63,7 +63,7 @@ def test_nothing_to_learn_from(rnnsearch, run_folder, tmp_path):
     for name in ("empty", "there"):  # none, and none short enough
         words = ["--model", run_folder, "--output", tmp_path / "shortlist", tmp_path / name, tmp_path / name]
         out, err = rnnsearch("shortlist", *words, code=1)
-        assert out == [] and f"{name}: expected sentence pairs of at most 5 and " in err and "--maximum-length" in err
+        assert out == [] and f"{name}: expected sentence pairs of at most 5 source and " in err and "--maximum-length" in err
         assert not (tmp_path / "shortlist").exists()
 
 

@@ -17,7 +17,7 @@ COMMAND_LINE = [
            (f"{LINES}::test_unequal_files_are_an_error_with_both_counts_before_anything_is_read", f"{LINES}::test_unequal_pipes_too",
             f"{PAIRS}::test_unequal_line_counts")),
     Mutant("cli/score.py", "lines are counted after the model is loaded", "    check_pairs(arguments.source, arguments.target)\n", "",
-           (f"{BAD_CLI}::test_paths_are_checked_before_the_model_is_loaded",)),
+           (f"{BAD_CLI}::test_files_are_checked_before_the_model_is_loaded",)),
     Mutant("io/writing.py", "results are held back", "        if flush:\n            self.flush()", "        pass",
            (f"{LINES}::test_results_are_one_line_each",)),
     Mutant("io/writing.py", "a line break in a result", r're.sub("[\r\n]+", " ", line)', "line",
