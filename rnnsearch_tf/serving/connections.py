@@ -27,6 +27,7 @@ INFORMATION_THREADS = 4  # for what is answered at once: status, metadata, metri
 SPARE_CONNECTIONS = 1000  # beside those that may have a prediction on its way
 ACCEPTED_AT_ONCE = 64  # connections between two looks at those there are
 DISCARDED_AT_ONCE = 64 << 10  # bytes
+BACKLOG = 1000  # connections that the system holds until they are taken
 WITHOUT_LIMIT = 10**9  # Waitress stops to listen at its own
 NEW = 1.0  # seconds in which a connection that has sent nothing yet is not called idle
 PAUSE = 0.01  # seconds, when the system has no more file descriptors
@@ -49,6 +50,13 @@ class Limits:
     waiting: int = WAITING_REQUESTS
     client_timeout: float = CLIENT_SECONDS
     idle_timeout: float = IDLE_SECONDS
+
+
+def bound(host, port):
+    """A listening socket of the address; OSError if it is taken or is none of this machine."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()  # "::" is every address, as gRPC takes it
+    return socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=both)
 
 
 def listen(application, sockets, listener, threads, limits, **settings):

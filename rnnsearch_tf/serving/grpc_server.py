@@ -11,7 +11,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from tensorflow_serving.apis import model_service_pb2_grpc, predict_pb2, prediction_service_pb2_grpc
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.serving import limits, tensors
+from rnnsearch_tf.serving import connections, limits, tensors
 from rnnsearch_tf.serving.errors import ServingError
 from rnnsearch_tf.serving.grpc_threads import OPTIONS, Threads
 from rnnsearch_tf.serving.refusals import Refusals
@@ -19,6 +19,7 @@ from rnnsearch_tf.serving.refusals import Refusals
 log = logging.getLogger("rnnsearch_tf")
 
 FOREVER = 1e7  # seconds: gRPC has no word for it
+OTHER_PORT = "choose another --port or --host"
 LARGEST_MESSAGE = 2**31 - 1  # bytes of an answer, as the stock server sends them
 
 
@@ -52,6 +53,14 @@ class GrpcServer:
             health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self.set_serving(False)
 
+    def check_address(self):
+        """Raise UserError if the port cannot be had now; long work may come before `start`."""
+        if self.port is not None:
+            try:
+                connections.bound(self.host, self.port).close()
+            except OSError:
+                raise _taken(self._address, OTHER_PORT) from None
+
     def start(self):
         """Listen.
 
@@ -59,8 +68,7 @@ class GrpcServer:
             UserError: an address is taken or is none of this machine.
         """
         if self.port is not None:
-            host = f"[{self.host}]" if ":" in self.host else self.host
-            self.port = self._listen(f"{host}:{self.port}", "choose another --port or --host")
+            self.port = self._listen(self._address, OTHER_PORT)
         if self._socket_path:
             self._listen(f"unix:{self._socket_path}", "choose another --grpc_socket_path")
         self._server.start()
@@ -77,13 +85,17 @@ class GrpcServer:
         self._server.stop(FOREVER if grace is None else grace).wait()
         self._threads.shutdown()
 
+    @property
+    def _address(self):
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
     def _listen(self, address, advice):
         try:
             if self._ssl is None:
                 return self._server.add_insecure_port(address)
             return self._server.add_secure_port(address, _credentials(self._ssl))
         except RuntimeError:
-            raise UserError(f"{address}: expected a free address for gRPC, got one that cannot be had; {advice}") from None
+            raise _taken(address, advice) from None
 
 
 class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
@@ -138,6 +150,10 @@ def _guarded(context, function, *arguments):
     except Exception:
         log.exception("gRPC")
         context.abort(grpc.StatusCode.INTERNAL, "Internal error; the server's log says more")
+
+
+def _taken(address, advice):
+    return UserError(f"{address}: expected a free address for gRPC, got one that cannot be had; {advice}")
 
 
 def _options(arguments, message_limit):

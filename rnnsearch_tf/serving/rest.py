@@ -15,7 +15,6 @@ from __future__ import annotations
 import http
 import logging
 import re
-import socket
 import threading
 import time
 
@@ -31,7 +30,6 @@ from rnnsearch_tf.serving.errors import ServingError, deadline_exceeded, invalid
 log = logging.getLogger("rnnsearch_tf")
 
 HEADER_LIMIT = 64 << 10
-BACKLOG = 1000  # connections that the system holds until they are taken
 SMALL_BODY = 64 << 10  # bytes; larger ones are read one after the other
 VERSION_DIGITS = 19  # of the largest int64
 DRAIN_INTERVAL = 0.01  # seconds between looks at whether the last answers have gone out
@@ -87,6 +85,10 @@ class RestServer:
         self._ended = False
         self._server = self._thread = None
 
+    def check_address(self):
+        """Raise UserError if the address cannot be had now; long work may come before `start`."""
+        self._listen().close()
+
     def start(self):
         listener = self._listen()
         self.port = listener.getsockname()[1]
@@ -126,10 +128,8 @@ class RestServer:
             wasyncore.loop(timeout=1, use_poll=True, map=self._sockets, count=1)
 
     def _listen(self):
-        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()  # "::" is every address, as gRPC takes it
         try:
-            return socket.create_server((self.host, self.port), family=family, backlog=BACKLOG, dualstack_ipv6=both)
+            return connections.bound(self.host, self.port)
         except OSError as error:
             raise UserError(
                 f"{self.host}:{self.port}: expected a free address for REST, got: {error.strerror}; "

@@ -60,6 +60,7 @@ class Server:
         self._manager = Manager(functools.partial(_load, flags, metrics), flags)
         self.core = Core(self._manager, self._batcher, metrics, flags.max_request_rows)
         self._grpc, self._rest = _grpc(flags, self.core), _rest(flags, self.core)
+        self._interfaces = [self._grpc] if self._rest is None else [self._grpc, self._rest]
         self._pollers = []
         self._stopping = threading.Lock()
 
@@ -74,14 +75,14 @@ class Server:
     def start(self):
         """Load the models, then listen."""
         try:
+            for interface in self._interfaces:
+                interface.check_address()
             self._manager.configure(self._config)
+            for interface in self._interfaces:
+                interface.start()
         except ServingError as error:
             self.stop()
             raise UserError(error.message) from None
-        try:
-            self._grpc.start()
-            if self._rest is not None:
-                self._rest.start()
         except UserError:
             self.stop()
             raise
@@ -102,9 +103,8 @@ class Server:
             for poller in self._pollers:
                 poller.stop(None if grace is None else 0)  # a load that runs does not use up the grace
             grace = Grace(grace)
-            interfaces = [self._grpc] if self._rest is None else [self._grpc, self._rest]
-            with concurrent.futures.ThreadPoolExecutor(len(interfaces)) as pool:
-                list(pool.map(lambda interface: interface.stop(grace.left()), interfaces))
+            with concurrent.futures.ThreadPoolExecutor(len(self._interfaces)) as pool:
+                list(pool.map(lambda interface: interface.stop(grace.left()), self._interfaces))
             if self._batcher is not None:
                 self._batcher.close(grace.left())
             return self._manager.close(grace.left())

@@ -57,6 +57,8 @@ ENGINE = [
            "                manager.configure(config)\n                seen[0] = config",
            "                seen[0] = config\n                manager.configure(config)",
            (f"{SERVER}::test_a_label_of_a_version_that_is_still_to_come_moves_when_it_is_there",)),
+    Mutant("serving/server.py", "a taken port is found when the models are loaded", "                interface.check_address()", "                pass",
+           (f"{SERVER}::test_a_port_that_is_taken_is_said_before_models_are_loaded",)),
     Mutant("serving/server.py", "plain HTTP beside TLS", "    if flags.ssl_config_file:\n        log", "    if False:\n        log",
            (f"{SERVER}::test_where_tls_is_asked_for_there_is_no_plain_http_beside_it",)),
     Mutant("serving/version.py", "an unloading without a bound", "lambda: not self._users, timeout)", "lambda: not self._users)",

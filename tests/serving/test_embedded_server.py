@@ -281,6 +281,14 @@ def test_a_port_that_is_taken(served, toy_base, flag):
         served(toy_base, **{flag: taken})
 
 
+@pytest.mark.parametrize("flag", ["port", "rest_api_port"])
+def test_a_port_that_is_taken_is_said_before_models_are_loaded(served, toy_base, tmp_path, flag):
+    first = served(toy_base, rest_api_port=FREE)
+    taken = {"port": first.grpc_port, "rest_api_port": first.rest_port}[flag]
+    with pytest.raises(UserError, match=f"127.0.0.1:{taken}: expected a free address"):
+        served(tmp_path / "no-model", **{flag: taken})
+
+
 def test_a_start_without_a_model_says_what_is_missing(served, tmp_path):
     with pytest.raises(UserError, match=f"did not become available.*no version in {tmp_path}"):
         served(tmp_path)
