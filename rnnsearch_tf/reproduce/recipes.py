@@ -42,7 +42,7 @@ WORDS = (
 )  # fmt: skip
 """Whole words, and so few that some are unknown, as in the papers. Tokens are more than words, by punctuation.
 
-What learns fast in a few passes: RESULTS.md, "What makes a training learn fast".
+What learns fast in a few passes: RESULTS.md, "What was tried beside the recipes".
 """
 
 UPDATES = {"rnnencdec-30": 4800, "rnnsearch-30": 2700, "rnnencdec-50": 3200, "rnnsearch-50": 1800, "rnnsearch-50-longer": 3600}
