@@ -112,9 +112,9 @@ def main():
         arguments.updates, arguments.sentences, arguments.beam_size, arguments.length = 2, 5, 1, 20
     arguments.minutes = None if arguments.updates else arguments.minutes
     arguments.work.mkdir(parents=True, exist_ok=True)
-    from rnnsearch_tf.config import load_config
+    from rnnsearch_tf.config import saved_config
 
-    config = load_config(arguments.run / "config.yaml")
+    config = saved_config(arguments.run / "config.yaml")
     languages = (config.source.language, config.target.language)
     tests = {pathlib.Path(folder).name: test_files(arguments, folder, languages) for folder in (arguments.old_data, arguments.new_data)}
     signature = None

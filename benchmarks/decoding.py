@@ -87,7 +87,7 @@ def measure(run, work, beam, batches, runner, repeats):
 def runs(arguments, place):
     """(name, RUN folder, list of Work) of everything that is asked for."""
     import sizes
-    from rnnsearch_tf.config import load_config
+    from rnnsearch_tf.config import saved_config
     from rnnsearch_tf.io.reading import read_lines
     from rnnsearch_tf.run import Run
     from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -95,7 +95,7 @@ def runs(arguments, place):
     generator = np.random.default_rng(1)
     if arguments.model:
         run = Run.open(arguments.model)
-        config, tokens = load_config(run.config), Vocabulary.load(run.vocabulary("source")).tokens
+        config, tokens = saved_config(run.config), Vocabulary.load(run.vocabulary("source")).tokens
         words = [token for token in tokens[3:] if token.isalpha()] if config.source.tokenization != "sentencepiece" else ["a"]
         every = [(run.path.name, run, sizes.SIZES[arguments.sizes[0]], words)]
     else:

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 
 import yaml
 
+from rnnsearch_tf.effects import sections_of, with_defaults_where_unnamed
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.options import (  # noqa: F401  what the package calls its configuration
@@ -49,7 +50,8 @@ MOST_CHARACTERS = 1_000_000
 
 
 def load_config(
-    path: str | os.PathLike | None = None, overrides: Sequence[str] = (), values: dict | None = None, below: dict | None = None
+    path: str | os.PathLike | None = None, overrides: Sequence[str] = (), values: dict | None = None, below: dict | None = None,
+    called: str | os.PathLike | None = None,
 ) -> Config:
     """Read a configuration, check it, and return it.
 
@@ -57,20 +59,40 @@ def load_config(
         path: YAML file, or the name of a shipped configuration, or None for the defaults.
         overrides: strings ``section.key=value``; the value is read as YAML.
         values: nested dictionary to use in place of a file.
-        below: nested dictionary of what stands where neither the file nor its preset says otherwise; None: the defaults.
+        below: nested dictionary of what stands where neither the file nor its preset says otherwise; None: the defaults. What has
+            no effect there is at its default, as it is in a preset.
+        called: what messages call the configuration where there is no file.
 
     Returns:
         Config: frozen; every value has its declared type and lies within its limits.
 
     Raises:
         UsageError: the file is missing or not YAML, a key is unknown (the message
-            names the nearest one), or a value has the wrong type or is out of range.
+            names the nearest one), a value has the wrong type or is out of range, or an option that is not at
+            its default has no effect beside the others.
     """
     where, tree = _read(Config(), path, overrides, values)
-    preset = tree.get("preset")
-    if isinstance(preset, str) and preset in PRESETS:
-        tree = _merge(PRESETS[preset], tree)
-    return _build(Config(), _merge(below or {}, tree), where, prefix="")
+    where = where if called is None else str(called)
+    read = _values(Config(), _merge(below or {}, _with_preset(tree)), where, prefix="")
+    named = set(_names(tree))
+    sections = sections_of(Config())
+    sections = with_defaults_where_unnamed({name: read.get(name, section) for name, section in sections.items()}, named)
+    return _made(Config(), read | sections, where)
+
+
+def saved_config(path: str | os.PathLike, overrides: Sequence[str] = ()) -> Config:
+    """The configuration that :func:`save_config` wrote, of a RUN.
+
+    Options without effect, which earlier versions took, are at their defaults.
+
+    Args:
+        path: of the file.
+        overrides: as of :func:`load_config`.
+
+    Raises:
+        UsageError: as there.
+    """
+    return load_config(overrides=overrides, below=_with_preset(_read_yaml(path)), called=path)
 
 
 def named_options(path: str | os.PathLike | None = None, overrides: Sequence[str] = (), default=Config()) -> set:
@@ -239,6 +261,12 @@ def _size(tree, known) -> int:
     return known[id(tree)]
 
 
+def _with_preset(tree: dict) -> dict:
+    """A nested dictionary laid over what the preset that it names fixes."""
+    preset = tree.get("preset")
+    return _merge(PRESETS[preset], tree) if isinstance(preset, str) and preset in PRESETS else tree
+
+
 def _parsed(text: str) -> dict:
     """One ``section.key=value`` as a nested dictionary."""
     name, equals, value = text.partition("=")
@@ -278,9 +306,18 @@ def _merge(below: dict, above: dict) -> dict:
 
 def _build(default, tree, where, prefix):
     """The section `default` with the values of its dictionary put in, every key and value checked."""
+    return _made(default, _values(default, tree, where, prefix), where)
+
+
+def _values(default, tree, where, prefix):
+    """{key: checked value}; of a section within this one the section."""
     values = {}
     for key, value, section in _entries(default, tree, where, prefix):
         values[key] = value if section is None else _build(section, value, where, f"{prefix}{key}.")
+    return values
+
+
+def _made(default, values, where):
     try:
         return dataclasses.replace(default, **values)
     except UsageError as error:

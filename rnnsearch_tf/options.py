@@ -8,8 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 
+from rnnsearch_tf.effects import GIVEN, check_effects, sections_of
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.presets import MAXOUT, OWNERS, PRESETS  # noqa: F401  read from here by those who read options
+from rnnsearch_tf.presets import (  # noqa: F401  PRESETS: read from here by those who read options
+    ATTENDING,
+    LAYERED,
+    MAXOUT,
+    PRESETS,
+    SYSTEMS,
+    TRANSLATING,
+)
 from rnnsearch_tf.training_text import check_guided_alignment, check_sampling, check_training_text
 from rnnsearch_tf.untrusted import MOST_TOKENS
 
@@ -23,11 +31,20 @@ SPECIAL_TOKENS = ("<pad>", "</s>", "<unk>")
 
 LANGUAGE_CODE = r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*"
 
+def option(
+    default, meaning, *, unit=None, choices=None, minimum=None, maximum=None, above=None, pattern=None, renamed=(), only_with=()
+):
+    """One option: a dataclass field that carries its documentation and its limits.
 
-def option(default, meaning, *, unit=None, choices=None, minimum=None, maximum=None, above=None, pattern=None, renamed=()):
-    """One option: a dataclass field that carries its documentation and its limits; ``renamed``: {former name of a choice: its name}."""
+    Args:
+        default, meaning, unit, choices, minimum, maximum, above, pattern: what they say.
+        renamed: {former name of a choice: its name}.
+        only_with: {other option: the values of it with which this one has an effect, a tuple, or GIVEN}; or several such
+            dictionaries, one of which has to hold as a whole. A name without a section is of the same section.
+    """
     limits = dict(meaning=meaning, unit=unit, choices=choices, minimum=minimum, maximum=maximum, above=above, pattern=pattern)
-    return dataclasses.field(default=default, metadata=limits | dict(renamed=renamed))
+    only_with = (only_with,) if isinstance(only_with, dict) else only_with
+    return dataclasses.field(default=default, metadata=limits | dict(renamed=renamed, only_with=only_with))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,11 +68,15 @@ class TextConfig:
     vocabulary_size: int = option(
         30_001, "entries, the special tokens included (the paper's shortlist: 30,001 symbols)", unit="tokens", minimum=4, maximum=MOST_TOKENS
     )
-    minimum_count: int = option(1, "words rarer than this in the training text stay out (not for sentencepiece)", minimum=1)
+    minimum_count: int = option(
+        1, "words rarer than this in the training text stay out (not for sentencepiece)", minimum=1,
+        only_with={"tokenization": ("moses", "space")},
+    )
     sampling: float | None = option(
         None, "subword regularization (Kudo 2018; only for sentencepiece): in training a word is cut into other pieces every time, "
         "segmentation x with a chance in proportion to p(x) to the power of this; 0.3 is strong, 1 weak; null: always the likeliest",
         minimum=0.0,
+        only_with={"tokenization": ("sentencepiece",)},
     )
     vocabulary: str | None = option(None, "ready vocabulary file, one token a line, or a SentencePiece model; null builds it from the training text")
 
@@ -86,41 +107,65 @@ class DataConfig:
         "phrase_table: the distinct pairs of a Moses phrase table, with the development files below",
         choices=("files", "phrasebook", "phrase_table"),
     )
-    folder: str | None = option(None, "folder that the files below are relative to; null: the current folder")
+    folder: str | None = option(
+        None, "folder that the files below are relative to; null: the current folder",
+        only_with={"corpus": ("files", "phrase_table")},
+    )
     train_source: str | tuple[str, ...] | None = option(
         None, "training text, source side, one sentence a line, plain or .gz: a file, a list such as [a.en, b.en.gz], or a pattern such "
-        "as corpus.*.en.gz, whose files are taken in the order of their names"
+        "as corpus.*.en.gz, whose files are taken in the order of their names",
+        only_with={"corpus": ("files",)},
     )
-    train_target: str | tuple[str, ...] | None = option(None, "training text, target side; as many files")
+    train_target: str | tuple[str, ...] | None = option(
+        None, "training text, target side; as many files",
+        only_with={"corpus": ("files",)},
+    )
     corpora: tuple[CorpusConfig, ...] | None = option(
         None, "in place of train_source and train_target: a list of several training texts, each with source, target and weight, "
-        "such as {source: back-translated.en.gz, target: news.de.gz, weight: 0.5}"
+        "such as {source: back-translated.en.gz, target: news.de.gz, weight: 0.5}",
+        only_with={"corpus": ("files",)},
     )
     prepared: str | None = option(
-        None, "in place of every training text above: a folder that `rnnsearch prepare` wrote; its pairs are read by number, shuffled as a whole"
+        None, "in place of every training text above: a folder that `rnnsearch prepare` wrote; its pairs are read by number, shuffled as a whole",
+        only_with={"corpus": ("files",)},
     )
     train_alignments: str | tuple[str, ...] | None = option(
         None, "for training.guided_alignment_weight: links of the training text's words, a line of `source-target` for each pair, as "
         "`rnnsearch align` and word aligners write them; as many files as train_source. They number Moses tokens, or what spaces "
-        "separate under tokenization: space and sentencepiece; the built-in corpus has its own"
+        "separate under tokenization: space and sentencepiece; the built-in corpus has its own",
+        only_with={"corpus": ("files",), "training.guided_alignment_weight": GIVEN},
     )
-    development_source: str | None = option(None, "development text, source side")
-    development_target: str | None = option(None, "development text, target side")
+    development_source: str | None = option(
+        None, "development text, source side",
+        only_with={"corpus": ("files", "phrase_table")},
+    )
+    development_target: str | None = option(
+        None, "development text, target side",
+        only_with={"corpus": ("files", "phrase_table")},
+    )
     held_out: int = option(
         0, "where no development files are named: about so many pairs are taken out of the training text, or of the first of corpora, "
         "for development, none of whose sentences training sees; 0: none", unit="pairs", minimum=0,
     )
     phrase_table: str | None = option(
-        None, "table of corpus: phrase_table, plain or .gz; its phrases are tokens, for tokenization: space"
+        None, "table of corpus: phrase_table, plain or .gz; its phrases are tokens, for tokenization: space",
+        only_with={"corpus": ("phrase_table",)},
     )
-    phrasebook_size: int = option(4_000, "training pairs of the built-in corpus", unit="pairs", minimum=10)
-    phrasebook_seed: int = option(1, "seed of the built-in corpus", minimum=0)
+    phrasebook_size: int = option(
+        4_000, "training pairs of the built-in corpus", unit="pairs", minimum=10,
+        only_with={"corpus": ("phrasebook",)},
+    )
+    phrasebook_seed: int = option(
+        1, "seed of the built-in corpus", minimum=0,
+        only_with={"corpus": ("phrasebook",)},
+    )
     maximum_source_length: int = option(
         50, "longer sentences are left out of training, the end symbol not counted", unit="tokens", minimum=1
     )
     maximum_target_length: int = option(50, "the same for the target side", unit="tokens", minimum=1)
     on_bad_line: str = option(
-        "error", "invalid UTF-8, an empty line, or a line without partner: error stops at it; skip counts and reports it", choices=("error", "skip")
+        "error", "invalid UTF-8, an empty line, or a line without partner: error stops at it; skip counts and reports it", choices=("error", "skip"),
+        only_with={"corpus": ("files", "phrase_table")},
     )
     batching: str = option(
         "paper",
@@ -129,8 +174,14 @@ class DataConfig:
         choices=("paper", "bucketed", "unsorted"),
     )
     batch_size: int = option(80, "sentence pairs of one update", unit="pairs", minimum=1)
-    batches_read_ahead: int = option(20, "batches sorted together under batching: paper", unit="batches", minimum=1)
-    bucket_width: int = option(2, "lengths that share a bucket under batching: bucketed", unit="tokens", minimum=1)
+    batches_read_ahead: int = option(
+        20, "batches sorted together under batching: paper", unit="batches", minimum=1,
+        only_with={"batching": ("paper",)},
+    )
+    bucket_width: int = option(
+        2, "lengths that share a bucket under batching: bucketed", unit="tokens", minimum=1,
+        only_with={"batching": ("bucketed",), "prepared": (None,)},
+    )
     shuffle_buffer: int = option(
         200_000, "pairs held in memory to shuffle an epoch; 0 keeps the order of the files", unit="pairs", minimum=0
     )
@@ -141,52 +192,100 @@ class DataConfig:
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:
-    """Architecture; sizes by the letters of Bahdanau et al. 2015. OWNERS in presets.py says which options have a part in which system."""
+    """Architecture; sizes by the letters of Bahdanau et al. 2015. ``only_with`` says which systems have an option."""
 
     system: str = option(
         "rnnsearch",
         "rnnsearch, rnnencdec: Bahdanau et al. 2015; encoder_decoder: Cho et al. 2014a, Appendix A; "
         "deep_lstm: Sutskever et al. 2014; luong: Luong's attention; stacked: layers with skip connections; "
         "cslm: feed-forward language model of the target side (Cho et al. 2014a, §4.1.2)",
-        choices=("rnnsearch", "rnnencdec", "encoder_decoder", "deep_lstm", "luong", "stacked", "cslm"),
+        choices=SYSTEMS,
     )
     unit: str = option(
-        "gru", "gru: the gated unit of Bahdanau et al. 2015; gru_reset_after: cuDNN's; lstm: an LSTM", choices=("gru", "gru_reset_after", "lstm")
+        "gru", "gru: the gated unit of Bahdanau et al. 2015; gru_reset_after: cuDNN's; lstm: an LSTM", choices=("gru", "gru_reset_after", "lstm"),
+        only_with={"system": ("rnnsearch", "rnnencdec", "luong", "stacked")},
     )
-    layer_normalization: bool = option(False, "the products of every recurrent unit are normalized (Ba et al. 2016)")
+    layer_normalization: bool = option(
+        False, "the products of every recurrent unit are normalized (Ba et al. 2016)",
+        only_with={"system": ("rnnsearch", "rnnencdec", *LAYERED)},
+    )
     forget_bias: float = option(
         0.0, "the bias towards keeping its state that every recurrent unit begins with; 1 carries the state through long sentences from the "
         "start. It is of an LSTM's forget gate (Gers et al. 2000; Jozefowicz et al. 2015) or, which needs biases: all, of a gated unit's "
         "update gate", minimum=0.0,
+        only_with=(
+            {"system": TRANSLATING, "biases": ("all",)},
+            {"system": ("deep_lstm",), "biases": ("groundhog", "all")},
+            {"system": ("rnnsearch", "rnnencdec", "luong", "stacked"), "unit": ("lstm",), "biases": ("groundhog", "all")},
+        ),
     )
-    peepholes: bool = option(False, "LSTM gates see the cell through diagonal weights (Graves 2013)")
-    layers: int = option(1, "recurrent layers of the encoder and of the decoder", unit="layers", minimum=1)
-    reverse_source: bool = option(False, "the source words are read last to first, the end symbol still last")
+    peepholes: bool = option(
+        False, "LSTM gates see the cell through diagonal weights (Graves 2013)",
+        only_with=(
+            {"system": ("luong", "stacked"), "unit": ("lstm",)},
+            {"system": ("deep_lstm",)},
+        ),
+    )
+    layers: int = option(
+        1, "recurrent layers of the encoder and of the decoder", unit="layers", minimum=1,
+        only_with={"system": LAYERED},
+    )
+    reverse_source: bool = option(
+        False, "the source words are read last to first, the end symbol still last",
+        only_with={"system": LAYERED},
+    )
     attention: str = option(
         "content",
         "content: by the annotations (Bahdanau et al. 2015); coverage: the same, knowing where it has looked before "
         "(See et al. 2017); gaussian_window: windows that move right (Graves 2013)",
         choices=("content", "coverage", "gaussian_window"),
+        only_with={"system": ("rnnsearch",)},
     )
-    windows: int = option(10, "Gaussian windows under attention: gaussian_window", unit="windows", minimum=1)
+    windows: int = option(
+        10, "Gaussian windows under attention: gaussian_window", unit="windows", minimum=1,
+        only_with={"system": ("rnnsearch",), "attention": ("gaussian_window",)},
+    )
     attention_score: str = option(
         "general", "of a state s and an annotation h: dot: sᵀ h; general: sᵀ W_a h; concat: v_aᵀ tanh(W_a [s ; h])",
         choices=("dot", "general", "concat"),
+        only_with={"system": ("luong",)},
     )
-    input_feeding: bool = option(False, "the decoder also reads the last attentional state ŝ_{t−1}")
-    ngram_order: int = option(7, "the word that is predicted, and those before it that are looked at", unit="words", minimum=2)
-    second_hidden_size: int = option(1024, "second rectified layer; hidden_size is the first", unit="units", minimum=1)
+    input_feeding: bool = option(
+        False, "the decoder also reads the last attentional state ŝ_{t−1}",
+        only_with={"system": ("luong",)},
+    )
+    ngram_order: int = option(
+        7, "the word that is predicted, and those before it that are looked at", unit="words", minimum=2,
+        only_with={"system": ("cslm",)},
+    )
+    second_hidden_size: int = option(
+        1024, "second rectified layer; hidden_size is the first", unit="units", minimum=1,
+        only_with={"system": ("cslm",)},
+    )
     embedding_size: int = option(620, "word embedding, m", unit="units", minimum=1)
     hidden_size: int = option(1000, "gated units of the decoder and of each encoder direction, n", unit="units", minimum=1)
-    alignment_size: int = option(1000, "hidden layer of the alignment model, n'", unit="units", minimum=1)
-    maxout_size: int = option(500, "maxout units of the deep output, l", unit="units", minimum=1)
-    output_rank: int | None = option(620, "output matrix factored l → rank → V; null: one matrix l → V", unit="units", minimum=1)
+    alignment_size: int = option(
+        1000, "hidden layer of the alignment model, n'", unit="units", minimum=1,
+        only_with=(
+            {"system": ("rnnsearch",), "attention": ("content", "coverage")},
+            {"system": ("luong",), "attention_score": ("concat",)},
+        ),
+    )
+    maxout_size: int = option(
+        500, "maxout units of the deep output, l", unit="units", minimum=1,
+        only_with={"system": MAXOUT},
+    )
+    output_rank: int | None = option(
+        620, "output matrix factored l → rank → V; null: one matrix l → V", unit="units", minimum=1,
+        only_with={"system": MAXOUT},
+    )
     decoder_order: str = option(
         "look_generate_update",
         "look_generate_update: y_i is read out of s_{i-1}, then s_i = f(s_{i-1}, y_i, c_i) (the authors' program); "
         "paper: y_i is read out of s_{i-1}, and s_i = f(s_{i-1}, y_{i-1}, c_i) (Appendix A.2.2); "
         "look_update_generate: s_i = f(s_{i-1}, y_{i-1}, c_i), then y_i is read out of s_i (eq. 4)",
         choices=("look_generate_update", "paper", "look_update_generate"),
+        only_with={"system": ("rnnsearch", "rnnencdec")},
     )
     biases: str = option(
         "groundhog",
@@ -205,7 +304,8 @@ class ModelConfig:
     )
     tie_target_embeddings: bool = option(
         False, "the output matrix is the target embedding; needs what meets it (output_rank, else maxout_size; else hidden_size) "
-        "to be of embedding_size"
+        "to be of embedding_size",
+        only_with={"system": (*MAXOUT, "deep_lstm", "luong")},
     )
     scale_embeddings: bool = option(
         False, "words are looked up √embedding_size times as large as they are stored (Vaswani et al. 2017), on both sides: words "
@@ -216,7 +316,10 @@ class ModelConfig:
         0.0, "share of annotation and decoder-state components dropped in training, before attention and deep output",
         minimum=0.0, maximum=0.95,
     )
-    readout_dropout: float = option(0.0, "share of maxout outputs dropped in training", minimum=0.0, maximum=0.95)
+    readout_dropout: float = option(
+        0.0, "share of maxout outputs dropped in training", minimum=0.0, maximum=0.95,
+        only_with={"system": (*MAXOUT, "luong")},
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -225,18 +328,36 @@ class TrainingConfig:
 
     optimizer: str = option("adadelta", "update rule", choices=("adadelta", "adam", "sgd"))
     learning_rate: float = option(1.0, "step size", above=0.0)
-    rho: float = option(0.95, "Adadelta: decay of its running averages", minimum=0.0, maximum=1.0)
-    epsilon: float = option(1e-6, "Adadelta or Adam: added for numerical stability", above=0.0)
-    beta_1: float = option(0.9, "Adam: decay of the gradient's average", minimum=0.0, maximum=1.0)
-    beta_2: float = option(0.999, "Adam: decay of the squared gradient's average", minimum=0.0, maximum=1.0)
-    momentum: float = option(0.0, "SGD: momentum", minimum=0.0, maximum=1.0)
+    rho: float = option(
+        0.95, "Adadelta: decay of its running averages", minimum=0.0, maximum=1.0,
+        only_with={"optimizer": ("adadelta",)},
+    )
+    epsilon: float = option(
+        1e-6, "Adadelta or Adam: added for numerical stability", above=0.0,
+        only_with={"optimizer": ("adadelta", "adam")},
+    )
+    beta_1: float = option(
+        0.9, "Adam: decay of the gradient's average", minimum=0.0, maximum=1.0,
+        only_with={"optimizer": ("adam",)},
+    )
+    beta_2: float = option(
+        0.999, "Adam: decay of the squared gradient's average", minimum=0.0, maximum=1.0,
+        only_with={"optimizer": ("adam",)},
+    )
+    momentum: float = option(
+        0.0, "SGD: momentum", minimum=0.0, maximum=1.0,
+        only_with={"optimizer": ("sgd",)},
+    )
     schedule: str = option(
         "constant",
         "learning rate over time: constant; cosine, down to 0 at the end of training (updates or minutes); "
         "halving, every half epoch from halve_after on (Sutskever et al. 2014)",
         choices=("constant", "cosine", "halving"),
     )
-    halve_after: float = option(5.0, "under schedule: halving, when the learning rate is first halved", unit="epochs", minimum=0.0)
+    halve_after: float = option(
+        5.0, "under schedule: halving, when the learning rate is first halved", unit="epochs", minimum=0.0,
+        only_with={"schedule": ("halving",)},
+    )
     warmup_updates: int = option(0, "updates over which the learning rate rises from 0", unit="updates", minimum=0)
     global_clipnorm: float | None = option(
         1.0, "the gradient over all parameters together is cut to this L2 norm; null: not cut", above=0.0
@@ -251,6 +372,7 @@ class TrainingConfig:
     guided_alignment_weight: float = option(
         0.0, "w: a target word costs w · (− Σ_j A_ij log α_ij) besides, where it looks elsewhere than its links A say "
         "(guided alignment, Chen et al. 2016); 0: without", minimum=0.0,
+        only_with={"model.system": ATTENDING},
     )
     worker_gradients: str = option(
         "exact", "how several workers send each other large gradients: exact, as they are computed; bfloat16, rounded, half the bytes; "
@@ -274,10 +396,14 @@ class TrainingConfig:
     )
     evaluate_every: int | None = option(None, "updates between evaluations on the development text; null: every epoch", unit="updates", minimum=1)
     evaluate_sentences: int = option(1000, "development sentences used for it", unit="sentences", minimum=1)
-    evaluate_beam_size: int = option(1, "beam size of those translations", minimum=1)
+    evaluate_beam_size: int = option(
+        1, "beam size of those translations", minimum=1,
+        only_with={"model.system": TRANSLATING},
+    )
     best_by: str = option(
         "bleu", "what decides which weights are the best, and patience: bleu: of the translated development text; loss: of a target "
         "word of it, in nats; a language model always goes by loss", choices=("bleu", "loss"),
+        only_with={"model.system": TRANSLATING},
     )
     keep_evaluated: int = option(
         4, "weights kept of the last evaluations, in RUN/evaluated, for `rnnsearch average`; 0: none", unit="files", minimum=0
@@ -306,18 +432,21 @@ class SearchConfig:
         False, "true: every finished hypothesis takes its place out of the beam (the authors' program); false: fixed beam"
     )
     search_again: bool = option(
-        True, "under shrinking_beam, a sentence none of whose hypotheses finished is searched again, with the unknown word allowed, then with a wider beam (the authors' program)"
+        True, "under shrinking_beam, a sentence none of whose hypotheses finished is searched again, with the unknown word allowed, then with a wider beam (the authors' program)",
+        only_with={"shrinking_beam": (True,)},
     )
     length_penalty: float = option(
         1.0, "hypotheses are ranked by log-probability / length^A, the end symbol counted; 0: by log-probability",
         minimum=0.0,
     )
     normalize_after: bool = option(
-        False, "true: search by plain log-probability and apply length_penalty only to rank the finished hypotheses"
+        False, "true: search by plain log-probability and apply length_penalty only to rank the finished hypotheses",
+        only_with={"shrinking_beam": (False,), "length_penalty": GIVEN},
     )
     coverage_penalty: float = option(
         0.0, "B: the finished hypotheses are ranked with B · Σ_j log(min(Σ_i α_ij, 1)) added, so that source words "
         "never attended to cost (Wu et al. 2016, eq. 14); 0: without", minimum=0.0,
+        only_with={"model.system": ATTENDING},
     )
     minimum_length_ratio: float = option(
         0.0, "the end symbol is forbidden for the first ⌊ratio · source length⌋ steps, end symbol counted (authors: 0.5)",
@@ -327,18 +456,26 @@ class SearchConfig:
     extra_length: int = option(0, "steps allowed beyond that", unit="tokens", minimum=0)
     allow_unknown: bool = option(True, "false: the unknown word is never produced, but where search_again allows it")
     replace_unknown: bool = option(
-        False, "each unknown word becomes the most attended source word, or its translation in the lexicon"
+        False, "each unknown word becomes the most attended source word, or its translation in the lexicon",
+        only_with={"model.system": ATTENDING},
     )
-    lexicon: str | None = option(None, "file of `source-word target-word` lines for replace_unknown")
+    lexicon: str | None = option(
+        None, "file of `source-word target-word` lines for replace_unknown",
+        only_with={"replace_unknown": (True,)},
+    )
     shortlist: str | None = option(
         None, "file of `source-word target-word probability` lines, as `rnnsearch shortlist` writes it: every sentence is searched among "
         "the likely translations of its words and the frequent words alone (Jean et al. 2015), which is faster and may cost BLEU; "
         "log-probabilities are then those of a softmax over these words"
     )
     shortlist_frequent: int = option(
-        1_000, "under shortlist, the first so many words of the target vocabulary are always allowed", unit="words", minimum=0
+        1_000, "under shortlist, the first so many words of the target vocabulary are always allowed", unit="words", minimum=0,
+        only_with={"shortlist": GIVEN},
     )
-    shortlist_translations: int = option(20, "under shortlist, likely translations of each source word", unit="words", minimum=1)
+    shortlist_translations: int = option(
+        20, "under shortlist, likely translations of each source word", unit="words", minimum=1,
+        only_with={"shortlist": GIVEN},
+    )
     batch_size: int = option(64, "sentences translated at once", unit="sentences", minimum=1)
 
     def __post_init__(self):
@@ -364,24 +501,6 @@ class Config:
         _check_together(self)
 
 
-def _check_system(model: ModelConfig) -> None:
-    """An option that the chosen system does not have stays at its default."""
-    if model.peepholes and model.system != "deep_lstm" and model.unit != "lstm":
-        raise UsageError(f"model.peepholes: needs an LSTM, got model.unit={model.unit}; set model.unit=lstm")
-    lstm = model.system == "deep_lstm" or model.unit == "lstm"
-    if model.forget_bias and model.biases not in (("groundhog", "all") if lstm else ("all",)):
-        raise UsageError(f"model.forget_bias: needs biases on the gates, got model.unit={model.unit}, model.biases={model.biases}; set model.biases=all")
-    if model.windows != ModelConfig.windows and model.attention != "gaussian_window":
-        raise UsageError(f"model.windows: has no part in model.attention={model.attention}; set model.attention=gaussian_window")
-    for field in dataclasses.fields(ModelConfig):
-        owners = OWNERS.get(field.name, (model.system,))
-        if model.system not in owners and getattr(model, field.name) != field.default:
-            raise UsageError(
-                f"model.{field.name}: has no part in model.system={model.system}, expected its default {field.default}, "
-                f"got {getattr(model, field.name)}; it is an option of {', '.join(owners)}"
-            )
-
-
 def _check_tied(model: ModelConfig) -> None:
     """A target embedding that is the output matrix too has the size of what meets that matrix."""
     name = "hidden_size" if model.system not in MAXOUT else "output_rank" if model.output_rank else "maxout_size"
@@ -395,7 +514,7 @@ def _check_tied(model: ModelConfig) -> None:
 def _check_together(config: Config) -> None:
     """Checks that need more than one option."""
     training = config.training
-    _check_system(config.model)
+    check_effects(sections_of(config))
     _check_tied(config.model)
     check_training_text(config.data)
     check_guided_alignment(config)

@@ -1,4 +1,4 @@
-"""What each preset fixes, and which options of the model section have a part in which system."""
+"""What each preset fixes, and groups of systems."""
 
 _FAITHFUL = {
     "data": dict(batching="paper", batch_size=80, batches_read_ahead=20, shuffle_batches=0),
@@ -25,30 +25,10 @@ PRESETS = {
 """What each preset fixes; a YAML file may still override any of it."""
 
 
+SYSTEMS = ("rnnsearch", "rnnencdec", "encoder_decoder", "deep_lstm", "luong", "stacked", "cslm")
+TRANSLATING = SYSTEMS[:-1]
 MAXOUT = ("rnnsearch", "rnnencdec", "encoder_decoder")
 LAYERED = ("deep_lstm", "luong", "stacked")
 
 ATTENDING = ("rnnsearch", "luong")
 """The systems with attention."""
-
-OWNERS = {
-    "unit": ("rnnsearch", "rnnencdec", "luong", "stacked"),
-    "layer_normalization": ("rnnsearch", "rnnencdec", *LAYERED),
-    "forget_bias": ("rnnsearch", "rnnencdec", "encoder_decoder", *LAYERED),
-    "peepholes": LAYERED,
-    "layers": LAYERED,
-    "reverse_source": LAYERED,
-    "attention": ("rnnsearch",),
-    "windows": ("rnnsearch",),
-    "attention_score": ("luong",),
-    "input_feeding": ("luong",),
-    "ngram_order": ("cslm",),
-    "second_hidden_size": ("cslm",),
-    "alignment_size": ATTENDING,
-    "maxout_size": MAXOUT,
-    "output_rank": MAXOUT,
-    "decoder_order": ("rnnsearch", "rnnencdec"),
-    "readout_dropout": (*MAXOUT, "luong"),
-    "tie_target_embeddings": (*MAXOUT, "deep_lstm", "luong"),
-}
-"""The systems that an option of the model section has a part in; what is not listed has one in all."""

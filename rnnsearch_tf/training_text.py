@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.presets import ATTENDING
 
 TRAINING_TEXT = ("corpus", "train_source", "train_target", "corpora", "phrase_table", "prepared")
 """Options of the data section that name a training text."""
@@ -29,28 +28,13 @@ def check_training_text(data) -> None:
 
 
 def check_guided_alignment(config) -> None:
-    """Raise UsageError where a Config asks for guided alignment without links or attention, or has links for nothing.
+    """Raise UsageError where a Config asks for guided alignment without links.
 
     Args:
         config: Config.
     """
-    data, system, weight = config.data, config.model.system, config.training.guided_alignment_weight
-    if not weight:
-        if data.train_alignments is not None:
-            raise UsageError(
-                "data.train_alignments: has no part in training.guided_alignment_weight=0; set a weight such as 1, "
-                "or data.train_alignments=null"
-            )
-        return
-    name = "training.guided_alignment_weight"
-    if system not in ATTENDING:
-        raise UsageError(f"{name}: needs attention, got model.system={system}; set it to 0, or model.system to {' or '.join(ATTENDING)}")
-    if data.corpus == "phrasebook":
-        if data.train_alignments is not None:
-            raise UsageError(
-                "data.train_alignments: has no part in data.corpus=phrasebook, which knows its own links, "
-                f"got {data.train_alignments}; set it to null"
-            )
+    data, name = config.data, "training.guided_alignment_weight"
+    if not config.training.guided_alignment_weight or data.corpus == "phrasebook":  # which has its own links
         return
     for other in ("phrase_table", "corpora", "prepared"):
         if getattr(data, other) is not None:
@@ -64,7 +48,7 @@ def check_guided_alignment(config) -> None:
 
 
 def check_sampling(config) -> None:
-    """Raise UsageError where a Config draws subwords of text that has none, or that is ids already."""
+    """Raise UsageError where a Config draws subwords of text that is ids already."""
     for side in ("source", "target"):
         text = getattr(config, side)
         if text.sampling is not None and config.data.prepared is not None:
@@ -72,18 +56,12 @@ def check_sampling(config) -> None:
                 f"{side}.sampling: draws other pieces every time, and data.prepared={config.data.prepared} has ids, which stay; "
                 f"set {side}.sampling=null, or train from the text"
             )
-        if text.sampling is not None and text.tokenization != "sentencepiece":
-            raise UsageError(
-                f"{side}.sampling: has no part in {side}.tokenization={text.tokenization}; set {side}.tokenization=sentencepiece"
-            )
 
 
 def _check_alone(data, name, others, hint):
     """An option that stands in place of others; a prepared corpus has its held-out text with it."""
     if getattr(data, name) is None:
         return
-    if data.corpus != "files":
-        raise UsageError(f"data.{name}: has no part in data.corpus={data.corpus}; set data.corpus=files")
     for other in others:
         if value := getattr(data, other):
             default = 0 if other == "held_out" else "null"

@@ -9,7 +9,7 @@ import os
 
 import numpy as np
 
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.run import Run, digest_of
 
@@ -41,7 +41,7 @@ def identity_of(settings) -> dict:
 
 def _files_named_by(model):
     """{option: path} of the files that a RUN's own search section names; an exported model has them inside."""
-    search = None if exported_version(model) else load_config(Run(model).config).search
+    search = None if exported_version(model) else saved_config(Run(model).config).search
     return {name: getattr(search, name) for name in _FILES_OF_SEARCH if getattr(search, name, None) is not None}
 
 
@@ -67,7 +67,7 @@ def _of_runs(models, combine, search):
     from rnnsearch_tf.parallel import use_one_thread_per_op
     from rnnsearch_tf.translation import Translator
 
-    configs = [load_config(Run(model).config) for model in models]
+    configs = [saved_config(Run(model).config) for model in models]
     use_one_thread_per_op([config.model for config in configs], configs[0].search.batch_size)
     translator = Translator.load(models, combine=combine)
     translator.search_config(**search)

@@ -11,7 +11,7 @@ import contextlib
 import pathlib
 import sys
 
-from rnnsearch_tf.config import load_config, shipped_config
+from rnnsearch_tf.config import load_config, saved_config, shipped_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.files import write_file
@@ -55,7 +55,7 @@ def _train(config, folder):
     """Train, or go on, or leave a finished training as it is: the training driver knows which."""
     run = Run(folder)
     started = run.state.exists()
-    if run.config.exists() and load_config(run.config) != config:
+    if run.config.exists() and saved_config(run.config) != config:
         raise UsageError(f"{folder}: expected a new folder, or a demo with these settings, got another training, which would be changed; choose another --output")
     with contextlib.redirect_stdout(sys.stderr):
         from rnnsearch_tf.training.run import train

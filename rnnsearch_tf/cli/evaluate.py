@@ -31,7 +31,7 @@ import logging
 
 from rnnsearch_tf.cli.evaluate_table import table
 from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_translator, search_changes, whole_number
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras import require
@@ -136,7 +136,7 @@ def _development_text(arguments):
     """(its name, source sentences, references) of the pairs that the first model's best weights were chosen by."""
     run = Run.open(arguments.model[0])
     try:
-        pairs = open_corpus(load_config(run.config), "development")
+        pairs = open_corpus(saved_config(run.config), "development")
         sources, references = ([], []) if pairs is None else map(list, zip(*pairs))
     except UserError as error:
         raise UserError(f"{run}: expected the development text of its training, got: {error}; or name --source F --reference F") from None

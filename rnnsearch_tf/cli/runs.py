@@ -8,7 +8,7 @@ import json
 import math
 import pathlib
 
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.run import Run
 
@@ -57,7 +57,7 @@ def _row(folder):
 def _settings(path):
     """(system, batches of an update); of a configuration that this version refuses, as far as it can be read."""
     try:
-        config = load_config(path)
+        config = saved_config(path)
         return config.model.system, config.training.accumulate
     except UsageError:
         return "(refused)", 1

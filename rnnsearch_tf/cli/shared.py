@@ -15,7 +15,7 @@ import threading
 
 import yaml
 
-from rnnsearch_tf.config import SearchConfig, check_value, load_config
+from rnnsearch_tf.config import SearchConfig, check_value, saved_config
 from rnnsearch_tf.errors import Terminated, UsageError
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.reading import check_inputs, read_batches
@@ -174,7 +174,7 @@ def load_translator(arguments):
     from rnnsearch_tf.parallel import use_one_thread_per_op
     from rnnsearch_tf.translation import Translator
 
-    configs = [load_config(run.config) for run in runs]
+    configs = [saved_config(run.config) for run in runs]
     use_one_thread_per_op([config.model for config in configs], configs[0].search.batch_size)
     with announced("loading the model"):
         return Translator.load(runs, combine=arguments.combine)

@@ -52,11 +52,11 @@ def run(arguments):
     run = Run.open(arguments.model)
     run.verify()
     import_tensorflow()
-    from rnnsearch_tf.config import load_config
+    from rnnsearch_tf.config import saved_config
     from rnnsearch_tf.smt.word_translations import translation_probabilities
     from rnnsearch_tf.text.pipeline import load_text
 
-    config = load_config(run.config)
+    config = saved_config(run.config)
     texts = [load_text(run, side, getattr(config, side)) for side in ("source", "target")]
     limits = (longest or config.data.maximum_source_length, longest or config.data.maximum_target_length)
     read = progress(itertools.islice(_pairs(arguments), pairs), doing="reading the pairs", total=_number(arguments, pairs), unit="pairs")

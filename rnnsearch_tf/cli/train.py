@@ -27,7 +27,7 @@ import sys
 
 from rnnsearch_tf.cli.shared import above_zero, number, sigterm_raises, whole_number
 from rnnsearch_tf.cluster import DISTRIBUTIONS, this_worker
-from rnnsearch_tf.config import as_dictionary, load_config
+from rnnsearch_tf.config import as_dictionary, load_config, saved_config
 from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.errors import UsageError, UserError
@@ -110,4 +110,4 @@ def _own_or_given(arguments):
     own = Run(arguments.output).config
     if not own.exists():
         raise UserError(f"--resume: expected a training to go on with, found no {own}; give --config, without --resume")
-    return load_config(arguments.config, overrides=arguments.set, below=as_dictionary(load_config(own)))
+    return load_config(arguments.config, overrides=arguments.set, below=as_dictionary(saved_config(own)))

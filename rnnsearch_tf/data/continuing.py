@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from rnnsearch_tf.config import Config, as_dictionary, load_config, named_options
+from rnnsearch_tf.config import Config, as_dictionary, load_config, named_options, saved_config
 from rnnsearch_tf.data.corpus import open_corpus, training_corpora
 from rnnsearch_tf.data.fitting import held_out_size
 from rnnsearch_tf.data.shards import files_of
@@ -45,7 +45,7 @@ def continued_config(
         UsageError: an option of the model or of its texts is not as the RUN has it; or there is nothing to mix.
     """
     run = Run.open(run)
-    before, named = load_config(run.config), named_options(path, overrides)
+    before, named = saved_config(run.config), named_options(path, overrides)
     below, new_text = as_dictionary(before), named & {f"data.{name}" for name in TRAINING_TEXT}
     if new_text:
         below["data"] |= {name: getattr(DataConfig, name) for name in ("folder", "train_alignments", *TRAINING_TEXT, *DEVELOPMENT_TEXT)}

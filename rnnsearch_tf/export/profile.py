@@ -6,6 +6,7 @@ import dataclasses
 import pathlib
 
 from rnnsearch_tf.config import SearchConfig, load_section, named_options
+from rnnsearch_tf.effects import check_effects
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.options import option
 
@@ -69,7 +70,11 @@ def load_profile(search: SearchConfig, path=None, overrides=()) -> Profile:
     """
     default = Profile(search=dataclasses.replace(search, search_again=False))
     profile = load_section(default, path, overrides)
-    if search.nbest > 1 or "search.nbest" in named_options(path, overrides, default):
+    named = named_options(path, overrides, default)
+    own = dataclasses.asdict(default.search)
+    changed = {name for name, value in dataclasses.asdict(profile.search).items() if value != own[name]}
+    check_effects({"search": profile.search}, {f"search.{name}" for name in changed})
+    if search.nbest > 1 or "search.nbest" in named:
         return profile
     return dataclasses.replace(profile, search=dataclasses.replace(profile.search, nbest=min(NBEST, profile.search.beam_size)))
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from rnnsearch_tf import __version__
-from rnnsearch_tf.config import load_config, save_config
+from rnnsearch_tf.config import save_config, saved_config
 from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.export.check import check_export
 from rnnsearch_tf.export.operations import check_operations
@@ -63,7 +63,7 @@ def export_model(
         UsageError: the profile has unknown or impossible options.
     """
     runs = [Run.open(run) for run in ([runs] if isinstance(runs, (str, os.PathLike)) else runs)]
-    profile = load_profile(load_config(runs[0].config).search, profile, overrides)
+    profile = load_profile(saved_config(runs[0].config).search, profile, overrides)
     calibration = Calibration.load(runs[0]) if len(runs) == 1 and runs[0].confidence.exists() else None
     profile, left_out = _possible(profile, calibration, runs)
     version_folder(output, version)  # an error of it takes no time

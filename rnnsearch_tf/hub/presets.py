@@ -2,7 +2,7 @@
 
 import pathlib
 
-from rnnsearch_tf.config import as_dictionary, load_config, save_config
+from rnnsearch_tf.config import as_dictionary, save_config, saved_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import new_folder
 from rnnsearch_tf.hub.backbone import RNNSearchBackbone
@@ -35,7 +35,7 @@ def load_run(run):
     """A RUN's best model as RNNSearchSeq2SeqLM."""
     run = Run.open(run)
     run.verify()
-    config = load_config(run.config)
+    config = saved_config(run.config)
     source, target = (RNNSearchTokenizer(load_text(run, side, getattr(config, side))) for side in ("source", "target"))
     values = as_dictionary(config)
     backbone = RNNSearchBackbone(

@@ -16,6 +16,7 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
 from rnnsearch_tf.data.batching import shares
+from rnnsearch_tf.effects import check_effects
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import tensor
@@ -84,16 +85,19 @@ class TranslationModel(keras.Model):
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
         self.norm_metric = keras.metrics.Mean(name="gradient_norm", dtype="float64")
-        if config is None:
-            config = {"system": self.system, **options}
-        elif options:
+        if config is not None and options:
             raise UsageError(f"{type(self).__name__}: expected a configuration or options, got both: {', '.join(options)}")
         if source_vocabulary_size is None or target_vocabulary_size is None:
             raise UsageError(
                 f"{type(self).__name__}: expected source_vocabulary_size and target_vocabulary_size, got {source_vocabulary_size} "
                 f"and {target_vocabulary_size}"
             )
-        self.config: ModelConfig = load_config(values={"model": config}).model if isinstance(config, dict) else config
+        if config is None:
+            config = load_config(values={"model": {"system": self.system, **options}}).model
+        elif isinstance(config, dict):  # of a saved model, which may have options without effect
+            config = load_config(below={"model": config}).model
+        check_effects({"model": config})
+        self.config: ModelConfig = config
         config = self.config
         self.source_vocabulary_size = source_vocabulary_size
         self.target_vocabulary_size = target_vocabulary_size

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.cluster import DISTRIBUTIONS
-from rnnsearch_tf.config import Config, load_config, save_config
+from rnnsearch_tf.config import Config, save_config, saved_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.counting import build_corpus_texts
 from rnnsearch_tf.data.dataset import training_dataset
@@ -133,7 +133,7 @@ def _follow(run):
     """What _begin gives, for a worker that is not the chief: as the chief has saved it."""
     if not run.state.exists():
         raise UserError(f"{run}: expected the folder that the chief, worker 0, writes, found none; put it on a file system that all workers share")
-    config = load_config(run.config)
+    config = saved_config(run.config)
     texts = _load_texts(run, config)
     model, state = load_state(run)
     state.refused = False
@@ -355,16 +355,16 @@ def _check_output(run, config, resume, start_from, new_words, skip_batch):
     if not resume:
         run.refuse_training()
     if resume and run.config.exists():
-        _check_unchanged(load_config(run.config), config, run.config)
+        _check_unchanged(saved_config(run.config), config, run.config)
 
 
 def _check_unchanged(before, config, written):
     """Refuse to resume with settings that the saved model and optimizer already have otherwise."""
     new = saved_settings(config)
     for name, old in saved_settings(before).items():
-        if old != new[name]:
+        if old != new.get(name):
             raise UsageError(
-                f"{written}: --resume expects {name}={old}, with which the training began, got {new[name]}; "
+                f"{written}: --resume expects {name}={old}, with which the training began, got {new.get(name)}; "
                 "take the value from that file, or start anew with another --output"
             )
 

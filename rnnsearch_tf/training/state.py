@@ -17,7 +17,8 @@ import zipfile
 import zlib
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.config import Config, load_config
+from rnnsearch_tf.config import Config, saved_config
+from rnnsearch_tf.effects import names_without_effect, sections_of
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import make_folder, replacing, write_file
 from rnnsearch_tf.models import build_model
@@ -142,7 +143,7 @@ class _Damaged(Exception):
 
 def _load(run, path):
     values, model_path = _read(path)
-    config = load_config(run.config)
+    config = saved_config(run.config)
     try:
         saved, state = values.pop("configuration"), TrainingState(**values)
     except (KeyError, TypeError) as error:
@@ -203,12 +204,18 @@ def _check_configuration(path, saved, config, run):
 
 
 def saved_settings(config: Config) -> dict:
-    """{dotted name: value} of the options that a saved model and optimizer already have, and that therefore cannot change."""
-    sections = {section: dataclasses.asdict(getattr(config, section)) for section in ("source", "target", "model", "training")}
-    return {
-        f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()
-        if section != "training" or key in SAVED_SETTINGS
-    }  # fmt: skip
+    """{dotted name: value} of the options that a saved model and optimizer already have, and that therefore cannot change.
+
+    Those without effect are not among them.
+    """
+    sections = sections_of(config)
+    vain = names_without_effect(sections)
+    settings = {}
+    for section in ("source", "target", "model", "training"):
+        for key, value in dataclasses.asdict(sections[section]).items():
+            if (section != "training" or key in SAVED_SETTINGS) and f"{section}.{key}" not in vain:
+                settings[f"{section}.{key}"] = value
+    return settings
 
 
 def _means(model):

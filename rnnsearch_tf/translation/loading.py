@@ -6,7 +6,7 @@ import os
 import pathlib
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.config import load_config
+from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.ensemble import Ensemble
@@ -40,7 +40,7 @@ def load_run(run, precision=None):
     """
     run = Run.open(run)
     run.verify()
-    config = load_config(run.config, overrides=[f"training.precision={precision}"] if precision else ())
+    config = saved_config(run.config, overrides=[f"training.precision={precision}"] if precision else ())
     texts = [load_text(run, side, getattr(config, side)) for side in ("source", "target")]
     model = build_model(config, *(text.vocabulary.size for text in texts))
     run.read_weights(model)

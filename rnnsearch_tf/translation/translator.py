@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig, check_value
+from rnnsearch_tf.effects import check_effects
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.parallel import shard_count
 from rnnsearch_tf.search.graphs import constrained_search_graph, sample_graph, score_targets_graph, search_graph
@@ -29,9 +30,6 @@ log = logging.getLogger("rnnsearch_tf")
 
 OVERLONG = 10
 """Input beyond this many times the longest training sentence is cut off."""
-
-_NEEDED = {"lexicon": "replace_unknown", "shortlist_frequent": "shortlist", "shortlist_translations": "shortlist"}
-"""Search options that are nothing without another."""
 
 SAMPLES_AT_ONCE = 64
 """Samples of one sentence drawn side by side."""
@@ -178,9 +176,8 @@ class Translator:
     def _changed(self, changes):
         own = self.config.search
         config = dataclasses.replace(own, **changes)
-        for name, needed in _NEEDED.items():
-            if changes.get(name) not in (None, getattr(own, name)) and not getattr(config, needed):
-                raise UsageError(f"search.{name}: expected search.{needed} beside it, without which it does nothing; set it, or leave {name} out")
+        new = {f"search.{name}" for name, value in changes.items() if value != getattr(own, name)}
+        check_effects({"search": config}, new)
         return config
 
     def require_attention(self, purpose: str) -> None:

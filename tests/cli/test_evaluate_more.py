@@ -124,8 +124,8 @@ def test_the_tables_for_people(report, text, tmp_path):
     (["--search-errors", "1", "--coverage-penalty", "0.2"], 2, "coverage_penalty 0"),
     (["--search-errors", "1", "--shortlist", "pairs"], 2, "--search-errors: expected no search.shortlist, got pairs"),
     (["--output", "no/report"], 1, "no/report: expected a file that can be written"),
-    (["--shortlist-frequent", "9"], 2, "search.shortlist_frequent: expected search.shortlist beside it"),
-    (["--lexicon", "f"], 2, "search.lexicon: expected search.replace_unknown beside it"),
+    (["--shortlist-frequent", "9"], 2, "search.shortlist_frequent: has no effect with search.shortlist=null"),
+    (["--lexicon", "f"], 2, "search.lexicon: has no effect with search.replace_unknown=false"),
 ])  # fmt: skip
 def test_what_is_wrong_is_said_before_anything_is_translated(report, translator, monkeypatch, words, code, message):
     monkeypatch.setattr(type(translator), "translate", None)

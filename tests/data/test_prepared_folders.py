@@ -219,7 +219,7 @@ def test_vocabularies_that_do_not_fit(made):
     ({"data": {"prepared": "p", "train_source": "f"}}, "data.prepared: expected no data.train_source beside it, got f; .*set data.train_source=null"),
     ({"data": {"prepared": "p", "held_out": 9}}, "expected no data.held_out beside it, got 9; .*set data.held_out=0"),
     ({"data": {"prepared": "p", "corpora": [{"source": "a", "target": "b"}]}}, "expected no data.corpora beside it"),
-    ({"data": {"prepared": "p", "corpus": "phrasebook"}}, "data.prepared: has no part in data.corpus=phrasebook; set data.corpus=files"),
+    ({"data": {"prepared": "p", "corpus": "phrasebook"}}, "data.prepared: has no effect with data.corpus=phrasebook; set data.corpus=files"),
     ({"data": {"prepared": "p"}, "target": {"tokenization": "sentencepiece", "sampling": 0.3}}, "target.sampling: draws other pieces every time.*set target.sampling=null"),
 ])
 def test_options_that_do_not_go_together(values, message):

@@ -153,10 +153,10 @@ def test_held_out_pairs_take_their_links_along(write):
 @pytest.mark.parametrize(
     "overrides, message",
     [
-        (["data.train_alignments=f"], r"data.train_alignments: has no part in training.guided_alignment_weight=0; set a weight"),
+        (["data.train_alignments=f"], r"data.train_alignments: has no effect with training.guided_alignment_weight=0.0; set training"),
         (["training.guided_alignment_weight=1"], r"expected data.train_alignments beside it, .* got none"),
-        (["training.guided_alignment_weight=1", "model.system=stacked", "data.corpus=phrasebook"], r"needs attention, got model.system=stacked"),
-        (["training.guided_alignment_weight=1", "data.corpus=phrasebook", "data.train_alignments=f"], r"which knows its own links, got f"),
+        (["training.guided_alignment_weight=1", "model.system=stacked", "data.corpus=phrasebook"], r"guided_alignment_weight: has no effect with model.system=stacked; set model.system to rnnsearch or luong"),
+        (["training.guided_alignment_weight=1", "data.corpus=phrasebook", "data.train_alignments=f"], r"data.train_alignments: has no effect with data.corpus=phrasebook"),
         (["training.guided_alignment_weight=1", "data.prepared=d"], r"needs one training text in files, with its links, got data.prepared"),
         (["training.guided_alignment_weight=1", "data.corpora=[{source: a, target: b}]"], r"one training text .* got data.corpora"),
     ],

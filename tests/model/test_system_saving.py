@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.config import ModelConfig, TrainingConfig
+from rnnsearch_tf.effects import names_without_effect
 from rnnsearch_tf.models import TranslationLoss
-from rnnsearch_tf.options import OWNERS
 from rnnsearch_tf.training.optimizers import build_optimizer
 from tiny_rnnsearch import PAIRS, batch, dataset
 from tiny_systems import ONE_OF_EACH, SYSTEMS, THREE, others_slow, tiny_system
@@ -45,8 +45,8 @@ def test_layers_keep_their_configuration(name):
 
 def dropouts(name):
     system = SYSTEMS[name].get("system", "rnnsearch")
-    names = ("embedding_dropout", "hidden_dropout", "readout_dropout")
-    return [option for option in names if system in OWNERS.get(option, (system,))]
+    vain = names_without_effect({"model": ModelConfig(system=system)})
+    return [name for name in ("embedding_dropout", "hidden_dropout", "readout_dropout") if f"model.{name}" not in vain]
 
 
 @one_of_each
