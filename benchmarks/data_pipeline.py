@@ -38,7 +38,7 @@ CONFIG = {
     "source": {"language": "en"}, "target": {"language": "fr"},
     "data": {"batching": "bucketed", "batch_size": 80, "on_bad_line": "skip"},
     "model": dict(embedding_size=64, hidden_size=64, alignment_size=64, maxout_size=64, output_rank=None),
-    "training": dict(maximum_updates=1, evaluate_after=2),
+    "training": dict(maximum_updates=1),
 }  # fmt: skip
 
 

@@ -32,7 +32,8 @@ SPECIAL_TOKENS = ("<pad>", "</s>", "<unk>")
 LANGUAGE_CODE = r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*"
 
 def option(
-    default, meaning, *, unit=None, choices=None, minimum=None, maximum=None, above=None, pattern=None, renamed=(), only_with=()
+    default, meaning, *, unit=None, choices=None, minimum=None, maximum=None, above=None, pattern=None, renamed=(), only_with=(),
+    of_evaluations=False,
 ):
     """One option: a dataclass field that carries its documentation and its limits.
 
@@ -41,10 +42,12 @@ def option(
         renamed: {former name of a choice: its name}.
         only_with: {other option: the values of it with which this one has an effect, a tuple, or GIVEN}; or several such
             dictionaries, one of which has to hold as a whole. A name without a section is of the same section.
+        of_evaluations: whether it has an effect only where there is a development text.
     """
     limits = dict(meaning=meaning, unit=unit, choices=choices, minimum=minimum, maximum=maximum, above=above, pattern=pattern)
     only_with = (only_with,) if isinstance(only_with, dict) else only_with
-    return dataclasses.field(default=default, metadata=limits | dict(renamed=renamed, only_with=only_with))
+    facts = dict(renamed=renamed, only_with=only_with, of_evaluations=of_evaluations)
+    return dataclasses.field(default=default, metadata=limits | facts)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -395,14 +398,17 @@ class TrainingConfig:
         None, "stop after this much training time, evaluation and resumed parts included", unit="minutes", above=0.0
     )
     evaluate_every: int | None = option(None, "updates between evaluations on the development text; null: every epoch", unit="updates", minimum=1)
-    evaluate_sentences: int = option(1000, "development sentences used for it", unit="sentences", minimum=1)
+    evaluate_sentences: int = option(
+        1000, "development sentences used for it", unit="sentences", minimum=1, of_evaluations=True
+    )
     evaluate_beam_size: int = option(
-        1, "beam size of those translations", minimum=1,
+        1, "beam size of those translations", minimum=1, of_evaluations=True,
         only_with={"model.system": TRANSLATING},
     )
     best_by: str = option(
         "bleu", "what decides which weights are the best, and patience: bleu: of the translated development text; loss: of a target "
         "word of it, in nats; a language model always goes by loss", choices=("bleu", "loss"),
+        of_evaluations=True,
         only_with={"model.system": TRANSLATING},
     )
     keep_evaluated: int = option(
@@ -410,11 +416,15 @@ class TrainingConfig:
     )
     average: int = option(
         0, "at the end the weights of so many of the last evaluations are averaged, and are the best if they score better than "
-        "each by itself; at most keep_evaluated; 0: not", unit="evaluations", minimum=0,
+        "each by itself; at most keep_evaluated; 0: not", unit="evaluations", minimum=0, of_evaluations=True,
     )
-    evaluate_after: int = option(0, "no evaluation before this many updates", unit="updates", minimum=0)
+    evaluate_after: int = option(
+        0, "no evaluation before this many updates, but for that at the end; at most maximum_updates", unit="updates", minimum=0
+    )
     checkpoint_every_minutes: float = option(10.0, "time between saved training states", unit="minutes", above=0.0)
-    patience: int | None = option(None, "stop after this many evaluations without a better score (best_by); null: never", minimum=1)
+    patience: int | None = option(
+        None, "stop after this many evaluations without a better score (best_by); null: never", minimum=1, of_evaluations=True
+    )
     tensorboard: bool = option(False, "write TensorBoard events, with attention images, to RUN/tensorboard")
     deterministic: bool = option(
         False, "only operations whose result is always the same, also with several threads (on the same machine); not with maximum_minutes"
@@ -526,6 +536,11 @@ def _check_together(config: Config) -> None:
         raise UsageError(
             f"training.average: expected 0, or from 2 to training.keep_evaluated = {training.keep_evaluated}, got {training.average}; "
             "raise training.keep_evaluated too"
+        )
+    if training.maximum_updates and training.evaluate_after > training.maximum_updates:
+        raise UsageError(
+            f"training.evaluate_after: expected at most training.maximum_updates = {training.maximum_updates}, with which training "
+            f"ends, got {training.evaluate_after}; lower it"
         )
     if training.schedule == "cosine" and not (training.maximum_updates or training.maximum_minutes):
         raise UsageError(

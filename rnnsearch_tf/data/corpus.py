@@ -85,6 +85,22 @@ def check_files(config: Config) -> None:
             open_corpus(config, part)
 
 
+def check_development(config: Config) -> None:
+    """Raise UsageError where an option of the evaluations is not at its default, and there is no development text.
+
+    Args:
+        config: Config of a training that begins.
+    """
+    if open_corpus(config, "development") is not None:
+        return
+    for field in dataclasses.fields(config.training):
+        if field.metadata["of_evaluations"] and getattr(config.training, field.name) != field.default:
+            raise UsageError(
+                f"training.{field.name}: has no effect without a development text; set data.development_source and "
+                f"data.development_target, or data.held_out, or leave training.{field.name} at its default, {field.default}"
+            )
+
+
 def _pharaoh(links):
     return " ".join(f"{source}-{target}" for source, target in links)
 

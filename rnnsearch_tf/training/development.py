@@ -36,6 +36,7 @@ class Development(keras.callbacks.Callback):
         self.run, self.state, self.clock, self.config = run, state, clock, translator.config
         self.translator, self.metrics_log, self.interruption = translator, metrics_log, interruption
         self.sentences = sentences
+        self.is_over = False
         self._loss = None
 
     def on_train_batch_end(self, batch, logs=None):
@@ -68,7 +69,7 @@ class Development(keras.callbacks.Callback):
 
     def evaluate(self):
         """Score the present weights, keep them if they are the best so far; an evaluation that is stopped leaves no trace in the state."""
-        if updates_done(self.state, self.config.training) < self.config.training.evaluate_after:
+        if not self.is_over and updates_done(self.state, self.config.training) < self.config.training.evaluate_after:
             return
         before = dataclasses.asdict(self.state)
         try:
@@ -119,6 +120,7 @@ class Development(keras.callbacks.Callback):
     def finish(self):
         """At the end: score the last weights and the average of the last evaluations, and see that RUN/best holds some."""
         state, number = self.state, self.config.training.average
+        self.is_over = True
         if state.evaluated != state.batches:
             self.evaluate()
         if state.best_bleu is None and state.best_loss is None:

@@ -17,7 +17,7 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.cluster import DISTRIBUTIONS
 from rnnsearch_tf.config import Config, save_config, saved_config
-from rnnsearch_tf.data.corpus import open_corpus
+from rnnsearch_tf.data.corpus import check_development, open_corpus
 from rnnsearch_tf.data.counting import build_corpus_texts
 from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.numbered import NumberedBatches
@@ -97,6 +97,8 @@ def _begin(run, config, resume, start_from, new_words, skip_batch, stack):
     RUN is locked until the ExitStack ends.
     """
     _check_output(run, config, resume, start_from, new_words, skip_batch)
+    if not resume:  # which an earlier version may have begun
+        check_development(config)
     texts = model = origin = None
     if start_from is not None:
         config, texts, model, origin = starting.start_from(start_from, config, new_words)

@@ -87,7 +87,7 @@ def test_a_training_stopped_after_the_last_batch_of_an_epoch_goes_on(tmp_path, c
     one_epoch = 12  # pairs, at batch_size 1
     words = ["train", "--config", str(config), "--output", str(tmp_path / "run"), "--set", "data.batch_size=1"]
     words += ["--set", f"data.phrasebook_size={one_epoch}"]
-    words += ["--set", "training.evaluate_after=1000", "--set"]
+    words += ["--set", "training.evaluate_every=1000", "--set"]
     assert run([*words, f"training.maximum_updates={one_epoch}"]) == 0
     assert run([*words, f"training.maximum_updates={one_epoch + 3}", "--resume"]) == 0
     assert _batches(tmp_path / "run") == one_epoch + 3

@@ -20,8 +20,8 @@ from rnnsearch_tf.workers import Alone
 
 TINY = [
     "model.system=cslm", "model.embedding_size=6", "model.hidden_size=7", "model.second_hidden_size=6",  # traced in no time
-    "data.batch_size=10", "data.batching=bucketed", "training.optimizer=adam", "training.evaluate_sentences=3",
-    "training.evaluate_after=1000", "search.maximum_length_ratio=1.0",
+    "data.batch_size=10", "data.batching=bucketed", "training.optimizer=adam", "training.evaluate_every=1000",
+    "search.maximum_length_ratio=1.0",
 ]  # fmt: skip
 
 
