@@ -1,11 +1,12 @@
 """Attention-based neural machine translation in TensorFlow, after the papers.
 
-The names in ``__all__`` are the public interface, with the modules ``rnnsearch_tf.layers``, ``rnnsearch_tf.search`` and
-``rnnsearch_tf.evaluation``. Everything else is private and may change.
+The names in ``__all__`` are the public interface, with the modules ``rnnsearch_tf.layers``, ``rnnsearch_tf.models``,
+``rnnsearch_tf.search``, ``rnnsearch_tf.evaluation`` and ``rnnsearch_tf.hub``. Everything else is private and may change.
 
 ``import rnnsearch_tf`` itself imports neither TensorFlow nor Keras: a name is imported when it is first used.
-The first use of any name also registers this package's classes with Keras, so that ``keras.models.load_model`` finds
-them; so does ``import rnnsearch_tf`` where Keras was imported before. ``rnnsearch_tf.load_model`` needs neither.
+``Config`` and ``load_config`` need neither at all. The first use of any other name, and of these where Keras is imported
+already, registers this package's classes with Keras, so that ``keras.models.load_model`` finds them; so does
+``import rnnsearch_tf`` where Keras was imported before. ``rnnsearch_tf.load_model`` needs neither.
 
 Example:
     >>> import rnnsearch_tf
@@ -46,7 +47,10 @@ _MODULE_OF = {
 }
 """Where each public name is defined, under rnnsearch_tf."""
 
-_PUBLIC_MODULES = ("evaluation", "layers", "search")
+_PUBLIC_MODULES = ("evaluation", "hub", "layers", "models", "search")
+_WITHOUT_TENSORFLOW = ("config",)
+"""What is defined here does not import TensorFlow, and does not register anything."""
+
 _REGISTERED_BY = ("models", "training.optimizers")
 """Importing these registers every class that a ``.keras`` file of this package may name."""
 
@@ -59,7 +63,8 @@ def __getattr__(name):
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its public names are {', '.join(__all__)}")
     value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    _register_with_keras()
+    if _MODULE_OF[name] not in _WITHOUT_TENSORFLOW or "keras" in sys.modules:
+        _register_with_keras()
     return value
 
 

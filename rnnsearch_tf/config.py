@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import math
 import operator
 import os
@@ -44,6 +45,13 @@ from rnnsearch_tf.options import (  # noqa: F401  what the package calls its con
     TrainingConfig,
     UNKNOWN_ID,
 )
+
+_NUMBERS = {
+    "tag:yaml.org,2002:int": r"[-+]?(?:0x[0-9a-fA-F_]+|0b[01_]+|0|[1-9][0-9_]*)",
+    "tag:yaml.org,2002:float": r"[-+]?(?:(?:(?:0|[1-9][0-9_]*)\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?|\.(?:inf|Inf|INF))"
+    r"|\.(?:nan|NaN|NAN)",
+}
+"""What a number looks like in a configuration."""
 
 MOST_CHARACTERS = 1_000_000
 """Characters of a YAML file at most, and values in it."""
@@ -230,7 +238,15 @@ def _read_yaml(path) -> dict:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice in a section; PyYAML takes the last."""
+    """Refuses a key that stands twice in a section; PyYAML takes the last.
+
+    Numbers are decimal: what YAML 1.1 takes for octal or for base 60, 010 and 12:30, is text, which no number is.
+    """
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag not in _NUMBERS]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
     def construct_mapping(self, node, deep=False):
         entries, known = node.value if isinstance(node, yaml.MappingNode) else (), set()
@@ -239,6 +255,18 @@ class _Loader(yaml.SafeLoader):
                 raise yaml.constructor.ConstructorError(None, None, f"{key.value} stands here for the second time; put the two together", key.start_mark)
             known.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+for _tag, _pattern in _NUMBERS.items():
+    _Loader.add_implicit_resolver(_tag, re.compile(f"^{_pattern}$"), list("-+.0123456789"))
+
+
+def read_value(text: str):
+    """The text of a flag as a value of a configuration; what is not YAML is the text itself."""
+    try:
+        return yaml.load(text, _Loader)
+    except yaml.YAMLError:
+        return text
 
 
 def _not_yaml(path, text, error) -> str:
@@ -272,15 +300,34 @@ def _parsed(text: str) -> dict:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise UsageError(f"--set {text}: expected section.key=value, for example model.hidden_size=256")
-    try:
-        value = yaml.safe_load(value)
-    except yaml.YAMLError:
-        raise UsageError(f"--set {text}: expected a YAML value after '=', got {value!r}") from None
     *sections, key = name.strip().split(".")
+    if not _is_plain_text(name.strip(), value):
+        try:
+            value = yaml.load(value, _Loader)
+        except yaml.YAMLError:
+            raise UsageError(f"--set {text}: expected a YAML value after '=', got {value!r}") from None
     update = {key: value}
     for section in reversed(sections):
         update = {section: update}
     return update
+
+
+def _is_plain_text(name, value):
+    """Whether a value is of an option that takes text, a path say, and is written without quotes: then it is what stands there."""
+    if not value or value != value.strip() or value in ("null", "~") or value[0] in "'\"[{":
+        return False
+    hint = _type_hints().get(name)
+    return hint is str or isinstance(hint, types.UnionType) and str in typing.get_args(hint)
+
+
+@functools.cache
+def _type_hints():
+    """{dotted name: type} of every option."""
+    hints = {}
+    for section, owner in typing.get_type_hints(Config).items():
+        own = typing.get_type_hints(owner) if dataclasses.is_dataclass(owner) else {None: owner}
+        hints |= {section if key is None else f"{section}.{key}": hint for key, hint in own.items()}
+    return hints
 
 
 def _check_names(default, tree, where, prefix=""):

@@ -15,7 +15,7 @@ import threading
 
 import yaml
 
-from rnnsearch_tf.config import SearchConfig, check_value, saved_config
+from rnnsearch_tf.config import SearchConfig, check_value, read_value, saved_config
 from rnnsearch_tf.errors import Terminated, UsageError
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.reading import check_inputs, read_batches
@@ -126,11 +126,7 @@ def option_value(name, text, flag):
     """The text of a flag as the value of a configuration option, checked as there."""
     if name in ("search.lexicon", "search.shortlist"):
         return text
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        value = text
-    return check_value(name, value, flag)
+    return check_value(name, read_value(text), flag)
 
 
 def yaml_value(value) -> str:

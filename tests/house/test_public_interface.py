@@ -36,9 +36,23 @@ def test_a_public_name_is_there_and_documented(name):
     assert name in dir(rnnsearch_tf)
 
 
-@pytest.mark.parametrize("name", ["layers", "search", "evaluation"])
-def test_public_modules_need_no_import_of_their_own(name):
-    assert run(f"import rnnsearch_tf; print(rnnsearch_tf.{name}.__name__)") == [f"rnnsearch_tf.{name}"]
+def test_public_modules_need_no_import_of_their_own():
+    names = [f"rnnsearch_tf.{name}" for name in ("layers", "search", "evaluation", "hub", "models")]
+    assert run(f"import rnnsearch_tf; print({', '.join(f'{name}.__name__' for name in names)})") == names
+
+
+def test_a_configuration_needs_no_tensorflow():
+    code = """
+import sys
+import rnnsearch_tf as rt
+config = rt.load_config(values={"model": {"hidden_size": 8}})
+print(isinstance(config, rt.Config), "tensorflow" in sys.modules, "keras" in sys.modules)
+import rnnsearch_tf.backend
+import keras
+rt.load_config
+print(keras.saving.get_registered_object("rnnsearch_tf>RNNSearch").__name__)
+"""
+    assert run(code) == ["True", "False", "False", "RNNSearch"]
 
 
 def test_star_imports_what_is_public():
