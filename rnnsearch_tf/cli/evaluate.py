@@ -3,10 +3,12 @@
 Every score stands beside its sacreBLEU signature. Two rows of scores: all
 sentences, and those without unknown words (pairs whose source and reference
 both consist of words in the model's vocabularies; Table 1 of the paper).
-Translations are detokenized and compared with the reference as it stands.
+Translations are detokenized and compared with the reference as it stands, in the Unicode normal form that the
+model writes (target.unicode_form): a line says so where that changes the reference. A --reference that is
+given again is a further one of the same sentences, and the signature says nrefs:2.
 
---tokenized adds BLEU as the papers have it: of tokens, the reference tokenized
-by the model's own rules (Moses rules if the model uses subwords). A lower-cased
+--tokenized adds BLEU as the papers have it: of the tokens that the model wrote, the reference
+tokenized by the model's own rules (Moses rules on both if the model uses subwords). A lower-cased
 model's tokens are lower-cased, and the signature then says case:lc.
 
 --lc-norm-tok adds BLEU as the literature on Multi30k has it: both sides lower-cased, punctuation normalized,
@@ -50,7 +52,7 @@ BATCHES_AT_ONCE = 8
 def arguments(parser):
     add_model(parser)
     parser.add_argument("--source", metavar="F", help="source sentences, plain or .gz (default, with --reference: the model's development text)")
-    parser.add_argument("--reference", metavar="F", help="reference translations, as many lines")
+    parser.add_argument("--reference", action="append", metavar="F", help="reference translations, as many lines; may be given again: a further reference of every sentence")
     parser.add_argument("--by-length", action="store_true", help="a table by source length too (Figure 2)")
     parser.add_argument(
         "--by-frequency", action="store_true", help="a table by the average frequency rank of the source words too (Sutskever et al., Figure 3)"
@@ -80,10 +82,14 @@ def run(arguments):
     beams = arguments.search_errors
     if arguments.test and not arguments.baseline:
         raise UsageError("--test: expected --baseline F beside it, got none; name the other system's translations")
+    if len(arguments.reference or ()) > 1 and (beams or arguments.calibrate):
+        flag = "--search-errors" if beams else "--calibrate"
+        raise UsageError(f"{flag}: expected one --reference, which the model is measured by, got {len(arguments.reference)}; name one")
     name, sources, references = _files(arguments) if arguments.source or arguments.reference else _development_text(arguments)
-    baseline = _baseline(arguments, len(references))
+    baseline = _baseline(arguments, len(sources))
     _check_outputs(arguments)
     translator = load_translator(arguments)
+    references, baseline, forms = _in_target_form(references, baseline, translator.config.target, arguments)
     if translator.config.target.lowercase and not arguments.lowercase:
         log.warning("warning: the model writes lower case and the scores count case; --lowercase compares without it")
     if beams:
@@ -95,16 +101,16 @@ def run(arguments):
     if arguments.translations:
         with Output(arguments.translations) as output:
             output.write(translation.text for translation in translations)
-    report = evaluation_report(translator, sources, translations, references, arguments)
+    report = evaluation_report(translator, sources, translations, references, arguments) | forms
     report |= _significance([t.text for t in translations], baseline, references, translator.config.target, arguments)
     if beams:
-        report["search_errors"] = search_errors(translator, sources, references, beams, arguments.lowercase, **changes)
+        report["search_errors"] = search_errors(translator, sources, references[0], beams, arguments.lowercase, **changes)
     if arguments.calibrate or arguments.confidence:
         report["confidence"] = _confidence(translator, sources, [t.text for t in translations], references, arguments, calibration, name)
     if translator.search_config(**changes).shortlist:
         rest = {name: value for name, value in changes.items() if not name.startswith("shortlist")}
         among_all = _translated(translator, sources, rest | {"shortlist": None})
-        report["without_shortlist"] = _scores(translator, among_all, references, range(len(references)), arguments)
+        report["without_shortlist"] = _scores(translator, among_all, references, range(len(sources)), arguments)
     with Output(arguments.output) as output:
         output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else table(report))
 
@@ -113,27 +119,27 @@ def _check_outputs(arguments):
     """What would fail after the work fails now: a missing package, a file that cannot be written, or that is read."""
     if arguments.lc_norm_tok:
         require("BLEU of lc.norm.tok", "sacremoses")
-    check_outputs(
-        {"--translations": arguments.translations, "--output": arguments.output}, [arguments.source, arguments.reference, arguments.baseline]
-    )
+    read = [arguments.source, *(arguments.reference or ()), arguments.baseline]
+    check_outputs({"--translations": arguments.translations, "--output": arguments.output}, read)
     if arguments.calibrate:
         check_output(Run.open(arguments.model[0]).confidence)
 
 
 def _files(arguments):
-    """(name of the source, source sentences, references) of the files that are named."""
+    """(name of the source, source sentences, a list of references for each file of them) of the files that are named."""
     for flag, value, other in (("--source", arguments.source, "--reference"), ("--reference", arguments.reference, "--source")):
         if value is None:
             raise UsageError(f"{flag}: expected a file to go with {other}, got none; name both, or neither for the model's development text")
-    sources, references = read_all(arguments.source), read_all(arguments.reference)
-    check_counts((arguments.source, arguments.reference), (len(sources), len(references)))
+    sources, references = read_all(arguments.source), [read_all(path) for path in arguments.reference]
+    for path, lines in zip(arguments.reference, references):
+        check_counts((arguments.source, path), (len(sources), len(lines)))
     if not sources:
         raise UserError(f"{arguments.source}: expected sentences to evaluate, got an empty file")
     return arguments.source, sources, references
 
 
 def _development_text(arguments):
-    """(its name, source sentences, references) of the pairs that the first model's best weights were chosen by."""
+    """(its name, source sentences, a list of one list of references) of the pairs that the first model's best weights were chosen by."""
     run = Run.open(arguments.model[0])
     try:
         pairs = open_corpus(saved_config(run.config), "development")
@@ -143,7 +149,7 @@ def _development_text(arguments):
     if pairs is None:
         raise UsageError(f"{run}: expected --source F --reference F, as the model was trained without a development text; name them")
     log.warning("%s: %d pairs of the development text, which the weights were chosen by: on other text expect less", run, len(sources))
-    return "the development text", sources, references
+    return "the development text", sources, [references]
 
 
 def _beam_sizes(text):
@@ -158,6 +164,18 @@ def _baseline(arguments, sentences):
     if len(lines) != sentences:
         raise UserError(f"{arguments.baseline}: expected {sentences} translations, one a source sentence, got {len(lines)} lines")
     return lines
+
+
+def _in_target_form(references, baseline, config, arguments):
+    """(references, baseline) in the Unicode normal form that the model writes, and what the report says of that."""
+    from rnnsearch_tf.evaluation.bleu import in_target_form
+
+    names = [*(arguments.reference or ["the development text"]), arguments.baseline]
+    formed = [in_target_form(lines, config) for lines in [*references, baseline or []]]
+    changed = [{"file": name, "lines": count} for name, (_, count) in zip(names, formed) if count]
+    found = {"unicode_form": {"form": config.unicode_form, "changed": changed}} if changed else {}
+    *references, other = [lines for lines, _ in formed]
+    return references, other if baseline is not None else None, found
 
 
 def _significance(translations, baseline, references, config, arguments) -> dict:
@@ -186,14 +204,14 @@ def _translated(translator, sources, changes):
 
 
 def evaluation_report(translator, sources, translations, references, arguments) -> dict:
-    """All the numbers asked for, ready for JSON."""
+    """All the numbers asked for, ready for JSON; `references` is a list of lists, each of one reference a sentence."""
     from rnnsearch_tf.evaluation.bleu import tokenizer_for
     from rnnsearch_tf.evaluation.groups import average_ranks, by_frequency_rank, by_length, by_unknown_words
     from rnnsearch_tf.evaluation.words import unknown_words
 
     rules = dict(lowercase=arguments.lowercase, tokenize=tokenizer_for(translator.config.target))
-    everyone = range(len(references))
-    unknown = unknown_words(translator.source_text, translator.target_text, sources, references)
+    everyone = range(len(sources))
+    unknown = unknown_words(translator.source_text, translator.target_text, sources, *references)
     known = [number for number in everyone if not unknown[number]]
     report = {
         "all": _scores(translator, translations, references, everyone, arguments),
@@ -229,22 +247,22 @@ def _confidence(translator, sources, translations, references, arguments, calibr
     from rnnsearch_tf.evaluation.confidence import Calibration, agreement
 
     if arguments.calibrate:
-        calibration = Calibration.fit(translator, sources, translations, references, name)
+        calibration = Calibration.fit(translator, sources, translations, *references, name)
         calibration.save(Run.open(arguments.model[0]))
     confidences = calibration(translator, sources, translations)
-    chrf = [sentence_chrf(*pair) / 100 for pair in zip(translations, references)]
+    chrf = [sentence_chrf(*texts) / 100 for texts in zip(translations, *references)]
     return agreement([c.sentence for c in confidences], chrf) | {"calibrated on": f"{calibration.sentences} sentences of {calibration.source}"}
 
 
 def _scores(translator, translations, references, chosen, arguments) -> dict:
     """The corpus scores over the chosen sentences."""
-    from rnnsearch_tf.evaluation.bleu import bleu, chrf, ter, tokenizer_for
-    from rnnsearch_tf.evaluation.words import lc_norm_tok, tokenized
+    from rnnsearch_tf.evaluation.bleu import bleu, chosen_references, chrf, ter, tokenizer_for
+    from rnnsearch_tf.evaluation.words import lc_norm_tok, tokenized, written_tokens
 
     if not chosen:
         return {"sentences": 0}
     hypotheses = [translations[i] for i in chosen]
-    texts, references = [h.text for h in hypotheses], [references[i] for i in chosen]
+    texts, references = [h.text for h in hypotheses], chosen_references(references, chosen)
     scores = [
         bleu(texts, references, tokenizer_for(translator.config.target), arguments.lowercase),
         chrf(texts, references, lowercase=arguments.lowercase),
@@ -253,12 +271,13 @@ def _scores(translator, translations, references, chosen, arguments) -> dict:
     fields = {"sentences": len(chosen)} | dict(zip(("bleu", "chrf", "ter"), map(vars, scores)))
     if arguments.tokenized:
         lowercase = arguments.lowercase or translator.config.target.lowercase
-        tokens = (tokenized(translator.target_text, lines) for lines in (texts, references))
-        fields["tokenized_bleu"] = vars(bleu(*tokens, tokenize="none", lowercase=lowercase))
+        tokens = written_tokens(translator.target_text, hypotheses)
+        gold = [tokenized(translator.target_text, lines) for lines in references]
+        fields["tokenized_bleu"] = vars(bleu(tokens, gold, tokenize="none", lowercase=lowercase))
     if arguments.lc_norm_tok:
-        (hypothesis_tokens, how), (reference_tokens, _) = (
-            lc_norm_tok(lines, translator.config.target.language) for lines in (texts, references)
-        )
-        score = vars(bleu(hypothesis_tokens, reference_tokens, tokenize="none", lowercase=True))
+        language = translator.config.target.language
+        tokens, how = lc_norm_tok(texts, language)
+        gold = [lc_norm_tok(lines, language)[0] for lines in references]
+        score = vars(bleu(tokens, gold, tokenize="none", lowercase=True))
         fields["lc_norm_tok_bleu"] = score | {"signature": f"{score['signature']}|{how}"}
     return fields

@@ -19,6 +19,9 @@ def table(report):
         for key, label in LABELS.items():
             if key in scores:
                 yield f"  {label:<18}{scores[key]['score']:6.2f}  {scores[key]['signature']}"
+    for text in report.get("unicode_form", {}).get("changed", ()):
+        form = report["unicode_form"]["form"]
+        yield f"{text['file']}: {text['lines']} line(s) compared in {form} (target.unicode_form); as they stand sacreBLEU scores them otherwise"
     if "confidence" in report:
         found = report["confidence"]
         yield (

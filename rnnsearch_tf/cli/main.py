@@ -155,10 +155,13 @@ def _module(verb):
 
 def _parser(verb):
     """The parser of a verb's arguments, with those that every verb takes."""
+    from rnnsearch_tf.cli.shared import StoreOnce  # every verb imports it, --version and --help do without
+
     parser = Parser(
         prog=f"rnnsearch {verb}", description=_module(verb).__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.register("action", None, StoreOnce)
     _module(verb).arguments(parser)
     for option, meaning in LOUDNESS.items():
         parser.add_argument(option, action="store_true", help=meaning)

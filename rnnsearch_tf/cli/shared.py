@@ -54,6 +54,18 @@ def sigterm_raises():
         signal.signal(signal.SIGTERM, before)
 
 
+class StoreOnce(argparse.Action):
+    """What `store` is, of a flag that may be given once: a second value would take the place of the first without a word."""
+
+    _stored_in = None  # the namespace of the command line that is being read
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        if option_string and self._stored_in is namespace:
+            raise argparse.ArgumentError(self, f"expected once, got it again with {values!r}; leave one out")
+        self._stored_in = namespace
+        setattr(namespace, self.dest, values)
+
+
 def add_model(parser):
     parser.add_argument(
         "--model", action="append", required=True, metavar="RUN", help="folder that `rnnsearch train` wrote, or a name of `rnnsearch models`; several form an ensemble"

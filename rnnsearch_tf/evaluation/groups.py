@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
-from rnnsearch_tf.evaluation.bleu import bleu, chrf
+from rnnsearch_tf.evaluation.bleu import bleu, chosen_references, chrf
 from rnnsearch_tf.text.pipeline import Text
 
 RANK_GROUPS = 5
@@ -36,7 +36,8 @@ def by_length(hypotheses, references, source_lengths, width=10, lowercase=False,
     """BLEU and chrF by source length, as in Figure 2 of the paper.
 
     Args:
-        hypotheses, references: list[str].
+        hypotheses: list[str].
+        references: as for `bleu`.
         source_lengths: list[int], tokens of each source sentence, the end symbol not counted.
         width: lengths that share a bucket: 1 to `width`, `width` + 1 to 2 `width`, …
 
@@ -80,5 +81,5 @@ def by_unknown_words(hypotheses, references, numbers, lowercase=False, tokenize=
 
 
 def _scores(hypotheses, references, members, lowercase, tokenize):
-    chosen = [hypotheses[i] for i in members], [references[i] for i in members]
+    chosen = [hypotheses[i] for i in members], chosen_references(references, members)
     return {"sentences": len(members), "bleu": bleu(*chosen, tokenize, lowercase).score, "chrf": chrf(*chosen, lowercase).score}

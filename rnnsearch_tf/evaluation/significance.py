@@ -7,7 +7,7 @@ import logging
 from sacrebleu.significance import PairedTest
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.evaluation.bleu import metrics
+from rnnsearch_tf.evaluation.bleu import check_references, metrics
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -19,7 +19,8 @@ def confidence_intervals(hypotheses, references, samples: int, lowercase=False, 
     """95 % confidence intervals by bootstrap resampling.
 
     Args:
-        hypotheses, references: list[str].
+        hypotheses: list[str].
+        references: as for `bleu`.
         samples: resamples, at least 2.
         lowercase: compare without case.
         tokenize: sacreBLEU's tokenizer for BLEU.
@@ -28,12 +29,12 @@ def confidence_intervals(hypotheses, references, samples: int, lowercase=False, 
         {metric: {"mean": of the resamples, "half_width": of the interval around it, "signature"}}, in percent. A metric is left out, and a warning
         says so, where a resample has no words, as it comes with a handful of sentences some of which are empty.
     """
-    found = {}
+    found, lists = {}, check_references(hypotheses, references)
     for name, metric in metrics(lowercase, tokenize).items():
         try:
-            score = metric.corpus_score(hypotheses, [references], n_bootstrap=samples)
+            score = metric.corpus_score(hypotheses, lists, n_bootstrap=samples)
         except TypeError:  # sacreBLEU gives such a resample a score of another type than the rest, and cannot average them
-            log.warning("warning: no confidence interval of %s: some resamples of these %d sentences have no words; take more sentences", name, len(references))
+            log.warning("warning: no confidence interval of %s: some resamples of these %d sentences have no words; take more sentences", name, len(hypotheses))
             continue
         found[name] = {"mean": float(score._mean), "half_width": float(score._ci), "signature": str(metric.get_signature())}
     return found
@@ -44,7 +45,7 @@ def compared(hypotheses, baseline, references, test="bootstrap", samples=None, l
 
     Args:
         hypotheses, baseline: list[str], translations of the same sentences by the two systems.
-        references: list[str].
+        references: as for `bleu`.
         test: a key of TESTS.
         samples: resamples; None: as many as sacreBLEU takes.
         lowercase: compare without case.
@@ -61,15 +62,16 @@ def compared(hypotheses, baseline, references, test="bootstrap", samples=None, l
         >>> compared(same, same, same)["bleu"]["p_value"]
         1.0
     """
-    if not len(hypotheses) == len(baseline) == len(references):
+    lists = check_references(hypotheses, references)
+    if len(baseline) != len(hypotheses):
         raise UserError(
-            f"expected as many translations of the baseline as references, got {len(baseline)} and {len(references)}; "
+            f"expected as many translations of the baseline as references, got {len(baseline)} and {len(hypotheses)}; "
             "the baseline has to be of the same sentences"
         )
     kind, usual = TESTS[test]
     tested = metrics(lowercase, tokenize)
     systems = [("baseline", baseline), ("system", hypotheses)]
-    signatures, results = PairedTest(systems, tested, [references], kind, samples or usual)()
+    signatures, results = PairedTest(systems, tested, lists, kind, samples or usual)()
     names = dict(zip((name for name in results if name in signatures), tested))  # sacreBLEU's name of each: chrF2
     return {name: _pair(*results[title], signatures[title]) for title, name in names.items()}
 

@@ -11,26 +11,45 @@ from rnnsearch_tf.extras import require
 from rnnsearch_tf.text.pipeline import Text
 
 
-def unknown_words(source_text: Text, target_text: Text, sources, references) -> list:
-    """How many words of each source sentence and its reference together the model does not know.
+def unknown_words(source_text: Text, target_text: Text, sources, *references) -> list:
+    """How many words of each source sentence and its references together the model does not know.
 
     Pairs of which it knows all are those of Table 1, right column.
 
     Args:
         source_text, target_text: the model's two sides.
-        sources, references: list[str] of equal length.
+        sources: list[str].
+        *references: list[str] of equal length, one for each reference that a sentence has.
 
     Returns:
         list[int].
     """
-    rows = zip(source_text.encode(sources).to_list(), target_text.encode(references).to_list())
+    rows = zip(source_text.encode(sources).to_list(), *(target_text.encode(lines).to_list() for lines in references))
     return [sum(ids.count(UNKNOWN_ID) for ids in pair) for pair in rows]
+
+
+def written_tokens(text: Text, translations) -> list:
+    """The tokens of translations joined by spaces: those that the model wrote; Moses's of its text where it writes subwords.
+
+    The text of tokens that are words is no way back to them: Moses's rules cut `. il` of a lower-cased line otherwise than `. Il`.
+
+    Args:
+        text: the target side.
+        translations: list of Translation.
+
+    Returns:
+        list[str].
+    """
+    if text.config.tokenization == "sentencepiece":
+        return tokenized(text, [translation.text for translation in translations])
+    return [" ".join(translation.tokens) for translation in translations]
 
 
 def tokenized(text: Text, lines) -> list:
     """Lines as tokens joined by spaces, by the rules of one side; Moses rules where that side has subwords.
 
-    A lower-cased side gives lower-cased tokens. An unknown word, ``<unk>``, is one token, which Moses's rules would cut into three.
+    A lower-cased side gives lower-cased tokens; of subwords, whose translations have no capitals left for Moses's rules to go by,
+    the line is lower-cased before it is cut. An unknown word, ``<unk>``, is one token, which Moses's rules would cut into three.
 
     Args:
         text: the side.
@@ -40,6 +59,7 @@ def tokenized(text: Text, lines) -> list:
         list[str].
     """
     if text.config.tokenization == "sentencepiece":
+        lines = text.prepared(lines)
         text = Text(dataclasses.replace(text.config, tokenization="moses"), text.vocabulary)
     joined = tf.strings.reduce_join(text.tokenize_translations(lines), axis=1, separator=" ")
     return [line.decode("utf-8") for line in joined.numpy()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
+from rnnsearch_tf.evaluation.bleu import bleu_of_model
 
 SENTENCES = 200
 """Development sentences that are translated twice."""
@@ -48,4 +48,4 @@ def _bleu(translator, pairs, **search):
     sources, references = (list(side) for side in zip(*pairs))
     translations = [translation.text for translation in translator.translate(sources, **search)]
     config = translator.config.target
-    return bleu(translations, references, tokenizer_for(config), config.lowercase)
+    return bleu_of_model(translations, references, config)

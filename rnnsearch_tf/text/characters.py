@@ -6,6 +6,7 @@ general categories leave out is listed here.
 """
 
 import re
+import unicodedata
 
 # Alphabetic signs that are not of category L or N: vowel signs, points and viramas of the
 # Semitic and Indic scripts, circled letters. Accents (U+0300 and on) are not among them.
@@ -25,6 +26,11 @@ _ALPHABETIC_SIGNS = (
 def _bracket(code_points: str) -> str:
     """``"5b0-5bd 5bf"`` as RE2 writes it, ``\\x{5b0}-\\x{5bd}\\x{5bf}``."""
     return re.sub(r"[0-9a-f]+", lambda match: rf"\x{{{match[0]}}}", code_points).replace(" ", "")
+
+
+def in_form(text: str, form: str) -> str:
+    """A str in a Unicode normal form, `NFC` or `NFKC`, as `Text` takes it of what a model reads and writes; `none`: as it is."""
+    return text if form == "none" else unicodedata.normalize(form, text)
 
 
 SPACE = _bracket("9-d 1c-20 85 a0 1680 2000-200a 2028-2029 202f 205f 3000")

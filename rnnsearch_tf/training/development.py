@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.data.dataset import scoring_batches
-from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
+from rnnsearch_tf.evaluation.bleu import bleu_of_model
 from rnnsearch_tf.progress import announced, coloured
 from rnnsearch_tf.training.averaging import assign_mean
 from rnnsearch_tf.training.callbacks import updates_done
@@ -161,9 +161,7 @@ class Development(keras.callbacks.Callback):
         options = dict(beam_size=self.config.training.evaluate_beam_size, nbest=1)
         with announced("translating the development text"):
             translations = self.translator.translate(list(sources), **options)
-        target = self.config.target
-        rules = dict(tokenize=tokenizer_for(target), lowercase=target.lowercase)  # a model that cannot write capitals is not scored on them
-        return bleu([t.text for t in translations], list(references), **rules).score
+        return bleu_of_model([t.text for t in translations], references, self.config.target).score
 
     def _development_loss(self):
         """Mean negative log-likelihood of a target word, in nats, end symbols included; no smoothing, no dropout."""
