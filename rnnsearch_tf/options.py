@@ -68,6 +68,10 @@ class TextConfig:
         "NFC", "Unicode normal form taken first", choices=("NFC", "NFKC", "none")
     )
     lowercase: bool = option(False, "lower-case the text; the papers keep case")
+    remove_invisible: bool = option(
+        False, "take out characters that nobody sees: soft hyphens, zero-width spaces, byte-order marks within a line, direction marks, C1 "
+        "controls (U+200C and U+200D stay); `rnnsearch init` and the shipped configurations set it, a model trained without it keeps false"
+    )
     vocabulary_size: int = option(
         30_001, "entries, the special tokens included (the paper's shortlist: 30,001 symbols)", unit="tokens", minimum=4, maximum=MOST_TOKENS
     )

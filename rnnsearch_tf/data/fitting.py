@@ -44,8 +44,8 @@ EVALUATIONS = 10
 TEMPLATE = """\
 # Written by `rnnsearch init` for {pairs:,} pairs of {source} and {target}.
 # `rnnsearch options` says what each option means, and those that are not here.
-source: {{language: {source_language}, tokenization: sentencepiece, vocabulary_size: {vocabulary}}}
-target: {{language: {target_language}, tokenization: sentencepiece, vocabulary_size: {vocabulary}}}
+source: {{language: {source_language}, remove_invisible: true, tokenization: sentencepiece, vocabulary_size: {vocabulary}}}
+target: {{language: {target_language}, remove_invisible: true, tokenization: sentencepiece, vocabulary_size: {vocabulary}}}
 data:
   train_source: {source_path}
   train_target: {target_path}

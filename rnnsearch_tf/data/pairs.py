@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.io.reading import read_bytes
+from rnnsearch_tf.text.characters import BLANK_CHARACTERS
 
 _REMEMBERED = 5  # bad lines named in a report; the rest are counted
 
@@ -190,7 +191,7 @@ class Pairs:
                 byte = f"byte 0x{line[error.start]:02x} at position {error.start + 1}"
                 hint = "; the file looks like UTF-16" if number == 1 and line[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else ""
                 return Scanned(number, source, target, "invalid", f"{self.name(side)}:{number}: expected UTF-8, got {byte}{hint}")
-            if not text.strip():
+            if not text.strip(BLANK_CHARACTERS):
                 return Scanned(number, source, target, "empty", f"{self.name(side)}:{number}: expected a sentence, got an empty line")
             texts.append(text)
         return Scanned(number, source, target, texts=tuple(texts))

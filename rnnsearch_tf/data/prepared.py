@@ -26,14 +26,11 @@ import tensorflow as tf
 from rnnsearch_tf.data.pairs import Pairs, Report
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.run import digest_of
-from rnnsearch_tf.text.pipeline import Text, load_text
+from rnnsearch_tf.text.pipeline import MAKES_TOKENS, Text, load_text
 
 FORMAT = 1
 MANIFEST, IDS, OFFSETS, LENGTHS = "manifest.json", "ids.bin", "offsets.bin", "lengths.bin"
 LIMITS = ("maximum_source_length", "maximum_target_length")
-MAKES_TOKENS = ("language", "tokenization", "unicode_form", "lowercase")
-"""Options of a side that decide which tokens a text has."""
-
 MAKES_VOCABULARY = ("vocabulary_size", "minimum_count", "vocabulary")
 """Options of a side that decide which of them have an id."""
 
@@ -85,7 +82,8 @@ class PreparedPairs(Pairs):
     def check_config(self, config) -> None:
         """Raise UsageError where a configuration makes other tokens of a text, or keeps other lengths, than this was prepared with."""
         for side in ("source", "target"):
-            self._require_equal(self.manifest[side], getattr(config, side), MAKES_TOKENS, side)
+            known = {"remove_invisible": False} | self.manifest[side]  # older ones were prepared before there was the option
+            self._require_equal(known, getattr(config, side), MAKES_TOKENS, side)
         self._require_equal(self.manifest, config.data, LIMITS, "data")
 
     def texts(self, config) -> list[Text]:

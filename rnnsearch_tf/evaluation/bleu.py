@@ -17,7 +17,6 @@ import sacrebleu
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text import languages
-from rnnsearch_tf.text.characters import in_form
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -97,7 +96,9 @@ def in_target_form(lines, config: TextConfig) -> tuple:
     Returns:
         (list[str], how many lines have changed).
     """
-    formed = [in_form(line, config.unicode_form) for line in lines]
+    from rnnsearch_tf.text.pipeline import in_form  # with TensorFlow, which takes its seconds
+
+    formed = in_form(lines, config.unicode_form)
     return formed, sum(new != old for new, old in zip(formed, lines))
 
 

@@ -67,7 +67,7 @@ class Served:
         self.weights = StoredWeights(translator.model.trainable_variables, profile.weights)
         self.source_texts = list(translator.source_texts)
         self.target_text = translator.target_text
-        self.lexicon = Lexicon.load(search.lexicon) if search.replace_unknown and search.lexicon else None
+        self.lexicon = Lexicon.load(search.lexicon, *translator.unicode_forms) if search.replace_unknown and search.lexicon else None
         self.shortlist = translator.shortlist(search)
 
     def module(self):

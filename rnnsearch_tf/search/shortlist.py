@@ -11,6 +11,7 @@ from rnnsearch_tf.config import PAD_ID, SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.io.reading import read_lines
 from rnnsearch_tf.search.topk import NO_HYPOTHESIS
+from rnnsearch_tf.text.characters import word_in_form
 
 
 class Shortlist(tf.Module):
@@ -32,7 +33,7 @@ class Shortlist(tf.Module):
         self._size = vocabulary_size
 
     @classmethod
-    def load(cls, path, frequent, translations, source_vocabulary, target_vocabulary) -> Shortlist:
+    def load(cls, path, frequent, translations, source_vocabulary, target_vocabulary, source_form="NFC", target_form="NFC") -> Shortlist:
         """Read a file of `source-word target-word probability` lines, in any order; words unknown to a vocabulary are skipped.
 
         Args:
@@ -40,6 +41,7 @@ class Shortlist(tf.Module):
             frequent: as above.
             translations: int, how many translations of a source word are kept.
             source_vocabulary, target_vocabulary: Vocabulary.
+            source_form, target_form: the Unicode normal form of each side's text, as its option `unicode_form`; words are brought to it.
 
         Raises:
             UserError: the file cannot be read, or a line has another form; names file:line.
@@ -48,7 +50,8 @@ class Shortlist(tf.Module):
         source.pop(SPECIAL_TOKENS[PAD_ID])  # padding is no word and depends on the batch
         likely = collections.defaultdict(list)
         for number, line in enumerate(read_lines(path), start=1):
-            source_word, target_word, probability = _fields(line, f"{path}:{number}")
+            *words, probability = _fields(line, f"{path}:{number}")
+            source_word, target_word = map(word_in_form, words, (source_form, target_form))
             if source_word in source and target_word in target:
                 likely[source[source_word]].append((-probability, target[target_word]))
         candidates = np.full([source_vocabulary.size, translations], PAD_ID, np.int32)

@@ -7,6 +7,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.io.reading import read_lines
+from rnnsearch_tf.text.characters import word_in_form
 
 UNKNOWN_TOKEN = SPECIAL_TOKENS[UNKNOWN_ID]
 
@@ -26,8 +27,12 @@ class Lexicon(tf.Module):
         self.table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), default_value="")
 
     @classmethod
-    def load(cls, path) -> "Lexicon":
+    def load(cls, path, source_form="NFC", target_form="NFC") -> "Lexicon":
         """Read a file of `source-word target-word` lines, plain or .gz, UTF-8; empty lines are passed over.
+
+        Args:
+            path: the file.
+            source_form, target_form: the Unicode normal form of each side's text, as its option `unicode_form`; words are brought to it.
 
         Raises:
             UserError: the file cannot be read, a line has not two words, or a
@@ -43,7 +48,7 @@ class Lexicon(tf.Module):
                     f"{path}:{number}: expected `source-word target-word`, got {len(words)} words: "
                     f"{' '.join(words[:6])!r}; correct or remove the line"
                 )
-            source, target = words
+            source, target = map(word_in_form, words, (source_form, target_form))
             if translations.setdefault(source, target) != target:
                 raise UserError(
                     f"{path}:{number}: expected one translation of {source!r}, got {target!r} after "

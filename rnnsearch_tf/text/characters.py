@@ -28,16 +28,34 @@ def _bracket(code_points: str) -> str:
     return re.sub(r"[0-9a-f]+", lambda match: rf"\x{{{match[0]}}}", code_points).replace(" ", "")
 
 
-def in_form(text: str, form: str) -> str:
-    """A str in a Unicode normal form, `NFC` or `NFKC`, as `Text` takes it of what a model reads and writes; `none`: as it is."""
-    return text if form == "none" else unicodedata.normalize(form, text)
+def word_in_form(word: str, form: str) -> str:
+    """A word in a Unicode normal form, as the option `unicode_form` names it: ``NFC``, ``NFKC`` or ``none``."""
+    return word if form == "none" else unicodedata.normalize(form, word)
 
 
-SPACE = _bracket("9-d 1c-20 85 a0 1680 2000-200a 2028-2029 202f 205f 3000")
+def _characters(code_points: str) -> str:
+    """``"5b0-5bd 5bf"`` as the characters themselves."""
+    ranges = (word.partition("-") for word in code_points.split())
+    return "".join(chr(code) for first, _, last in ranges for code in range(int(first, 16), int(last or first, 16) + 1))
+
+
+_SPACE = "9-d 1c-20 85 a0 1680 2000-200a 2028-2029 202f 205f 3000"
+SPACE = _bracket(_SPACE)
 """What Python's ``\\s`` and ``str.split`` take for white space."""
 
 CONTROL = _bracket("1-1f") + r"\x00"
 """ASCII control characters, which Moses deletes."""
+
+_INVISIBLE = "80-84 86-9f ad 200b 200e-200f 202a-202e 2060-2064 2066-2069 feff"
+INVISIBLE = _bracket(_INVISIBLE)
+"""What nobody sees: C1 control characters, the soft hyphen, zero-width space and no-break space (a byte-order mark within a text), direction
+marks, invisible operators. The joiners U+200C and U+200D are not among them: Persian, Indic scripts and emoji are written with them."""
+
+INVISIBLE_CHARACTERS = _characters(_INVISIBLE)
+"""The characters of INVISIBLE in a str."""
+
+BLANK_CHARACTERS = _characters(_SPACE) + INVISIBLE_CHARACTERS
+"""Those that make a line that looks empty, white space too."""
 
 ALPHA = r"\p{L}\p{Nl}" + _bracket(_ALPHABETIC_SIGNS)
 NUMBER = r"\p{N}"

@@ -18,13 +18,18 @@ from rnnsearch_tf.io.reading import read_lines
 from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text import subwords
-from rnnsearch_tf.text.characters import CONTROL, SPACE
+from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, SPACE
 from rnnsearch_tf.text.counting import TokenCounts
 from rnnsearch_tf.text.escapes import ESCAPED
 from rnnsearch_tf.text.languages import warn_once
 from rnnsearch_tf.text.moses import detokenize, tokenize, unescape
 from rnnsearch_tf.text.sampling import SubwordSampler
 from rnnsearch_tf.text.vocabulary import Vocabulary, batches
+
+MAKES_TOKENS = ("language", "tokenization", "unicode_form", "lowercase", "remove_invisible")
+"""Options of a side that decide which tokens a text has."""
+
+_MOST_MARKS = 30
 
 _CUT_UNKNOWN = " ".join(re.findall(r"\w+|\W", SPECIAL_TOKENS[UNKNOWN_ID]))
 """The unknown word as Moses's rules cut it."""
@@ -110,7 +115,7 @@ class Text(tf.Module):
 
     def same_as(self, other) -> bool:
         """Whether both make the same ids of every text, and the same text of all ids."""
-        settings = [(t.config.language, t.config.tokenization, t.config.unicode_form, t.config.lowercase) for t in (self, other)]
+        settings = [tuple(getattr(text.config, name) for name in MAKES_TOKENS) for text in (self, other)]
         models = [t._subwords.model if t._subwords else None for t in (self, other)]
         return settings[0] == settings[1] and models[0] == models[1] and self.vocabulary.tokens == other.vocabulary.tokens
 
@@ -291,12 +296,16 @@ def padded(rows) -> np.ndarray:
     return matrix
 
 
-def normalize(texts, form="NFC"):
+def normalize(texts, form="NFC", remove_invisible=False):
     """Replace invalid UTF-8 by U+FFFD and take a Unicode normal form.
+
+    A normal form sorts the marks on a letter, in a time that is quadratic in their number. So a run of more than 30 is
+    interrupted by U+034F, the combining grapheme joiner, as in the Stream-Safe Text Format of Unicode (UAX #15).
 
     Args:
         texts: string [B] (or any shape).
         form: ``"NFC"``, ``"NFKC"`` or ``"none"``.
+        remove_invisible: bool, whether to take out the characters that nobody sees first, see `INVISIBLE` in characters.py.
 
     Returns:
         string, same shape, always valid UTF-8.
@@ -306,11 +315,19 @@ def normalize(texts, form="NFC"):
         'é'
     """
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
+    if remove_invisible:
+        texts = tf.strings.regex_replace(texts, f"[{INVISIBLE}]+", "")
     if form == "none":
         return texts
     import tensorflow_text  # its op library takes a second to load, and form "none" does without
 
+    texts = tf.strings.regex_replace(texts, rf"(\p{{M}}{{{_MOST_MARKS}}})(\p{{M}})", "\\1\u034f\\2")
     return tensorflow_text.normalize_utf8(texts, form)
+
+
+def in_form(lines, form) -> list:
+    """Lines in a Unicode normal form: list[str] -> list[str], as :func:`normalize`."""
+    return [line.decode("utf-8") for line in normalize(tf.constant(lines, tf.string), form).numpy()]
 
 
 def clean(texts):
@@ -330,7 +347,7 @@ def _tokenize(texts, config, pieces):
     texts = tf.convert_to_tensor(texts, tf.string)
     texts.shape.assert_has_rank(1)
     if config.tokenization == "moses":
-        tokens = tokenize(clean(normalize(texts, config.unicode_form)), config.language)  # case decides about periods, so it goes after
+        tokens = tokenize(_cleaned(texts, config), config.language)  # case decides about periods, so it goes after
         return tf.strings.lower(tokens, "utf-8") if config.lowercase else tokens
     texts = _prepare(texts, config)
     return pieces.tokenize(texts) if pieces else tf.strings.split(texts)
@@ -340,8 +357,12 @@ def _split(texts):
     return tf.strings.split(tf.convert_to_tensor(texts, tf.string))
 
 
+def _cleaned(texts, config):
+    return clean(normalize(texts, config.unicode_form, config.remove_invisible))
+
+
 def _prepare(texts, config):
-    texts = clean(normalize(texts, config.unicode_form))
+    texts = _cleaned(texts, config)
     return tf.strings.lower(texts, "utf-8") if config.lowercase else texts
 
 

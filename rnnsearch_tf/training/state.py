@@ -195,10 +195,11 @@ def _read(path):
 
 def _check_configuration(path, saved, config, run):
     """Refuse a checkpoint that is of another model or optimizer than the RUN's configuration."""
+    defaults = saved_settings(Config())  # of options that an older checkpoint does not know, and that change nothing by their defaults
     for name, value in json.loads(json.dumps(saved_settings(config))).items():
-        if saved.get(name) != value:
+        if saved.get(name, defaults[name]) != value:
             raise UserError(
-                f"{path}: expected a checkpoint of {run.config}, which has {name}={value}, got one with {saved.get(name)}; "
+                f"{path}: expected a checkpoint of {run.config}, which has {name}={value}, got one with {saved.get(name, defaults[name])}; "
                 "give the RUN its own checkpoints or configuration, or begin anew with another --output"
             )
 

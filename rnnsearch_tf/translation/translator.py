@@ -112,7 +112,7 @@ class Translator:
         """
         texts, config = strings(texts, "texts"), self.search_config(**search)
         constraints = [b""] * len(texts) if constraints is None else constraint_lines(constraints, texts)
-        lexicon = self._once(Lexicon.load, config.lexicon) if config.replace_unknown and config.lexicon else None
+        lexicon = self._once(Lexicon.load, config.lexicon, *self.unicode_forms) if config.replace_unknown and config.lexicon else None
         self.shortlist(config)  # so that a bad file is an error before anything is done
         results = [_NOTHING for _ in texts]
         sources = sorted((source for source in self._encode(texts) if source.tokens), key=lambda source: len(source.ids))
@@ -189,6 +189,11 @@ class Translator:
         if not self.model.has_attention:
             raise UsageError(f"{purpose}: expected a model with attention, got {type(self.model).__name__}, which aligns nothing")
 
+    @property
+    def unicode_forms(self) -> tuple:
+        """The option `unicode_form` of the source and of the target text."""
+        return self.source_text.config.unicode_form, self.target_text.config.unicode_form
+
     def sample(self, texts: Iterable, number: int, temperature: float = 1.0, seed: int = 1) -> list[list[Sample]]:
         """Draw translations at random.
 
@@ -232,7 +237,7 @@ class Translator:
         if config.shortlist is None:
             return None
         file = config.shortlist, config.shortlist_frequent, config.shortlist_translations
-        return self._once(Shortlist.load, *file, self.source_text.vocabulary, self.target_text.vocabulary)
+        return self._once(Shortlist.load, *file, self.source_text.vocabulary, self.target_text.vocabulary, *self.unicode_forms)
 
     def _graph(self, build, config=None, *more):
         """The traced function for one kind of work under one search configuration; made once."""

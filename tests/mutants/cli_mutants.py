@@ -64,7 +64,7 @@ TRANSLATOR = [
     Mutant("translation/translator.py", "an overlong sentence is not cut", "if len(tokens) <= limit:", "if True:",
            (f"{TRANSLATE}::test_an_overlong_sentence_is_cut_with_a_warning",)),
     Mutant("translation/translator.py", "every sentence draws the same samples whatever the seed", "np.int64(seed << 32) + shard,", "shard,", (f"{PAIRS}::test_samples_are_counted_scored_and_sorted",)),
-    Mutant("translation/translator.py", "the lexicon is not used", "lexicon = self._once(Lexicon.load, config.lexicon) if config.replace_unknown and config.lexicon else None",
+    Mutant("translation/translator.py", "the lexicon is not used", "lexicon = self._once(Lexicon.load, config.lexicon, *self.unicode_forms) if config.replace_unknown and config.lexicon else None",
            "lexicon = None", (f"{TRANSLATE}::test_unknown_words_are_replaced",)),
     Mutant("translation/translator.py", "options of the call are dropped", "self._changed(search_options(changes)) if changes else self.config.search", "self.config.search",
            (f"{TRANSLATE}::test_options_reach_the_search", f"{TRANSLATE}::test_moses_nbest_lists")),

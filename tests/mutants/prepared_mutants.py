@@ -37,7 +37,7 @@ _FAULTS = [
     ("data/preparing.py", "written where it is read", 'partial = output.with_name(f".{output.name}.partial")', "partial = output", GOES_ON),
     ("data/preparing.py", "what others have written goes", "if output.exists() and (not output.is_dir() or any(output.iterdir())):", "if False:",
      f"{FOLDERS}::test_a_folder_with_something_in_it_is_left_alone"),
-    ("data/prepared.py", "another tokenization", 'MAKES_TOKENS = ("language", "tokenization", "unicode_form", "lowercase")', 'MAKES_TOKENS = ("language",)',
+    ("text/pipeline.py", "another tokenization", 'MAKES_TOKENS = ("language", "tokenization", "unicode_form", "lowercase", "remove_invisible")', 'MAKES_TOKENS = ("language",)',
      f"{FOLDERS}::test_a_configuration_that_does_not_fit"),
     ("data/prepared.py", "ids of another vocabulary", "if not text.same_as(load_text(self.folder, side, text.config)):", "if False:", f"{FOLDERS}::test_vocabularies_that_do_not_fit"),
     ("data/prepared.py", "files elsewhere", "os.path.basename(name) != name or", "", DAMAGED),

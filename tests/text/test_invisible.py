@@ -1,0 +1,110 @@
+"""Characters that nobody sees, and runs of combining marks."""
+
+import dataclasses
+import time
+import unicodedata
+
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.config import TextConfig
+from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.text.pipeline import build_text, normalize
+
+INVISIBLE = [
+    *range(0x80, 0x85), *range(0x86, 0xA0), 0xAD, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x2065),
+    *range(0x2066, 0x206A), 0xFEFF,
+]  # fmt: skip
+"""The list, written out once more; U+0085 is a line break, and white space."""
+
+LINES = ["She has never been to Paris.", "L'été, à côté.", "می‌خواهم", "👩‍👩‍👧"]
+WAYS = {
+    "moses": TextConfig(language="fr", remove_invisible=True),
+    "space": TextConfig(tokenization="space", unicode_form="none", remove_invisible=True),
+    "subwords": TextConfig(tokenization="sentencepiece", vocabulary_size=60, unicode_form="NFKC", remove_invisible=True),
+}
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def text(request):
+    return build_text(WAYS[request.param], LINES * 3)
+
+
+def test_a_text_with_them_is_the_text_without_them(text):
+    """Before, within and after; the joiners of Persian and of emoji stay."""
+    plain = text.encode(tf.constant(LINES)).to_list()
+    for code in INVISIBLE:
+        sign = chr(code)
+        placed = [form for line in LINES for form in (sign + line, line[:2] + sign + line[2:], line + sign, f"{sign}{sign} {line}")]
+        assert text.encode(tf.constant(placed)).to_list() == [row for row in plain for _ in range(4)], hex(code)
+    assert b"\xe2\x80\x8c" in b"".join(text.tokenize(tf.constant(LINES)).to_list()[2])
+    assert b"\xe2\x80\x8d" in b"".join(text.tokenize(tf.constant(LINES)).to_list()[3])
+
+
+def test_a_line_of_them_alone_is_an_empty_line(text):
+    lines = ["".join(map(chr, INVISIBLE)), *(f" {chr(code)}\t" for code in INVISIBLE)]
+    assert text.tokenize(tf.constant(lines)).to_list() == [[]] * len(lines)
+    assert text.prepared(tf.constant(lines)).numpy().tolist() == [b""] * len(lines)
+
+
+def test_letters_and_marks_come_together_over_one():
+    text = build_text(WAYS["moses"], LINES)
+    assert text.tokenize(tf.constant(["e\u200b\u0301te\u00ad\u0301"])).to_list() == [["été".encode()]]
+
+
+def test_without_the_option_all_is_as_it_was():
+    text = build_text(TextConfig(language="fr"), LINES)
+    assert not text.config.remove_invisible
+    rows = text.tokenize(tf.constant([f"a{chr(code)}b" for code in INVISIBLE])).flat_values.numpy()
+    assert sum(b"ab" in row for row in rows) == 0
+    other = build_text(dataclasses.replace(text.config, remove_invisible=True), LINES)
+    assert not text.same_as(other) and text.same_as(build_text(TextConfig(language="fr"), LINES))
+
+
+def test_pairs_count_such_a_line_as_empty():
+    lines = ["un", *map(chr, INVISIBLE), "\ufeff \u200b\u00a0", "\u200c"]
+    pairs = Pairs(["one"] * len(lines), lines, on_bad_line="skip")
+    assert [target for _, target in pairs] == ["un", "\u200c"]
+    assert pairs.report.empty == len(lines) - 2 and "expected a sentence, got an empty line" in pairs.report.examples[0]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFKC"])
+def test_up_to_30_marks_are_normalized_as_ever(form):
+    lines = ["a" + "\u0301\u0323" * 15 + "b" + "\u0323\u0301" * 15, "e\u0301" * 40, "\u0301" * 30, "ḍ̇" + "\u0307\u0323" * 14]
+    assert [line.decode() for line in normalize(tf.constant(lines), form).numpy()] == [unicodedata.normalize(form, line) for line in lines]
+
+
+def test_more_are_interrupted_by_a_joiner():
+    """Every mark stays, and no run is longer than 31."""
+    line = "a" + "\u0301\u0323" * 100 + "b"
+    [found] = normalize(tf.constant([line])).numpy()
+    found = unicodedata.normalize("NFD", found.decode())
+    assert sorted(found.replace("\u034f", "")) == sorted(line)
+    assert all(1 <= len(run) <= 32 for run in found[1:-1].split("\u034f")) and found.count("\u034f") == 6
+
+
+def test_every_mark_that_is_sorted_is_counted():
+    """What a normal form moves, by the library that TensorFlow Text takes, is a mark to the rule that counts them."""
+    codes = [code for code in (*range(0x300, 0x20000), *range(0xE0000, 0xE0200)) if not 0xD800 <= code < 0xE000]
+    pairs = [(f"a\u0345{chr(code)}", f"a{chr(code)}\u0334") for code in codes]  # classes 240, the highest, and 1, the lowest
+    moved = [normalize(tf.constant(lines)).numpy() for lines in zip(*pairs)]
+    sorted_marks = [
+        code for code, pair, found in zip(codes, pairs, zip(*moved)) if any(new.decode()[1:2] != old[1:2] for new, old in zip(found, pair))
+    ]
+    sorted_marks = [code for code in sorted_marks if unicodedata.combining(chr(code)) or unicodedata.category(chr(code)) == "Cn"]
+    assert len(sorted_marks) > 850
+    runs = normalize(tf.constant([chr(code) * 31 for code in sorted_marks])).numpy()
+    assert [code for code, run in zip(sorted_marks, runs) if "\u034f" not in run.decode()] == []
+
+
+def test_a_run_of_marks_takes_a_time_in_proportion(text):
+    """A quarter of a million marks and four times as many; the quadratic way took minutes."""
+
+    def seconds(count):
+        begin = time.process_time()
+        text.encode(tf.constant(["a" + "\u0301\u0323" * (count // 2)]))
+        return time.process_time() - begin
+
+    seconds(100)
+    shorter, longer = min(seconds(125_000) for _ in range(2)), seconds(500_000)
+    assert longer < 10 * shorter + 0.5
