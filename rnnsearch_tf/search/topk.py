@@ -6,6 +6,8 @@ import typing
 
 import tensorflow as tf
 
+from rnnsearch_tf.config import PAD_ID
+
 NO_HYPOTHESIS = -1e9
 """Log-probability and score of an empty place. Finite, so that no arithmetic on it gives NaN."""
 
@@ -94,7 +96,7 @@ def best_continuations(words: NextWords, live, count, first_word):
     Returns:
         totals: float32 [B, count], descending; NO_HYPOTHESIS where there are fewer pairs.
         parents: int32 [B, count], the hypothesis continued, in [0, K).
-        words: int32 [B, count].
+        words: int32 [B, count], ids of the vocabulary; PAD_ID where there are fewer pairs.
     """
     blocks, maxima, log_sum = words
     block, number = blocks.shape[3], _size(blocks, 2)
@@ -116,7 +118,8 @@ def best_continuations(words: NextWords, live, count, first_word):
         totals = tf.pad(totals, [[0, 0], [0, count]], constant_values=NO_HYPOTHESIS)
         words, parents = tf.pad(words, [[0, 0], [0, count]]), tf.pad(parents, [[0, 0], [0, count]])
     totals, index = tf.math.top_k(totals, count)
-    words = tf.gather(words, index, batch_dims=1)
+    # An empty place may have come from the padding of the blocks, whose ids no step can read.
+    words = tf.where(exists(totals), tf.gather(words, index, batch_dims=1), PAD_ID)
     parents = tf.gather(parents, index // block, batch_dims=1)
     return totals, parents, words
 

@@ -37,6 +37,16 @@ def same_as(result, row, expected, config):
     assert result.finished[row, :count].tolist() == [h.finished for h in expected]
 
 
+@pytest.mark.parametrize("sentences", [[0], [0, 1]])
+def test_a_vocabulary_smaller_than_the_beam(sentences):
+    """257 words are a prime number, so that top-k pads them; no step may read the padding."""
+    toy = Toy(seed=3, vocabulary_size=257, source_lengths=(2, 3), end_bias=4.0)
+    config = SearchConfig(beam_size=300, nbest=5, maximum_length_ratio=1.0)
+    result = search(toy, config, sentences)
+    for row, sentence in enumerate(sentences):
+        same_as(result, row, reference.beam(toy, sentence, config), config)
+
+
 RULES = [
     dict(shrinking_beam=shrinking, normalize_after=after, length_penalty=penalty, allow_unknown=unknown)
     for shrinking, after, penalty, unknown in itertools.product([False, True], [False, True], [0.0, 0.6, 1.0], [True, False])

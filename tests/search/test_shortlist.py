@@ -1,5 +1,6 @@
 """Search among a shortlist: what a search among all words gives when the others are forbidden."""
 
+import dataclasses
 import gzip
 from types import SimpleNamespace
 
@@ -75,6 +76,18 @@ def test_the_neighbours_do_not_matter():
         length = alone.ids.shape[2]
         np.testing.assert_array_equal(together.ids[row, :, :length], alone.ids[0])
         np.testing.assert_allclose(together.scores[row], alone.scores[0], rtol=0, atol=1e-5)
+
+
+def test_fewer_words_than_hypotheses():
+    """Alone, where only its own words are computed, a sentence is translated as beside another that brings more words."""
+    config = dataclasses.replace(CONFIG, beam_size=12, nbest=12)
+    search = search_graph(tiny_system("rnnsearch", "float32"), config, 1, Shortlist(CANDIDATES, 0, TARGET_SIZE))
+    for source in SOURCES:
+        alone, beside = search(padded([source])), search(padded([source, [3, 4, 6, 7, 1]]))
+        length = alone.ids.shape[2]
+        np.testing.assert_array_equal(alone.ids[0], beside.ids[0, :, :length])
+        np.testing.assert_allclose(alone.scores[0], beside.scores[0], rtol=0, atol=1e-5)
+        assert allowed(source, 0)[alone.ids[0].numpy()].all()
 
 
 @pytest.mark.parametrize("frequent", (TARGET_SIZE, 1_000))
