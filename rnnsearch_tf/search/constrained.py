@@ -16,7 +16,10 @@ last words agree with counts. With subwords, a phrase whose last word goes on in
 The maximum length grows by the words of the phrases. No hypothesis is kept that could not take in what it needs before it: so every
 output has all phrases, finished or not. Departure from the papers, which let a hypothesis run out of room.
 
-Dimension letters: as in beam.py; P phrases and L words of the longest phrase, N candidates of a step.
+The words of a sentence's phrases stand one after the other in a row of T: a table [P, L] would be as large as the most phrases and the
+longest phrase of the whole batch together, for every candidate.
+
+Dimension letters: as in beam.py; P phrases and L words of the longest phrase, T words of all phrases of a sentence, N candidates of a step.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ import typing
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import UNKNOWN_ID, SearchConfig
+from rnnsearch_tf.config import PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.search.beam import (
     Beam, BeamResult, Rules, Sentences, add_finished, beam_search, ending_now, finished_ranks, is_done, penalize,
 )
@@ -64,16 +67,19 @@ class Phrases(typing.NamedTuple):
 class Constraints(typing.NamedTuple):
     """The phrases, as the search uses them. Does not change from word to word."""
 
-    ids: tf.Tensor  # int32 [b, P, L]
+    ids: tf.Tensor  # int32 [b, T], at least one; PAD_ID after the last
+    numbers: tf.Tensor  # int32 [b, T], each word's number in its phrase, from 1; 0 after the last
+    phrases: tf.Tensor  # int32 [b, T], the phrase of each word; 0 after the last
+    starts: tf.Tensor  # int32 [b, P], the place of each phrase's first word
     lengths: tf.Tensor  # int32 [b, P]
-    going_on: tf.Tensor  # bool [b, P, L], begins_within of each word
+    going_on: tf.Tensor  # bool [b, T], begins_within of each word
     left_open: tf.Tensor  # bool [b, P], ends_within of the last word
 
 
 class Progress(typing.NamedTuple):
     """How far a hypothesis is in each phrase."""
 
-    agreeing: tf.Tensor  # bool [b, k, P, L], at l: its last l + 1 words are the first l + 1 of the phrase (Baeza-Yates and Gonnet 1992)
+    agreeing: tf.Tensor  # bool [b, k, T]: its last n words are the first n of the phrase, n the word's number (Baeza-Yates and Gonnet 1992)
     met: tf.Tensor  # bool [b, k, P], whatever comes next; what its last word completes can still be part of a longer word
 
 
@@ -115,7 +121,20 @@ def constrained_search(state, memory, step: Step, source_lengths, phrases: Phras
 def _constraints(phrases: Phrases) -> Constraints:
     lengths = tf.math.count_nonzero(phrases.ids, axis=2, dtype=tf.int32)
     last = tf.gather(phrases.ids, tf.maximum(lengths - 1, 0), batch_dims=2)
-    return Constraints(phrases.ids, lengths, _look_up(phrases.begins_within, phrases.ids), _look_up(phrases.ends_within, last))
+    numbers = tf.zeros_like(phrases.ids) + tf.range(1, tf.shape(phrases.ids)[2] + 1)
+    of_phrase = tf.zeros_like(phrases.ids) + tf.range(tf.shape(phrases.ids)[1])[:, tf.newaxis]
+    in_a_row = functools.partial(_in_a_row, real=phrases.ids != PAD_ID)
+    ids = in_a_row(phrases.ids)
+    going_on, left_open = _look_up(phrases.begins_within, ids), _look_up(phrases.ends_within, last)
+    starts = tf.cumsum(lengths, axis=1, exclusive=True)
+    return Constraints(ids, in_a_row(numbers), in_a_row(of_phrase), starts, lengths, going_on, left_open)
+
+
+def _in_a_row(values, real):
+    """values int32 [b, P, L] where they are real, one after the other: int32 [b, T], T at least 1, zeros after the last."""
+    counts = tf.math.count_nonzero(real, axis=[1, 2])
+    row = tf.RaggedTensor.from_row_lengths(tf.boolean_mask(values, real), counts).to_tensor()
+    return tf.pad(row, [[0, 0], [0, tf.cast(tf.shape(row)[1] == 0, tf.int32)]])
 
 
 def _look_up(table, ids):
@@ -162,8 +181,7 @@ def _candidates(words, live, progress: Progress, constraints: Constraints, as_kn
     hypotheses = tf.zeros_like(own_words) + tf.range(tf.shape(own_words)[1])  # [b, k]
 
     _, lacking, matched = _standing(progress, constraints)  # [b, k, P]
-    place = tf.minimum(matched, constraints.lengths[:, tf.newaxis] - 1)
-    wanted = _at(constraints.ids, tf.maximum(place, 0))  # [b, k, P]
+    wanted = _next(constraints.ids, matched, constraints)  # [b, k, P]
     wanted_totals = tf.where(lacking, continuations_with(words, live, as_known(wanted)), NO_HYPOTHESIS)
     wanted_parents = tf.zeros_like(wanted) + hypotheses[..., tf.newaxis]
     flat = lambda values: tf.reshape(values, [tf.shape(values)[0], -1])  # noqa: E731
@@ -177,10 +195,18 @@ def _candidates(words, live, progress: Progress, constraints: Constraints, as_kn
 
 def _standing(progress: Progress, constraints: Constraints):
     """Of each phrase [b, k, P]: whether its last word was just said, whether it is lacking, and how many of its words were just said."""
-    numbers = tf.range(1, tf.shape(constraints.ids)[2] + 1)
-    matched = tf.reduce_max(tf.where(progress.agreeing, numbers, 0), axis=3)
+    matched = _most_agreeing(progress.agreeing, constraints)
     just_complete = matched == constraints.lengths[:, tf.newaxis]  # an empty phrase always is
     return just_complete, ~(progress.met | just_complete), matched
+
+
+def _most_agreeing(agreeing, constraints: Constraints):
+    """The largest number of an agreeing word [b, k, T] in each phrase: int32 [b, k, P], 0 where none agrees."""
+    batch_size, places, count = *tf.unstack(tf.shape(agreeing)[:2]), tf.shape(constraints.lengths)[1]
+    segments = tf.reshape(tf.range(batch_size * places), [batch_size, places, 1]) * count + constraints.phrases[:, tf.newaxis]
+    numbers = tf.where(agreeing, constraints.numbers[:, tf.newaxis], 0)
+    most = tf.math.unsorted_segment_max(numbers, segments, batch_size * places * count)
+    return tf.reshape(tf.maximum(most, 0), [batch_size, places, count])
 
 
 def _needed(progress: Progress, constraints: Constraints):
@@ -193,7 +219,7 @@ def _needed(progress: Progress, constraints: Constraints):
     lengths = tf.zeros_like(matched) + constraints.lengths[:, tf.newaxis]
     total = lambda which: tf.reduce_sum(tf.where(which, lengths, 0), axis=2)  # noqa: E731
     open_words = just_complete & ~progress.met & constraints.left_open[:, tf.newaxis]
-    lost = tf.where(_at(constraints.going_on, tf.minimum(matched, tf.maximum(lengths - 1, 0))), total(open_words)[..., tf.newaxis], 0)
+    lost = tf.where(_next(constraints.going_on, matched, constraints), total(open_words)[..., tf.newaxis], 0)
     return total(lacking) - tf.reduce_max(tf.where(lacking, tf.maximum(matched - lost, 0), 0), axis=2)
 
 
@@ -202,8 +228,9 @@ def _extended(progress: Progress, constraints: Constraints, candidates: Candidat
     progress = Progress(*(tf.gather(x, candidates.parents, batch_dims=1) for x in progress))
     just_complete, _, _ = _standing(progress, constraints)
     lost = constraints.left_open[:, tf.newaxis] & goes_on[..., tf.newaxis]
-    begun = tf.concat([tf.ones_like(progress.agreeing[..., :1]), progress.agreeing[..., :-1]], axis=3)
-    fits = constraints.ids[:, tf.newaxis] == candidates.words[..., tf.newaxis, tf.newaxis]
+    word_before = tf.concat([tf.zeros_like(progress.agreeing[..., :1]), progress.agreeing[..., :-1]], axis=2)
+    begun = word_before | (constraints.numbers == 1)[:, tf.newaxis]
+    fits = constraints.ids[:, tf.newaxis] == candidates.words[..., tf.newaxis]
     return Progress(begun & fits, progress.met | (just_complete & ~lost))
 
 
@@ -233,7 +260,8 @@ def _before(values):
     return places < places[:, tf.newaxis]
 
 
-def _at(values, places):
-    """values [b, P, L] at places [b, k, P] of each phrase: [b, k, P]."""
-    by_phrase = tf.transpose(places, [0, 2, 1])  # [b, P, k]
-    return tf.transpose(tf.gather(values, by_phrase, batch_dims=2), [0, 2, 1])
+def _next(values, matched, constraints: Constraints):
+    """values [b, T] of the word after those matched [b, k, P], of a complete phrase those of its last word: [b, k, P]."""
+    places = tf.minimum(matched, tf.maximum(constraints.lengths - 1, 0)[:, tf.newaxis])
+    last = tf.shape(values)[1] - 1  # an empty phrase may start after the last word
+    return tf.gather(values, tf.minimum(constraints.starts[:, tf.newaxis] + places, last), batch_dims=1)

@@ -14,7 +14,7 @@ CONSTRAINTS = [
     Mutant("search/constrained.py", "the next words of phrases are no candidates", "wanted_totals = tf.where(lacking,", "wanted_totals = tf.where(lacking & False,", (MET,)),
     Mutant("search/constrained.py", "a candidate twice", "Candidates(tf.where(again, NO_HYPOTHESIS, totals), parents, words)", "Candidates(totals, parents, words)", (WIDE,)),
     Mutant("search/constrained.py", "a candidate that does not exist rules out one that does", "& _before(totals) & exists(totals)[:, tf.newaxis]", "& _before(totals)", (MET,)),
-    Mutant("search/constrained.py", "a phrase begun is begun anew at every word", "progress.agreeing[..., :-1]], axis=3)", "tf.zeros_like(progress.agreeing[..., :-1])], axis=3)",
+    Mutant("search/constrained.py", "a phrase begun is begun anew at every word", "progress.agreeing[..., :-1]], axis=2)", "tf.zeros_like(progress.agreeing[..., :-1])], axis=2)",
            (WIDE,)),
     Mutant("search/constrained.py", "a phrase inside a longer word counts", "lost = constraints.left_open[:, tf.newaxis] & goes_on[..., tf.newaxis]", "lost = False", (WIDE, MET)),
     Mutant("search/constrained.py", "what was met is lacking again", "progress.met | (just_complete & ~lost)", "just_complete & ~lost", (WIDE,)),
