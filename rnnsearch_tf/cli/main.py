@@ -15,11 +15,13 @@ import importlib
 import itertools
 import logging
 import os
+import re
 import sys
 import warnings
 
 from rnnsearch_tf import __version__
 from rnnsearch_tf.cli.log_file import LogFile
+from rnnsearch_tf.cli.streams import flush_output, open_closed_streams, use_utf8
 from rnnsearch_tf.errors import Terminated, UsageError, UserError
 from rnnsearch_tf.progress import coloured
 
@@ -72,8 +74,19 @@ START = """rnnsearch trains and serves translation models. To begin:
 
 rnnsearch --help lists all verbs, rnnsearch help VERB explains one."""
 
+_NODE = re.compile(r"\[?\[?\{\{\w+ .*?\}\}\S*\]?\]?|\[\[\S+\]\]|\[Op:\S+\]|^\(\d+\) [A-Z_]+: ")
+"""How TensorFlow names the nodes of a graph."""
+
+_AROUND = (
+    *("Detected at node", "File ", "<stack traces", "Original stack trace", "Stack trace for", "Additional GRPC"),
+    *("0 successful operations", "0 derived errors"),
+)
+"""How the lines begin that TensorFlow writes around what was wrong."""
+
 DISK_FULL = os.strerror(errno.ENOSPC)
 EXIT_DONE, EXIT_FAILED, EXIT_TERMINATED, EXIT_INTERRUPTED = 0, 1, 75, 130
+EXIT_NO_READER = 141
+"""The reader of the output has gone: 128 + SIGPIPE, as a shell says of programs that this signal ends."""
 
 
 def run(argv=None) -> int:
@@ -83,7 +96,7 @@ def run(argv=None) -> int:
         argv: the words after the program's name; None takes ``sys.argv``.
 
     Returns:
-        0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable, 130 interrupted.
+        0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable, 130 interrupted, 141 the reader of the output has gone.
 
     Example:
         >>> run(["--version"])
@@ -91,21 +104,35 @@ def run(argv=None) -> int:
         0
     """
     argv = sys.argv[1:] if argv is None else list(argv)
+    open_closed_streams()
     logging.basicConfig(format="rnnsearch: %(message)s", level=logging.WARNING, stream=sys.stderr, force=True)
-    try:
-        if "_ARGCOMPLETE" in os.environ:
-            _module("completion").complete(_parser, VERBS)
-        _use_utf8()
-        with warnings.catch_warnings():
-            if not os.environ.get("RNNSEARCH_DEBUG"):
-                warnings.simplefilter("ignore")  # Python's warnings are for developers; ours are logged
-            code = _dispatch(argv)
-        sys.stdout.flush()
+    code = _answered(lambda: _command(argv))
+    if code:  # what went wrong has been said
+        with contextlib.suppress(OSError, UserError):
+            flush_output()
         return code
+    return _answered(flush_output)
+
+
+def _command(argv) -> int:
+    """Do what a command line asks for; errors as they come."""
+    if "_ARGCOMPLETE" in os.environ:
+        _module("completion").complete(_parser, VERBS)
+    use_utf8()
+    with warnings.catch_warnings():
+        if not os.environ.get("RNNSEARCH_DEBUG"):
+            warnings.simplefilter("ignore")  # Python's warnings are for developers; ours are logged
+        return _dispatch(argv)
+
+
+def _answered(function) -> int:
+    """Call a function; the exit code, errors said in a line."""
+    try:
+        return function() or EXIT_DONE
     except SystemExit as stop:  # argparse, after --help
         return stop.code or EXIT_DONE
     except BrokenPipeError:
-        return _output_closed()
+        return EXIT_NO_READER
     except KeyboardInterrupt:
         _say("interrupted")
         return EXIT_INTERRUPTED
@@ -262,7 +289,8 @@ def _overview() -> str:
         "Results go to standard output, logs and progress to standard error;\n"
         "--quiet shows errors only, --verbose details too, --log-file F keeps what is said.\n"
         "Exit code: 0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable (train,\n"
-        "translate-corpus, reproduce), 130 interrupted by Ctrl-C. RNNSEARCH_DEBUG=1 shows tracebacks."
+        "translate-corpus, reproduce), 130 interrupted by Ctrl-C, 141 the reader of the output is gone.\n"
+        "RNNSEARCH_DEBUG=1 shows tracebacks."
     )
 
 
@@ -271,18 +299,16 @@ def _nearest(name, names) -> str:
     return f"; did you mean {close[0]}?" if close else f"; expected one of {', '.join(sorted(names))}"
 
 
-def _use_utf8():
-    """Text goes in and out as UTF-8 whatever the locale; a lone surrogate (odd file name) does not stop it."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-
-
 def _explain(error: Exception) -> int:
     """One line about the error, and the exit code."""
     if "KeyboardInterrupt" in str(error):  # TensorFlow wraps one that reaches Python code it is running
         _say("interrupted")
         return EXIT_INTERRUPTED
+    if isinstance(error, OSError) and error.filename is None:  # of `print`, which does not say what it wrote to
+        try:
+            flush_output()
+        except UserError as full:
+            error = full
     if isinstance(error, UserError):
         _say(f"{coloured('error:', 'red')} {error}")
         return error.exit_code
@@ -295,9 +321,17 @@ def _explain(error: Exception) -> int:
     if isinstance(error, OSError) and error.filename is not None:
         _say(f"error: {error.filename}: {error.strerror or error}")
         return EXIT_FAILED
-    first_line = next(iter(str(error).strip().splitlines()), "")
-    _say(f"unexpected error: {type(error).__name__}: {first_line} (RNNSEARCH_DEBUG=1 shows where)")
+    _say(f"unexpected error: {type(error).__name__}: {_gist(str(error))} (RNNSEARCH_DEBUG=1 shows where)")
     return EXIT_FAILED
+
+
+def _gist(text) -> str:
+    """The line of an error's text that says what is wrong: of TensorFlow's graphs the last one that is no node, of others the first."""
+    lines = [line for line in (_NODE.sub("", line).strip() for line in text.splitlines()) if line]
+    said = [line for line in lines[1:] if not line.startswith(_AROUND)]
+    if said and (lines[0] == "Graph execution error:" or lines[0].endswith("root error(s) found.")):
+        return said[-1]
+    return lines[0] if lines else ""
 
 
 def _terminated(by) -> int:
@@ -306,13 +340,5 @@ def _terminated(by) -> int:
 
 
 def _say(message):
-    print("rnnsearch: " + " ".join(str(message).split()), file=sys.stderr, flush=True)
-
-
-def _output_closed() -> int:
-    """The reader of standard output has gone (``| head``): stop quietly, also at the flush when Python exits."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):  # standard output is not a file, or closed already
-        pass
-    return EXIT_FAILED
+    with contextlib.suppress(OSError):  # its reader may be gone, too
+        print("rnnsearch: " + " ".join(str(message).split()), file=sys.stderr, flush=True)

@@ -57,7 +57,8 @@ class Output:
 
     def __exit__(self, *error):
         if self._name not in _STANDARD_OUTPUT:
-            self._stream.close()
+            with _named(self._name):  # what a full disk did not take is tried again
+                self._stream.close()
 
 
 def check_output(name, inputs=()) -> None:
@@ -129,6 +130,6 @@ def _named(name):
     try:
         yield
     except OSError as error:
-        if name in _STANDARD_OUTPUT:
+        if name in _STANDARD_OUTPUT or isinstance(error, BrokenPipeError):  # a pipe by name: its reader has gone as that of standard output
             raise
         raise cannot_write(name, error) from None

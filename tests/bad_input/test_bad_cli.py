@@ -1,6 +1,8 @@
 """Bad files and folders on the command line: one clear line, exit code 1, nothing on standard output."""
 
 import errno
+import importlib
+import re
 
 import pytest
 
@@ -125,3 +127,31 @@ def test_a_developer_sees_the_traceback(monkeypatch):
     monkeypatch.setenv("RNNSEARCH_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         main.run(["translate"])
+
+
+def test_an_error_of_tensorflow_says_what_is_wrong(capsys, monkeypatch):
+    """It begins with "Graph execution error:" and ends with names of nodes; the line that helps stands between."""
+    import keras
+    import tensorflow as tf
+
+    class Gather(keras.Model):
+        def call(self, ids):
+            return tf.gather(tf.zeros([9]), ids)
+
+    def in_a_model(arguments):
+        model = Gather()
+        model.compile(run_eagerly=False, jit_compile=False)
+        model.predict(tf.constant([[9]]), verbose=0)
+
+    def in_a_function(arguments):
+        tf.function(tf.gather)(tf.zeros([9]), tf.constant([[9]]))
+
+    def twice(arguments):
+        tf.function(lambda one: (tf.gather(one, tf.constant([9])), tf.gather(one, tf.constant([10]))))(tf.zeros([9]))
+
+    verb = importlib.import_module("rnnsearch_tf.cli.configs")
+    for fails_there in (in_a_model, in_a_function, twice):
+        monkeypatch.setattr(verb, "run", fails_there)
+        line = fails(capsys, ["configs"])
+        assert line.startswith("rnnsearch: unexpected error: InvalidArgumentError: ")
+        assert re.search(r": indices\[[0,]+\] = (9|10) is not in \[0, 9\) \(RNNSEARCH_DEBUG=1 shows where\)$", line), line

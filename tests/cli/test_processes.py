@@ -51,7 +51,7 @@ def test_a_reader_that_leaves_ends_it_quietly(tmp_path):
     os.close(reading)
     done = subprocess.run([*RNNSEARCH, "fidelity", "--config", config], stdout=writing, stderr=subprocess.PIPE, timeout=60)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (1, b"")
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_ctrl_c_saves_and_resume_goes_on(tmp_path):
