@@ -258,23 +258,36 @@ class Run:
         return path.relative_to(self.path).as_posix()
 
     def _read_checksums(self) -> dict:
-        """{name: set of the digests that count}."""
-        known = {}
-        if not self.checksums.exists():
-            return known
-        for number, line in enumerate(self.checksums.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
-            match = _CHECKSUM_LINE.fullmatch(line)
-            if not match:
-                raise UserError(
-                    f"{self.checksums}:{number}: expected a line `digest  file` as sha256sum writes it, got {line[:60]!r}; "
-                    "delete the file to do without"
-                )
-            known.setdefault(match[2], set()).add(match[1])
-        return known
+        return read_checksums(self.checksums)
 
     def _write_checksums(self, known):
-        lines = [f"{digest}  {name}\n" for name, digests in sorted(known.items()) for digest in sorted(digests)]
-        write_file(self.checksums, "".join(lines))
+        write_checksums(self.checksums, known)
+
+
+def read_checksums(path) -> dict:
+    """{name: set of the digests that count} of a file of checksums; empty where there is no file.
+
+    Raises:
+        UserError: a line is none of sha256sum's.
+    """
+    known = {}
+    if not path.exists():
+        return known
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        match = _CHECKSUM_LINE.fullmatch(line)
+        if not match:
+            raise UserError(
+                f"{path}:{number}: expected a line `digest  file` as sha256sum writes it, got {line[:60]!r}; "
+                "delete the file to do without"
+            )
+        known.setdefault(match[2], set()).add(match[1])
+    return known
+
+
+def write_checksums(path, known) -> None:
+    """Write {name: set of digests} as sha256sum does, in one move."""
+    lines = [f"{digest}  {name}\n" for name, digests in sorted(known.items()) for digest in sorted(digests)]
+    write_file(path, "".join(lines))
 
 
 @contextlib.contextmanager

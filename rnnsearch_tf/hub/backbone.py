@@ -1,15 +1,19 @@
 """A system of this package as a backbone of keras-nlp: a functional model from ids to logits."""
 
 import dataclasses
+import pathlib
 
 import keras_nlp
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.config import PAD_ID, load_config
+from rnnsearch_tf.config import PAD_ID, TrainingConfig, load_config
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.hub.checksums import CHECKSUMS, WEIGHTS, record_files, verify_files
 from rnnsearch_tf.models.build import SYSTEMS
 
 INPUTS = ("encoder_token_ids", "encoder_padding_mask", "decoder_token_ids", "decoder_padding_mask")
+PRECISIONS = {field.name: field for field in dataclasses.fields(TrainingConfig)}["precision"].metadata["choices"]
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -56,11 +60,19 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
 
     Attributes:
         system: the TranslationModel, with ``start`` and ``step`` for search.
+
+    Raises:
+        UsageError: another dtype, or an unknown option of ``model``.
     """
 
     def __init__(self, source_vocabulary_size, target_vocabulary_size, model=None, seed=0, dtype=None, **keywords):
         config = load_config(values={"model": dict(model or {})}).model
         policy = keras.dtype_policies.get(dtype)
+        if policy.name not in PRECISIONS:
+            raise UsageError(
+                f"dtype: expected one of {', '.join(PRECISIONS)}, got {policy.name}; "
+                "mixed_bfloat16 computes in bfloat16 and keeps the weights in float32"
+            )
         system = SYSTEMS[config.system](config, source_vocabulary_size, target_vocabulary_size, seed=seed, dtype=policy)
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in INPUTS}
         logits = TeacherForcing(system, name="teacher_forcing")(*(inputs[name] for name in INPUTS[:3]))
@@ -75,3 +87,44 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
             "model": dataclasses.asdict(self.system.config),
             "seed": self.seed,
         }
+
+    @property
+    def token_embedding(self):
+        """None to be had: the two languages have an embedding each."""
+        raise AttributeError(
+            "token_embedding: expected one embedding for both sides, got one for each language; "
+            "take backbone.system.source_embedding or backbone.system.target_embedding"
+        )
+
+    def enable_lora(self, rank, target_layer_names=None):
+        """Refused, before a weight is frozen: no layer of this package has LoRA weights."""
+        raise UsageError(
+            "enable_lora: expected layers with LoRA weights, got those of this package, which have "
+            "none; to train a part of the model only, set trainable = False on the other layers, "
+            "such as backbone.system.source_embedding"
+        )
+
+    def quantize(self, mode, config=None, **keywords):
+        """Refused: no layer of this package can be quantized in place."""
+        raise cannot_quantize(mode)
+
+    def save_to_preset(self, preset_dir, max_shard_size=10):
+        """As keras-nlp does it, with checksums."""
+        super().save_to_preset(preset_dir, max_shard_size=max_shard_size)
+        record_files(preset_dir, ("metadata.json", *WEIGHTS))
+
+    def load_weights(self, filepath, *arguments, **keywords):
+        """As Keras does it; weights in a preset with checksums are compared with those."""
+        folder = pathlib.Path(filepath).parent
+        if (folder / CHECKSUMS).exists() and (folder / "config.json").exists():
+            verify_files(folder, WEIGHTS)
+        super().load_weights(filepath, *arguments, **keywords)
+
+
+def cannot_quantize(mode) -> UsageError:
+    """The error to raise where a model is to be quantized."""
+    return UsageError(
+        f"quantize: expected a model of Keras's own layers, got one of this package's, which keep "
+        f"their numbers, for {mode!r}; `rnnsearch export --set weights=int8` stores weights in "
+        "eight bits, and dtype=\"mixed_bfloat16\" computes in sixteen"
+    )

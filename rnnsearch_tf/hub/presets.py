@@ -1,11 +1,13 @@
 """RUN folders to presets of keras-nlp, and back."""
 
+import json
 import pathlib
 
 from rnnsearch_tf.config import as_dictionary, save_config, saved_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import new_folder
 from rnnsearch_tf.hub.backbone import RNNSearchBackbone
+from rnnsearch_tf.hub.checksums import CONFIGURATIONS, verify_files
 from rnnsearch_tf.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
 from rnnsearch_tf.hub.seq2seq_lm import RNNSearchSeq2SeqLM
 from rnnsearch_tf.hub.tokenizer import RNNSearchTokenizer
@@ -82,8 +84,12 @@ def preset_to_run(preset, folder):
     folder = _new(folder)
     if pathlib.Path(preset).is_dir():
         check_preset(preset)
+    verify_files(preset, CONFIGURATIONS)
     try:
-        model = RNNSearchSeq2SeqLM.from_preset(str(preset))
+        model = RNNSearchSeq2SeqLM.from_preset(preset, dtype=_precision(preset))
+        config = model.run_config()
+    except UserError:
+        raise
     except Exception as error:  # keras-nlp and h5py raise what comes, down to OSError of a file and KeyError of a configuration
         reason = " ".join(str(error).split())[:200]
         raise UserError(
@@ -91,11 +97,19 @@ def preset_to_run(preset, folder):
         ) from None
     with new_folder(folder) as partial:
         run = Run(partial)
-        save_config(model.run_config(), run.config)
+        save_config(config, run.config)
         for side, tokenizer in (("source", model.preprocessor.source_tokenizer), ("target", model.preprocessor.tokenizer)):
             tokenizer.text.save(run, side)
         run.write_weights(model.backbone.system)
         run.record()
+
+
+def _precision(preset):
+    """The dtype that a folder's config.json names, which keras-nlp would replace by Keras's own; None of another preset."""
+    path = pathlib.Path(preset) / "config.json"
+    if not path.is_file():
+        return None
+    return json.loads(path.read_text(encoding="utf-8"))["config"]["dtype"]["config"]["name"]
 
 
 def _new(folder):

@@ -1,13 +1,17 @@
 """One side's text handling as a tokenizer of keras-nlp."""
 
 import dataclasses
+import operator
+import pathlib
 
 import keras_nlp
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, load_config
+from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, load_config
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.hub.backbone import RNNSearchBackbone
+from rnnsearch_tf.hub.checksums import record_files, verify_files
 from rnnsearch_tf.text.pipeline import load_text
 
 SIDE = "text"
@@ -52,6 +56,18 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
     def save_assets(self, folder):
         self.text.save(folder, SIDE)
 
+    def load_preset_assets(self, preset):
+        verify_files(preset, self._preset_files())
+        super().load_preset_assets(preset)
+
+    def save_to_preset(self, preset_dir):
+        """As keras-nlp does it, with checksums."""
+        super().save_to_preset(preset_dir)
+        record_files(preset_dir, self._preset_files())
+
+    def _preset_files(self):
+        return self.config_file, f"assets/{pathlib.Path(self.config_file).stem}/*"
+
     def tokenize(self, inputs):
         inputs = tf.convert_to_tensor(inputs)
         ids = self.text.vocabulary.ids(self.text.tokenize(tf.reshape(inputs, [-1])))
@@ -68,10 +84,25 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
         return self.text.vocabulary.size
 
     def id_to_token(self, id):
-        return self.text.vocabulary.tokens[id]
+        """The token of an id; UsageError where the vocabulary has none."""
+        try:
+            number = operator.index(id)
+        except TypeError:
+            number = -1
+        size = self.vocabulary_size()
+        if not 0 <= number < size:
+            raise UsageError(f"id_to_token: expected a whole number from 0 to {size - 1}, got {id!r}")
+        return self.text.vocabulary.tokens[number]
 
     def token_to_id(self, token):
-        return self.text.vocabulary.tokens.index(token)
+        """The id of a token; UsageError where the vocabulary does not have it."""
+        tokens = self.text.vocabulary.tokens
+        if token not in tokens:
+            raise UsageError(
+                f"token_to_id: expected a token of the vocabulary, got {token!r}; "
+                f"text with it has {SPECIAL_TOKENS[UNKNOWN_ID]!r} in its place"
+            )
+        return tokens.index(token)
 
     def get_config(self):
         return super().get_config() | {"config": self.config}
