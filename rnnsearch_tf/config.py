@@ -162,6 +162,18 @@ def check_value(name, value, where=None):
     return _check(value, typing.get_type_hints(owner)[key], field, where or name)
 
 
+def check_field(value, hint, field, where):
+    """:func:`check_value` of an option that is declared outside of the configuration.
+
+    Args:
+        value: of the declared type.
+        hint: the declared type.
+        field: from :func:`rnnsearch_tf.options.option`, with the limits.
+        where: what the error message calls it.
+    """
+    return _check(value, hint, field, where)
+
+
 def as_dictionary(config) -> dict:
     """The configuration as nested dictionaries of plain values, in declared order."""
     return dataclasses.asdict(config)

@@ -50,6 +50,8 @@ class Attention(PaperLayer):
         (context [B, K, 2n], alignment [B, K, J]). Padded positions have weight 0.
     """
 
+    shapes = {"state": "B K n", "annotations": "B J h", "annotations_mask": "B J"}
+
     def call(
         self, state: tf.Tensor | list[tf.Tensor], annotations: tf.Tensor | None = None, annotations_mask: tf.Tensor | None = None,
         mask: list | None = None,

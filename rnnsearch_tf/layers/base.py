@@ -7,7 +7,10 @@ gained.)
 
 import contextlib
 import dataclasses
+import difflib
 import inspect
+import random
+import typing
 import zlib
 
 import numpy as np
@@ -15,7 +18,26 @@ import tensorflow as tf
 from typing_extensions import dataclass_transform  # in typing since Python 3.11
 
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.config import ModelConfig, check_field
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.initializers import initializer
+from rnnsearch_tf.options import option
+
+KERAS_KEYWORDS = ("name", "dtype", "trainable", "activity_regularizer")
+"""Arguments of ``keras.layers.Layer`` that every layer here takes besides its options."""
+
+INSTEAD = {
+    "initializer": "the option initialization says how the weights begin; set_weights replaces them",
+    "regularizer": "set the attribute regularizer of a weight once the layer is built",
+    "constraint": "set the attribute constraint of a weight once the layer is built",
+    "sequences": "the layer gives the states of all positions",
+    "state": "the layer gives the states of all positions; take the last one of them",
+    "backwards": "an Encoder reads both ways with bidirectional=True, without keras.layers.Bidirectional",
+}
+"""What to do in place of keywords of Keras's recurrent layers, by their last word."""
+
+AT_LEAST_ONE = ("I", "J")
+"""Axes of positions, which may not be empty."""
 
 
 @dataclass_transform()
@@ -31,24 +53,40 @@ class PaperLayer(keras.layers.Layer):
     They are the arguments of its constructor, with those below as keywords. The layer has them as attributes, and
     ``get_config`` returns them. What is to be made of them before ``build``, a layer makes in ``__post_init__``.
 
-    Keras would cast inputs and weights to the compute dtype of a mixed policy. Here only the operands of products
-    are cast, so autocasting is off.
+    An option is checked as the model's option of that name is (``options.py``), any other by its type: a size is at
+    least 1. Where a class has other limits, ``limits`` names them, as keywords of ``option``.
+
+    Keras casts floating-point arguments to the compute dtype, and weights too under a mixed policy. Here only the operands
+    of products are computed in it: arguments are cast to the dtype of the weights, and weights stay as they are.
 
     Args:
         biases: ``groundhog`` (as the authors' program has them), ``none`` or ``all``.
         initialization: see ``initializers.py``.
-        seed: int; the same seed draws the same weights.
-        keywords: of ``keras.layers.Layer``: ``name``, ``dtype``, ``trainable``.
+        seed: int; the same seed draws the same weights. None: another one for every layer, which
+            ``keras.utils.set_random_seed`` determines.
+        keywords: of ``keras.layers.Layer``: ``name``, ``dtype``, ``trainable``, ``activity_regularizer``.
 
     Attributes:
         output_size: int, width of the result; known once the layer is built.
+        shapes: the axes of the arguments of ``call``, such as {"embeddings": "B J m"}. A letter is the same size wherever
+            it stands, I and J are at least 1, the last axis is as wide as the layer was built for, and an axis named like
+            an option has its value; "…" stands for any axes.
+
+    Raises:
+        UsageError: an option has a wrong value; in a call, an argument has other axes.
     """
 
     _: dataclasses.KW_ONLY
     biases: str = "groundhog"
     initialization: str = "paper"
-    seed: int = 0
+    seed: int | None = None
 
+    limits = {
+        "initialization": {"choices": ("paper", "variance_preserving", "uniform", "small uniform")},
+        "seed": {"minimum": 0},
+        "dropout": {"minimum": 0.0, "maximum": 0.95},
+    }
+    shapes = {}
     output_size = None
 
     def __init_subclass__(cls, **keywords):
@@ -56,18 +94,94 @@ class PaperLayer(keras.layers.Layer):
         cls.__signature__ = _signature(cls)
 
     def __init__(self, *arguments, **keywords):
+        self._refuse_others(keywords)
         bound = self.__signature__.bind(*arguments, **keywords)
         bound.apply_defaults()
-        super().__init__(autocast=False, **bound.arguments.pop("keywords"))
+        super().__init__(**bound.arguments.pop("keywords"))
+        hints = typing.get_type_hints(type(self))
         for name, value in bound.arguments.items():
-            setattr(self, name, value)
+            setattr(self, name, self._checked(name, value, hints[name]))
+        self._seed_given = self.seed
+        if self.seed is None:
+            self.seed = random.randrange(2**31)  # keras.utils.set_random_seed seeds Python's generator too
         self.__post_init__()
 
     def __post_init__(self):
         """What a subclass makes of its options."""
 
+    @classmethod
+    def _refuse_others(cls, keywords):
+        """Raise UsageError for keywords that are no options."""
+        options = list(cls.__signature__.parameters)[:-1]
+        for name in keywords:
+            if name not in (*options, *KERAS_KEYWORDS):
+                close = difflib.get_close_matches(name, options, n=1)
+                instead = f"did you mean {close[0]}?" if close else f"its options are {', '.join(options)}"
+                instead = INSTEAD.get(name.rpartition("_")[2], instead)
+                raise UsageError(f"{cls.__name__}: expected options of this layer, got {name}; {instead}")
+
+    def _checked(self, name, value, hint):
+        """An option's value, of its type and within its limits."""
+        field = next((field for field in dataclasses.fields(ModelConfig) if field.name == name), None)
+        if name in self.limits or field is None:
+            whole = int in (hint, *typing.get_args(hint))
+            field = option(None, "", **self.limits.get(name, {"minimum": 1} if whole else {}))
+        value = value.item() if isinstance(value, np.generic) else value
+        return check_field(value, hint, field, f"{type(self).__name__}: {name}")
+
     def get_config(self):
-        return super().get_config() | {name: getattr(self, name) for name in list(self.__signature__.parameters)[:-1]}
+        options = {name: getattr(self, name) for name in list(self.__signature__.parameters)[:-1]}
+        return super().get_config() | options | {"seed": self._seed_given}
+
+    @classmethod
+    def from_config(cls, config):
+        cls._refuse_others(config)  # Keras would hide the words in an error of its own
+        return super().from_config(config)
+
+    def __call__(self, *arguments, **keywords):
+        given = inspect.signature(self.call).bind_partial(*arguments, **keywords).arguments
+        self._check_arguments(given)
+        return super().__call__(*arguments, **keywords)
+
+    def _check_arguments(self, given):
+        """Raise UsageError where an argument of a call has other axes than ``shapes`` says."""
+        first = next(iter(given.values()), None)
+        if isinstance(first, (list, tuple)):  # query and value as a list
+            given = given | dict(zip(self.shapes, first))
+        sizes = {axis: getattr(self, axis) for axes in self.shapes.values() for axis in axes.split() if axis in self.__signature__.parameters}
+        sizes |= self._built_sizes()
+        for name, axes in self.shapes.items():
+            value, axes = given.get(name), axes.split()
+            if hasattr(value, "shape"):
+                fault = _fault(value, axes, sizes, floating="mask" not in name)
+                if fault:
+                    raise UsageError(f"{type(self).__name__}: {name}: {fault}")
+
+    def _built_sizes(self):
+        """The widths of the arguments that the layer was built for, by the letter of their axis."""
+        built = self.get_build_config() or {}
+        shapes = list(built["shapes_dict"].values()) if "shapes_dict" in built else [built.get("input_shape") or ()]
+        if shapes[0] and isinstance(shapes[0][0], (list, tuple)):
+            shapes = shapes[0]
+        return {axes.split()[-1]: shape[-1] for axes, shape in zip(self.shapes.values(), shapes) if shape}
+
+    def quantize(self, mode=None, **keywords):
+        raise NotImplementedError(
+            f"{type(self).__name__}: expected a layer of Keras's own, got quantize({mode!r}) of one that computes in floating point; "
+            "rnnsearch export --weights int8 stores a model's weights in eight bits"
+        )
+
+    def enable_lora(self, *arguments, **keywords):
+        """Raises UsageError: there is no LoRA of these layers."""
+        raise UsageError(
+            f"{type(self).__name__}: expected a layer of Keras's own, got enable_lora of one that has no low-rank updates; "
+            "train it as it is, and freeze other layers with layer.trainable = False"
+        )
+
+    @property
+    def input_dtype(self):
+        """What Keras casts floating-point arguments of a call to."""
+        return self.variable_dtype
 
     def shared_options(self):
         """What a layer inside this one has as this one has it."""
@@ -148,6 +262,36 @@ def _signature(layer_class):
             if name != "_" and name not in parameters:
                 parameters[name] = inspect.Parameter(name, kind, default=getattr(layer_class, name, inspect.Parameter.empty))
     return inspect.Signature([*parameters.values(), inspect.Parameter("keywords", inspect.Parameter.VAR_KEYWORD)])
+
+
+def _fault(value, axes, sizes, floating):
+    """What is wrong with an argument of a call, or None; sizes that are seen here for the first time are added.
+
+    Args:
+        value: what has a shape and a dtype.
+        axes: letters of its axes.
+        sizes: {letter: size} of those that are known.
+        floating: whether it has to be of a floating-point dtype.
+    """
+    expected = f"{'float' if floating else 'bool'} [{', '.join(str(sizes.get(axis) or axis) for axis in axes)}]"
+    if isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
+        return f"expected {expected}, got a {type(value).__name__}; make it dense (to_tensor), and hand in a mask"
+    if isinstance(value.shape, tf.TensorShape) and value.shape.rank is None:
+        return None
+    shape, dtype = tuple(value.shape), keras.backend.standardize_dtype(value.dtype)
+    got = f"expected {expected}, got {dtype} [{', '.join('?' if size is None else str(size) for size in shape)}]"
+    if floating and not keras.backend.is_float_dtype(dtype):
+        return f"{got}; WordEmbedding makes vectors of ids, and other numbers need a cast"
+    if axes[0] == "…":
+        axes, shape = axes[-1:], shape[-1:]
+    if len(shape) != len(axes):
+        return f"{got}; give it {len(axes)} axes"
+    for axis, size in zip(axes, shape):
+        if size is not None and sizes.setdefault(axis, size) not in (None, size):
+            return f"{got}; axis {axis} has another size"
+        if size == 0 and axis in AT_LEAST_ONE:
+            return f"{got}; axis {axis} needs at least one position"
+    return None
 
 
 def tensor(variable):

@@ -44,6 +44,7 @@ class Decoder(PaperLayer):
         annotations: float [B, J, 2n]: h_j; with a fixed context [B, J, n].
         annotations_mask: bool [B, J], True at real positions; None: the mask that Keras carries along with the
             annotations, or all are real.
+        mask: of the words, which Keras carries along; states and contexts have it too. It changes no number.
 
     Returns:
         (states [B, I, n], contexts [B, I, 2n], alignments [B, I, J]): s_i, c_i and α_i.
@@ -55,6 +56,8 @@ class Decoder(PaperLayer):
     unit: str = "gru"
     layer_normalization: bool = False
     forget_bias: float = 0.0
+
+    shapes = {"embeddings": "B I m", "annotations": "B J h", "annotations_mask": "B J"}
 
     def __post_init__(self):
         seeds, shared = seed_stream(self.seed), self.shared_options()
@@ -78,6 +81,10 @@ class Decoder(PaperLayer):
 
     def compute_output_shape(self, embeddings_shape, annotations_shape):
         return tuple((*embeddings_shape[:-1], size) for size in (self.hidden_size, annotations_shape[-1], annotations_shape[1]))
+
+    def compute_mask(self, embeddings, mask=None):
+        """States and contexts have the mask of the target words, the alignments none."""
+        return mask, mask, None
 
     def initial_state(self, annotations, memory):
         """The state before the first word: s_0 = tanh(W_s ←h_1), of RNNencdec tanh(W_s →h_{T_x}).

@@ -26,10 +26,11 @@ class WordEmbedding(PaperLayer):
         embedding_size: m.
         tied: the matrix is the model's output matrix too.
         scaled: what is looked up is √m times what is stored.
+        mask_zero: the vectors have a Keras mask, False at id 0, which layers behind it take.
         biases: ``none`` leaves out the bias vector.
 
     Call arguments:
-        ids: int32 [...].
+        ids: int32 or int64 [...]; other dtypes are cast to int32, as ``keras.layers.Embedding`` casts them.
 
     Returns:
         float [..., m].
@@ -39,8 +40,10 @@ class WordEmbedding(PaperLayer):
     embedding_size: int
     tied: bool = False
     scaled: bool = False
+    mask_zero: bool = False
 
     def __post_init__(self):
+        self.autocast = False  # ids that come as floats keep all their digits
         self.factor = self.embedding_size**0.5 if self.scaled else 1.0
 
     def build(self, ids_shape=None):
@@ -54,7 +57,11 @@ class WordEmbedding(PaperLayer):
     def compute_output_shape(self, ids_shape):
         return *ids_shape, self.embedding_size
 
+    def compute_mask(self, ids, mask=None):
+        return keras.ops.not_equal(ids, PAD_ID) if self.mask_zero else None
+
     def call(self, ids: tf.Tensor) -> tf.Tensor:
+        ids = ids if ids.dtype in (tf.int32, tf.int64) else tf.cast(ids, tf.int32)
         vectors = tf.gather(self.E.value, ids)
         vectors = vectors * self.factor if self.scaled else vectors
         vectors = vectors if self.b_E is None else vectors + self.b_E

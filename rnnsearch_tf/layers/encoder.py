@@ -41,6 +41,8 @@ class Encoder(PaperLayer):
     layer_normalization: bool = False
     forget_bias: float = 0.0
 
+    shapes = {"embeddings": "B J m", "mask": "B J"}
+
     def __post_init__(self):
         seeds = seed_stream(self.seed)
         self.units = [

@@ -8,6 +8,7 @@
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.attention import Attention, AttentionMemory, additive_attention, weighted_sum
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
@@ -29,6 +30,13 @@ class LuongAttention(Attention):
     hidden_size: int
     score: str = "general"
     alignment_size: int | None = None
+
+    limits = Attention.limits | {"score": {"choices": ("dot", "general", "concat")}}
+    shapes = {"state": "B K hidden_size", "annotations": "B J hidden_size", "annotations_mask": "B J"}
+
+    def __post_init__(self):
+        if self.score == "concat" and self.alignment_size is None:
+            raise UsageError("LuongAttention: alignment_size: expected a whole number with score=concat, got None; give a size")
 
     def build(self, state_shape, annotations_shape=None):
         n, seeds = self.hidden_size, seed_stream(self.seed)

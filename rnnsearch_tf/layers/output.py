@@ -21,6 +21,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.base import PaperLayer, product, ready, tensor, weight_gradient, with_leading_axes
 from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
@@ -66,9 +67,12 @@ class DeepOutput(PaperLayer):
     output_rank: int | None = None
     dropout: float = 0.0
     tied: bool = False
-    context_sizes: tuple | None = None
+    context_sizes: tuple[int, ...] | None = None
+
+    shapes = {"state": "… n", "embeddings": "… m", "context": "… h"}
 
     def __post_init__(self):
+        self.supports_masking = True  # the logits have the mask of the states
         self.drop = dropout(self.dropout, seed=self.seed, dtype=self.variable_dtype)
         self.symbol = "W_o2" if self.output_rank else "W_o"
 
@@ -116,6 +120,9 @@ class DeepOutput(PaperLayer):
     def call(
         self, state: tf.Tensor, embeddings: tf.Tensor, context: tf.Tensor, output_matrix: tf.Tensor | None = None, training: bool = False
     ) -> tf.Tensor:
+        if self.tied == (output_matrix is None):
+            expected, got = ("a matrix", "None") if self.tied else ("None", "a matrix")
+            raise UsageError(f"DeepOutput: output_matrix: expected {expected} with tied={self.tied}, got {got}; only a tied layer takes one")
         pre_logits = self.pre_logits(state, embeddings, self.context_term(context), training)
         return word_logits(pre_logits, output_weights(self, output_matrix))
 

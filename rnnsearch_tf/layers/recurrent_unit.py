@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.base import PaperLayer, padded, tensor
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 from rnnsearch_tf.layers.kernels import KERNELS
@@ -49,8 +50,22 @@ class RecurrentUnit(PaperLayer):
     peepholes: bool = False
     forget_bias: float = 0.0
 
+    limits = PaperLayer.limits | {"unit": {"choices": tuple(GATES)}}
+
     def __post_init__(self):
         self.peepholes = self.peepholes and self.unit == "lstm"
+        if self.forget_bias and not (self.biases == "all" or self.unit == "lstm" and self.biased):
+            raise UsageError(
+                f"forget_bias: expected biases on the gates beside it, got unit={self.unit}, biases={self.biases}; set biases=all"
+            )
+
+    @property
+    def state_size(self):
+        """Raises UsageError: ``keras.layers.RNN`` asks its cell for it."""
+        raise UsageError(
+            "RecurrentUnit: expected to be a part of an Encoder or a RecurrentStack, got keras.layers.RNN around it; "
+            f"take Encoder({self.hidden_size}, bidirectional=False, unit={self.unit!r})"
+        )
 
     def build(self, input_sizes, context_size=None):
         """Input sizes: an int, or a tuple where several vectors stand side by side, each with a matrix of its own in W."""
