@@ -139,8 +139,8 @@ class PaperLayer(keras.layers.Layer):
         return super().from_config(config)
 
     def __call__(self, *arguments, **keywords):
-        given = inspect.signature(self.call).bind_partial(*arguments, **keywords).arguments
-        self._check_arguments(given)
+        if self.shapes:
+            self._check_arguments(inspect.signature(self.call).bind_partial(*arguments, **keywords).arguments)
         return super().__call__(*arguments, **keywords)
 
     def _check_arguments(self, given):
@@ -160,15 +160,15 @@ class PaperLayer(keras.layers.Layer):
     def _built_sizes(self):
         """The widths of the arguments that the layer was built for, by the letter of their axis."""
         built = self.get_build_config() or {}
-        shapes = list(built["shapes_dict"].values()) if "shapes_dict" in built else [built.get("input_shape") or ()]
-        if shapes[0] and isinstance(shapes[0][0], (list, tuple)):
+        shapes = list(built.get("shapes_dict", built).values())
+        if shapes and isinstance(shapes[0][0], (list, tuple)):  # query and value as a list
             shapes = shapes[0]
-        return {axes.split()[-1]: shape[-1] for axes, shape in zip(self.shapes.values(), shapes) if shape}
+        return {axes.split()[-1]: shape[-1] for axes, shape in zip(self.shapes.values(), shapes)}
 
     def quantize(self, mode=None, **keywords):
         raise NotImplementedError(
             f"{type(self).__name__}: expected a layer of Keras's own, got quantize({mode!r}) of one that computes in floating point; "
-            "rnnsearch export --weights int8 stores a model's weights in eight bits"
+            "rnnsearch export --set weights=int8 stores a model's weights in eight bits"
         )
 
     def enable_lora(self, *arguments, **keywords):

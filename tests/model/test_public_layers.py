@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from rnnsearch_tf import layers
 from rnnsearch_tf.backend import keras
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.coverage import CoverageAttention
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
 from rnnsearch_tf.layers.luong_attention import LuongAttention
@@ -35,6 +37,19 @@ READERS = ["Encoder", "Encoder, one LSTM", *ATTENTIONS, "Decoder", "Decoder, win
 """Layers whose last argument is of the source's length, and may have a mask."""
 
 every_layer = pytest.mark.parametrize("name", CASES)
+every_layer_of_vectors = pytest.mark.parametrize("name", [name for name in CASES if name != "WordEmbedding"])
+
+
+@pytest.fixture
+def policy(request):
+    """A global dtype policy, such as ``keras.config.set_dtype_policy`` sets."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(request.param)
+    yield keras.config.dtype_policy()
+    keras.config.set_dtype_policy(before)
+
+
+each_policy = pytest.mark.parametrize("policy", ("float32", "float64", "bfloat16", "mixed_bfloat16"), indirect=True)
 
 
 def arguments(name, seed=0):
@@ -48,6 +63,12 @@ def inputs(name):
     """keras.Input of a layer; sentences may have any length."""
     free = [(None, *shape[1:]) for shape in CASES[name][1]]
     return [keras.Input(shape, dtype="int32" if shape == (None,) else "float32") for shape in free]
+
+
+def seeded(name, seed=3):
+    """A layer whose weights are drawn from a seed."""
+    layer = CASES[name][0]()
+    return type(layer).from_config(layer.get_config() | {"seed": seed})
 
 
 def listed(results):
@@ -74,7 +95,7 @@ def test_shapes_are_those_of_the_results(name):
 @every_layer
 def test_built_from_shapes_it_is_the_layer_built_by_a_call(name):
     make, shapes = CASES[name]
-    built, called = make(), make()
+    built, called = seeded(name), seeded(name)
     built.build(*((None, *shape) for shape in shapes))
     expected = listed(called(*arguments(name)))
     for result, values in zip(listed(built(*arguments(name))), expected, strict=True):
@@ -84,7 +105,7 @@ def test_built_from_shapes_it_is_the_layer_built_by_a_call(name):
 
 @every_layer
 def test_its_configuration_makes_it_again(name):
-    layer = CASES[name][0]()
+    layer = seeded(name)
     again = type(layer).from_config(layer.get_config())
     assert again.get_config() == layer.get_config()
     for result, values in zip(listed(again(*arguments(name))), listed(layer(*arguments(name))), strict=True):
@@ -95,7 +116,7 @@ def test_its_configuration_makes_it_again(name):
 def test_saved_and_loaded_in_a_functional_model(name, tmp_path):
     given = inputs(name)
     model = keras.Model(given, CASES[name][0]()(*given))
-    for weight in model.trainable_weights:  # not those that the seed draws again
+    for weight in model.trainable_weights:  # v_a and biases too, which begin at zero
         weight.assign(np.random.default_rng(weight.shape[0]).normal(size=weight.shape))
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
@@ -127,6 +148,118 @@ def test_query_and_value_may_be_a_list(name):
         np.testing.assert_array_equal(result, expected)
     given, fresh = inputs(name), CASES[name][0]()
     model = keras.Model(given, fresh(given))
+    fresh.set_weights(layer.get_weights())
     for result, expected in zip(model([states, annotations]), layer(states, annotations), strict=True):
         np.testing.assert_array_equal(result, expected)
     assert fresh.compute_output_shape([states.shape, annotations.shape]) == layer.compute_output_shape(states.shape, annotations.shape)
+
+
+@each_policy
+@every_layer_of_vectors
+def test_other_floats_are_cast_to_the_dtype_of_the_weights(name, policy):
+    """As Keras's own layers cast them; what is computed is what values of the right dtype give."""
+    layer, own = CASES[name][0](), policy.variable_dtype
+    for dtype in ("float64", "float32", "bfloat16"):
+        values = [tf.cast(value, dtype) for value in arguments(name)]
+        handed_in = [value.numpy() for value in values] if dtype == "float64" else values
+        expected = listed(layer(*(tf.cast(value, own) for value in values)))
+        for result, like in zip(listed(layer(*handed_in)), expected, strict=True):
+            assert result.dtype == like.dtype == own
+            np.testing.assert_array_equal(tf.cast(result, tf.float64), tf.cast(like, tf.float64))
+
+
+@pytest.mark.parametrize("policy", ("float64", "mixed_bfloat16", "mixed_float16"), indirect=True)
+@every_layer_of_vectors
+def test_between_stock_layers_under_a_global_policy(name, policy):
+    layer, given = CASES[name][0](), inputs(name)
+    before, behind = keras.layers.Activation("tanh"), keras.layers.Activation("tanh")
+    results = listed(layer(*map(before, given)))
+    model = keras.Model(given, [behind(result) for result in results])
+    values = arguments(name)
+    assert [result.dtype for result in results] == [policy.variable_dtype] * len(results)
+    for result, expected in zip(listed(model(values)), listed(layer(*map(before, values))), strict=True):
+        np.testing.assert_allclose(tf.cast(result, tf.float64), tf.tanh(tf.cast(expected, tf.float64)), rtol=0.02, atol=0.002)
+
+
+@pytest.mark.parametrize("dtype", ("int8", "uint8", "int16", "uint16", "int64", "uint32", "float32", "float64"))
+@pytest.mark.parametrize("policy", ("float32", "bfloat16"), indirect=True)
+def test_ids_of_any_dtype(dtype, policy):
+    """As ``keras.layers.Embedding`` takes them; 311 is no number of bfloat16."""
+    ids = np.array([[0, 5, 101 if dtype in ("int8", "uint8") else 311]])
+    layer, stock = layers.WordEmbedding(400, M, biases="none"), keras.layers.Embedding(400, M)
+    stock.build(())
+    layer.build()
+    stock.set_weights(layer.get_weights())
+    expected = np.array(stock(ids.astype(dtype)), "float32")
+    np.testing.assert_array_equal(np.array(layer(ids.astype(dtype)), "float32")[:, 1:], expected[:, 1:])
+    given = keras.Input((3,), dtype=dtype)
+    np.testing.assert_array_equal(keras.Model(given, layer(given))(ids.astype(dtype)), layer(ids))
+
+
+def refused(layer, *values, match="expected .*, got .*; "):
+    with pytest.raises(UsageError, match=match):
+        layer(*values)
+
+
+@every_layer_of_vectors
+def test_arguments_of_other_axes_are_refused_in_words(name):
+    """Every argument by itself, before the layer is built and after."""
+    built, values = CASES[name][0](), arguments(name)
+    built(*values)
+    for layer in (CASES[name][0](), built):
+        for k, value in enumerate(values):
+            change = lambda new: [*values[:k], new, *values[k + 1 :]]  # noqa: B023, E731
+            named = list(layer.shapes)[k]
+            refused(layer, *change(value.astype("int64")), match=f"{named}: expected float .*, got int64 .*; WordEmbedding")
+            ragged = tf.RaggedTensor.from_tensor(value, lengths=[value.shape[1], 0])
+            refused(layer, *change(ragged), match=f"{named}: expected float .*, got a RaggedTensor; make it dense")
+            if not name.startswith("DeepOutput"):  # which takes any axes before the last
+                refused(layer, *change(value[0]), match=rf"{named}: expected float \[.*\], got float32 \[\d+, \d+\]; give it 3 axes")
+                refused(layer, *change(value[..., np.newaxis]), match="give it 3 axes")
+            if not name.startswith("DeepOutput") and len(values) > 1:
+                refused(layer, *change(value[:1]), match="got .*; axis B has another size")
+            if "J" in layer.shapes.get(named, "") or "I" in layer.shapes.get(named, ""):
+                refused(layer, *change(value[:, :0]), match="at least one position")
+    for k, value in enumerate(values):
+        wider = np.concatenate([value, value], axis=-1)
+        width = value.shape[-1]
+        refused(built, *values[:k], wider, *values[k + 1 :], match=rf", {width}\], got float32 \[.*, {2 * width}\]")
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_masks_of_other_axes_are_refused_in_words(name):
+    layer, values = CASES[name][0](), arguments(name)
+    refused(layer, *values, np.ones((B, J - 1), bool), match=rf"mask: expected bool \[{B}, {J}\], got bool \[{B}, {J - 1}\]")
+    refused(layer, *values, np.ones((B, J, 1), bool), match="give it 2 axes")
+
+
+def test_loaded_layers_know_the_widths_they_were_built_for(tmp_path):
+    for name in ("Encoder", "BahdanauAttention"):
+        given = inputs(name)
+        keras.Model(given, CASES[name][0]()(given if len(given) > 1 else given[0])).save(tmp_path / "model.keras")
+        layer = keras.models.load_model(tmp_path / "model.keras").layers[-1]
+        *others, last = arguments(name)
+        refused(layer, *others, last[..., 1:], match="expected .*, got ")
+
+
+def test_luong_attention_takes_vectors_of_its_own_size():
+    refused(LuongAttention(N + 1), *arguments("LuongAttention"), match=rf"state: expected float \[B, K, {N + 1}\], got float32 \[{B}, {I}, {N}\]")
+
+
+@every_layer
+def test_without_a_seed_each_layer_starts_by_itself(name):
+    """And again as it was after ``keras.utils.set_random_seed``, as Keras's own layers do; layers with one seed start equal."""
+    def weights(make):
+        layer = make()
+        layer.build(*((None, *shape) for shape in CASES[name][1]))
+        return np.concatenate([weight.ravel() for weight in layer.get_weights()])
+
+    def drawn(seed):
+        keras.utils.set_random_seed(seed)
+        return [weights(CASES[name][0]) for _ in range(2)]
+
+    (first, second), again, other = drawn(1), drawn(1), drawn(2)
+    np.testing.assert_array_equal(again, [first, second])
+    assert len({values.tobytes() for values in (first, second, *other)}) == 4
+    np.testing.assert_array_equal(weights(lambda: seeded(name)), weights(lambda: seeded(name)))
+    assert CASES[name][0]().get_config()["seed"] is None
