@@ -11,6 +11,7 @@ import pytest
 import sacrebleu
 
 from rnnsearch_tf.evaluation.words import lc_norm_tok
+from rnnsearch_tf.translation.results import Sample, distinct
 
 SOURCE = ["The door is white.", "Where is the white cat?", "", "She goes to the hotel."]
 TARGET = ["La porte est blanche.", "Où sont les zèbres ?", "", "Elle va."]
@@ -164,6 +165,15 @@ def test_samples_are_counted_scored_and_sorted(rnnsearch, run_folder, translator
         values = [float(row[1]) for row in mine]
         assert values == sorted(values, reverse=True) and values[0] < 0
     assert rnnsearch("sample", "--model", run_folder, "-n", 70, "--seed", 4, *words[-4:])[0] != out
+
+
+def test_samples_are_distinct_by_their_tokens():
+    """Subwords cut one text in several ways; each has its own probability. By hand; equals in the order of their drawing."""
+    drawn = [
+        Sample("la porte", -3.0, ["▁la", "▁porte"]), Sample("la porte", -1.0, ["▁la", "▁por", "te"]),
+        Sample("une", -3.0, ["▁une"]), Sample("la porte", -3.0, ["▁la", "▁porte"]),
+    ]  # fmt: skip
+    assert distinct(drawn) == [("la porte", -1.0, 1), ("la porte", -3.0, 2), ("une", -3.0, 1)]
 
 
 def test_samples_read_files_as_translate_does(rnnsearch, run_folder, translator, tmp_path, monkeypatch):

@@ -128,6 +128,27 @@ def test_what_cannot_be_kept_is_not(corpus, capsys):
     assert capsys.readouterr().out.startswith("kept       37 of 40")
 
 
+def test_the_share_is_rounded_to_the_nearest_number(corpus, capsys):
+    """Of 40 pairs 9.6 and 9.4."""
+    for share, number in ((0.24, 10), (0.235, 9)):
+        assert run(command(corpus, "--keep", share)) == 0
+        assert capsys.readouterr().out.split()[:4] == ["kept", str(number), "of", "40"]
+
+
+def test_a_pair_of_exactly_the_longest_length_can_be_kept(corpus):
+    """The command's limit is 20 tokens; one side, or both, may have as many."""
+    folder = corpus["in.a"].parent
+    lengths = [(20, 20), (21, 20), (20, 21), (20, 3), (3, 20)]
+    for place, side in enumerate("ab"):
+        with open(corpus[f"all.{side}"], "a", encoding="utf-8") as file:
+            file.writelines(" ".join([DOMAIN[side][0]] * pair[place]) + "\n" for pair in lengths)
+    assert run(command(corpus, "--keep", 1, "--scores", folder / "scores")) == 0
+    scores = [float(line) for line in (folder / "scores").read_text().splitlines()][-5:]
+    assert [math.isfinite(score) for score in scores] == [True, False, False, True, True]
+    kept = (folder / "out.a").read_text().splitlines()[-3:]
+    assert [len(line.split()) for line in kept] == [20, 20, 3]
+
+
 def test_so_many_target_words_are_kept_of_the_best(corpus):
     folder = corpus["in.a"].parent
     assert run(command(corpus, "--keep", 1, "--scores", folder / "scores", "--target-words", 60)) == 0

@@ -90,6 +90,16 @@ def test_joined_texts_are_the_captions_in_their_order_on_both_sides(tmp_path):
     assert gzip.decompress((tmp_path / "data/multi30k/val.en.gz").read_bytes()).decode().replace("\n", " ").startswith(development)
 
 
+def test_pairs_of_exactly_the_longest_length_stay(tmp_path):
+    """The groups are the same in every run, so that all pairs can be seen under a limit that none reaches."""
+    data = multi30k(tmp_path / "data")
+    write_joined(data, tmp_path, longest=1000)
+    every = read(tmp_path / "train.en")
+    longest = sorted(len(line.split()) for line in every)[len(every) // 2]  # of one pair at least
+    write_joined(data, tmp_path, longest)
+    assert read(tmp_path / "train.en") == [line for line in every if len(line.split()) <= longest]
+
+
 def test_nothing_is_joined_beyond_the_end():
     assert list(joined([("a", "x"), ("b", "y")], iter([1, 2]))) == [("a", "x")]
 
@@ -175,6 +185,19 @@ def test_nothing_is_downloaded_for_what_is_measured(tmp_path):
     assert work.steps(work.needed(table1)) == []
 
 
+def test_a_page_has_the_mean_minutes_of_several_seeds(tmp_path):
+    """By hand: 2 and 5 minutes; of one seed its own."""
+    shown = {}
+    for seeds in ([1, 2], [1]):
+        work = Workspace(tmp_path, None, seeds=seeds)
+        for seed, seconds in zip(seeds, (120.0, 300.0)):
+            state = {"batches": 1500, "epoch": 3, "batches_of_epoch": 0, "seconds": seconds, "recipe": None}
+            work.measured(f"trained-lstm-reversed-{seed}", lambda state=state: state)
+        item = dataclasses.replace(items.ITEMS["sutskever2014-table1"], models=("lstm-reversed",))
+        shown[len(seeds)] = work.made("item", item)["models"]
+    assert shown == {2: "lstm-reversed 1,500 updates, 3.5 minutes, mean of 2", 1: "lstm-reversed 1,500 updates, 2.0 minutes"}
+
+
 def test_measurements_are_made_once(tmp_path):
     work, made = Workspace(tmp_path, None, seeds=[1, 2]), []
     for _ in range(2):
@@ -208,6 +231,33 @@ def test_several_sentences_in_a_line_are_scored_as_the_model_wrote_them(tmp_path
     assert found["all"] == found["no_unk"] == pytest.approx(100)
     [[bucket, *_]] = bahdanau2015.measured_lengths(work, "rnnsearch-50")
     assert bucket["bleu"] == pytest.approx(100)
+
+
+def test_without_unknown_words_is_scored_what_a_decoder_without_them_writes(tmp_path, monkeypatch):
+    """The second sentence has a word that no model knows: it counts among all, by what the decoder writes that may write <unk>."""
+    side = Text(TextConfig(language="fr", tokenization="space"), Vocabulary([*SPECIAL_TOKENS, "any"]))
+    free, forbidden = ["un <unk> dort sur le lit", "deux chats dorment sur le lit"], ["un chat dort sur le lit", "trois chiens mangent ici"]
+    asked = []
+
+    def translate(sources, beam_size, allow_unknown=True):
+        asked.append((list(sources), beam_size, allow_unknown))
+        texts = free if allow_unknown else forbidden
+        return [types.SimpleNamespace(text=text, tokens=text.split(), source_tokens=["a"]) for text in texts]
+
+    sources, references = ["a cat", "two zebras"], ["un chat dort sur le lit", "deux chats dorment sur le lit"]
+    monkeypatch.setattr(Workspace, "translator", lambda work, name, seed: types.SimpleNamespace(target_text=side, translate=translate))
+    monkeypatch.setattr(bahdanau2015, "test_text", lambda work: (sources, references))
+    work = Workspace(tmp_path, None)
+    work.measured("known-rnnsearch-50", lambda: [0])
+    monkeypatch.setattr(type(work.texts), "single_sentences", 1)
+    [found] = bahdanau2015.measured_bleu(work, "rnnsearch-50", ["rnnsearch-50"])
+
+    def score(texts, texts_of_people):
+        return pytest.approx(sacrebleu.corpus_bleu(texts, [texts_of_people], tokenize="none", force=True).score)
+
+    assert found == {"all": score(free, references), "short": score(free[:1], references[:1]), "no_unk": pytest.approx(100), "no_unk_sentences": 1}
+    assert found["all"] < 90
+    assert sorted(asked, key=lambda each: each[2]) == [(sources, 12, False), (sources, 12, True)]
 
 
 @pytest.mark.parametrize("lowercase", [True, False])

@@ -24,6 +24,13 @@ def test_each_word_has_what_it_is_linked_to_most_often():
     assert lexicon(sentences, minimum_count=25) == {word: expected[word] for word, others in rare.items() if others}
 
 
+def test_of_words_linked_as_often_the_first_in_the_alphabet_is_taken():
+    """Whichever of them comes first in the text; a word linked exactly as often as asked counts."""
+    pairs = [([(0, 0)], ["a"], [target]) for target in ("v", "u", "w", "u", "w", "v")]
+    assert lexicon(pairs) == lexicon(pairs[::-1]) == {"a": "u"}
+    assert lexicon(pairs, minimum_count=3) == {}
+
+
 def test_a_lexicon_of_the_grammars_links_can_be_read(tmp_path):
     drawn = 300, 1, "train"
     found = lexicon(zip(phrasebook_alignments(*drawn), *phrasebook_tokens(*drawn)))

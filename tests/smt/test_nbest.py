@@ -131,6 +131,17 @@ def test_the_oracle_takes_the_nearest(tmp_path):
     assert sacrebleu.corpus_bleu(chosen, [references]).score == best
 
 
+def test_the_oracle_of_short_sentences_counts_the_ngrams_that_they_have(tmp_path):
+    """A text of two words has no n-grams of three, which must not make it worse; equals: the first."""
+    texts, reference = ["a dog or so it seems", "dog", "a dog", "dog a"], "a dog"
+    lines = [f"0 ||| {text} ||| lm= 1 ||| 2\n".encode() for text in texts]
+    scores = [sacrebleu.sentence_bleu(text, [reference], use_effective_order=True).score for text in texts]
+    _, chosen = choose(read_nbest(write(tmp_path / "list", lines)), [reference])
+    assert chosen == [texts[scores.index(max(scores))]] == ["a dog"]
+    ties = [b"0 ||| x ||| lm= 1 ||| 2\n", b"0 ||| y ||| lm= 1 ||| 2\n"]
+    assert choose(read_nbest(write(tmp_path / "ties", ties)), [reference])[1] == ["x"]
+
+
 @pytest.mark.parametrize("name", ["out", "out.gz"])
 def test_a_file_appears_only_once_it_is_whole(tmp_path, name):
     path = tmp_path / name

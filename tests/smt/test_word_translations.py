@@ -22,15 +22,17 @@ def plain(pairs, iterations):
     return t
 
 
-@pytest.mark.parametrize("iterations", (1, 2, 7))
+@pytest.mark.parametrize("iterations", (1, 2, 7, None))
 def test_it_is_that_of_plain_loops(iterations):
+    """None: nothing is said of iterations, and there are five."""
     generator = np.random.default_rng(2)
     pairs = [
         ([*generator.integers(2, 9, generator.integers(0, 6)).tolist(), 1], generator.integers(2, 11, generator.integers(0, 7)).tolist())
         for _ in range(40)
     ]
-    expected = plain(pairs, iterations)
-    sources, targets, probabilities = translation_probabilities(iter(pairs), 11, iterations)
+    expected = plain(pairs, iterations or 5)
+    said = {} if iterations is None else {"iterations": iterations}
+    sources, targets, probabilities = translation_probabilities(iter(pairs), 11, **said)
     found = {(int(e), int(f)): p for e, f, p in zip(sources, targets, probabilities)}
     assert found.keys() == expected.keys()
     assert found == pytest.approx(expected, abs=1e-12)

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import time
 import types
 
 import h5py
@@ -19,6 +20,7 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import load_text
 from rnnsearch_tf.training import development
+from rnnsearch_tf.training import run as training_run
 from rnnsearch_tf.training.optimizers import Adadelta
 from rnnsearch_tf.training.run import compile_model, train
 from rnnsearch_tf.training.state import TrainingState, _digest, load_state, save_state
@@ -102,14 +104,44 @@ def scripted_bleu(monkeypatch, untranslated):
 
 
 def test_best_weights_are_kept_and_patience_stops(tmp_path, scripted_bleu):
-    seen = scripted_bleu([10.0, 30.0, 20.0, 25.0, 99.0])
+    """An equal score is no better one: the weights that had it first stay, and patience ends."""
+    seen = scripted_bleu([10.0, 30.0, 20.0, 30.0, 99.0])
     within_an_epoch = "data.batch_size=5"  # of 12 batches or more; at its end patience is looked at once more
     summary = train(config("training.evaluate_every=2", "training.patience=2", "training.epochs=9", within_an_epoch), tmp_path)
     assert summary["best_bleu"] == 30.0
-    assert [record["bleu"] for record in records(tmp_path, "development")] == [10.0, 30.0, 20.0, 25.0]
+    assert [record["bleu"] for record in records(tmp_path, "development")] == [10.0, 30.0, 20.0, 30.0]
     kept = _arrays(tmp_path / "best" / "model.weights.h5")
     assert any(np.array_equal(seen[1][0], array) for array in kept)
     assert not any(np.array_equal(seen[3][0], array) for array in kept)
+
+
+def test_an_equal_loss_is_no_better_one(tmp_path):
+    """Weights that do not move have one loss; a language model is judged by its loss."""
+    still = ("training.optimizer=sgd", "training.learning_rate=1e-30", "training.evaluate_every=1")
+    train(language_model(*still, "training.patience=2", "training.epochs=9"), tmp_path)
+    losses = [record["loss"] for record in records(tmp_path, "development")]
+    assert len(losses) == 3 and len(set(losses)) == 1
+
+
+def test_a_checkpoint_is_written_every_so_many_minutes(tmp_path, monkeypatch):
+    """The clock goes on by 1000 seconds at every batch: 50 minutes have passed after every third."""
+    later, saved, now = 0, [], time.monotonic
+
+    class Later(training_run.SaveState):
+        def on_train_batch_end(self, batch, logs=None):
+            nonlocal later
+            later += 1000
+            super().on_train_batch_end(batch, logs)
+
+    def save(run, model, state, settings):
+        saved.append(state.batches)
+        save_state(run, model, state, settings)
+
+    monkeypatch.setattr(training_run, "SaveState", Later)
+    monkeypatch.setattr(training_run, "save_state", save)
+    monkeypatch.setattr(time, "monotonic", lambda: now() + later)
+    train(language_model("training.checkpoint_every_minutes=50", "training.maximum_updates=8", "training.epochs=9"), tmp_path)
+    assert [batches for batches in saved if 0 < batches < 8] == [3, 6]  # beside those of the beginning and the end
 
 
 def test_the_last_weights_are_evaluated(tmp_path, scripted_bleu):
@@ -162,12 +194,14 @@ def test_evaluations_count_updates_not_batches(tmp_path, scripted_bleu):
     assert [record["batches"] for record in records(tmp_path, "development")] == [6, 12, 18] and len(seen) == 3
 
 
-def test_the_beam_of_development_translations(tmp_path, monkeypatch):
+def test_the_sentences_and_the_beam_of_development_translations(tmp_path, monkeypatch):
     asked, translate = [], Translator.translate
-    watched = lambda self, texts, **options: asked.append(options["beam_size"]) or translate(self, texts, **options)  # noqa: E731
+    watched = lambda self, texts, **options: asked.append((texts, options["beam_size"])) or translate(self, texts, **options)  # noqa: E731
     monkeypatch.setattr(Translator, "translate", watched)
-    train(config("training.maximum_updates=1", "training.evaluate_beam_size=3"), tmp_path)
-    assert asked == [3]
+    settings = config("training.maximum_updates=1", "training.evaluate_beam_size=2", "training.evaluate_sentences=3")
+    train(settings, tmp_path)
+    development_text = [source for source, _ in open_corpus(settings, "development")]
+    assert asked == [(development_text[:3], 2)] and len(development_text) > 4
 
 
 @pytest.mark.parametrize("system", ["rnnsearch", "cslm"])

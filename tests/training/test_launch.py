@@ -174,6 +174,54 @@ def test_wrong_usage(capsys, words, said):
     assert said in capsys.readouterr().err
 
 
+class Stubborn:
+    """A process that no signal but SIGKILL ends."""
+
+    made, pid = [], 0
+
+    def __init__(self, command, **_):
+        self.returncode, self.signals = None, []
+        self.made.append(self)
+
+    def poll(self):
+        return self.returncode
+
+    def send_signal(self, number):
+        self.signals.append((number, self.clock.now))
+        if number == signal.SIGKILL:
+            self.returncode = -number
+
+
+class FakeTime:
+    """What the launcher sees of time: it passes while the launcher sleeps, and after 10 seconds SIGTERM comes."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        before, self.now = self.now, self.now + seconds
+        if before < 10 <= self.now:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_workers_have_two_minutes_to_save_and_end(tmp_path, monkeypatch):
+    """Without processes: the workers of this test never end by themselves."""
+    monkeypatch.setattr(Stubborn, "made", [])
+    monkeypatch.setattr(Stubborn, "clock", FakeTime(), raising=False)
+    monkeypatch.setattr(launch, "time", Stubborn.clock)
+    monkeypatch.setattr(launch.subprocess, "Popen", Stubborn)
+    monkeypatch.setattr(launch.os, "sched_setaffinity", lambda pid, cores: None, raising=False)
+    assert rnnsearch(["launch", "--workers", "2", "--", "train", "--output", str(tmp_path / "run")]) == 75
+    assert len(Stubborn.made) == 2
+    for process in Stubborn.made:
+        (first, told), (last, killed) = process.signals[0], process.signals[-1]
+        assert (first, last) == (signal.SIGTERM, signal.SIGKILL) and len(process.signals) == 2
+        assert killed - told == pytest.approx(120, abs=0.5)
+
+
 @pytest.mark.parametrize("value", [None, "{}", '{"cluster": {"worker": ["a:1"], "ps": ["b:1"]}, "task": {"type": "worker", "index": 0}}',
                                    '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}'])  # fmt: skip
 def test_a_cluster_that_is_none(capsys, monkeypatch, tmp_path, value):
