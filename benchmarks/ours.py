@@ -54,7 +54,6 @@ class Ours:
             self._load(run, precision)
         compile_model(self.model, self.config)
         self.model.shards = training_shards(self.size.batch_size)
-        self.model.speed_metric.reads_clock = not deterministic
         words = self.model.source_vocabulary_size, self.model.target_vocabulary_size
         generator = np.random.default_rng(1)
         self.batches = [sizes.synthetic_batch(self.size, generator, *words) for _ in range(4)]

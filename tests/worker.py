@@ -72,14 +72,17 @@ def trained(workers, names=COMBINATIONS):
     """{name: array} after two epochs of every combination."""
     import rnnsearch_tf.workers
     from rnnsearch_tf.config import load_config
-    from rnnsearch_tf.training.optimizers import compile_model
+    from rnnsearch_tf.models import TranslationLoss
+    from rnnsearch_tf.training.optimizers import build_optimizer
 
     found = {}
     for name in names:
         rnnsearch_tf.workers._LARGE = 1 if name in SENT_ALONE else 1 << 16
         system, options, poisoned = COMBINATIONS[name]
         model = fresh_system(system)
-        compile_model(model, load_config(values={"training": options}))
+        settings = load_config(values={"training": options}).training
+        loss = TranslationLoss(settings.loss_reduction, settings.label_smoothing, settings.guided_alignment_weight)
+        model.compile(build_optimizer(settings), loss=loss)  # the optimizer is not built: fit does it, under a strategy too
         model.run_eagerly = name != "traced"  # tracing takes longer than all the updates
         model.workers = workers
         if poisoned:

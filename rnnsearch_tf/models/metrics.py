@@ -2,13 +2,19 @@
 
 import time
 
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 
 
-class Perplexity(keras.metrics.Mean):
+class MeanOfSome(keras.metrics.Mean):
+    """A mean that is NaN where nothing was counted; Keras's is 0 then."""
+
+    def result(self):
+        return tf.convert_to_tensor(self.total) / tf.convert_to_tensor(self.count)
+
+
+class Perplexity(MeanOfSome):
     """exp of the mean negative log-likelihood of a target word."""
 
     def result(self):
@@ -16,34 +22,36 @@ class Perplexity(keras.metrics.Mean):
 
 
 class TokensPerSecond(keras.metrics.Metric):
-    """Target words (end symbols counted, padding not) a second of wall time, the first batch left out.
+    """Target words (end symbols counted, padding not) a second of wall time, the first batch left out; 0 until the second.
 
-    Attributes:
-        reads_clock: bool, True; set to False before the first batch where TensorFlow may not read the clock
-            (``enable_op_determinism``): :meth:`tick` does it then, called after every batch.
+    The words are counted in the graph, the time in Python by :meth:`tick`, called after every batch: a clock in the graph
+    is refused under ``enable_op_determinism``.
     """
 
     def __init__(self, name):
         super().__init__(name=name, dtype="float64")
         self.tokens = self.add_weight(name="tokens", initializer="zeros", dtype="float64")
-        self.since = self.add_weight(name="since", initializer="zeros", dtype="float64")
-        self.now = self.add_weight(name="now", initializer="zeros", dtype="float64")
-        self.reads_clock = True
+        self.reset_clock()
 
     def update_state(self, tokens):
-        started = self.since > 0
-        self.tokens.assign_add(tf.where(started, tf.cast(tokens, tf.float64), 0.0))
-        if self.reads_clock:
-            now = tf.timestamp()
-            self.since.assign(tf.where(started, self.since, now))
-            self.now.assign(now)
+        self.tokens.assign_add(tf.cast(tokens, tf.float64))
 
-    def tick(self):
-        """Read the clock, where an update does not."""
-        if not self.reads_clock:
-            now = np.array(time.time())  # TensorFlow keeps a tensor of every Python number that it has ever met
-            self.since.assign(keras.ops.convert_to_numpy(self.since) or now)
-            self.now.assign(now)
+    def tick(self, tokens):
+        """Read the clock; the rate, a float, given the words since the last reset."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = now, tokens
+        started, left_out = self._first
+        self._rate = (tokens - left_out) / (now - started) if now > started else 0.0
+        return self._rate
 
     def result(self):
-        return tf.math.divide_no_nan(tf.convert_to_tensor(self.tokens), self.now - self.since)
+        return self._rate
+
+    def reset_state(self):
+        super().reset_state()
+        self.reset_clock()
+
+    def reset_clock(self):
+        """Count from the next batch on."""
+        self._first, self._rate = None, 0.0

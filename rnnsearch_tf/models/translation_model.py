@@ -1,14 +1,13 @@
 """What the systems have in common: one update under ``model.fit``, one step for search and training, saving.
 
 A system adds its layers and says how it begins and how it goes on. ``compile`` brings the optimizer and a
-:class:`TranslationLoss`; ``fit`` takes batches {"source_ids", "target_ids"}.
+:class:`TranslationLoss`; ``fit`` takes batches {"source_ids", "target_ids"}. With a loss of Keras, of logits, ``fit`` takes
+x = {"source_ids", "target_ids"} and y = the target ids, as of every Keras model.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import warnings
 
 import numpy as np
 import tensorflow as tf
@@ -24,10 +23,14 @@ from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.guided_alignment import guided_alignment_losses
 from rnnsearch_tf.layers.initializers import seed_stream
 from rnnsearch_tf.layers.output import output_weights, softmax_loss, word_logits
+from rnnsearch_tf.models import keras_fit
 from rnnsearch_tf.models.loss import TranslationLoss, counts
-from rnnsearch_tf.models.metrics import Perplexity, TokensPerSecond
+from rnnsearch_tf.models.metrics import MeanOfSome, Perplexity, TokensPerSecond
 from rnnsearch_tf.parallel import split_batch
 from rnnsearch_tf.workers import Alone
+
+EXPORT_FORMATS = ("tf_saved_model",)
+"""Formats of Keras's ``export`` in which a system runs."""
 
 
 class TranslationModel(keras.Model):
@@ -79,12 +82,15 @@ class TranslationModel(keras.Model):
         super().__init__(name=name, dtype=dtype, trainable=trainable)
         self.autocast = False  # see layers/base.py
         self.supports_jit = False  # XLA would compile every batch shape anew
+        self.supports_masking = True
         self.shards = 1
         self.workers = Alone()
-        self.loss_metric = keras.metrics.Mean(name="loss", dtype="float64")  # negative log-likelihood of a target word, in nats; no smoothing
+        self.loss_metric = MeanOfSome(name="loss", dtype="float64")  # negative log-likelihood of a target word, in nats; no smoothing
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
-        self.norm_metric = keras.metrics.Mean(name="gradient_norm", dtype="float64")
+        self.norm_metric = MeanOfSome(name="gradient_norm", dtype="float64")
+        # the share of batches whose gradient was not finite, where training goes on after one
+        self.non_finite_metric = MeanOfSome(name="non_finite_share", dtype="float64")
         if config is not None and options:
             raise UsageError(f"{type(self).__name__}: expected a configuration or options, got both: {', '.join(options)}")
         if source_vocabulary_size is None or target_vocabulary_size is None:
@@ -130,40 +136,85 @@ class TranslationModel(keras.Model):
 
     @property
     def metrics(self):
-        return [self.loss_metric, self.perplexity_metric, self.speed_metric, self.norm_metric]
+        own = [self.loss_metric, self.perplexity_metric, self.speed_metric, self.norm_metric, self.non_finite_metric]
+        if self._has_keras_loss():
+            return [metric for metric in super().metrics if metric not in own]
+        return own if self._goes_on_without_gradient() else own[:-1]
 
     def train_step(self, data):
         """One update from one batch, or this worker's share of it (Keras calls it inside its ``tf.function``)."""
-        inputs = _inputs(data)
+        if self._has_keras_loss():
+            self._check_keras_batch(data)
+            return super().train_step(data)
+        inputs = keras_fit.batch_inputs(data)
         loss = self._loss_object()
         self._require_links(inputs, loss)
         sentences, words = self.workers.counts(*counts(inputs["target_ids"]))
+        shares_of_batch = self.workers.count * tf.distribute.get_strategy().num_replicas_in_sync
         with tf.GradientTape() as tape:
             losses, nll = self._sharded_losses(inputs, loss)
-            objective = self.optimizer.scale_loss(loss.reduce(losses, sentences, words))
-        weights = self.trainable_variables
-        gradients = tape.gradient(objective, weights)  # those of embeddings are tf.IndexedSlices
-        *gradients, objective, nll = self.workers.sums([*gradients, objective, tf.reduce_sum(nll)])
-        if hasattr(self.optimizer, "objective"):
-            self.optimizer.objective = objective
-        elif tf.distribute.get_strategy().num_replicas_in_sync > 1:  # Keras's own would sum the sums
-            raise UsageError(
-                f"{type(self).__name__}.compile: expected an optimizer of rnnsearch_tf.build_optimizer under a strategy with several replicas, "
-                f"got {type(self.optimizer).__name__}"
-            )
-        self.optimizer.apply(gradients, weights)
-        norm = getattr(self.optimizer, "gradient_norm", None)
-        _update_finite(self.norm_metric, tf.linalg.global_norm(gradients) if norm is None else tf.convert_to_tensor(norm))
-        self._count(nll, words)
+            weights = keras_fit.word_weights(inputs, losses.dtype)
+            if weights is not None:
+                losses *= weights
+            objective = loss.reduce(losses, sentences, words)
+            for added in self.losses:  # regularizers, and what add_loss was given; the sums over workers count each once
+                objective += tf.cast(added, objective.dtype) / shares_of_batch
+            objective = self.optimizer.scale_loss(objective)
+        variables = self.trainable_variables
+        gradients = tape.gradient(objective, variables)  # those of embeddings are tf.IndexedSlices
+        weighted_nll = nll if weights is None else nll * weights
+        totals = [tf.reduce_sum(weighted_nll), tf.reduce_sum(nll)]
+        *gradients, objective, weighted_total, total = self.workers.sums([*gradients, objective, *totals])
+        if hasattr(self.optimizer, "non_finite_gradient"):
+            self.optimizer.apply(gradients, variables, objective=objective)
+            norm = tf.convert_to_tensor(self.optimizer.gradient_norm)
+        else:
+            self._refuse_replicas("an optimizer of rnnsearch_tf.build_optimizer", type(self.optimizer).__name__)
+            self.optimizer.apply(gradients, variables)
+            norm = tf.linalg.global_norm(gradients) / self.optimizer.scale_loss(tf.ones([], objective.dtype))
+        counted = tf.constant(True)
+        if self._goes_on_without_gradient():
+            counted = tf.math.is_finite(norm)
+            # a weight from the batch: TensorFlow may add a constant in the step that finds no batch
+            one = tf.cast(words >= 0, tf.float64)
+            self.non_finite_metric.update_state(tf.cast(~counted, tf.float64), sample_weight=one)
+        self._count(weighted_total, total, words, counted)
+        self.norm_metric.update_state(_only(counted, norm), sample_weight=tf.cast(counted, tf.float64))
         self.speed_metric.update_state(words)
-        return self.get_metrics_result()
+        results = {metric.name: metric.result() for metric in self.metrics if metric is not self.speed_metric}
+        return results | {"target_tokens": tf.convert_to_tensor(self.speed_metric.tokens)}
 
     def test_step(self, data):
         """Loss per token and perplexity of one batch."""
-        inputs = _inputs(data)
+        if self._has_keras_loss():
+            self._check_keras_batch(data)
+            return super().test_step(data)
+        inputs = keras_fit.batch_inputs(data)
         _, nll = self.token_losses(inputs)
-        self._count(tf.reduce_sum(nll), tf.size(nll))
+        weights = keras_fit.word_weights(inputs, nll.dtype)
+        weighted_nll = nll if weights is None else nll * weights
+        self._count(tf.reduce_sum(weighted_nll), tf.reduce_sum(nll), tf.size(nll))
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
+
+    def make_train_function(self, force=False):
+        """Keras's, after the optimizer is built, which a replica cannot do, and with the time taken."""
+        if self.train_function is not None and not force:
+            return
+        if self.optimizer is not None and not self.optimizer.built:
+            with self.distribute_strategy.scope():
+                self.optimizer.build(self.trainable_variables)
+        super().make_train_function(force=True)
+        if self._has_keras_loss():
+            return
+        update = self.train_function
+
+        def timed_update(iterator):
+            logs = dict(update(iterator))
+            tokens = float(logs.pop("target_tokens"))
+            logs[self.speed_metric.name] = self.speed_metric.tick(tokens)
+            return logs
+
+        self.train_function = timed_update
 
     def _sharded_losses(self, inputs, loss):
         """``token_losses`` in training; each shard of the batch has operations of its own, so that no core waits for another."""
@@ -188,6 +239,7 @@ class TranslationModel(keras.Model):
         Returns:
             (losses [N], nll [N]), in nats; N counts the batch's target words, end symbols included.
         """
+        inputs = keras_fit.with_int32_ids(inputs)
         ids = inputs["source_ids"], inputs["target_ids"]
         if guided_alignment_weight:
             pre_logits, alignments = self.attended_pre_logits(*ids, training)
@@ -204,8 +256,13 @@ class TranslationModel(keras.Model):
         return losses, nll
 
     def call(self, inputs, training=False):
+        inputs = keras_fit.with_int32_ids(inputs)
         pre_logits = self.pre_logits(inputs["source_ids"], inputs["target_ids"], training)
         return word_logits(pre_logits, self.output_weights())
+
+    def compute_mask(self, inputs, previous_mask=None):
+        """The logits' mask, bool [B, I]: losses and metrics of Keras leave padding out."""
+        return inputs["target_ids"] != PAD_ID
 
     def previous_words(self, target_ids, training=False):
         """Embeddings of the words before each target position, none before the first: [B, I] → [B, I, m]."""
@@ -261,11 +318,39 @@ class TranslationModel(keras.Model):
             "seed": self.seed,
         }
 
-    def _count(self, nll, words):
-        """Count the negative log-likelihood of so many words into the metrics."""
-        mean = tf.math.divide_no_nan(nll, tf.cast(words, nll.dtype))
-        for metric in (self.loss_metric, self.perplexity_metric):
-            _update_finite(metric, mean, words)
+    def _count(self, weighted_nll, nll, words, counted=True):
+        """Count sums over so many words into the loss, with sample weights, and the perplexity, without; unless ``counted`` is False."""
+        number = tf.cast(words, nll.dtype)
+        weight = tf.cast(words, tf.float64) * tf.cast(counted, tf.float64)
+        for metric, total in ((self.loss_metric, weighted_nll), (self.perplexity_metric, nll)):
+            mean = tf.math.divide_no_nan(total, number)  # a batch of padding counts for nothing
+            metric.update_state(_only(counted, mean), sample_weight=weight)
+
+    def _goes_on_without_gradient(self):
+        """Whether a gradient that is not finite is one the optimizer was told to go on from."""
+        return getattr(self.optimizer, "non_finite_gradient", "error") != "error"
+
+    def _has_keras_loss(self):
+        """Whether ``compile`` was given a loss of the logits in place of the fused one."""
+        return self.compiled and self.loss is not None and not isinstance(self.loss, TranslationLoss)
+
+    def _check_keras_batch(self, data):
+        """Raise UsageError where a loss of logits finds no labels, or gradients would be summed."""
+        _, labels, _ = keras.utils.unpack_x_y_sample_weight(data)
+        if labels is None:
+            raise UsageError(
+                f"fit: expected y beside x with the loss {self.loss!r}, got x alone; y is the target ids, as in "
+                "fit(x, x['target_ids']); or compile with loss=TranslationLoss()"
+            )
+        self._refuse_replicas("loss=TranslationLoss()", repr(self.loss))
+
+    def _refuse_replicas(self, expected, found):
+        """Raise UsageError where several replicas share a batch, which this would count several times."""
+        if self.workers.count > 1 or tf.distribute.get_strategy().num_replicas_in_sync > 1:
+            raise UsageError(
+                f"{type(self).__name__}.compile: expected {expected} under a strategy with several "
+                f"replicas or workers, got {found}"
+            )
 
     def _require_links(self, inputs, loss):
         """Raise UsageError where guided alignment lacks what it compares."""
@@ -290,17 +375,34 @@ class TranslationModel(keras.Model):
 
     # Keras's own methods.
 
-    def compile(self, *arguments, metrics=None, weighted_metrics=None, **keywords):
-        """Keras's ``compile``; the metrics are the model's own: loss per token, perplexity, tokens a second, gradient norm.
+    def compile(self, *arguments, **keywords):
+        """Keras's ``compile``.
+
+        With a :class:`TranslationLoss` the metrics are the model's own: loss per token, perplexity,
+        tokens a second, gradient norm. With a loss of Keras, such as
+        ``keras.losses.SparseCategoricalCrossentropy(from_logits=True)``, they are those asked for.
 
         Raises:
-            UsageError: other metrics are asked for, which the fused loss, without logits, could not feed.
+            UsageError: a loss or metric takes logits for probabilities, metrics stand beside the
+                fused loss, which has no logits to feed them, or ``jit_compile`` is asked for.
         """
-        if metrics or weighted_metrics:
+        given = keras_fit.bound(super().compile, arguments, keywords).arguments
+        loss = given.get("loss")
+        metrics = [given.get(name) for name in ("metrics", "weighted_metrics")]
+        if any(metrics) and isinstance(loss, TranslationLoss):
             raise UsageError(
-                f"{type(self).__name__}.compile: expected no metrics, got {metrics or weighted_metrics!r}; loss, perplexity, "
-                "target_tokens_per_second and gradient_norm are always reported, BLEU by Translator and evaluation.bleu"
+                f"{type(self).__name__}.compile: expected no metrics beside TranslationLoss, which never makes logits, got "
+                f"{metrics[0] or metrics[1]!r}; loss, perplexity, target_tokens_per_second and gradient_norm are always "
+                "reported; other metrics need loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
             )
+        if given.get("jit_compile") is True:
+            raise UsageError(
+                f"{type(self).__name__}.compile: expected jit_compile=False or 'auto', got True; XLA would compile every "
+                "batch shape anew"
+            )
+        if not isinstance(loss, TranslationLoss):
+            keras_fit.refuse_probabilities("loss", loss)
+            keras_fit.refuse_probabilities("metrics", metrics)
         super().compile(*arguments, **keywords)
 
     def compile_from_config(self, config):
@@ -309,27 +411,62 @@ class TranslationModel(keras.Model):
         if self.optimizer is not None and self.built:
             self.optimizer.build(self.trainable_variables)
 
-    def fit(self, x=None, *arguments, **keywords):
-        """Keras's ``fit``, without its warnings that a dataset is not shuffled again, and at the end of one of unknown size.
+    def fit(self, *arguments, **keywords):
+        """Keras's ``fit``.
 
-        Of a model made in the scope of a ``tf.distribute.MirroredStrategy`` every replica takes its share of each batch of a dataset.
+        ``sample_weight`` [B] multiplies the losses of sentences. Of a model made in the scope of a
+        ``tf.distribute.MirroredStrategy`` every replica takes its share of each batch of a dataset.
+
+        Raises:
+            UsageError: ``class_weight`` is given.
+            NonFiniteGradient: a gradient was not finite, and the optimizer's
+                ``non_finite_gradient`` is "error".
         """
+        given = keras_fit.bound(super().fit, arguments, keywords).arguments
+        keras_fit.refuse_class_weight("fit", given.pop("class_weight", None))
+        keras_fit.weights_as_input(given)
+        x = given.get("x")
         if isinstance(x, tf.data.Dataset):
-            keywords.setdefault("shuffle", False)
+            given.setdefault("shuffle", False)
             replicas = self.distribute_strategy.num_replicas_in_sync
             if replicas > 1:
-                batches = x
-                x = self.distribute_strategy.distribute_datasets_from_function(lambda _: shares(batches, replicas))
-        with _datasets_may_end():
-            return super().fit(x, *arguments, **keywords)
+                split = self.distribute_strategy.distribute_datasets_from_function
+                given["x"] = split(lambda _: shares(x, replicas))
+        if getattr(self.optimizer, "non_finite_gradient", None) == "error" and not self._has_keras_loss():
+            callbacks = given.get("callbacks") or []
+            if isinstance(callbacks, (list, tuple)):
+                given["callbacks"] = [*callbacks, keras_fit.StopAtNonFiniteGradient()]
+        with keras_fit.datasets_may_end():
+            return super().fit(**given)
 
     def _maybe_symbolic_build(self, iterator=None, data_batch=None):
         """Nothing: the layers are built with the model. Keras would take the first batch for it, and the mean of the replicas' shares."""
 
     def evaluate(self, *arguments, **keywords):
-        """Keras's ``evaluate``, without the same warning."""
-        with _datasets_may_end():
-            return super().evaluate(*arguments, **keywords)
+        """Keras's ``evaluate``; ``sample_weight`` [B] multiplies the losses of sentences."""
+        given = keras_fit.bound(super().evaluate, arguments, keywords).arguments
+        further = given.pop("kwargs", {})
+        keras_fit.weights_as_input(given)
+        with keras_fit.datasets_may_end():
+            return super().evaluate(**given, **further)
+
+    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
+        """Keras's ``train_on_batch``, without ``class_weight``."""
+        keras_fit.refuse_class_weight("train_on_batch", class_weight)
+        return super().train_on_batch(x, y, sample_weight, return_dict=return_dict)
+
+    def quantize(self, mode, **keywords):
+        """Refused: the layers have no quantized form; exports and shipped models store weights in fewer bits."""
+        raise UsageError(
+            f"{type(self).__name__}.quantize: expected no quantization of a model in memory, got {mode!r}; "
+            "rnnsearch export stores weights in fewer bits"
+        )
+
+    def save(self, filepath, *arguments, **keywords):
+        """Keras's ``save``, to a ``.keras`` file."""
+        if str(filepath).endswith((".h5", ".hdf5")):
+            raise UsageError(f"{type(self).__name__}.save: expected a .keras file, got {filepath}; name it .keras")
+        return super().save(filepath, *arguments, **keywords)
 
     def export(self, filepath, format="tf_saved_model", input_signature=None, **keywords):
         """Keras's ``export``: ids in, logits out. With text and beam search inside, a model is exported by ``rnnsearch_tf.export``.
@@ -337,33 +474,18 @@ class TranslationModel(keras.Model):
         Args:
             input_signature: as Keras has it; None: ``source_ids`` and ``target_ids``, int32 [B, J] and [B, I].
         """
+        if format not in EXPORT_FORMATS:
+            raise UsageError(
+                f"{type(self).__name__}.export: expected format to be {' or '.join(EXPORT_FORMATS)}, got {format!r}, in which "
+                "the model would not run; rnnsearch export writes a SavedModel with text and beam search inside"
+            )
         if input_signature is None:
             ids = {name: keras.InputSpec(shape=(None, None), dtype="int32", name=name) for name in ("source_ids", "target_ids")}
             input_signature = [ids]
         super().export(filepath, format=format, input_signature=input_signature, **keywords)
 
 
-def _inputs(data):
-    """The dictionary of ids of a batch of ``fit`` or ``evaluate``."""
-    inputs, targets, weights = keras.utils.unpack_x_y_sample_weight(data)
-    for name, extra in (("y", targets), ("sample_weight", weights)):
-        if extra is not None:
-            raise UsageError(
-                f"fit: expected batches of source_ids and target_ids alone, got {name} too; the targets are among the inputs, and pairs "
-                "are weighted by data.corpora"
-            )
-    return inputs
 
-
-@contextlib.contextmanager
-def _datasets_may_end():
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Your input ran out of data")
-        yield
-
-
-def _update_finite(metric, value, weight=1):
-    """Count a value into a mean, unless it is NaN or Inf, which would stay there for the whole epoch."""
-    finite = tf.math.is_finite(value)
-    weight = tf.where(finite, tf.cast(weight, tf.float64), 0.0)
-    metric.update_state(tf.where(finite, value, tf.zeros_like(value)), sample_weight=weight)
+def _only(counted, value):
+    """The value, or zero where it does not count, since 0 · NaN is NaN."""
+    return tf.where(counted, value, tf.zeros_like(value))

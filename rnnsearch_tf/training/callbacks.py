@@ -15,9 +15,9 @@ import time
 import numpy as np
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import cannot_write
 from rnnsearch_tf.layers.dropout import Dropout
+from rnnsearch_tf.models.keras_fit import NonFiniteGradient
 from rnnsearch_tf.progress import duration
 from rnnsearch_tf.training.state import restore_means
 
@@ -52,7 +52,6 @@ class Clock(keras.callbacks.Callback):
         state.batches += 1
         state.batches_of_epoch += 1
         state.epoch_read = state.batches_of_epoch == self._sizes.get(state.epoch)
-        self.model.speed_metric.tick()
         self.tick()
 
     def on_epoch_end(self, epoch, logs=None):
@@ -96,10 +95,6 @@ def learning_rate(state, config):
     if config.schedule == "halving":  # at halve_after, half an epoch later, ...
         rate *= 0.5 ** max(0, math.floor(2 * (epochs_done(state) - config.halve_after)) + 1)
     return rate
-
-
-class NonFiniteGradient(UserError):
-    """The gradient of a batch is NaN or infinite; the state is that before the batch, which is the next one of the epoch."""
 
 
 class Schedule(keras.callbacks.Callback):

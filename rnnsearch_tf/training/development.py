@@ -1,6 +1,7 @@
 """Scores on the development text while training, the best weights, early stopping."""
 
 import dataclasses
+import math
 import sys
 
 import tensorflow as tf
@@ -11,6 +12,11 @@ from rnnsearch_tf.evaluation.bleu import bleu_of_model
 from rnnsearch_tf.progress import announced, coloured
 from rnnsearch_tf.training.averaging import assign_mean
 from rnnsearch_tf.training.callbacks import updates_done
+
+
+def is_lower(loss: float, best: float | None) -> bool:
+    """Whether a loss is finite and below the best so far; None: there is none yet."""
+    return math.isfinite(loss) and (best is None or loss < best)
 
 
 class Development(keras.callbacks.Callback):
@@ -100,7 +106,7 @@ class Development(keras.callbacks.Callback):
         values, words = {}, []
         if by_loss:
             loss = values["loss"] = self._development_loss()
-            better = state.best_loss is None or loss < state.best_loss
+            better = is_lower(loss, state.best_loss)
             words.append(f"loss {loss:.4f}")
         if self.model.reads_source:
             score = values["bleu"] = self._bleu()

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import Config, TrainingConfig, check_value
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.translation_model import TranslationLoss, TranslationModel
 
 
@@ -19,10 +20,7 @@ class _Watched:
 
     Attributes:
         gradient_norm: L2 norm of the last gradient, over all weights, before clipping; NaN where the loss is not finite.
-        objective: the loss that the next gradient is of, a scalar, or None: then only the gradient is looked at.
     """
-
-    objective = None
 
     def __init__(self, *arguments, non_finite_gradient="error", **keywords):
         super().__init__(*arguments, **keywords)
@@ -35,8 +33,8 @@ class _Watched:
         if tf.distribute.get_strategy().num_replicas_in_sync > 1:  # every replica counts: in a condition they cannot wait for one another
             self._iterations.value._aggregation = tf.VariableAggregation.NONE
 
-    def apply(self, grads, trainable_variables=None):
-        """Update the weights, unless the gradient has NaN or Inf.
+    def apply(self, grads, trainable_variables=None, objective=None):
+        """Update the weights, unless the gradient, or the objective that it is of, has NaN or Inf.
 
         ``error`` and ``skip`` leave weights and optimizer state as they are (the training
         driver then stops, or goes on); ``decay_weights`` takes 0.1·θ as the gradient of every
@@ -47,9 +45,8 @@ class _Watched:
         weights = trainable_variables if trainable_variables is not None else self._trainable_variables
         grads = [tf.convert_to_tensor(gradient) for gradient in grads]  # those of embeddings are IndexedSlices
         self._norm = tf.linalg.global_norm(grads)
-        if self.objective is not None:
-            self._norm = tf.where(tf.math.is_finite(self.objective), self._norm, tf.constant(float("nan"), self._norm.dtype))
-            self.objective = None
+        if objective is not None:
+            self._norm = tf.where(tf.math.is_finite(objective), self._norm, tf.constant(float("nan"), self._norm.dtype))
         self.gradient_norm.assign(tf.cast(self._norm, tf.float32))
         update = super().apply
 
@@ -110,6 +107,11 @@ class Adadelta(_Watched, keras.optimizers.Adadelta):
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class Adam(_Watched, keras.optimizers.Adam):
     """Adam (Kingma and Ba 2015); not in the papers, what small corpora are trained with."""
+
+    def __init__(self, *arguments, amsgrad=False, **keywords):
+        if amsgrad:
+            raise UsageError("Adam: expected amsgrad=False, got True; keras.optimizers.Adam has it")
+        super().__init__(*arguments, **keywords)
 
     def update_step(self, gradient, variable, learning_rate):
         index, dtype = self._get_variable_index(variable), gradient.dtype

@@ -147,7 +147,6 @@ def _train(run, workers, config, texts, pairs, model, state, save_first):
     model.workers = workers
     workers.exchange_dtype = tf.bfloat16 if config.training.worker_gradients == "bfloat16" else None
     model.shards = training_shards(config.data.batch_size // workers.count // model.distribute_strategy.num_replicas_in_sync)
-    model.speed_metric.reads_clock = not config.training.deterministic
     interruption = Interruption(workers)
     if not workers.chief:
         return _train_along(run, workers, config, texts, pairs, model, state, interruption)
