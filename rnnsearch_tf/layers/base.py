@@ -140,7 +140,8 @@ class PaperLayer(keras.layers.Layer):
 
     def __call__(self, *arguments, **keywords):
         if self.shapes:
-            self._check_arguments(inspect.signature(self.call).bind_partial(*arguments, **keywords).arguments)
+            given = dict(zip(self.call_signature_parameters, arguments)) | keywords
+            self._check_arguments(given)
         return super().__call__(*arguments, **keywords)
 
     def _check_arguments(self, given):
