@@ -57,6 +57,9 @@ INVISIBLE_CHARACTERS = _characters(_INVISIBLE)
 BLANK_CHARACTERS = _characters(_SPACE) + INVISIBLE_CHARACTERS
 """Those that make a line that looks empty, white space too."""
 
+MARK = r"\p{M}" + _bracket("897 10d69-10d6d 113ce-113d0 1612f 1e5ee-1e5ef")
+"""Combining marks; those with numbers are younger than RE2's tables, and older than those of the library that normalizes text."""
+
 ALPHA = r"\p{L}\p{Nl}" + _bracket(_ALPHABETIC_SIGNS)
 NUMBER = r"\p{N}"
 ALNUM = ALPHA + r"\p{Nd}"

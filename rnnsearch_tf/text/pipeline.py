@@ -18,7 +18,7 @@ from rnnsearch_tf.io.reading import read_lines
 from rnnsearch_tf.progress import announced, progress
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text import subwords
-from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, SPACE
+from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
 from rnnsearch_tf.text.counting import TokenCounts
 from rnnsearch_tf.text.escapes import ESCAPED
 from rnnsearch_tf.text.languages import warn_once
@@ -299,8 +299,8 @@ def padded(rows) -> np.ndarray:
 def normalize(texts, form="NFC", remove_invisible=False):
     """Replace invalid UTF-8 by U+FFFD and take a Unicode normal form.
 
-    A normal form sorts the marks on a letter, in a time that is quadratic in their number. So a run of more than 30 is
-    interrupted by U+034F, the combining grapheme joiner, as in the Stream-Safe Text Format of Unicode (UAX #15).
+    A normal form sorts the marks on a letter, in a time that is quadratic in their number. So of a run of marks the first
+    30 are kept, the number that the Stream-Safe Text Format of Unicode (UAX #15) takes for more than any writing has.
 
     Args:
         texts: string [B] (or any shape).
@@ -321,7 +321,7 @@ def normalize(texts, form="NFC", remove_invisible=False):
         return texts
     import tensorflow_text  # its op library takes a second to load, and form "none" does without
 
-    texts = tf.strings.regex_replace(texts, rf"(\p{{M}}{{{_MOST_MARKS}}})(\p{{M}})", "\\1\u034f\\2")
+    texts = tf.strings.regex_replace(texts, f"([{MARK}]{{{_MOST_MARKS}}})[{MARK}]+", r"\1")
     return tensorflow_text.normalize_utf8(texts, form)
 
 

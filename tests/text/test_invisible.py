@@ -74,13 +74,10 @@ def test_up_to_30_marks_are_normalized_as_ever(form):
     assert [line.decode() for line in normalize(tf.constant(lines), form).numpy()] == [unicodedata.normalize(form, line) for line in lines]
 
 
-def test_more_are_interrupted_by_a_joiner():
-    """Every mark stays, and no run is longer than 31."""
-    line = "a" + "\u0301\u0323" * 100 + "b"
-    [found] = normalize(tf.constant([line])).numpy()
-    found = unicodedata.normalize("NFD", found.decode())
-    assert sorted(found.replace("\u034f", "")) == sorted(line)
-    assert all(1 <= len(run) <= 32 for run in found[1:-1].split("\u034f")) and found.count("\u034f") == 6
+def test_of_more_the_first_30_stay():
+    for count in (31, 32, 60, 61, 100):
+        line, kept = ("q" + ("\u0301\u0323" * 100)[:marks] + "b" + "\u0301" * 3 for marks in (count, 30))
+        assert normalize(tf.constant([line])).numpy()[0].decode() == unicodedata.normalize("NFC", kept)
 
 
 def test_every_mark_that_is_sorted_is_counted():
@@ -93,8 +90,8 @@ def test_every_mark_that_is_sorted_is_counted():
     ]
     sorted_marks = [code for code in sorted_marks if unicodedata.combining(chr(code)) or unicodedata.category(chr(code)) == "Cn"]
     assert len(sorted_marks) > 850
-    runs = normalize(tf.constant([chr(code) * 31 for code in sorted_marks])).numpy()
-    assert [code for code, run in zip(sorted_marks, runs) if "\u034f" not in run.decode()] == []
+    runs, kept = (normalize(tf.constant(["q" + chr(code) * count for code in sorted_marks])).numpy() for count in (31, 30))
+    assert [hex(code) for code, run, rest in zip(sorted_marks, runs, kept) if run != rest] == []
 
 
 def test_a_run_of_marks_takes_a_time_in_proportion(text):
@@ -106,5 +103,5 @@ def test_a_run_of_marks_takes_a_time_in_proportion(text):
         return time.process_time() - begin
 
     seconds(100)
-    shorter, longer = min(seconds(125_000) for _ in range(2)), seconds(500_000)
-    assert longer < 10 * shorter + 0.5
+    shorter, longer = min(seconds(250_000) for _ in range(2)), seconds(1_000_000)
+    assert longer < 8 * shorter + 0.2
