@@ -128,11 +128,11 @@ def language_of(path) -> str:
     """The language that a file is named after: its last suffix or its stem.
 
     Example:
-        >>> language_of("corpus/train.en.gz"), language_of("fr.txt"), language_of("train.txt")
-        ('en', 'fr', 'und')
+        >>> language_of("corpus/train.en.gz"), language_of("train.pt-BR.xz"), language_of("fr.txt"), language_of("train.txt")
+        ('en', 'pt-BR', 'fr', 'und')
     """
     for word in reversed(pathlib.PurePath(path).name.split(".")):
-        if re.fullmatch("[a-z]{2}([-_][A-Za-z]{2,4})?", word) and word != "gz":
+        if re.fullmatch("[a-z]{2}([-_][A-Za-z]{2,4})?", word) and word not in ("gz", "xz"):
             return word
     return UNKNOWN_LANGUAGE
 

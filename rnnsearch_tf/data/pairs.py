@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import codecs
 import dataclasses
 import itertools
 import os
@@ -189,8 +188,7 @@ class Pairs:
                 text = line.decode("utf-8")
             except UnicodeDecodeError as error:
                 byte = f"byte 0x{line[error.start]:02x} at position {error.start + 1}"
-                hint = "; the file looks like UTF-16" if number == 1 and line[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else ""
-                return Scanned(number, source, target, "invalid", f"{self.name(side)}:{number}: expected UTF-8, got {byte}{hint}")
+                return Scanned(number, source, target, "invalid", f"{self.name(side)}:{number}: expected UTF-8, got {byte}")
             if not text.strip(BLANK_CHARACTERS):
                 return Scanned(number, source, target, "empty", f"{self.name(side)}:{number}: expected a sentence, got an empty line")
             texts.append(text)

@@ -1,4 +1,6 @@
-"""Lines of plain or .gz text files, streamed, with errors that name file and line.
+"""Lines of text files, plain or compressed (gzip, xz, bzip2), streamed, with errors that name file and line.
+
+Its first bytes say how a file is compressed, whatever its name; so it may come on standard input, too.
 
 A line ends at a line feed, with or without a carriage return before it, and
 nowhere else: U+2028, U+0085 and form feeds stay inside their line. A byte-order
@@ -10,12 +12,19 @@ from __future__ import annotations
 import codecs
 import contextlib
 import gzip
+import io
 import logging
 import os
 import select
 import stat
 import sys
 import zlib
+
+try:
+    import bz2
+    import lzma
+except ImportError:  # a Python that was built without them
+    bz2 = lzma = None
 
 from rnnsearch_tf.errors import UsageError, UserError
 
@@ -27,6 +36,17 @@ CHUNK = 1 << 16
 LONGEST_LINE = 1 << 20
 """Bytes of a line at most: what is longer is no text, or a file without line breaks that would fill the memory."""
 
+COMPRESSED = {
+    "gzip": (b"\x1f\x8b", lambda raw: gzip.GzipFile(fileobj=raw)),
+    "xz": (b"\xfd7zXZ\x00", lzma and lzma.LZMAFile),
+    "bzip2": (b"BZh", bz2 and bz2.BZ2File),
+    "zstd": (b"\x28\xb5\x2f\xfd", None),
+    "zip": (b"PK\x03\x04", None),
+}
+"""{format: (its first bytes, what reads it; None: it has to be decompressed first)}."""
+
+_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # what follows `BZh` and a digit: a block, or the end; a text may begin with `BZh`
+
 _LINES = 1024  # lines handed on at once where the caller takes them one by one
 
 
@@ -34,20 +54,22 @@ def raw_batches(name, size, cut=False):
     """Yield lists of 1 to `size` lines as bytes, without their line feeds, as soon as they have arrived.
 
     Args:
-        name: a file, ``.gz`` read by name; None or ``-`` for standard input; an int
+        name: a file, plain or compressed; None or ``-`` for standard input; an int
             for a copy of its descriptor, which is closed at the end.
         size: most lines in a list. Memory holds no more than them and a chunk of the file.
         cut: bool; a line beyond LONGEST_LINE is handed on without its end, and is still longer than that.
 
     Raises:
-        UserError: the file is missing, is a folder, cannot be read, is not whole gzip, or has a line beyond LONGEST_LINE (without `cut`).
+        UserError: the file is missing, is a folder, cannot be read, is compressed and not whole, or in another way than COMPRESSED reads,
+            is UTF-16, or has a line beyond LONGEST_LINE (without `cut`).
     """
     where, count = _shown(name), 0
     try:
-        with _open(name) as stream:
+        with _open(name) as raw, _decompressed(raw, where) as stream:
             lines, rest, held, begun = [], [], 0, False  # whole lines, the pieces of the next one and their bytes
             while chunk := stream.read1(CHUNK):
-                chunk, begun = chunk if begun else chunk.removeprefix(codecs.BOM_UTF8), True
+                if not begun:
+                    chunk, begun = _first(chunk, where), True
                 *complete, last = chunk.split(b"\n")
                 if not cut and held + len(chunk if not complete else complete[0]) > LONGEST_LINE:
                     raise UserError(f"{where}:{count + 1}: expected lines of at most {LONGEST_LINE:,} bytes, got a longer one; break it, or take it out")
@@ -71,9 +93,12 @@ def raw_batches(name, size, cut=False):
     except IsADirectoryError:
         raise UserError(f"{where}: expected a text file, found a folder; name the file in it") from None
     except EOFError:
-        raise UserError(f"{where}:{count + 1}: expected more gzip data, the file ends early; copy or download it again") from None
+        kind = "gzip" if isinstance(stream, gzip.GzipFile) else "compressed"
+        raise UserError(f"{where}:{count + 1}: expected more {kind} data, the file ends early; copy or download it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise UserError(f"{where}:{count + 1}: expected gzip data, got {error}; decompress it or name it without .gz") from None
+    except lzma.LZMAError if lzma else () as error:
+        raise UserError(f"{where}:{count + 1}: expected xz data, got: {error}; copy or download it again") from None
     except OSError as error:
         raise UserError(f"{where}: expected a readable file, got {error.strerror or error}") from None
 
@@ -194,7 +219,32 @@ def _shown(name):
 def _open(name):
     if name in (None, "-"):
         return contextlib.nullcontext(sys.stdin.buffer)
-    return (gzip.open if str(name).endswith(".gz") else open)(name, "rb")
+    return open(name, "rb")
+
+
+def _decompressed(raw, where):
+    """The stream of what a file holds, by its first bytes; a file called .gz has to be gzip."""
+    if not hasattr(raw, "peek"):
+        raw = io.BufferedReader(raw)
+    begin = raw.peek(10)[:10]
+    if begin and where.endswith(".gz"):
+        return gzip.GzipFile(fileobj=raw)
+    for kind, (magic, reader) in COMPRESSED.items():
+        if begin.startswith(magic) and (kind != "bzip2" or begin[4:].startswith(_BZIP2_BLOCKS)):
+            if reader is None:
+                raise UserError(f"{where}: expected text, plain or compressed by gzip, xz or bzip2, got {kind}; decompress it first")
+            return reader(raw)
+    return contextlib.nullcontext(raw)
+
+
+def _first(chunk, where):
+    """The first bytes of a text, without its byte-order mark."""
+    if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UserError(
+            f"{where}:1: expected UTF-8, got byte 0x{chunk[0]:02x} at position 1; the file looks like UTF-16; "
+            "convert it: iconv -f utf-16 -t utf-8"
+        )
+    return chunk.removeprefix(codecs.BOM_UTF8)
 
 
 def _more_waits(stream) -> bool:

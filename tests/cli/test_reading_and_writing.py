@@ -1,14 +1,18 @@
 """Lines in and out: whole, in order, streamed, compressed by name."""
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import threading
+import zipfile
 
 import pytest
 
+from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.io.reading import read_all, read_batches, read_pairs
+from rnnsearch_tf.io.reading import read_all, read_batches, read_lines, read_pairs
 from rnnsearch_tf.io.writing import Output, check_output, check_outputs
 
 
@@ -189,3 +193,52 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path):
     assert read_all(name) == ["one"]
     with Output(tmp_path / "new", [name, str(tmp_path / "new")]) as output:
         output.write(["two"])
+
+
+def packed(kind, data):
+    """Bytes as a program of that kind compresses them."""
+    if kind == "zip":
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w") as archive:
+            archive.writestr("text", data)
+        return stream.getvalue()
+    return {"gzip": gzip.compress, "xz": lzma.compress, "bzip2": bz2.compress, "zstd": lambda data: b"\x28\xb5\x2f\xfd" + data}[kind](data)
+
+
+@pytest.mark.parametrize("name", ["text", "text.txt", "text.GZ", "text.xz", "text.bz2", "text.en"])
+@pytest.mark.parametrize("kind", ["gzip", "xz", "bzip2"])
+def test_compressed_text_is_known_by_its_first_bytes(tmp_path, monkeypatch, kind, name):
+    path, lines = tmp_path / name, [f"line {k} é" for k in range(5000)]
+    data = packed(kind, "".join(line + "\n" for line in lines).encode())
+    path.write_bytes(data + packed(kind, "in a second part".encode()))  # as of `cat a.gz b.gz`
+    assert read_all(path) == [*lines, "in a second part"]
+    assert [source for source, _ in Pairs(str(path), str(path))] == [*lines, "in a second part"]
+    if name == "text":
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert read_all("-") == lines
+        path.write_bytes(packed(kind, b""))
+        assert read_all(path) == []
+        path.write_bytes(data[: len(data) // 2])
+        with pytest.raises(UserError, match=f"{path}:[0-9]+: expected more (gzip|compressed) data, the file ends early"):
+            read_all(path)
+
+
+@pytest.mark.parametrize("kind", ["zstd", "zip"])
+def test_other_compressed_text_is_refused(tmp_path, kind):
+    (tmp_path / "text").write_bytes(packed(kind, b"one\ntwo\n"))
+    for read in (read_all, lambda path: list(read_lines(path)), lambda path: list(Pairs(str(path), str(path), "skip"))):
+        with pytest.raises(UserError, match=f"text: expected text, plain or compressed by gzip, xz or bzip2, got {kind}; decompress it first"):
+            read(tmp_path / "text")
+
+
+def test_text_that_begins_like_compressed_text_is_text(tmp_path):
+    for text in ("BZh is no word", "BZh9", "P", "PK", ""):
+        (tmp_path / "text").write_text(text)
+        assert read_all(tmp_path / "text") == [text] * bool(text)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_utf_16_is_an_error_that_says_so(rnnsearch, run_folder, tmp_path, encoding):
+    (tmp_path / "text").write_bytes(("" if encoding == "utf-16" else "\ufeff").encode(encoding) + "I see a cat.\n".encode(encoding))
+    out, err = rnnsearch("translate", "--model", run_folder, tmp_path / "text", code=1)
+    assert out == [] and "text:1: expected UTF-8, got byte 0xf" in err and "looks like UTF-16; convert it: iconv -f utf-16 -t utf-8" in err
