@@ -3,7 +3,9 @@
 import collections
 import dataclasses
 import math
+import re
 import shlex
+import unicodedata
 
 import tensorflow as tf
 
@@ -14,6 +16,7 @@ from rnnsearch_tf.data.swapped import swapped
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.io.reading import is_utf8
 from rnnsearch_tf.progress import progress
+from rnnsearch_tf.text.characters import INVISIBLE_CHARACTERS
 from rnnsearch_tf.text.encodings import guess
 from rnnsearch_tf.text.pipeline import shortfall
 from rnnsearch_tf.text.vocabulary import batches
@@ -27,6 +30,9 @@ LOSS = {"train": 0.5, "development": 0.1}
 _LINES = 512
 _INVALID = 200  # lines from which an encoding is guessed
 _LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"  # what str.splitlines and some editors break lines at
+
+
+_invisible = re.compile(f"[{re.escape(INVISIBLE_CHARACTERS)}]").search
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +52,8 @@ def check_data(config, source_text=None, target_text=None) -> list[Finding]:
 
     Line counts, invalid UTF-8, empty lines, lengths, what the length limits
     leave out, pairs of very unequal length, lengths that do not go together
-    (shifted lines), sides that have changed places, copies, duplicates,
+    (shifted lines), sides that have changed places, copies, duplicates, characters that
+    nobody sees, lines in another Unicode normal form,
     development sentences that training contains, and, with the two Texts,
     how large the vocabularies are and how much of the text they cover.
 
@@ -71,7 +78,7 @@ def check_data(config, source_text=None, target_text=None) -> list[Finding]:
             if pairs is None:
                 findings.append(Finding("warning", part, "no development files are named: no BLEU while training, no best checkpoint"))
                 continue
-            seen = _Seen(config.data, source_text, target_text)
+            seen = _Seen(config, source_text, target_text)
             seen.read(pairs)
         except UserError as error:
             findings.append(Finding("error", part, str(error)))
@@ -86,7 +93,8 @@ def check_data(config, source_text=None, target_text=None) -> list[Finding]:
 class _Seen:
     """Counts taken in one pass over the pairs of one part."""
 
-    def __init__(self, data, source_text, target_text):
+    def __init__(self, config, source_text, target_text):
+        data, self.sides = config.data, {"source": config.source, "target": config.target}
         self.limits = (data.maximum_source_length, data.maximum_target_length)
         self.texts = (source_text, target_text)
         lines = tf.TensorSpec([None], tf.string)
@@ -151,6 +159,15 @@ class _Seen:
         if any(end in line for line in (source, target) for end in _LINE_ENDS):
             self.bad["line ends"] += 1
             self._remember("line ends", f"{pairs.name('source')}:{number}")
+        for (side, settings), line in zip(self.sides.items(), (source, target)):
+            place = f"{pairs.name(side)}:{number}"
+            found = _invisible(line)
+            if found:
+                self.bad[f"invisible {side}"] += 1
+                self._remember(f"invisible {side}", f"{place} (U+{ord(found[0]):04X})")
+            if not unicodedata.is_normalized(_form(settings), line):
+                self.bad[f"form {side}"] += 1
+                self._remember(f"form {side}", place)
         if self.good <= REMEMBERED_PAIRS:
             pair = hash((source, target))  # 64 bits a pair
             self.duplicates += pair in self.pair_hashes
@@ -167,6 +184,31 @@ class _Seen:
         x, y, xx, yy, xy = (total / max(number, 1) for total in sums)
         spread = (xx - x * x) * (yy - y * y)
         return (xy - x * y) / math.sqrt(spread) if spread > 0.01 else None
+
+
+def _form(settings):
+    """The Unicode normal form that lines of a side should have."""
+    return "NFC" if settings.unicode_form == "none" else settings.unicode_form
+
+
+def _characters(seen):
+    """(severity, message) of lines whose characters are not what they seem."""
+    for side, settings in seen.sides.items():
+        count, places = seen.bad[f"invisible {side}"], "; ".join(seen.places[f"invisible {side}"])
+        if count:
+            share = _share(count, seen.good)
+            what = f"{share} of the {side} lines have characters that nobody sees, and that the model would take for letters: {places}"
+            if settings.remove_invisible:
+                yield "note", f"{share} of the {side} lines have characters that nobody sees, which {side}.remove_invisible takes out: {places}"
+            else:
+                yield "warning", f"{what}; set {side}.remove_invisible=true, or take them out of the text"
+        count, places = seen.bad[f"form {side}"], "; ".join(seen.places[f"form {side}"])
+        if count:
+            what = f"{_share(count, seen.good)} of the {side} lines are not in the Unicode normal form {_form(settings)}: {places}"
+            if settings.unicode_form == "none":
+                yield "warning", f"{what}; {side}.unicode_form=NFC makes one letter of é, whether it is one code point or two"
+            else:
+                yield "note", f"{what}; {side}.unicode_form brings them to it, other programs may score them otherwise"
 
 
 def _held_out(data, part):
@@ -201,6 +243,7 @@ def _findings(seen, pairs, config, part):
         limits = f"data.maximum_source_length={seen.limits[0]} and data.maximum_target_length={seen.limits[1]}"
         yield severity, f"{_share(seen.dropped, seen.good)} of the pairs are longer than {limits} and left out of training"
     yield from _oddities(seen)
+    yield from _characters(seen)
     yield from _changed_places(pairs, seen)
     if part == "train":
         yield from _small_vocabularies(seen, config)

@@ -136,9 +136,10 @@ class Served:
         source = _read(self.source_texts, text, self.profile.maximum_source_length)
         start, search = self.model.start(source.ids), self.profile.search
         drawn = sample(*start, self.model.step, source.lengths, seed, search, temperature=self.profile.temperature)
+        ids = tf.where(_wordless(source)[:, tf.newaxis], PAD_ID, drawn.ids)
         return {
-            "translation": self._texts(self.target_text.tokens(drawn.ids)),
-            "log_probability": drawn.log_probabilities,
+            "translation": self._texts(self.target_text.tokens(ids)),
+            "log_probability": _or_zero(drawn.log_probabilities, source),
             "source_truncated": source.truncated,
         }
 

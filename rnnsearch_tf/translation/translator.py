@@ -204,7 +204,7 @@ class Translator:
             seed: the same seed gives a sentence the same samples, whatever stands beside it.
 
         Returns:
-            list of lists of `number` Samples, as drawn.
+            list of lists of `number` Samples, as drawn; for a sentence without words nothing is drawn, each is empty and has log-probability 0.
 
         Raises:
             UsageError: `texts` are not sentences, or a number is out of range.
@@ -216,7 +216,8 @@ class Translator:
         if not 0 <= seed < 2**31:
             raise UsageError(f"seed: expected a whole number from 0 to {2**31 - 1}, got {seed}")
         graph = self._graph(sample_graph, self.config.search)
-        return [self._samples(graph, source, number, temperature, seed) for source in self._encode(texts)]
+        nothing = [Sample("", 0.0, [])] * number
+        return [self._samples(graph, source, number, temperature, seed) if source.tokens else nothing for source in self._encode(texts)]
 
     def _samples(self, graph, source, number, temperature, seed) -> list:
         """The samples of one sentence, each from a seed of its own."""

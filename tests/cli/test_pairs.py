@@ -242,3 +242,12 @@ def test_a_lexicon_has_what_each_word_is_linked_to_most_often(rnnsearch, run_fol
     assert found == [f"{source} {target}" for source, target in best.items()] and len(found) > 3
     _, error = rnnsearch("align", "--model", run_folder, "--lexicon", "--soft", *files, code=2)
     assert "--soft: has no part in --lexicon" in error
+
+
+def test_nothing_is_drawn_for_an_empty_line(rnnsearch, run_folder, translator):
+    """As `translate` has an empty translation there; the samples of the lines beside it stay."""
+    empty, drawn = translator.sample([" ", "She goes."], 5)
+    assert [(sample.text, sample.log_probability, sample.tokens) for sample in empty] == [("", 0.0, [])] * 5
+    assert drawn == translator.sample(["She goes."], 5)[0]
+    out, _ = rnnsearch("sample", "--model", run_folder, "-n", 5, "--sentence", "", "--sentence", "She goes.")
+    assert out[0] == "0\t0.000000\t5\t" and all(line.startswith("1\t") for line in out[1:])

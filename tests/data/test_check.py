@@ -160,6 +160,7 @@ def test_swapped_languages_in_real_text(found):
         ("de", "latin-1", "iso8859-1", "Die Tür ist größer."), ("ru", "cp1251", "cp1251", "Мама мыла раму, а папа читал."),
         ("ru", "koi8-r", "koi8-r", "Мама мыла раму, а папа читал."), ("pl", "iso8859-2", "iso8859-2", "Zażółć gęślą jaźń."),
         ("ja", "shift_jis", "shift_jis", "私は元気です。ありがとう。"), ("ja", "euc_jp", "euc-jp", "私は元気です。ありがとう。"),
+        ("fr", "utf-16-le", "utf-16", "Où est le garçon ? À l'école, l'été."),
         ("zh", "gb18030", "gb18030", "我很好，谢谢你。"), ("el", "cp1253", "iso8859-7", "Καλημέρα κόσμε"),
     ],
 )  # fmt: skip
@@ -218,3 +219,37 @@ def test_lines_that_are_held_out_are_said(tmp_path):
     [train] = [line for line in found if line.endswith(" lines on both sides, without the pairs that data.held_out takes out for development")]
     [development] = [line for line in found if line.endswith(" lines on both sides, held out of the training text")]
     assert sum(int(line.split()[2]) for line in (train, development)) == 300
+
+
+def test_which_lengths_are_unequal(found):
+    """More than three times as long, and by six words or more."""
+    for shorter, longer, said in ((3, 9, False), (3, 10, True), (2, 7, False), (1, 7, True), (1, 6, False), (10, 30, False), (10, 31, True)):
+        for sides in ((shorter, longer), (longer, shorter)):
+            findings = found(*(["mot " * size] * 2 for size in sides))
+            assert any("one side over three times the other" in finding for finding in findings) == said, sides
+
+
+def test_the_length_that_95_percent_have_at_most(found):
+    lines = ["w " * length for length in range(1, 101)]
+    assert "note: train: source lengths in words: median 50, 95 % within 95, longest 100" in found(lines, lines)
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_characters_that_nobody_sees_are_counted(write, on):
+    source = ["a house", "a\u200b house", "the\u00ad door", "a cat\ufeff", "\u200e"] + ["می\u200cخواهم"] * 5
+    files = {"train_source": write("s", source), "train_target": write("t", ["x"] * 10), "on_bad_line": "skip"}
+    sides = dict.fromkeys(("source", "target"), {"remove_invisible": on})
+    found = [str(f) for f in check_data(load_config(values={"data": files, **sides})) if "nobody sees" in str(f)]
+    places = "; ".join(f"{files['train_source']}:{number} (U+{code})" for number, code in ((2, "200B"), (3, "00AD"), (4, "FEFF")))
+    assert len(found) == 1 and places in found[0] and "3 of 9 (33 %) of the source lines have characters that nobody sees" in found[0]
+    assert found[0].startswith("note: " if on else "warning: ") and ("set source.remove_invisible=true" in found[0]) != on
+
+
+@pytest.mark.parametrize("form, severity", [("NFC", "note"), ("none", "warning"), ("NFKC", "note")])
+def test_lines_in_another_normal_form_are_counted(write, form, severity):
+    target = ["été", "e\u0301te\u0301", "a", "…"]
+    files = {"train_source": write("s", ["x"] * 4), "train_target": write("t", target)}
+    config = load_config(values={"data": files, "target": {"unicode_form": form}})
+    [found] = [str(f) for f in check_data(config) if "normal form" in str(f)]
+    count, named = (2, "NFKC") if form == "NFKC" else (1, "NFC")
+    assert found.startswith(f"{severity}: train: {count} of 4 ") and f"of the target lines are not in the Unicode normal form {named}: {files['train_target']}:2" in found

@@ -88,3 +88,15 @@ def test_one_side_alone_and_never_the_development_text(lines):
     assert len({tuple(int(i) for i in row if i) for batch in batches for row in batch["target_ids"]} - best) > 100
     batches = scoring_batches(source, target, lines, data.batch_size)
     assert {tuple(int(i) for i in row if i) for batch in batches for row in batch["target_ids"]} == best
+
+
+def test_words_of_a_sentence_are_drawn_independently(model):
+    """Twice the same word: both are cut alike as often as the chances of the ways to cut it say."""
+    sampler, generator, draws = SubwordSampler(model, 0.3), np.random.default_rng(2), 3000
+    word = next(w for w in ("les", "rit", "chat", "est", "une", "il") if len({tuple(sampler.encode(w, generator)) for _ in range(50)}) > 2)
+    once = collections.Counter(tuple(sampler.encode(word, generator).tolist()) for _ in range(draws))
+    alike = sum((count / draws) ** 2 for count in once.values())
+    assert alike < 0.8
+    rows = [sampler.encode(f"{word} {word}", generator)[:-1].tolist() for _ in range(draws)]
+    same = sum(row[: len(row) // 2] == row[len(row) // 2 :] for row in rows) / draws
+    assert abs(same - alike) < 5 * np.sqrt(2 * alike * (1 - alike) / draws)

@@ -107,6 +107,9 @@ def test_samples(session, translator):
         [[expected]] = translator.sample([line], 1, seed=row)
         assert answer["translation"][row].decode() == expected.text
         assert answer["log_probability"][row] == pytest.approx(expected.log_probability, rel=1e-5)
+        if not line.strip():
+            assert answer["translation"][row] == b"" and answer["log_probability"][row] == 0
+    assert not all(map(str.strip, LINES))
 
 
 def test_tokens(session, translator):

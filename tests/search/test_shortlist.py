@@ -158,3 +158,11 @@ def test_a_bad_line_is_named(tmp_path, line):
     path.write_text(f"cat chat 0.5\n{line}\n")
     with pytest.raises(UserError, match=r"shortlist:2: expected `source-word target-word probability`, got"):
         Shortlist.load(path, 0, 2, SOURCE, TARGET)
+
+
+def test_a_file_in_another_normal_form_has_the_same_words(tmp_path):
+    source, target = (Vocabulary([*SPECIAL_TOKENS, word]) for word in ("été", "sümmer"))
+    path = tmp_path / "shortlist"
+    path.write_text("e\u0301te\u0301 su\u0308mmer 0.5\n", encoding="utf-8")
+    assert Shortlist.load(path, 0, 1, source, target)(padded([[3, 1]]))[0].numpy().tolist() == [0, 1, 2, 3]
+    assert Shortlist.load(path, 0, 1, source, target, "none")(padded([[3, 1]]))[0].numpy().tolist() == [0, 1, 2]

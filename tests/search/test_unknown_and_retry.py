@@ -117,3 +117,10 @@ def test_unfinished_sentences_are_searched_again(largest_beam, monkeypatch):
         _, alignments = toy.follow(sentence, expected[0].words)
         here = result.alignments[sentence, 0, :length, : toy.source_lengths[sentence]]
         np.testing.assert_allclose(here, alignments, atol=1e-6)
+
+
+def test_a_lexicon_in_another_normal_form_has_the_same_words(tmp_path):
+    path = tmp_path / "lexicon"
+    path.write_text("e\u0301te\u0301 su\u0308mmer\n", encoding="utf-8")
+    for forms, word, expected in (((), "été", "sümmer"), (("NFC", "none"), "été", "su\u0308mmer"), (("none", "NFC"), "e\u0301te\u0301", "sümmer")):
+        assert Lexicon.load(path, *forms).lookup(tf.constant([word])).numpy()[0].decode() == expected

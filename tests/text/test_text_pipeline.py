@@ -130,3 +130,11 @@ def test_examples_in_docstrings(name):
     module = importlib.import_module(f"rnnsearch_tf.text.{name}")
     result = doctest.testmod(module)
     assert result.failed == 0 and result.attempted > 0
+
+
+def test_every_white_space_of_unicode_ends_a_word(text):
+    """Also the rare ones, such as the Ogham space and the mathematical one."""
+    spaces = [chr(code) for code in range(0x110000) if chr(code).isspace()]
+    assert len(spaces) == 29 and {"\u1680", "\u205f"} < set(spaces)
+    [plain] = text.tokenize(tf.constant(["été là"])).to_list()
+    assert text.tokenize(tf.constant([f"{space}été{space}{space}là{space}" for space in spaces])).to_list() == [plain] * len(spaces)
