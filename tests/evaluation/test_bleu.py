@@ -1,6 +1,7 @@
 """Scores against sacreBLEU itself, called on its own."""
 
 import random
+import unicodedata
 
 import pytest
 import sacrebleu
@@ -8,7 +9,8 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.config import TextConfig
-from rnnsearch_tf.evaluation.bleu import bleu, chrf, tokenizer_for
+from rnnsearch_tf.evaluation import bleu as bleu_module
+from rnnsearch_tf.evaluation.bleu import bleu, bleu_of_model, chrf, sentence_chrf, ter, tokenizer_for
 from rnnsearch_tf.evaluation.groups import by_length
 
 WORDS = "the a red blue Car house , of man dog sits Runs near".split()
@@ -92,3 +94,39 @@ def test_corpora_that_cannot_be_compared():
         bleu(["a", "b"], ["a"])
     with pytest.raises(UserError, match="at least one sentence"):
         chrf([], [])
+
+
+def test_references_are_brought_to_the_models_form(caplog):
+    """As development BLEU and the export's check compare: é of two code points is é."""
+    composed = ["L'été est là.", "Elle a été élue.", "Rien."]
+    references = [unicodedata.normalize("NFD", line) for line in composed]
+    bleu_module._say_changed.cache_clear()
+    for lowercase in (False, True):
+        config = TextConfig(language="fr", lowercase=lowercase)
+        score = bleu_of_model(composed, references, config)
+        metric = sacrebleu.BLEU(lowercase=lowercase)
+        assert (score.score, score.signature) == (metric.corpus_score(composed, [composed]).score, str(metric.get_signature()))
+    [said] = [record.getMessage() for record in caplog.records]
+    assert "2 of 3 references are compared in NFC (target.unicode_form)" in said
+    assert bleu_of_model(composed, references, TextConfig(language="fr", unicode_form="none")).score < 60
+
+
+def test_other_normal_forms_are_said_once(caplog):
+    composed = ["L'été est là.", "Elle a été élue."]
+    decomposed = [unicodedata.normalize("NFD", line) for line in composed]
+    bleu_module._warn_of_forms.cache_clear()
+    bleu(composed, composed), bleu(decomposed, decomposed), chrf(["a b"], ["a b"])
+    assert not caplog.records
+    bleu(composed, decomposed), chrf(decomposed, composed), bleu(composed, [composed, decomposed])
+    assert len(caplog.records) == 1 and "not all in one Unicode normal form" in caplog.records[0].getMessage()
+
+
+def test_several_references(caplog):
+    hypotheses, references = ["a b c d e", "f g h i"], [["a b x d e", "f g h i"], ["a b c d", "f g y i"]]
+    for ours, metric in ((bleu, sacrebleu.BLEU()), (chrf, sacrebleu.CHRF()), (ter, sacrebleu.TER(case_sensitive=True))):
+        score = ours(hypotheses, references)
+        assert (score.score, score.signature) == (metric.corpus_score(hypotheses, references).score, str(metric.get_signature()))
+        assert score.signature.startswith("nrefs:2|")
+    with pytest.raises(UserError, match="expected as many references as translations, got 1 and 2"):
+        bleu(hypotheses, [references[0], references[1][:1]])
+    assert sentence_chrf("a b c", "x y", "a b c") == 100
