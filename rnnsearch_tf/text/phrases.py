@@ -19,13 +19,16 @@ from rnnsearch_tf.text.pipeline import Text
 MOST_TOKENS = 64
 """Tokens that the phrases of a sentence may have together; its translation may become longer by as many."""
 
+MOST_BYTES = 16_384
+"""Bytes that the phrases of a sentence may have together, 256 a token; a longer line is not read at all."""
+
 
 class PhraseTokens(typing.NamedTuple):
-    """The phrases of a batch; P and L are at least 1."""
+    """The phrases of a batch; P, L and T are from 1 to MOST_TOKENS."""
 
     ids: tf.Tensor  # int32 [B, P, L], PAD_ID after the last; V + n is the n-th of `tokens`
-    tokens: tf.Tensor  # string [B, P·L], "" for padding
-    fits: tf.Tensor  # bool [B], False: phrases were left out, the sentence had more than MOST_TOKENS
+    tokens: tf.Tensor  # string [B, T], those of all phrases of a sentence in a row, "" for padding
+    fits: tf.Tensor  # bool [B], False: phrases were left out, the sentence had more than MOST_TOKENS or MOST_BYTES
 
 
 def read_phrases(text: Text, lines) -> PhraseTokens:
@@ -35,21 +38,30 @@ def read_phrases(text: Text, lines) -> PhraseTokens:
         text: Text of the target side.
         lines: string [B], the phrases of a sentence with tabs between; what has no token is passed over.
     """
-    phrases = tf.strings.split(lines, "\t")  # [B, (P)]
+    readable = tf.strings.length(lines) <= MOST_BYTES  # [B]
+    phrases = tf.strings.split(tf.where(readable, lines, ""), "\t")  # [B, (P)]
     tokens = _without_space(text, text.tokenize(phrases.values))  # [n, (L)]
-    real = tokens.row_lengths() > 0
-    counts = tf.math.unsorted_segment_sum(tf.cast(real, tf.int64), phrases.value_rowids(), phrases.nrows())
-    tokens = tf.RaggedTensor.from_row_lengths(tf.ragged.boolean_mask(tokens, real), counts)  # [B, (P), (L)]
-    table = tokens[:, : MOST_TOKENS + 1, : MOST_TOKENS + 1].to_tensor("")  # one more than may be shows what does not fit
-    fit = tf.cumsum(tf.math.count_nonzero(table != "", axis=2), axis=1) <= MOST_TOKENS  # [B, P]
-    table = tf.where(fit[:, :, tf.newaxis], table, "")
-    missing = tf.cast(tf.shape(table) == 0, tf.int32)  # P and L are at least 1
-    table = tf.pad(table, [[0, 0], [0, missing[1]], [0, missing[2]]], constant_values="")
-    flat = tf.reshape(table, [tf.shape(table)[0], tf.reduce_prod(tf.shape(table)[1:])])
-    ids = text.vocabulary.ids(flat)
-    own = text.vocabulary.size + _first_places(flat)
-    ids = tf.where(flat == "", PAD_ID, tf.where(ids == UNKNOWN_ID, own, ids))
-    return PhraseTokens(tf.reshape(ids, tf.shape(table)), flat, tf.reduce_all(fit, axis=1))
+    so_far = phrases.with_values(tf.cumsum(tokens.row_lengths()))  # [B, (P)], counted from the first row on
+    before = tf.gather(tf.pad(so_far.values, [[1, 0]]), phrases.row_starts())  # [B]
+    fit = so_far.values - tf.gather(before, phrases.value_rowids()) <= MOST_TOKENS  # [n]
+    kept = fit & (tokens.row_lengths() > 0)
+    counts = tf.math.unsorted_segment_sum(tf.cast(kept, tf.int64), phrases.value_rowids(), phrases.nrows())
+    tokens = tf.RaggedTensor.from_row_lengths(tf.ragged.boolean_mask(tokens, kept), counts)  # [B, (P), (L)]
+    in_a_row = tokens.merge_dims(1, 2)  # [B, (T)]
+    words = _at_least_one(in_a_row.to_tensor(""), "")
+    ids = text.vocabulary.ids(words)
+    ids = tf.where(ids == UNKNOWN_ID, text.vocabulary.size + _first_places(words), ids)
+    ids = tf.RaggedTensor.from_tensor(ids, lengths=in_a_row.row_lengths())
+    ids = _at_least_one(tokens.with_flat_values(ids.values).to_tensor(PAD_ID), PAD_ID)
+    all_fit = tf.math.unsorted_segment_min(tf.cast(fit, tf.int32), phrases.value_rowids(), phrases.nrows()) > 0
+    return PhraseTokens(ids, words, readable & all_fit)
+
+
+def _at_least_one(values, padding):
+    """values [B, ...] with one place of padding in every axis but the first that has none."""
+    missing = tf.cast(tf.shape(values)[1:] == 0, tf.int32)
+    after = tf.concat([[0], missing], axis=0)
+    return tf.pad(values, tf.stack([tf.zeros_like(after), after], axis=1), constant_values=padding)
 
 
 def word_joints(text: Text):

@@ -21,7 +21,7 @@ from rnnsearch_tf.search.retry import search_until_finished
 from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.search.shortlist import Shortlist
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
-from rnnsearch_tf.text.phrases import MOST_TOKENS, read_phrases
+from rnnsearch_tf.text.phrases import MOST_BYTES, MOST_TOKENS, read_phrases
 from rnnsearch_tf.text.pipeline import Text, TracedText, padded
 from rnnsearch_tf.translation.loading import load_runs
 from rnnsearch_tf.translation.results import Hypothesis, Sample, ScoredPair, Translation
@@ -374,7 +374,8 @@ def too_many_tokens(number, line) -> UserError:
     """The error of a text whose phrases, the line of bytes, have more tokens than are searched for; `number` is its place among the texts."""
     start = line[:60].decode("utf-8", "replace")
     return UserError(
-        f"constraints[{number}] ({start!r}): expected phrases of at most {MOST_TOKENS} tokens together, got more; leave some out"
+        f"constraints[{number}] ({start!r}): expected phrases of at most {MOST_TOKENS} tokens and {MOST_BYTES:,} bytes "
+        "together, got more; leave some out"
     )
 
 

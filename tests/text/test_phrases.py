@@ -7,7 +7,7 @@ import tensorflow as tf
 from test_subwords import LINES, config
 
 from rnnsearch_tf.config import TextConfig
-from rnnsearch_tf.text.phrases import MOST_TOKENS, read_phrases, word_joints
+from rnnsearch_tf.text.phrases import MOST_BYTES, MOST_TOKENS, read_phrases, word_joints
 from rnnsearch_tf.text.pipeline import build_text
 
 ROWS = [["le chat", "L'homme dort."], [], ["  ", "chat ☃ Zoé", "Zoé"], ["dort"], ["très vieille femme chez son ami"]]
@@ -54,9 +54,9 @@ def test_a_phrase_of_a_script_without_spaces_begins_without_one():
     japanese = build_text(config(language="ja", vocabulary_size=24), ["猫がいる", "黒い猫 abc", "犬がいる ab", "黒い犬がいる"] * 5)
     assert "▁黒い猫" in japanese.vocabulary.tokens and "黒い猫" not in japanese.vocabulary.tokens
     found = read_phrases(japanese, tf.constant(["猫\t猫がいる\tabc\t abc 猫\t黒い猫"]))
-    assert ["".join(token.decode() for token in phrase) for phrase in tf.reshape(found.tokens, found.ids.shape[1:]).numpy()] == [
-        "猫", "猫がいる", "▁abc", "▁abc▁猫", "▁黒い猫",
-    ]  # fmt: skip
+    spelled = [*japanese.vocabulary.tokens, *(token.decode() for token in found.tokens[0].numpy())]
+    phrases = ["".join(spelled[k] for k in phrase if k) for phrase in found.ids[0].numpy()]
+    assert phrases == ["猫", "猫がいる", "▁abc", "▁abc▁猫", "▁黒い猫"]
     assert read_phrases(japanese, tf.constant([""])).ids.shape == (1, 1, 1)
 
 
@@ -71,3 +71,26 @@ def test_joints_are_those_of_letters():
     assert joints["a"] and not joints["が"] and not joints["猫"]
     words = build_text(TextConfig(language="fr"), LINES)
     assert not any(table.numpy().any() for table in word_joints(words))
+
+
+def test_what_is_compared_is_what_may_stay():
+    """One row with many phrases and a long one: no row holds more than it may keep, whatever the others have."""
+    text = build_text(TextConfig(language="fr"), LINES)
+    words = " ".join(["le", "chat"] * (MOST_TOKENS // 2))
+    lines = ["\t".join(["a"] * MOST_TOKENS + ["a " * (MOST_TOKENS + 1)]), words, f"☃\t{words[:-5]}", ""]
+    phrases = read_phrases(text, tf.constant(lines))
+    assert phrases.tokens.shape[1] <= MOST_TOKENS
+    assert phrases.fits.numpy().tolist() == [False, True, True, True]
+    assert (phrases.ids.numpy() > 0).sum(axis=(1, 2)).tolist() == [MOST_TOKENS, MOST_TOKENS, MOST_TOKENS, 0]
+    assert phrases.ids[2, 0, 0] == text.vocabulary.size and phrases.tokens[2, 0] == "☃".encode()
+
+
+@pytest.mark.parametrize("line", ["\t" * 100_000, "a" * 100_000, "chat\t" * 20_000, "e" + "\u0301\u0323" * 50_000])
+def test_a_line_of_more_bytes_than_any_phrases_need_is_not_read(line):
+    """Neither split nor normalized: both would take far more than the line."""
+    text = build_text(TextConfig(language="fr"), LINES)
+    phrases = read_phrases(text, tf.constant([line, "chat"]))
+    assert phrases.fits.numpy().tolist() == [False, True]
+    assert phrases.ids.shape == (2, 1, 1) and phrases.ids[0, 0, 0] == 0 and phrases.ids[1, 0, 0] > 0
+    at_the_limit = read_phrases(text, tf.constant(["chat\t".ljust(MOST_BYTES), "chat\t".ljust(MOST_BYTES + 1)]))
+    assert at_the_limit.fits.numpy().tolist() == [True, False]
