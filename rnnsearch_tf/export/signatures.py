@@ -20,6 +20,7 @@ from rnnsearch_tf.export.confidence import confidences
 from rnnsearch_tf.export.weights import StoredWeights
 from rnnsearch_tf.search.constrained import Phrases
 from rnnsearch_tf.search.graphs import hoist_weights, search_model
+from rnnsearch_tf.search.hypotheses import maximum_lengths
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import score_targets
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
@@ -27,6 +28,10 @@ from rnnsearch_tf.text.phrases import read_phrases, word_joints
 
 DIGITS = 4
 """Decimals of an alignment weight."""
+
+ROWS_AT_ONCE = 64
+"""Rows that are computed together, one part of a request after the other: what a request takes beside its answer does not grow beyond
+these. An answer has at most as many alignment weights as so many of the longest texts."""
 
 
 class Sentences(typing.NamedTuple):
@@ -87,10 +92,25 @@ class Served:
         @tf.function(autograph=False, input_signature=[tf.TensorSpec(None, dtype, name=name) for name, dtype in INPUTS[name].items()])
         def function(*values):
             values = _rows(dict(zip(INPUTS[name], values)))
+            if name == "translate_aligned":
+                values = self._within_the_answer(*values)
+            return _in_parts(part, values)
+
+        @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], dtype) for dtype in INPUTS[name].values()])
+        def part(*values):
             with hoist_weights(self.model.trainable_variables, self.weights.tensors()):
                 return getattr(self, name)(*values)
 
         return function.get_concrete_function()
+
+    def _within_the_answer(self, text):
+        """The texts; they are refused if the matrices of their longest translations are more than an answer may have."""
+        limit, search = self.profile.maximum_source_length, self.profile.search
+        weights = lambda lengths: tf.reduce_sum(tf.cast(lengths, tf.int64) * tf.cast(maximum_lengths(lengths, search), tf.int64))  # noqa: E731
+        most, asked = ROWS_AT_ONCE * weights(tf.constant([limit + 1])), weights(_read(self.source_texts[:1], text, limit).lengths)
+        message = f"input text: expected at most as many alignment weights, target by source tokens, as of {ROWS_AT_ONCE} of the longest texts:"
+        with tf.control_dependencies([tf.debugging.Assert(asked <= most, [message, most, "; got", asked, "; send fewer rows"])]):
+            return [tf.identity(text)]
 
     def translate(self, text):
         return self._best(*self._search(text, 1))
@@ -111,7 +131,7 @@ class Served:
         }
 
     def translate_aligned(self, text):
-        source, result, tokens = self._search(text, 1)
+        source, result, tokens = self._search(text, 1, alignments=True)
         return self._best(source, result, tokens) | {
             "source_tokens": _joined(source.tokens),
             "target_tokens": _joined(tokens),
@@ -120,7 +140,7 @@ class Served:
 
     def translate_constrained(self, text, constraints):
         phrases = read_phrases(self.target_text, constraints)
-        source, result, tokens = self._search(text, 1, phrases)
+        source, result, tokens = self._search(text, 1, constraints=phrases)
         wanted = tf.reduce_any(phrases.tokens != "", axis=1)
         return self._best(source, result, tokens) | {"constraints_met": phrases.fits & ~(wanted & _wordless(source))}
 
@@ -161,13 +181,14 @@ class Served:
         truncated = {"source_truncated": source.truncated, "target_truncated": target.truncated}
         return scores.log_probabilities, target.tokens, truncated
 
-    def _search(self, text, nbest, constraints=None):
+    def _search(self, text, nbest, constraints=None, alignments=False):
         """(Sentences, BeamResult, tokens of all B·N translations, ragged [B·N, None]); constraints: PhraseTokens."""
         search = self.profile.search
         source = _read(self.source_texts, text, self.profile.maximum_source_length)
         phrases = constraints and Phrases(constraints.ids, *word_joints(self.target_text))
         config = dataclasses.replace(search, nbest=nbest)
-        result = search_model(self.model, source.ids, source.lengths, config, self.shortlist, phrases=phrases)
+        alignments = alignments or search.replace_unknown
+        result = search_model(self.model, source.ids, source.lengths, config, self.shortlist, phrases=phrases, alignments=alignments)
         rows = tf.repeat(tf.range(tf.size(source.lengths)), nbest)  # each source stands beside all its translations: [B·N]
         ids = tf.where(_wordless(source)[:, tf.newaxis, tf.newaxis], PAD_ID, result.ids)
         tokens = self.target_text.tokens(_flat(ids, rows), constraints and tf.gather(constraints.tokens, rows))
@@ -202,7 +223,28 @@ def _rows(values):
             message = f"inputs {first} and {name}: expected as many entries in both; got"
             with tf.control_dependencies([tf.debugging.Assert(sizes[0] == sizes[1], [message, *sizes])]):
                 values[name] = tf.identity(value)
-    return values.values()
+    return list(values.values())
+
+
+def _in_parts(function, values):
+    """What a tf.function of vectors answers to these, of one size, ROWS_AT_ONCE rows after the others: dict of tensors [B, ...]."""
+    shapes = function.get_concrete_function().structured_outputs
+    rows = tf.size(values[0])
+    parts = tf.maximum(-(-rows // ROWS_AT_ONCE), 1)
+
+    def answer(part, answers):
+        here = slice(part * ROWS_AT_ONCE, (part + 1) * ROWS_AT_ONCE)
+        outputs = function(*(value[here] for value in values))
+        return part + 1, {name: array.write(part, outputs[name]) for name, array in answers.items()}
+
+    answers = {
+        name: tf.TensorArray(output.dtype, size=parts, element_shape=output.shape, infer_shape=False) for name, output in shapes.items()
+    }
+    _, answers = tf.while_loop(lambda part, _: part < parts, answer, (tf.constant(0), answers), parallel_iterations=1)
+    joined = {name: array.concat() for name, array in answers.items()}
+    for name, output in joined.items():
+        output.set_shape(shapes[name].shape)
+    return joined
 
 
 def _read(texts, strings, limit) -> Sentences:
@@ -248,10 +290,10 @@ def _matrices(alignments, target_lengths, source_lengths, wordless):
     A tensor [B, I, J] would be as wide as the longest sentence that happens to be in the batch.
     """
     target_lengths = tf.where(wordless, 0, target_lengths)
-    numbers = tf.strings.as_string(alignments, precision=DIGITS)  # [B, I, J]
     by_row = tf.repeat(source_lengths, target_lengths)  # [R], R rows of all sentences together
-    rows = tf.RaggedTensor.from_tensor(numbers, lengths=target_lengths).values  # [R, J]
+    rows = tf.RaggedTensor.from_tensor(alignments, lengths=target_lengths).values  # [R, J]
     rows = tf.RaggedTensor.from_tensor(rows, lengths=by_row)  # [R, None]
+    rows = rows.with_values(tf.strings.as_string(rows.values, precision=DIGITS))  # a string takes several times its number
     rows = tf.strings.join(["[", tf.strings.reduce_join(rows, axis=1, separator=","), "]"])  # [R]
     rows = tf.RaggedTensor.from_row_lengths(rows, target_lengths)  # [B, None]
     return tf.strings.join(["[", tf.strings.reduce_join(rows, axis=1, separator=","), "]"])

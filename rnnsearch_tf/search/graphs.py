@@ -41,7 +41,9 @@ def constrained_search_graph(model, config: SearchConfig, sources, shortlist, sp
     return _graph(model, sources, search, tf.TensorSpec([None, None, None], tf.int32))
 
 
-def search_model(model, source_ids, source_lengths, config: SearchConfig, shortlist=None, split_k=1, phrases: Phrases | None = None):
+def search_model(
+    model, source_ids, source_lengths, config: SearchConfig, shortlist=None, split_k=1, phrases: Phrases | None = None, alignments=True
+):
     """Beam search of a batch, among all words or those that a :class:`~rnnsearch_tf.search.shortlist.Shortlist` allows.
 
     With a shortlist, or a split, the model also has ``output_weights``, whose result its steps take as an
@@ -50,11 +52,14 @@ def search_model(model, source_ids, source_lengths, config: SearchConfig, shortl
     Args:
         split_k: int, what the largest product of a step is split into where there are few rows; see layers/output.py.
         phrases: Phrases that have to stand in the outputs; a shortlist allows their words too. None: there are none.
+        alignments: bool; False: the result's are [B, N, I, 0], and the search does not keep those of every hypothesis and step, which
+            are most of its memory. The coverage penalty needs them.
     """
     state, memory = model.start(source_ids)
+    searched = functools.partial(_search, alignments=alignments)
     if shortlist is None:
         step = functools.partial(model.step, output=model.output_weights(split_k=split_k)) if split_k > 1 else model.step
-        return _search(state, memory, step, source_lengths, config, phrases)
+        return searched(state, memory, step, source_lengths, config, phrases)
     words, biases = shortlist(tf.nest.flatten(source_ids)[0], phrases and phrases.flat_ids)
     output = model.output_weights(words)
 
@@ -62,14 +67,23 @@ def search_model(model, source_ids, source_lengths, config: SearchConfig, shortl
         memory, biases = memory
         return model.step(tf.gather(words, previous_ids), state, memory, output, biases)
 
-    result = _search(state, (memory, biases), step, source_lengths, config, phrases and phrases.among(words))
+    result = searched(state, (memory, biases), step, source_lengths, config, phrases and phrases.among(words))
     return result._replace(ids=tf.gather(words, result.ids) if phrases is None else phrases.ids_of(result.ids, words))
 
 
-def _search(state, memory, step, source_lengths, config, phrases):
+def _search(state, memory, step, source_lengths, config, phrases, alignments):
+    step = step if alignments or config.coverage_penalty else _without_alignments(step)
     if phrases is None:
         return beam_search(state, memory, step, source_lengths, config)
     return constrained_search(state, memory, step, source_lengths, phrases, config)
+
+
+def _without_alignments(step):
+    def step_without(previous_ids, state, memory):
+        logits, alignment, state = step(previous_ids, state, memory)
+        return logits, alignment[..., :0], state
+
+    return step_without
 
 
 def hoist_weights(variables, values=None):

@@ -50,8 +50,10 @@ def test_phrases_beyond_the_most_are_left_out():
 
 
 def test_a_phrase_of_a_script_without_spaces_begins_without_one():
-    """Pieces of the text: 猫 and ▁ by themselves, ▁黒い猫 only with its space."""
-    japanese = build_text(config(language="ja", vocabulary_size=24), ["猫がいる", "黒い猫 abc", "犬がいる ab", "黒い犬がいる"] * 5)
+    """Pieces of the text: ▁猫 with and without its space, ▁ by itself, ▁黒い猫 only with its space."""
+    lines = ["猫がいる", "黒い猫 abc", "犬がいる ab", "黒い犬がいる"] * 5 + ["猫", "猫 猫", "犬の猫"] * 9
+    japanese = build_text(config(language="ja", vocabulary_size=20), lines)
+    assert {"▁猫", "猫", "▁", "▁黒い猫"} <= {*japanese.vocabulary.tokens}
     assert "▁黒い猫" in japanese.vocabulary.tokens and "黒い猫" not in japanese.vocabulary.tokens
     found = read_phrases(japanese, tf.constant(["猫\t猫がいる\tabc\t abc 猫\t黒い猫"]))
     spelled = [*japanese.vocabulary.tokens, *(token.decode() for token in found.tokens[0].numpy())]
