@@ -17,6 +17,7 @@ import logging
 import re
 import threading
 import time
+import zlib
 
 import grpc
 from google.protobuf import json_format
@@ -29,6 +30,7 @@ from rnnsearch_tf.serving.errors import ServingError, deadline_exceeded, invalid
 
 log = logging.getLogger("rnnsearch_tf")
 
+GZIP = 16 + zlib.MAX_WBITS  # zlib's way to say that data has a gzip header
 HEADER_LIMIT = 64 << 10
 SMALL_BODY = 64 << 10  # bytes; larger ones are read one after the other
 VERSION_DIGITS = 19  # of the largest int64
@@ -79,7 +81,7 @@ class RestServer:
 
     def __init__(self, core, host="127.0.0.1", port=0, *, threads=32, timeout=30.0, metrics_path=None, limits=connections.Limits(), page=None):
         self.host, self.port = host, port
-        self._application = Application(core, timeout, metrics_path, limits.values, page)
+        self._application = Application(core, timeout, metrics_path, limits, page)
         self._threads, self._limits = threads, limits
         self._sockets = {}  # of Waitress' loop, by descriptor
         self._ended = False
@@ -154,11 +156,11 @@ class RestServer:
 class Application:
     """The interface as a WSGI application; see the module."""
 
-    def __init__(self, core, timeout, metrics_path, most_values, page=None):
+    def __init__(self, core, timeout, metrics_path, limits, page=None):
         self._core = core
         self._timeout = timeout
         self._metrics_path = metrics_path
-        self._most_values = most_values
+        self._limits = limits
         self._page = page
         self._reading = threading.Lock()
 
@@ -211,25 +213,27 @@ class Application:
                 self._core.metrics.request(match["name"], status, "REST", time.monotonic() - started)
 
     def _predict(self, spec, environ, deadline) -> bytes:
-        if int(environ.get("CONTENT_LENGTH") or 0) <= SMALL_BODY:
+        compressed = environ.get("HTTP_CONTENT_ENCODING", "").lower() == "gzip"
+        if int(environ.get("CONTENT_LENGTH") or 0) <= SMALL_BODY and not compressed:
             inputs, form = self._inputs(spec, environ["wsgi.input"].read())
         else:
-            inputs, form = self._inputs_in_turn(spec, environ["wsgi.input"], deadline)
+            inputs, form = self._inputs_in_turn(spec, environ["wsgi.input"], compressed, deadline)
         _, outputs = self._core.predict(spec, inputs, deadline=deadline)
         return json_tensors.to_body(outputs, form)
 
-    def _inputs_in_turn(self, spec, stream, deadline):
+    def _inputs_in_turn(self, spec, stream, compressed, deadline):
         """Large bodies unfold to many times their size: one at a time."""
         if not self._reading.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise deadline_exceeded()
         try:
-            return self._inputs(spec, stream.read())
+            body = stream.read()
+            return self._inputs(spec, unpacked(body, self._limits.body) if compressed else body)
         finally:
             self._reading.release()
 
     def _inputs(self, spec, body):
         """(inputs, form of the answer) of a body; the spec gets its signature."""
-        document = json_tensors.parse(body, self._most_values)
+        document = json_tensors.parse(body, self._limits.values)
         spec.signature_name = json_tensors.signature_name(document)
         try:
             signature = self._core.signature(spec)
@@ -251,6 +255,27 @@ class Application:
         signatures = get_model_metadata_pb2.SignatureDefMap()
         answer.metadata["signature_def"].Unpack(signatures)
         return b'{"model_spec": %s, "metadata": {"signature_def": %s}}' % (_message(answer.model_spec), _message(signatures))
+
+
+def unpacked(body: bytes, limit: int) -> bytes:
+    """The data of a gzip body, one member as clients send it; unpacked only as far as the limit goes.
+
+    Raises:
+        ServingError: RESOURCE_EXHAUSTED beyond the limit; INVALID_ARGUMENT: it is not whole, or no gzip.
+    """
+    unpacker = zlib.decompressobj(GZIP)
+    try:
+        data = unpacker.decompress(body, limit + 1)
+    except zlib.error as error:
+        raise invalid_argument(f"expected gzip data after Content-Encoding: gzip, got: {error}") from None
+    if len(data) > limit:
+        raise ServingError(
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
+            f"expected a request of at most {limit} bytes, got a gzip body of more; send fewer rows at once",
+        )
+    if not unpacker.eof or unpacker.unused_data:
+        raise invalid_argument("expected one whole gzip member after Content-Encoding: gzip, got a part of one, or more")
+    return data
 
 
 def _spec(match) -> model_pb2.ModelSpec:

@@ -165,6 +165,15 @@ def test_a_server_that_does_not_answer_in_time(server):
     assert 0.4 < time.monotonic() - before < 5
 
 
+def test_all_tries_share_one_deadline(server, monkeypatch):
+    """Unavailable at first, then no answer: the last try has what is left of it."""
+    monkeypatch.setattr("rnnsearch_tf.serving.client.FIRST_WAIT", 1.2)
+    before, server.refusals = time.monotonic(), [grpc.StatusCode.UNAVAILABLE]
+    with Client(server.address, "mt", deadline=2) as client:
+        assert "got DEADLINE_EXCEEDED" in refusal(client.translate, ["wait"])
+    assert 1.9 < time.monotonic() - before < 2.5
+
+
 def test_closing_gives_up_what_is_under_way(server):
     client = Client(server.address, "mt", deadline=60)
     threading.Thread(target=lambda: (server.waiting.wait(20), client.close())).start()

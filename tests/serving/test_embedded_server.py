@@ -220,6 +220,11 @@ def test_warm_up_runs_before_the_first_request_and_its_failure_is_the_loads(toy,
     wait_until(lambda: 2 in client.status() and state(client.status()[2]) == "END")
     message = client.status()[2].status.error_message
     assert "warm-up request 2" in message and "x must not be negative" in message
+
+
+def test_without_warm_up_a_failing_request_of_its_file_is_not_run(toy, tmp_path):
+    write_toy(tmp_path, 1, warm_up=[warm_up_record(x=[-1.0])])
+    _, client = toy(tmp_path, enable_model_warmup=False)
     assert client.predict("half_plus", x=[2.0])["y"] == [3.0]
 
 

@@ -128,6 +128,7 @@ BODIES = {
     "type": ('{"instances": ["a"]}', 'JSON Value: "a" Type: String is not of expected type: float'),
     "true": ('{"instances": [true]}', "JSON Value: true Type: True is not of expected type: float"),
     "null": ('{"instances": [null]}', "JSON Value: null Type: Null is not of expected type: float"),
+    "first_lossy": ('{"instances": [16777216]}', "Cannot convert JSON value: 16777216 to float without loss of precision."),
     "lossy": ('{"instances": [16777217]}', "Cannot convert JSON value: 16777217 to float without loss of precision."),
     "range": ('{"instances": [1e39]}', "without loss of precision."),
     "level": ('{"inputs": [[1], 2]}', "JSON Value: 2 found at incorrect level: 2 in the JSON DOM. Expected at level: 2"),

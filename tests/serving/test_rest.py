@@ -1,6 +1,7 @@
 """The REST interface over real HTTP: paths, statuses, keep-alive, limits, and a stop that finishes what it has accepted."""
 
 import concurrent.futures
+import gzip
 import http.client
 import json
 import socket
@@ -63,6 +64,43 @@ def test_rows_and_columns(server):
     assert ask(server, "POST", "/v1/models/toy/versions/3:predict", {"signature_name": "half", "inputs": [3, 4]}) == (
         200, {"outputs": [1.5, 2.0]})
     assert ask(server, "POST", "/v1/models/toy/labels/stable:predict", {"signature_name": "half", "instances": [1]})[0] == 200
+
+
+def ask_compressed(server, body, encoding="gzip"):
+    """(status, decoded JSON) of a :predict whose body is sent with this Content-Encoding."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.request("POST", "/v1/models/toy:predict", body, {"Content-Encoding": encoding})
+    response = connection.getresponse()
+    answer = response.status, json.loads(response.read())
+    connection.close()
+    return answer
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "GZIP"])
+def test_a_gzip_body_is_unpacked(server, encoding):
+    for rows in (["é", "b"], ["a" * 90_000]):
+        status, answer = ask_compressed(server, gzip.compress(json.dumps({"instances": rows}).encode()), encoding)
+        assert status == 200 and len(answer["predictions"]) == len(rows)
+
+
+def test_a_body_of_exactly_the_limit(server):
+    """100,000 bytes, packed or not; one more is refused, a packed one before it is unpacked any further."""
+    body = json.dumps({"instances": ["b"]}).encode()
+    for size, plain, packed in ((100_000, 200, 200), (100_001, 413, 429)):
+        padded = body + b" " * (size - len(body))
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        connection.request("POST", "/v1/models/toy:predict", padded)
+        assert connection.getresponse().status == plain
+        connection.close()
+        assert ask_compressed(server, gzip.compress(padded))[0] == packed
+    status, answer = ask_compressed(server, gzip.compress(b" " * (64 << 20)))
+    assert status == 429 and "expected a request of at most 100000 bytes, got a gzip body of more" in answer["error"]
+
+
+@pytest.mark.parametrize("body", [b"{}", gzip.compress(b'{"instances": ["b"]}')[:-5], gzip.compress(b"{}") * 2, b""], ids=["plain", "cut", "two", "none"])
+def test_a_body_that_is_no_gzip_is_refused(server, body):
+    status, answer = ask_compressed(server, body)
+    assert status == 400 and "Content-Encoding: gzip" in answer["error"]
 
 
 def test_status_and_metadata(server):

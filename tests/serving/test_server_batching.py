@@ -226,6 +226,13 @@ def test_large_requests_are_split_and_put_together(batching):
     assert [len(call) for call in model.calls] == [4, 4, 2]
 
 
+def test_a_batch_of_exactly_an_allowed_size_is_left_as_it_is(batching):
+    _, model, ask = batching(max_batch_size=8, allowed_batch_sizes=(2, 8))
+    for rows in (2, 8):
+        assert len(ask(np.ones([rows])).result(LONG)) == rows
+    assert [len(call) for call in model.calls] == [2, 8]
+
+
 def test_allowed_sizes_are_filled_up_to(batching):
     _, model, ask = batching(max_batch_size=8, allowed_batch_sizes=(2, 8))
     assert ask([1.0, 2.0, 3.0]).result(LONG).tolist() == [2.0, 4.0, 6.0]
