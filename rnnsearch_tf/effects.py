@@ -66,13 +66,15 @@ def _fields(sections):
 def _missing_company(name, field, sections):
     """(the other option that keeps this one from having an effect, the values of it that would do), or None."""
     section = name.partition(".")[0]
-    failing = []
+    most, missing = -1, None
     for company in field.metadata.get("only_with", ()):
         others = [(other if "." in other else f"{section}.{other}", wanted) for other, wanted in company.items()]
-        failing.append([(other, wanted) for other, wanted in others if not _met(sections, other, wanted)])
-    if not failing or not all(failing):
-        return None
-    return min(failing, key=len)[0]  # the one that the fewest changes help
+        failing = [number for number, each in enumerate(others) if not _met(sections, *each)]
+        if not failing:
+            return None
+        if failing[0] > most:  # the nearest of several companies is the one that most of holds, from its beginning on
+            most, missing = failing[0], others[failing[0]]
+    return missing
 
 
 def _met(sections, other, wanted):
