@@ -1,0 +1,57 @@
+"""A training is not resumed with another value of what its model and its optimizer already have."""
+
+import pytest
+
+from rnnsearch_tf.config import load_config, save_config
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.training.run import train
+
+ADAM, SGD = "training.optimizer=adam", "training.optimizer=sgd"
+
+REFUSED = [  # (what the RUN has besides, what the resumed training has otherwise)
+    ("", "training.optimizer=sgd"),
+    ("", "training.rho=0.9"),
+    ("", "training.epsilon=1e-3"),
+    (ADAM, "training.beta_1=0.8"),
+    (ADAM, "training.beta_2=0.99"),
+    (SGD, "training.momentum=0.9"),
+    ("", "training.global_clipnorm=5"),
+    ("", "training.loss_reduction=token_mean"),
+    ("", "training.label_smoothing=0.1"),
+    ("", "training.guided_alignment_weight=1"),
+    ("", "training.accumulate=2"),
+    ("", "training.non_finite_gradient=skip"),
+    ("", "training.precision=mixed_bfloat16"),
+    ("", "training.seed=2"),
+    ("", "model.hidden_size=9"),
+    ("", "model.embedding_dropout=0.1"),
+    ("model.system=stacked", "model.layers=2"),
+    ("", "source.lowercase=true"),
+    ("", "target.vocabulary_size=99"),
+]
+
+TAKEN = [
+    "training.learning_rate=0.5", "training.schedule=halving", "training.warmup_updates=3", "training.epochs=9",
+    "training.maximum_updates=7", "training.maximum_minutes=7", "training.evaluate_every=3", "training.evaluate_sentences=3",
+    "training.evaluate_beam_size=2", "training.best_by=loss", "training.keep_evaluated=2", "training.average=2",
+    "training.evaluate_after=3", "training.checkpoint_every_minutes=3", "training.patience=3", "training.tensorboard=true",
+    "training.worker_gradients=bfloat16", "data.batch_size=7", "data.shuffle_batches=3", "search.beam_size=3",
+]  # fmt: skip
+
+
+def resume(folder, before, change):
+    base = ["data.corpus=phrasebook", *before.split()]
+    save_config(load_config(overrides=base), folder / "config.yaml")
+    train(load_config(overrides=[*base, change]), folder, resume=True)
+
+
+def test_what_the_saved_model_has_cannot_change(tmp_path):
+    for before, change in REFUSED:
+        with pytest.raises(UsageError, match=f"--resume expects {change.partition('=')[0]}=.*, with which the training began"):
+            resume(tmp_path, before, change)
+
+
+def test_the_rest_can(tmp_path):
+    for change in TAKEN:
+        with pytest.raises(UserError, match="expected a saved training to resume, found none|vocabulary"):
+            resume(tmp_path, "", change)
