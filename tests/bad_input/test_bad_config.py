@@ -2,7 +2,7 @@
 
 import pytest
 
-from rnnsearch_tf.config import Config, as_dictionary, check_value, load_config, options, save_config
+from rnnsearch_tf.config import Config, as_dictionary, check_value, load_config, options, read_value, save_config
 from rnnsearch_tf.errors import UsageError
 
 
@@ -137,3 +137,28 @@ def test_every_default_is_within_its_own_limits():
 def test_a_single_value_is_checked_under_the_name_it_was_given():
     with pytest.raises(UsageError, match="^--beam-size: expected at least 1, got 0$"):
         check_value("search.beam_size", 0, "--beam-size")
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("010", "010"), ("12:30", "12:30"), ("1:30.5", "1:30.5"), ("10", 10), ("1_000", 1000), ("0x10", 16), ("1.5e+3", 1500.0),
+        (".5", 0.5), ("-3", -3), ("0", 0), ("true", True), ("null", None),
+    ],
+)  # fmt: skip
+def test_numbers_are_decimal(text, found):
+    """YAML 1.1 has octal numbers and those of base 60: what nobody means."""
+    value = read_value(text)
+    assert value == found and type(value) is type(found)
+
+
+def test_numbers_and_paths_as_they_are_written(tmp_path):
+    for option in ("data.batch_size=010", "data.batch_size=12:30", "training.learning_rate=1:30"):
+        with pytest.raises(UsageError, match="expected a (whole )?number, got '"):
+            load_config(overrides=[option])
+    (tmp_path / "c.yaml").write_text("data: {batch_size: 12:30}\n")
+    with pytest.raises(UsageError, match="data.batch_size: expected a whole number, got '12:30'"):
+        load_config(tmp_path / "c.yaml")
+    for text, folder in (("/a/d #1", "/a/d #1"), ("010", "010"), ("a: b", "a: b"), ("'a b'", "a b"), ("null", None), ("", None)):
+        assert load_config(overrides=[f"data.folder={text}"]).data.folder == folder
+    assert load_config(overrides=["data.train_source=[a, b]", "data.train_target=x #1"]).data.train_source == ("a", "b")

@@ -9,7 +9,7 @@ import tracemalloc
 import pytest
 
 from rnnsearch_tf.config import TextConfig, load_config
-from rnnsearch_tf.data.corpus import HELD_OUT_SIZE, open_corpus
+from rnnsearch_tf.data.corpus import HELD_OUT_SIZE, check_development, open_corpus
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
@@ -114,6 +114,19 @@ def test_pairs_of_a_configuration(write):
     built_in = load_config(values={"data": {"corpus": "phrasebook", "phrasebook_size": 30, "phrasebook_seed": 3}})
     assert list(open_corpus(built_in)) == list(zip(*phrasebook(30, 3, "train")))
     assert list(open_corpus(built_in, "test")) == list(zip(*phrasebook(HELD_OUT_SIZE, 3, "test")))
+
+
+def test_options_of_evaluations_need_a_development_text(write):
+    path = write("a", ["x"])
+    text = {"train_source": path, "train_target": path}
+    with_development = text | {"development_source": path, "development_target": path}
+    for name, value in dict(patience=3, average=2, best_by="loss", evaluate_sentences=9, evaluate_beam_size=2).items():
+        training = {name: value}
+        with pytest.raises(UsageError, match=f"training.{name}: has no effect without a development text; set data.development_source"):
+            check_development(load_config(values={"data": text, "training": training}))
+        check_development(load_config(values={"data": with_development, "training": training}))
+        check_development(load_config(values={"data": {"corpus": "phrasebook"}, "training": training}))
+    check_development(load_config(values={"data": text, "training": {"evaluate_every": 5, "keep_evaluated": 2}}))
 
 
 @pytest.mark.parametrize(

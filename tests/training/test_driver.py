@@ -344,6 +344,18 @@ def test_a_state_of_another_version_is_an_error(tmp_path, change):
         train(language_model("training.maximum_updates=2"), tmp_path, resume=True)
 
 
+def test_the_last_evaluation_is_made_also_before_evaluate_after(tmp_path):
+    assert train(language_model("training.epochs=1", "training.evaluate_after=1000"), tmp_path)["best_loss"] > 0
+
+
+def test_patience_needs_a_development_text(tmp_path):
+    text = [f"data.{side}={tmp_path / 'text'}" for side in ("train_source", "train_target")]
+    (tmp_path / "text").write_text("x y\n" * 20)
+    with pytest.raises(UsageError, match="training.patience: has no effect without a development text"):
+        train(load_config(overrides=["model.system=cslm", "training.patience=2", *text]), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_an_optimizer_of_another_version_is_an_error(tmp_path, monkeypatch):
     """Keras alone would warn and forget the averages of the gradients."""
     options = ("training.maximum_updates=1", "training.optimizer=adadelta")

@@ -1,0 +1,71 @@
+"""Planted faults of options and flags, as mutants.py has them."""
+
+from mutants import Mutant
+
+TABLES, BAD, FLAGS = "bad_input/test_option_tables.py", "bad_input/test_bad_config.py", "cli/test_flags.py"
+RESUME, PUBLIC = "training/test_resume_settings.py", "house/test_public_interface.py"
+VAIN = (f"{TABLES}::test_an_option_is_refused_where_it_has_no_effect_and_only_there",)
+KEPT = (f"{RESUME}::test_what_the_saved_model_has_cannot_change",)
+VALUES = (f"{BAD}::test_numbers_and_paths_as_they_are_written",)
+
+CONFIG = [
+    Mutant("options.py", "default length penalty 0.6", "        1.0, \"hypotheses are ranked by",
+           "        0.6, \"hypotheses are ranked by", (f"{TABLES}::test_every_default",)),
+    Mutant("options.py", "at most two steps a source token", "maximum_length_ratio: float = option(3.0,",
+           "maximum_length_ratio: float = option(2.0,", (f"{TABLES}::test_every_default",)),
+    Mutant("options.py", "rho with Adam", 'only_with={"optimizer": ("adadelta",)}', 'only_with={"optimizer": ("adadelta", "adam")}', VAIN),
+    Mutant("options.py", "no epsilon with Adam", 'only_with={"optimizer": ("adadelta", "adam")}', 'only_with={"optimizer": ("adadelta",)}', VAIN),
+    Mutant("options.py", "an end before evaluate_after", "training.evaluate_after > training.maximum_updates", "False",
+           (f"{TABLES}::test_an_end_before_evaluate_after",)),
+    Mutant("options.py", "an evaluation at the end is refused", "training.evaluate_after > training.maximum_updates",
+           "training.evaluate_after >= training.maximum_updates", (f"{TABLES}::test_an_end_before_evaluate_after",)),
+    Mutant("effects.py", "what is missing is not looked at", "        if not failing:\n            return None",
+           "        if True:\n            return None", VAIN),
+    Mutant("effects.py", "the farthest company is named", "if failing[0] > most:", "if most < 0:", VAIN),
+    Mutant("effects.py", "a file that is not named will do", "return bool(value) if wanted is GIVEN else", "return True if wanted is GIVEN else", VAIN),
+    Mutant("effects.py", "what depends on what was dropped stays", "    while vain := [", "    if vain := [",
+           (f"{TABLES}::test_what_a_preset_or_a_run_has_is_not_refused",)),
+    Mutant("config.py", "a RUN of an earlier version is refused", "    named = set(_names(tree))\n",
+           "    named = set(_names(_merge(below or {}, tree)))\n", (f"{TABLES}::test_a_run_of_an_earlier_version_loads",)),
+    Mutant("config.py", "what is named is dropped in silence", "    named = set(_names(tree))\n", "    named = set()\n", VAIN),
+    Mutant("config.py", "octal numbers", "|0|[1-9][0-9_]*)", "|[0-9][0-9_]*)", VALUES),
+    Mutant("config.py", "a path ends at a blank and #", "if not _is_plain_text(name.strip(), value):", "if True:", VALUES),
+    Mutant("config.py", "quotes belong to a path", """value[0] in "'\\"[{":""", """value[0] in "[{":""", VALUES),
+    Mutant("training/state.py", "another label smoothing on resuming", '("label_smoothing", "guided_alignment_weight",', '("guided_alignment_weight",', KEPT),
+    Mutant("training/state.py", "another seed on resuming", '"precision", "seed"),', '"precision"),', KEPT),
+    Mutant("training/state.py", "a learning rate for ever", '"precision", "seed"),', '"precision", "seed", "learning_rate"),',
+           (f"{RESUME}::test_the_rest_can",)),
+    Mutant("__init__.py", "a configuration imports TensorFlow", '_WITHOUT_TENSORFLOW = ("config",)', "_WITHOUT_TENSORFLOW = ()",
+           (f"{PUBLIC}::test_a_configuration_needs_no_tensorflow",)),
+    Mutant("data/corpus.py", "patience without a development text", 'if field.metadata["of_evaluations"] and', "if False and",
+           ("data/test_corpus.py::test_options_of_evaluations_need_a_development_text",)),
+    Mutant("training/development.py", "no evaluation at the end", "        self.is_over = True\n", "",
+           ("training/test_driver.py::test_the_last_evaluation_is_made_also_before_evaluate_after",)),
+]
+
+PLUMBING = [
+    Mutant("cli/client.py", "--concurrency ends at the parser", "client.translate_batches(texts, arguments.concurrency)",
+           "client.translate_batches(texts)", (f"{FLAGS}::test_client",)),
+    Mutant("cli/client.py", "--deadline ends at the parser", ', "deadline": arguments.deadline}', "}", (f"{FLAGS}::test_client",)),
+    Mutant("cli/launch.py", "workers are killed after 0.12 s", "time.monotonic() + PATIENCE", "time.monotonic() + PATIENCE / 1000",
+           (f"{FLAGS}::test_a_worker_that_does_not_end_is_killed_after_two_minutes",)),
+    Mutant("cli/launch.py", "--restarts ends at the parser", "range(arguments.restarts, -1, -1)", "range(3, -1, -1)", (f"{FLAGS}::test_launch",)),
+    Mutant("cli/sample.py", "--temperature ends at the parser", "temperature=arguments.temperature, ", "", (f"{FLAGS}::test_sample",)),
+    Mutant("cli/score.py", "--normalize without the end symbol", "len(scored.target_tokens) + 1 if", "len(scored.target_tokens) if", (f"{FLAGS}::test_score",)),
+    Mutant("cli/rescore.py", "--batch-size ends at the parser", "translator.score(*texts, arguments.batch_size, arguments.tokenized)",
+           "translator.score(*texts, None, arguments.tokenized)", (f"{FLAGS}::test_rescore",)),
+    Mutant("cli/phrase_table.py", "--batch-size ends at the parser", "targets, arguments.batch_size, tokenized=True", "targets, tokenized=True",
+           (f"{FLAGS}::test_phrase_table",)),
+    Mutant("cli/shared.py", "--coverage-penalty is --length-penalty", '"--coverage-penalty": "coverage_penalty"', '"--coverage-penalty": "length_penalty"',
+           (f"{FLAGS}::test_translate",)),
+    Mutant("cli/shared.py", "--combine ends at the parser", "Translator.load(runs, combine=arguments.combine)", "Translator.load(runs)",
+           (f"{FLAGS}::test_translate", f"{FLAGS}::test_score")),
+    Mutant("cli/align.py", "--symmetrize ends at the parser", "METHODS[arguments.symmetrize or next(iter(METHODS))]", "METHODS[next(iter(METHODS))]",
+           (f"{FLAGS}::test_align",)),
+    Mutant("cli/evaluate.py", "--test ends at the parser", "test = arguments.test or next(iter(TESTS))", "test = next(iter(TESTS))",
+           (f"{FLAGS}::test_evaluate",)),
+    Mutant("cli/select.py", "--rounds ends at the parser", "arguments.seed, arguments.rounds,", "arguments.seed, 1,", (f"{FLAGS}::test_select",)),
+    Mutant("cli/export.py", "--version ends at the parser", "arguments.output, arguments.version,", "arguments.output, None,", (f"{FLAGS}::test_export",)),
+    Mutant("cli/train.py", "--new-words ends at the parser", "arguments.new_words or 0", "0", (f"{FLAGS}::test_train",)),
+    Mutant("cli/init.py", "--minutes ends at the parser", "arguments.target, arguments.minutes)", "arguments.target, 60)", (f"{FLAGS}::test_init",)),
+]
