@@ -5,10 +5,11 @@ its message as one line and exits with its code, without a traceback.
 """
 
 
-class UserError(ValueError):
+class UserError(Exception):
     """A mistake in the input, named so that it can be corrected.
 
-    The message says what was expected, what came, where, and what to do.
+    The message says what was expected, what came, where, and what to do. It is no ValueError: code that turns what a
+    library says of a damaged file into words of its own must not do so with words that are there already.
 
     Attributes:
         exit_code: process exit status when the error reaches the command line:
@@ -16,6 +17,9 @@ class UserError(ValueError):
     """
 
     exit_code = 1
+
+    def __init__(self, message=""):
+        super().__init__(message)  # its own, since AutoGraph puts a stack into the message of errors that have Exception's
 
 
 class UsageError(UserError):

@@ -175,7 +175,7 @@ class Run:
             else:
                 with _without_optimizer(model):
                     model.load_weights(path)
-        except (ValueError, OSError, KeyError) as error:
+        except (ValueError, OSError, KeyError, RuntimeError) as error:  # RuntimeError is h5py's
             reason = " ".join(str(error).split())[:200]
             raise UserError(
                 f"{path}: expected the weights of the model that the RUN's config.yaml describes, got others or a damaged file ({reason})"

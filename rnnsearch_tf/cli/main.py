@@ -74,7 +74,7 @@ START = """rnnsearch trains and serves translation models. To begin:
 
 rnnsearch --help lists all verbs, rnnsearch help VERB explains one."""
 
-_NODE = re.compile(r"\[?\[?\{\{\w+ .*?\}\}\S*\]?\]?|\[\[\S+\]\]|\[Op:\S+\]|^\(\d+\) [A-Z_]+: ")
+_NODE = re.compile(r"\[?\[?\{\{\w+ .*?\}\}\S*\]?\]?|\[\[[A-Za-z_]\S*\]\]|\[Op:\S+\]|^\s*\(\d+\) [A-Z_]+: ")
 """How TensorFlow names the nodes of a graph."""
 
 _AROUND = (

@@ -34,7 +34,10 @@ class Subwords(tf.Module):
             size = int(self._op.vocab_size())
         except tf.errors.OpError:
             raise UserError(f"{where}: expected a SentencePiece model, got {len(model)} bytes that are none") from None
-        self._text = "\n".join(piece.decode("utf-8") for piece in self._op.id_to_string(tf.range(size)).numpy())
+        try:
+            self._text = b"\n".join(self._op.id_to_string(tf.range(size)).numpy()).decode("utf-8")
+        except UnicodeDecodeError:
+            raise UserError(f"{where}: expected pieces in UTF-8, got a damaged SentencePiece model; copy it again") from None
         if tuple(self.pieces[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS:
             raise UserError(
                 f"{where}: expected the pieces {', '.join(SPECIAL_TOKENS)} first, got {', '.join(self.pieces[:3])}; "

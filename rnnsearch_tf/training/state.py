@@ -160,7 +160,7 @@ def _load(run, path):
         with warnings.catch_warnings():  # Keras would go on with a fresh optimizer
             warnings.filterwarnings("error", message=OTHER_OPTIMIZER)
             model.load_weights(model_path)
-    except (ValueError, TypeError, KeyError, OSError, zipfile.BadZipFile, zlib.error, UserWarning) as error:
+    except (ValueError, TypeError, KeyError, OSError, RuntimeError, zipfile.BadZipFile, zlib.error, UserWarning) as error:
         if OTHER_OPTIMIZER in str(error):
             raise UserError(
                 f"{model_path}: expected an optimizer of this version, got one that keeps other numbers; resume with the version "

@@ -65,7 +65,7 @@ def load_model(path: str | os.PathLike) -> TranslationModel:
         check_model_archive(path)
     try:
         return keras.models.load_model(path)
-    except (ValueError, OSError, KeyError, TypeError) as error:
+    except (ValueError, OSError, KeyError, TypeError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(f"{path}: expected a model that model.save wrote, got a damaged or other file ({reason})") from None
 

@@ -4,18 +4,21 @@ import gzip
 import json
 import os
 import pickle
+import random
 import stat
 import zipfile
 
 import h5py
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.eight_bit import load_weights, save_weights
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.io import reading
+from rnnsearch_tf.models import build_model
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text import vocabulary
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -158,6 +161,54 @@ def test_weights_that_lie_in_another_file(run):
             Translator.load(run)
     with pytest.raises(UserError, match="model.weights.h5: expected the weights of the model"):
         Translator.load(run)
+
+
+def test_a_refused_archive_is_called_refused_and_not_damaged(run):
+    """Whoever reads an archive for a RUN must not say "a damaged file" of one that wants to write elsewhere."""
+    with zipfile.ZipFile(run / "best" / "model.weights.int8.npz", "w") as archive:
+        archive.writestr("../BOOM.npy", b"x")
+    (run / "best" / "model.weights.h5").unlink()
+    (run / "SHA256SUMS").unlink()
+    with pytest.raises(UserError, match=r"int8.npz: refused: expected files \*.npy without folders, got '../BOOM.npy'") as raised:
+        Translator.load(run)
+    assert "damaged" not in str(raised.value) and not isinstance(raised.value, (ValueError, OSError, KeyError))
+
+
+def test_whatever_byte_of_the_weights_is_damaged(run):
+    """Without checksums HDF5 and Keras meet it; h5py has RuntimeErrors for some of it."""
+    path = run / "best" / "model.weights.h5"
+    whole, places = path.read_bytes(), random.Random(1)
+    config = load_config(run / "config.yaml")
+    model = build_model(config, *(Vocabulary.load(run / f"vocabulary.{side}.txt").size for side in ("source", "target")))
+    refused = 0
+    for _ in range(150):
+        data = bytearray(whole)
+        for _ in range(places.choice([1, 8, 64])):
+            data[places.randrange(4000)] = places.randrange(256)
+        path.write_bytes(data)
+        try:
+            Run(run).read_weights(model)
+        except UserError as error:
+            assert str(error).startswith(f"{path}: expected the weights of the model")
+            refused += 1
+    assert refused > 50
+
+
+def test_pieces_that_are_no_text(tmp_path, monkeypatch):
+    from rnnsearch_tf.text import subwords
+
+    class Pieces:
+        def __init__(self, *_, **__): ...
+
+        def vocab_size(self):
+            return tf.constant(4)
+
+        def id_to_string(self, ids):
+            return tf.constant([b"<pad>", b"</s>", b"<unk>", b"caf\xe9"])
+
+    monkeypatch.setattr(subwords, "_tokenizer", Pieces)
+    with pytest.raises(UserError, match="s.spm: expected pieces in UTF-8, got a damaged SentencePiece model"):
+        subwords.Subwords(b"model", "s.spm")
 
 
 @pytest.mark.parametrize(
