@@ -142,7 +142,8 @@ class GreedyHistory(typing.NamedTuple):
         shape = [tf.shape(lengths)[0], steps]
         longest = tf.maximum(tf.reduce_max(lengths), 0)
         words = tf.scatter_nd(where, words, shape)[:, :longest]  # [B, I]
-        alignments = tf.scatter_nd(where, alignments, [*shape, tf.shape(alignments)[1]])[:, :longest]  # [B, I, J]
+        order = tf.scatter_nd(where, tf.range(1, tf.size(where) // 2 + 1), shape)[:, :longest]  # 0: nothing was written
+        alignments = tf.gather(tf.pad(alignments, [[1, 0], [0, 0]]), order)  # [B, I, J], J may be 0
         inside = tf.range(longest) < lengths
         words = tf.where(ended & (tf.range(longest) == lengths - 1), END_ID, words)
         words, alignments = tf.where(inside, words, PAD_ID), tf.where(inside[..., tf.newaxis], alignments, 0.0)

@@ -6,6 +6,8 @@ import pytest
 from tiny_run import write_run
 
 NBEST = 3
+TARGET_LIMIT = 150  # not the source's, which is 200
+TEMPERATURE = 0.5
 
 
 def once(tmp_path_factory, name, make):
@@ -38,7 +40,9 @@ def exported(run_folder, tmp_path_factory):
     from rnnsearch_tf.export.writer import export_model
 
     def make(folder):
-        export_model(run_folder, folder, overrides=["search.replace_unknown=true", f"search.nbest={NBEST}"])
+        export_model(run_folder, folder, overrides=[
+            "search.replace_unknown=true", f"search.nbest={NBEST}", f"maximum_target_length={TARGET_LIMIT}", f"temperature={TEMPERATURE}",
+        ])  # fmt: skip
 
     return once(tmp_path_factory, "exported", make) / "1"
 

@@ -77,6 +77,17 @@ def test_the_next_version_is_the_highest_and_one(tmp_path):
         publishing.version_folder(tmp_path / "file", None)
 
 
+def test_the_version_of_a_models_folder_is_the_highest_that_is_whole(tmp_path):
+    """By number: 10 comes after 9; 11 has no graph yet."""
+    for name in ("2", "9", "10", "11"):
+        (tmp_path / name).mkdir()
+        if name != "11":
+            (tmp_path / name / "saved_model.pb").touch()
+    assert publishing.exported_version(tmp_path) == tmp_path / "10"
+    assert publishing.exported_version(tmp_path / "9") == tmp_path / "9"
+    assert publishing.exported_version(tmp_path / "11") is None
+
+
 KILLED = """
 import os, pathlib, signal, sys
 from rnnsearch_tf.export import publishing

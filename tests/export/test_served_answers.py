@@ -1,5 +1,6 @@
 """What an exported model answers: the contract, and the Python model's own answers."""
 
+import collections
 import json
 import pathlib
 
@@ -10,8 +11,12 @@ from absl import logging
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
+from rnnsearch_tf.export.profile import Profile
+from rnnsearch_tf.export.signatures import ROWS_AT_ONCE
+from rnnsearch_tf.text.phrases import MOST_BYTES, MOST_TOKENS
+
 CONTRACT = json.loads((pathlib.Path(__file__).parents[2] / "export" / "contract.json").read_text(encoding="utf-8"))["signatures"]
-NBEST = 3
+NBEST, TARGET_LIMIT, TEMPERATURE = 3, 150, 0.5  # of conftest.py's export
 LINES = ["My sister reads an old book.", "", "the blue door", "🙂 שלום e\u0301te\u0301", "a " * 80, "Our doors are open, and they sing!"]
 SEARCH = dict(replace_unknown=True, nbest=NBEST)
 
@@ -31,7 +36,7 @@ def request(name, lines):
 @pytest.fixture(scope="module", autouse=True)
 def long_sentences(translator):
     """It cuts sentences where the export does, whichever test comes first."""
-    translator.maximum_lengths = {"source": 200, "target": 200}
+    translator.maximum_lengths = {"source": 200, "target": TARGET_LIMIT}
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +55,51 @@ def test_names_types_and_shapes_are_the_contract(exported):
                 key: (tf.as_dtype(tensor.dtype).name, [dim.size for dim in tensor.tensor_shape.dim], tensor.tensor_shape.unknown_rank)
                 for key, tensor in tensors.items()
             } == {key: (p["dtype"], [{"B": -1, "N": NBEST}[d] for d in p["shape"]], False) for key, p in promised[side].items()}
+
+
+TEXT, SCORES = {"text": ("string", 1)}, {"score": ("float32", 1), "source_truncated": ("bool", 1)}
+PAIR, CUT = {"source": ("string", 1), "target": ("string", 1)}, {"source_truncated": ("bool", 1), "target_truncated": ("bool", 1)}
+TABLE = {
+    "translate": (TEXT, {"translation": ("string", 1)} | SCORES),
+    "translate_nbest": (
+        TEXT,
+        {"translation": ("string", 2), "tokens": ("string", 2), "score": ("float32", 2), "log_probability": ("float32", 2),
+         "length": ("int32", 2), "source_truncated": ("bool", 1)},
+    ),
+    "translate_aligned": (
+        TEXT,
+        {"translation": ("string", 1), "source_tokens": ("string", 1), "target_tokens": ("string", 1), "alignment": ("string", 1)} | SCORES,
+    ),
+    "translate_constrained": (
+        TEXT | {"constraints": ("string", 1)}, {"translation": ("string", 1), "constraints_met": ("bool", 1)} | SCORES,
+    ),
+    "score": (PAIR, {"log_probability": ("float32", 1)} | CUT),
+    "confidence": (PAIR, {"confidence": ("float32", 1), "words": ("string", 1), "word_confidences": ("string", 1)} | CUT),
+    "sample": (
+        TEXT | {"seed": ("int64", 1)}, {"translation": ("string", 1), "log_probability": ("float32", 1), "source_truncated": ("bool", 1)},
+    ),
+    "tokenize": (TEXT, {"tokens": ("string", 1), "length": ("int32", 1), "unknown": ("int32", 1)}),
+}  # fmt: skip
+"""Every signature's inputs and outputs, {name: (dtype, rank)} each, written out by hand."""
+
+
+def test_the_table_of_signatures(exported):
+    graph = SavedModel.FromString((exported / "saved_model.pb").read_bytes()).meta_graphs[0]
+    for name, sides in TABLE.items():
+        signature = graph.signature_def[name]
+        for tensors, expected in zip((signature.inputs, signature.outputs), sides):
+            found = {key: (tf.as_dtype(tensor.dtype).name, len(tensor.tensor_shape.dim)) for key, tensor in tensors.items()}
+            assert found == expected, name
+    assert TABLE.keys() == CONTRACT.keys()
+
+
+def test_the_table_of_limits():
+    """What a request meets unless the profile says otherwise; more texts are in test_long_texts_are_cut."""
+    profile = Profile()
+    assert (profile.maximum_source_length, profile.maximum_target_length, profile.temperature) == (200, 200, 1.0)
+    assert (profile.warmup_requests, profile.precision, profile.weights) == (2, "float32", "float32")
+    assert profile.signatures == tuple(TABLE)
+    assert (ROWS_AT_ONCE, MOST_TOKENS, MOST_BYTES) == (64, 64, 16_384)
 
 
 def test_no_gradient_is_missed(exported, monkeypatch):
@@ -104,7 +154,7 @@ def test_scores(session, translator, translations):
 def test_samples(session, translator):
     answer = session("sample", **request("sample", LINES))
     for row, line in enumerate(LINES):
-        [[expected]] = translator.sample([line], 1, seed=row)
+        [[expected]] = translator.sample([line], 1, TEMPERATURE, seed=row)
         assert answer["translation"][row].decode() == expected.text
         assert answer["log_probability"][row] == pytest.approx(expected.log_probability, rel=1e-5)
         if not line.strip():
@@ -155,6 +205,8 @@ def test_constraints(session, translator):
 def test_constraints_that_cannot_be_met_are_said(session):
     answer = session("translate_constrained", text=["", "", "a book", "a book"], constraints=["", "livre", "livre\t" + "un " * 65, "un " * 64])
     assert answer["constraints_met"].tolist() == [True, False, False, True]
+    much = session("translate_constrained", text=["a book"] * 2, constraints=["livre\t" + "\t" * MOST_BYTES, "livre"])
+    assert much["constraints_met"].tolist() == [False, True]
     texts = [text.decode() for text in answer["translation"]]
     assert texts[:2] == ["", ""] and "livre" in texts[2] and ("un " * 64).strip() in texts[3]
 
@@ -164,6 +216,32 @@ def test_long_texts_are_cut_and_the_answer_says_so(session):
     assert session("translate", text=[long, "book " * 200])["source_truncated"].tolist() == [True, False]
     answer = session("score", source=[long, "book"], target=["book", long])
     assert answer["source_truncated"].tolist() == [True, False] and answer["target_truncated"].tolist() == [False, True]
+    for name in ("score", "confidence"):
+        answer = session(name, source=["book"] * 2, target=["livre " * TARGET_LIMIT, "livre " * (TARGET_LIMIT + 1)])
+        assert answer["target_truncated"].tolist() == [False, True]
+
+
+@pytest.mark.parametrize("name", ["translate_nbest", "confidence", "sample", "tokenize"])
+def test_parts_of_a_request_are_joined_in_their_order(session, name):
+    """150 rows are computed in three parts."""
+    few = request(name, ["the blue door", "", "a book"])
+    expected = session(name, **few)
+    for key, value in session(name, **{key: values * 50 for key, values in few.items()}).items():
+        assert value.shape == (150, *expected[key].shape[1:])
+        if value.dtype == np.float32:
+            np.testing.assert_allclose(value, np.concatenate([expected[key]] * 50), rtol=1e-5, atol=1e-5)
+        else:
+            assert value.tolist() == expected[key].tolist() * 50
+
+
+def test_more_alignment_weights_than_an_answer_may_have_are_refused(session):
+    """Before anything is translated; rows that are short are as many as ever."""
+    with pytest.raises(tf.errors.InvalidArgumentError, match="input text: expected at most as many alignment weights") as error:
+        session("translate_aligned", text=["book " * 250] * (ROWS_AT_ONCE + 1))
+    longest = 201 * 3 * 201  # source tokens, with the end symbol, by three times as many target tokens
+    assert f"[{ROWS_AT_ONCE * longest}]" in error.value.message and f"[{(ROWS_AT_ONCE + 1) * longest}]" in error.value.message
+    assert "send fewer rows" in error.value.message
+    assert len(session("translate_aligned", text=["book"] * 8 * ROWS_AT_ONCE)["alignment"]) == 8 * ROWS_AT_ONCE
 
 
 @pytest.mark.parametrize("name", CONTRACT)
@@ -195,12 +273,12 @@ def test_every_weight_is_stored_once(exported, translator):
 
 def test_warm_up_requests_are_answered(exported, session):
     records = list(tf.data.TFRecordDataset(str(exported / "assets.extra" / "tf_serving_warmup_requests")).as_numpy_iterator())
-    seen = set()
+    seen = collections.defaultdict(set)
     for record in records:
         asked = PredictionLog.FromString(record).predict_log.request
         inputs = {key: tf.make_ndarray(value) for key, value in asked.inputs.items()}
         answer = session(asked.model_spec.signature_name, **inputs)
         rows = {len(value) for value in [*inputs.values(), *answer.values()]}
         assert len(rows) == 1
-        seen.add(asked.model_spec.signature_name)
-    assert seen == {*CONTRACT, "serving_default"}
+        seen[asked.model_spec.signature_name] |= rows
+    assert seen == dict.fromkeys({*CONTRACT, "serving_default"}, {1, 4})

@@ -1,5 +1,6 @@
 """Search under tf.function: one trace for all shapes, no batch, a SavedModel in another process."""
 
+import dataclasses
 import subprocess
 import sys
 
@@ -8,10 +9,11 @@ import pytest
 import search_reference as reference
 import tensorflow as tf
 from search_toy import Toy
-from tiny_rnnsearch import batch, tiny_model
+from tiny_rnnsearch import PAIRS, batch, padded, tiny_model
 
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.search.beam import beam_search
+from rnnsearch_tf.search.graphs import search_model
 from rnnsearch_tf.search.sampling import sample
 from rnnsearch_tf.search.scoring import score_targets
 
@@ -57,6 +59,20 @@ def module():
 
     module.search, module.draw, module.score = search, draw, score
     return module
+
+
+@pytest.mark.parametrize("coverage_penalty", [0.0, 0.4])
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_without_alignments_the_search_is_the_same(coverage_penalty, beam_size):
+    """And keeps none of them, unless the coverage penalty needs them."""
+    model, config = tiny_model("float32"), dataclasses.replace(CONFIG, beam_size=beam_size, nbest=1, coverage_penalty=coverage_penalty)
+    sources = padded([source for source, _ in PAIRS])
+    lengths = tf.math.count_nonzero(sources, axis=1, dtype=tf.int32)
+    expected, found = (search_model(model, sources, lengths, config, alignments=kept) for kept in (True, False))
+    for name in ("ids", "lengths", "scores", "finished"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert expected.alignments.shape[3] == sources.shape[1]
+    assert found.alignments.shape[3] == (sources.shape[1] if coverage_penalty else 0)
 
 
 @pytest.mark.parametrize("sentences", [[0, 1, 2, 3], [3], [2, 0], [1, 1, 1]])

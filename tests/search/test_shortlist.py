@@ -152,6 +152,15 @@ def test_a_file(tmp_path, name):
     assert (biases.numpy()[~np.array(expected, bool)] < -1e8).all()
 
 
+def test_of_equal_probabilities_the_more_frequent_words_are_kept(tmp_path):
+    """They come first in the vocabulary; the order of the lines says nothing."""
+    lines = [f"cat {word} 0.5\n" for word in ("animal", "le", "chien", "chat")]
+    for ordered in (lines, lines[::-1]):
+        (tmp_path / "shortlist").write_text("".join(ordered))
+        words, _ = Shortlist.load(tmp_path / "shortlist", 0, 2, SOURCE, TARGET)(padded([[3, 1]]))
+        assert words.numpy().tolist() == [0, 1, 2, TARGET.tokens.index("le"), TARGET.tokens.index("chat")]
+
+
 @pytest.mark.parametrize("line", ["cat chat", "cat chat much", "cat chat 1.5", "cat chat nan", "cat  0.5", "cat\tchat\t0.5", "a b c 0.5", ""])
 def test_a_bad_line_is_named(tmp_path, line):
     path = tmp_path / "shortlist"

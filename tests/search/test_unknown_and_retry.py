@@ -10,7 +10,7 @@ from search_toy import Toy
 
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.search.beam import beam_search
+from rnnsearch_tf.search.beam import BeamResult, beam_search
 from rnnsearch_tf.search.retry import search_until_finished, wider
 from rnnsearch_tf.search.unknown import Lexicon, replace_unknown
 
@@ -88,6 +88,22 @@ def test_wider_searches_come_in_the_authors_order():
     while config := wider(config):
         tried.append((config.allow_unknown, config.beam_size))
     assert tried == [(True, 12), (True, 24), (True, 48), (True, 96), (True, 192), (True, 384), (True, 500)]
+
+
+def test_a_sentence_with_a_finished_translation_is_not_searched_again():
+    """Whatever the rest of its list is: empty places count as unfinished."""
+    asked = []
+
+    def search(rows, config):
+        asked.append(rows.tolist())
+        finished = np.array([[True, False], [False, False], [True, True]])[rows]
+        finished[:, 0] |= len(asked) > 1
+        empty = np.zeros([len(rows), 2], np.int32)
+        return BeamResult(empty[..., np.newaxis], empty, empty, empty, empty[..., np.newaxis, np.newaxis], finished)
+
+    config = SearchConfig(beam_size=2, nbest=2, shrinking_beam=True)
+    assert search_until_finished(search, config, 3).finished[:, 0].all()
+    assert asked == [[0, 1, 2], [1]]
 
 
 @pytest.mark.parametrize("largest_beam", [2, 40])
