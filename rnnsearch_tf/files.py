@@ -11,6 +11,7 @@ import shutil
 import uuid
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.untrusted import refuse_link
 
 PARTIAL = "partial-"
 """What the name of a file that is still being written begins with; its end is that of the final name."""
@@ -28,7 +29,7 @@ def replacing(path, rename=None, alone=True):
         alone: False where another process may write the same file at the same time: the new one is called ``.NAME.`` and a suffix of its own until then.
 
     Raises:
-        UserError: the file cannot be written, because the disk is full, say.
+        UserError: the file cannot be written, because the disk is full, say; or a link stands where the new one is to grow.
 
     Example:
         >>> import tempfile
@@ -40,6 +41,7 @@ def replacing(path, rename=None, alone=True):
     """
     path = pathlib.Path(path)
     partial = path.with_name(PARTIAL + path.name if alone else f".{path.name}.{uuid.uuid4().hex}")
+    _make_way(partial)
     try:
         yield partial
         sync(partial)
@@ -50,6 +52,15 @@ def replacing(path, rename=None, alone=True):
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+def _make_way(partial):
+    """Remove what a killed process left of a file: written over, a second name of another file would change that file, too."""
+    refuse_link(partial)
+    try:
+        partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise cannot_write(partial, error) from None
 
 
 @contextlib.contextmanager

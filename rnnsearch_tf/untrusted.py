@@ -87,8 +87,32 @@ def check_inside(path, folder) -> None:
     Raises:
         UserError: it is one.
     """
-    if not pathlib.Path(path).resolve().is_relative_to(pathlib.Path(folder).resolve()):
+    if not pathlib.Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):  # a loop of links has no resolve()
         raise _refused(path, f"a file of {folder}", f"a link to {os.path.realpath(path)}, outside it; put the file itself there if it is yours")
+
+
+def refuse_link(path) -> None:
+    """Refuse any link in the place of what is about to be written.
+
+    Raises:
+        UserError: it is one.
+    """
+    if os.path.islink(path):
+        raise UserError(f"{path}: refused: expected no link, got one to {os.path.realpath(path)}; delete it if it is not needed")
+
+
+def check_links(folder) -> None:
+    """Refuse a folder that has links to places outside it, however deep: before anything is written there.
+
+    The folder itself may be reached by a link.
+
+    Raises:
+        UserError: there is one.
+    """
+    for path, folders, files in os.walk(folder):
+        for name in sorted(folders + files):
+            if os.path.islink(os.path.join(path, name)):
+                check_inside(os.path.join(path, name), folder)
 
 
 def _check_json(where, size, read):

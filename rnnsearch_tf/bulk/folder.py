@@ -19,6 +19,7 @@ from rnnsearch_tf import __version__
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files import locked, write_file
 from rnnsearch_tf.run import digest_of
+from rnnsearch_tf.untrusted import check_links
 
 MANIFEST, BAD_LINES = "translate-corpus.json", "bad-lines"
 
@@ -69,6 +70,7 @@ class CorpusFolder:
 
     def _begin(self):
         """Compare the folder with what is to be made, and write down what that is."""
+        check_links(self.path)
         manifest = self.path / MANIFEST
         known = _read(manifest)
         digests = {name: digest_of(path) for name, path in self.inputs.items()}

@@ -33,6 +33,7 @@ from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.run import Run
+from rnnsearch_tf.untrusted import check_inside
 
 
 def arguments(parser):
@@ -110,4 +111,5 @@ def _own_or_given(arguments):
     own = Run(arguments.output).config
     if not own.exists():
         raise UserError(f"--resume: expected a training to go on with, found no {own}; give --config, without --resume")
+    check_inside(own, arguments.output)
     return load_config(arguments.config, overrides=arguments.set, below=as_dictionary(saved_config(own)))

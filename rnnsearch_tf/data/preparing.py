@@ -31,6 +31,7 @@ from rnnsearch_tf.files import locked, sync, write_file
 from rnnsearch_tf.progress import announced
 from rnnsearch_tf.run import Run, digest_of
 from rnnsearch_tf.text.pipeline import load_text
+from rnnsearch_tf.untrusted import check_links, refuse_link
 
 _PLAN, _BUILT = "plan.json", "texts.done"
 
@@ -53,6 +54,8 @@ def prepare(config: Config, output: str | os.PathLike, processes: int | None = N
     output = pathlib.Path(os.path.abspath(output))
     _check(config, output)
     partial = output.with_name(f".{output.name}.partial")
+    refuse_link(partial)
+    check_links(partial)
     with locked(partial, output):
         pieces = corpus_pieces(open_corpus(config, "train"))
         _begin(partial, _plan(config))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy as np
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files import write_file
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.translation.loading import load_run
+from rnnsearch_tf.untrusted import check_links
 
 
 def average_run(run, output, last=None) -> list:
@@ -28,6 +28,8 @@ def average_run(run, output, last=None) -> list:
         UsageError: `output` holds a training, or a model that is no such mean.
     """
     run, averaged = Run.open(run), Run(output)
+    for folder in (run.path, averaged.path):
+        check_links(folder)
     kept = run.evaluated_weights()
     if len(kept) < max(2, last or 0):
         raise UserError(
@@ -44,7 +46,7 @@ def average_run(run, output, last=None) -> list:
     assign_mean(model, run, kept)
     averaged.write_weights(model)
     for path in [run.config, *run.text_files()]:
-        shutil.copyfile(path, averaged.path / path.name)
+        write_file(averaged.path / path.name, path.read_bytes())
     averaged.record()
     return kept
 

@@ -20,6 +20,7 @@ from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.models.keras_fit import NonFiniteGradient
 from rnnsearch_tf.progress import duration
 from rnnsearch_tf.training.state import restore_means
+from rnnsearch_tf.untrusted import check_inside
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -159,6 +160,7 @@ class MetricsLog(keras.callbacks.Callback):
     def __init__(self, path, state):
         super().__init__()
         self.path, self.state = path, state
+        check_inside(path, path.parent)
         if path.exists():
             self.cut()
 

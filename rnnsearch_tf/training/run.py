@@ -39,6 +39,7 @@ from rnnsearch_tf.training.optimizers import compile_model
 from rnnsearch_tf.training.refused import name_batch
 from rnnsearch_tf.training.state import TrainingState, load_state, save_state, saved_settings
 from rnnsearch_tf.translation import Translator
+from rnnsearch_tf.untrusted import check_links
 from rnnsearch_tf.workers import Alone, join, losing_peers, mirrored
 
 
@@ -96,6 +97,7 @@ def _begin(run, config, resume, start_from, new_words, skip_batch, stack):
 
     RUN is locked until the ExitStack ends.
     """
+    check_links(run.path)
     _check_output(run, config, resume, start_from, new_words, skip_batch)
     if not resume:  # which an earlier version may have begun
         check_development(config)
