@@ -12,7 +12,9 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID
+from rnnsearch_tf.data.batching import shares
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.models.loss import TranslationLoss
 
 
 class NonFiniteGradient(UserError):
@@ -31,6 +33,168 @@ class StopAtNonFiniteGradient(keras.callbacks.Callback):
             f"fit: expected a finite gradient, got {found} in batch {batch + 1} of the epoch; the weights are those before it; "
             "take a lower learning rate, or non_finite_gradient='skip'"
         )
+
+
+EXPORT_FORMATS = ("tf_saved_model",)
+"""Formats of Keras's ``export`` in which a system runs."""
+
+
+class KerasMethods(keras.Model):
+    """Keras's ``compile``, ``fit``, ``evaluate``, ``save`` and ``export`` as the systems have them.
+
+    :class:`TranslationModel` computes: it has the loss per token, the update and its metrics.
+    """
+
+    def compile(self, *arguments, **keywords):
+        """Keras's ``compile``.
+
+        With a :class:`TranslationLoss` the metrics are the model's own: loss per token, perplexity,
+        tokens a second, gradient norm. With a loss of Keras, such as
+        ``keras.losses.SparseCategoricalCrossentropy(from_logits=True)``, they are those asked for.
+
+        Raises:
+            UsageError: a loss or metric takes logits for probabilities, metrics stand beside the
+                fused loss, which has no logits to feed them, or ``jit_compile`` is asked for.
+        """
+        given = bound(super().compile, arguments, keywords).arguments
+        loss = given.get("loss")
+        metrics = [given.get(name) for name in ("metrics", "weighted_metrics")]
+        if any(metrics) and isinstance(loss, TranslationLoss):
+            raise UsageError(
+                f"{type(self).__name__}.compile: expected no metrics beside TranslationLoss, which never makes logits, got "
+                f"{metrics[0] or metrics[1]!r}; loss, perplexity, target_tokens_per_second and gradient_norm are always "
+                "reported; other metrics need loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
+            )
+        if given.get("jit_compile") is True:
+            raise UsageError(
+                f"{type(self).__name__}.compile: expected jit_compile=False or 'auto', got True; XLA would compile every "
+                "batch shape anew"
+            )
+        if not isinstance(loss, TranslationLoss):
+            refuse_probabilities("loss", loss)
+            refuse_probabilities("metrics", metrics)
+        super().compile(*arguments, **keywords)
+
+    def compile_from_config(self, config):
+        """As Keras does it when a model is loaded, but for a model with a ``compile`` of its own, which Keras leaves uncompiled."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        if self.optimizer is not None and self.built:
+            self.optimizer.build(self.trainable_variables)
+
+    def fit(self, *arguments, **keywords):
+        """Keras's ``fit``.
+
+        ``sample_weight`` [B] multiplies the losses of sentences. Of a model made in the scope of a
+        ``tf.distribute.MirroredStrategy`` every replica takes its share of each batch of a dataset.
+
+        Raises:
+            UsageError: ``class_weight`` is given.
+            NonFiniteGradient: a gradient was not finite, and the optimizer's
+                ``non_finite_gradient`` is "error".
+        """
+        given = bound(super().fit, arguments, keywords).arguments
+        refuse_class_weight("fit", given.pop("class_weight", None))
+        weights_as_input(given)
+        x = given.get("x")
+        if isinstance(x, tf.data.Dataset):
+            given.setdefault("shuffle", False)
+            replicas = self.distribute_strategy.num_replicas_in_sync
+            if replicas > 1:
+                split = self.distribute_strategy.distribute_datasets_from_function
+                given["x"] = split(lambda _: shares(x, replicas))
+        if getattr(self.optimizer, "non_finite_gradient", None) == "error" and not self._has_keras_loss():
+            callbacks = given.get("callbacks") or []
+            if isinstance(callbacks, (list, tuple)):
+                given["callbacks"] = [*callbacks, StopAtNonFiniteGradient()]
+        with datasets_may_end():
+            return super().fit(**given)
+
+    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
+        """Nothing: the layers are built with the model. Keras would take the first batch for it, and the mean of the replicas' shares."""
+
+    def evaluate(self, *arguments, **keywords):
+        """Keras's ``evaluate``; ``sample_weight`` [B] multiplies the losses of sentences."""
+        given = bound(super().evaluate, arguments, keywords).arguments
+        further = given.pop("kwargs", {})
+        weights_as_input(given)
+        with datasets_may_end():
+            return super().evaluate(**given, **further)
+
+    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
+        """Keras's ``train_on_batch``, without ``class_weight``."""
+        refuse_class_weight("train_on_batch", class_weight)
+        return super().train_on_batch(x, y, sample_weight, return_dict=return_dict)
+
+    def quantize(self, mode, **keywords):
+        """Refused: the layers have no quantized form; exports and shipped models store weights in fewer bits."""
+        raise UsageError(
+            f"{type(self).__name__}.quantize: expected no quantization of a model in memory, got {mode!r}; "
+            "rnnsearch export stores weights in fewer bits"
+        )
+
+    def save(self, filepath, *arguments, **keywords):
+        """Keras's ``save``, to a ``.keras`` file."""
+        if str(filepath).endswith((".h5", ".hdf5")):
+            raise UsageError(f"{type(self).__name__}.save: expected a .keras file, got {filepath}; name it .keras")
+        return super().save(filepath, *arguments, **keywords)
+
+    def export(self, filepath, format="tf_saved_model", input_signature=None, **keywords):
+        """Keras's ``export``: ids in, logits out. With text and beam search inside, a model is exported by ``rnnsearch_tf.export``.
+
+        Args:
+            input_signature: as Keras has it; None: ``source_ids`` and ``target_ids``, int32 [B, J] and [B, I].
+        """
+        if format not in EXPORT_FORMATS:
+            raise UsageError(
+                f"{type(self).__name__}.export: expected format to be {' or '.join(EXPORT_FORMATS)}, got {format!r}, in which "
+                "the model would not run; rnnsearch export writes a SavedModel with text and beam search inside"
+            )
+        if input_signature is None:
+            ids = {name: keras.InputSpec(shape=(None, None), dtype="int32", name=name) for name in ("source_ids", "target_ids")}
+            input_signature = [ids]
+        super().export(filepath, format=format, input_signature=input_signature, **keywords)
+
+    def make_train_function(self, force=False):
+        """Keras's, after the optimizer is built, which a replica cannot do, and with the time taken."""
+        if self.train_function is not None and not force:
+            return
+        if self.optimizer is not None and not self.optimizer.built:
+            with self.distribute_strategy.scope():
+                self.optimizer.build(self.trainable_variables)
+        super().make_train_function(force=True)
+        if self._has_keras_loss():
+            return
+        update = self.train_function
+
+        def timed_update(iterator):
+            logs = dict(update(iterator))
+            tokens = float(logs.pop("target_tokens"))
+            logs[self.speed_metric.name] = self.speed_metric.tick(tokens)
+            return logs
+
+        self.train_function = timed_update
+
+    def _has_keras_loss(self):
+        """Whether ``compile`` was given a loss of the logits in place of the fused one."""
+        return self.compiled and self.loss is not None and not isinstance(self.loss, TranslationLoss)
+
+    def _check_keras_batch(self, data):
+        """Raise UsageError where a loss of logits finds no labels, or gradients would be summed."""
+        _, labels, _ = keras.utils.unpack_x_y_sample_weight(data)
+        if labels is None:
+            raise UsageError(
+                f"fit: expected y beside x with the loss {self.loss!r}, got x alone; y is the target ids, as in "
+                "fit(x, x['target_ids']); or compile with loss=TranslationLoss()"
+            )
+        self._refuse_replicas("loss=TranslationLoss()", repr(self.loss))
+
+    def _refuse_replicas(self, expected, found):
+        """Raise UsageError where several replicas share a batch, which this would count several times."""
+        if self.workers.count > 1 or tf.distribute.get_strategy().num_replicas_in_sync > 1:
+            raise UsageError(
+                f"{type(self).__name__}.compile: expected {expected} under a strategy with several "
+                f"replicas or workers, got {found}"
+            )
 
 
 def batch_inputs(data) -> dict[str, tf.Tensor]:

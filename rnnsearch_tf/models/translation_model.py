@@ -14,7 +14,6 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
-from rnnsearch_tf.data.batching import shares
 from rnnsearch_tf.effects import check_effects
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
@@ -23,17 +22,13 @@ from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.guided_alignment import guided_alignment_losses
 from rnnsearch_tf.layers.initializers import seed_stream
 from rnnsearch_tf.layers.output import output_weights, softmax_loss, word_logits
-from rnnsearch_tf.models import keras_fit
+from rnnsearch_tf.models.keras_fit import KerasMethods, batch_inputs, with_int32_ids, word_weights
 from rnnsearch_tf.models.loss import TranslationLoss, counts
 from rnnsearch_tf.models.metrics import MeanOfSome, Perplexity, TokensPerSecond
 from rnnsearch_tf.parallel import split_batch
 from rnnsearch_tf.workers import Alone
 
-EXPORT_FORMATS = ("tf_saved_model",)
-"""Formats of Keras's ``export`` in which a system runs."""
-
-
-class TranslationModel(keras.Model):
+class TranslationModel(KerasMethods):
     """Base of the systems, trained with ``compile`` and ``fit``.
 
     From a batch to its loss: :meth:`train_step`, :meth:`token_losses`, the system's ``pre_logits``, its layers.
@@ -146,14 +141,14 @@ class TranslationModel(keras.Model):
         if self._has_keras_loss():
             self._check_keras_batch(data)
             return super().train_step(data)
-        inputs = keras_fit.batch_inputs(data)
+        inputs = batch_inputs(data)
         loss = self._loss_object()
         self._require_links(inputs, loss)
         sentences, words = self.workers.counts(*counts(inputs["target_ids"]))
         shares_of_batch = self.workers.count * tf.distribute.get_strategy().num_replicas_in_sync
         with tf.GradientTape() as tape:
             losses, nll = self._sharded_losses(inputs, loss)
-            weights = keras_fit.word_weights(inputs, losses.dtype)
+            weights = word_weights(inputs, losses.dtype)
             if weights is not None:
                 losses *= weights
             objective = loss.reduce(losses, sentences, words)
@@ -189,32 +184,12 @@ class TranslationModel(keras.Model):
         if self._has_keras_loss():
             self._check_keras_batch(data)
             return super().test_step(data)
-        inputs = keras_fit.batch_inputs(data)
+        inputs = batch_inputs(data)
         _, nll = self.token_losses(inputs)
-        weights = keras_fit.word_weights(inputs, nll.dtype)
+        weights = word_weights(inputs, nll.dtype)
         weighted_nll = nll if weights is None else nll * weights
         self._count(tf.reduce_sum(weighted_nll), tf.reduce_sum(nll), tf.size(nll))
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
-
-    def make_train_function(self, force=False):
-        """Keras's, after the optimizer is built, which a replica cannot do, and with the time taken."""
-        if self.train_function is not None and not force:
-            return
-        if self.optimizer is not None and not self.optimizer.built:
-            with self.distribute_strategy.scope():
-                self.optimizer.build(self.trainable_variables)
-        super().make_train_function(force=True)
-        if self._has_keras_loss():
-            return
-        update = self.train_function
-
-        def timed_update(iterator):
-            logs = dict(update(iterator))
-            tokens = float(logs.pop("target_tokens"))
-            logs[self.speed_metric.name] = self.speed_metric.tick(tokens)
-            return logs
-
-        self.train_function = timed_update
 
     def _sharded_losses(self, inputs, loss):
         """``token_losses`` in training; each shard of the batch has operations of its own, so that no core waits for another."""
@@ -239,7 +214,7 @@ class TranslationModel(keras.Model):
         Returns:
             (losses [N], nll [N]), in nats; N counts the batch's target words, end symbols included.
         """
-        inputs = keras_fit.with_int32_ids(inputs)
+        inputs = with_int32_ids(inputs)
         ids = inputs["source_ids"], inputs["target_ids"]
         if guided_alignment_weight:
             pre_logits, alignments = self.attended_pre_logits(*ids, training)
@@ -256,7 +231,7 @@ class TranslationModel(keras.Model):
         return losses, nll
 
     def call(self, inputs, training=False):
-        inputs = keras_fit.with_int32_ids(inputs)
+        inputs = with_int32_ids(inputs)
         pre_logits = self.pre_logits(inputs["source_ids"], inputs["target_ids"], training)
         return word_logits(pre_logits, self.output_weights())
 
@@ -330,28 +305,6 @@ class TranslationModel(keras.Model):
         """Whether a gradient that is not finite is one the optimizer was told to go on from."""
         return getattr(self.optimizer, "non_finite_gradient", "error") != "error"
 
-    def _has_keras_loss(self):
-        """Whether ``compile`` was given a loss of the logits in place of the fused one."""
-        return self.compiled and self.loss is not None and not isinstance(self.loss, TranslationLoss)
-
-    def _check_keras_batch(self, data):
-        """Raise UsageError where a loss of logits finds no labels, or gradients would be summed."""
-        _, labels, _ = keras.utils.unpack_x_y_sample_weight(data)
-        if labels is None:
-            raise UsageError(
-                f"fit: expected y beside x with the loss {self.loss!r}, got x alone; y is the target ids, as in "
-                "fit(x, x['target_ids']); or compile with loss=TranslationLoss()"
-            )
-        self._refuse_replicas("loss=TranslationLoss()", repr(self.loss))
-
-    def _refuse_replicas(self, expected, found):
-        """Raise UsageError where several replicas share a batch, which this would count several times."""
-        if self.workers.count > 1 or tf.distribute.get_strategy().num_replicas_in_sync > 1:
-            raise UsageError(
-                f"{type(self).__name__}.compile: expected {expected} under a strategy with several "
-                f"replicas or workers, got {found}"
-            )
-
     def _require_links(self, inputs, loss):
         """Raise UsageError where guided alignment lacks what it compares."""
         if loss.guided_alignment_weight and not self.has_attention:
@@ -372,118 +325,6 @@ class TranslationModel(keras.Model):
             f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got {self.loss!r}; "
             "use rnnsearch_tf.models.TranslationLoss(reduction='sum')"
         )
-
-    # Keras's own methods.
-
-    def compile(self, *arguments, **keywords):
-        """Keras's ``compile``.
-
-        With a :class:`TranslationLoss` the metrics are the model's own: loss per token, perplexity,
-        tokens a second, gradient norm. With a loss of Keras, such as
-        ``keras.losses.SparseCategoricalCrossentropy(from_logits=True)``, they are those asked for.
-
-        Raises:
-            UsageError: a loss or metric takes logits for probabilities, metrics stand beside the
-                fused loss, which has no logits to feed them, or ``jit_compile`` is asked for.
-        """
-        given = keras_fit.bound(super().compile, arguments, keywords).arguments
-        loss = given.get("loss")
-        metrics = [given.get(name) for name in ("metrics", "weighted_metrics")]
-        if any(metrics) and isinstance(loss, TranslationLoss):
-            raise UsageError(
-                f"{type(self).__name__}.compile: expected no metrics beside TranslationLoss, which never makes logits, got "
-                f"{metrics[0] or metrics[1]!r}; loss, perplexity, target_tokens_per_second and gradient_norm are always "
-                "reported; other metrics need loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
-            )
-        if given.get("jit_compile") is True:
-            raise UsageError(
-                f"{type(self).__name__}.compile: expected jit_compile=False or 'auto', got True; XLA would compile every "
-                "batch shape anew"
-            )
-        if not isinstance(loss, TranslationLoss):
-            keras_fit.refuse_probabilities("loss", loss)
-            keras_fit.refuse_probabilities("metrics", metrics)
-        super().compile(*arguments, **keywords)
-
-    def compile_from_config(self, config):
-        """As Keras does it when a model is loaded, but for a model with a ``compile`` of its own, which Keras leaves uncompiled."""
-        self.compile(**keras.saving.deserialize_keras_object(config))
-        if self.optimizer is not None and self.built:
-            self.optimizer.build(self.trainable_variables)
-
-    def fit(self, *arguments, **keywords):
-        """Keras's ``fit``.
-
-        ``sample_weight`` [B] multiplies the losses of sentences. Of a model made in the scope of a
-        ``tf.distribute.MirroredStrategy`` every replica takes its share of each batch of a dataset.
-
-        Raises:
-            UsageError: ``class_weight`` is given.
-            NonFiniteGradient: a gradient was not finite, and the optimizer's
-                ``non_finite_gradient`` is "error".
-        """
-        given = keras_fit.bound(super().fit, arguments, keywords).arguments
-        keras_fit.refuse_class_weight("fit", given.pop("class_weight", None))
-        keras_fit.weights_as_input(given)
-        x = given.get("x")
-        if isinstance(x, tf.data.Dataset):
-            given.setdefault("shuffle", False)
-            replicas = self.distribute_strategy.num_replicas_in_sync
-            if replicas > 1:
-                split = self.distribute_strategy.distribute_datasets_from_function
-                given["x"] = split(lambda _: shares(x, replicas))
-        if getattr(self.optimizer, "non_finite_gradient", None) == "error" and not self._has_keras_loss():
-            callbacks = given.get("callbacks") or []
-            if isinstance(callbacks, (list, tuple)):
-                given["callbacks"] = [*callbacks, keras_fit.StopAtNonFiniteGradient()]
-        with keras_fit.datasets_may_end():
-            return super().fit(**given)
-
-    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
-        """Nothing: the layers are built with the model. Keras would take the first batch for it, and the mean of the replicas' shares."""
-
-    def evaluate(self, *arguments, **keywords):
-        """Keras's ``evaluate``; ``sample_weight`` [B] multiplies the losses of sentences."""
-        given = keras_fit.bound(super().evaluate, arguments, keywords).arguments
-        further = given.pop("kwargs", {})
-        keras_fit.weights_as_input(given)
-        with keras_fit.datasets_may_end():
-            return super().evaluate(**given, **further)
-
-    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
-        """Keras's ``train_on_batch``, without ``class_weight``."""
-        keras_fit.refuse_class_weight("train_on_batch", class_weight)
-        return super().train_on_batch(x, y, sample_weight, return_dict=return_dict)
-
-    def quantize(self, mode, **keywords):
-        """Refused: the layers have no quantized form; exports and shipped models store weights in fewer bits."""
-        raise UsageError(
-            f"{type(self).__name__}.quantize: expected no quantization of a model in memory, got {mode!r}; "
-            "rnnsearch export stores weights in fewer bits"
-        )
-
-    def save(self, filepath, *arguments, **keywords):
-        """Keras's ``save``, to a ``.keras`` file."""
-        if str(filepath).endswith((".h5", ".hdf5")):
-            raise UsageError(f"{type(self).__name__}.save: expected a .keras file, got {filepath}; name it .keras")
-        return super().save(filepath, *arguments, **keywords)
-
-    def export(self, filepath, format="tf_saved_model", input_signature=None, **keywords):
-        """Keras's ``export``: ids in, logits out. With text and beam search inside, a model is exported by ``rnnsearch_tf.export``.
-
-        Args:
-            input_signature: as Keras has it; None: ``source_ids`` and ``target_ids``, int32 [B, J] and [B, I].
-        """
-        if format not in EXPORT_FORMATS:
-            raise UsageError(
-                f"{type(self).__name__}.export: expected format to be {' or '.join(EXPORT_FORMATS)}, got {format!r}, in which "
-                "the model would not run; rnnsearch export writes a SavedModel with text and beam search inside"
-            )
-        if input_signature is None:
-            ids = {name: keras.InputSpec(shape=(None, None), dtype="int32", name=name) for name in ("source_ids", "target_ids")}
-            input_signature = [ids]
-        super().export(filepath, format=format, input_signature=input_signature, **keywords)
-
 
 
 def _only(counted, value):

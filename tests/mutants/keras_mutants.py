@@ -25,6 +25,6 @@ KERAS = [
     Mutant(MODEL, "regularizers are left out", "objective += tf.cast(added, objective.dtype) / shares_of_batch", "pass",
            (f"{FIT}::test_regularizers_and_added_losses_are_part_of_the_objective",)),
     Mutant("training/optimizers.py", "no momentum", "SGD(momentum=config.momentum, **common)", "SGD(**common)", (f"{FIT}::test_sgd_with_momentum_beside_numpy",)),
-    Mutant(MODEL, "the optimizer is built in a replica", "self.optimizer.build(self.trainable_variables)\n        super()", "pass\n        super()",
+    Mutant(CHECKS, "the optimizer is built in a replica", "self.optimizer.build(self.trainable_variables)\n        super()", "pass\n        super()",
            ("training/test_launch.py::test_replicas_together_make_the_updates_of_one_process[accumulate]",)),
 ]
