@@ -38,6 +38,9 @@ from rnnsearch_tf.untrusted import check_inside
 log = logging.getLogger("rnnsearch_tf")
 
 _CHECKSUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
+CHECKSUMS = "SHA256SUMS"
+"""Name of a list of checksums, as sha256sum writes it."""
+
 _noticed = set()  # RUNs whose missing checksums were spoken of
 
 
@@ -72,7 +75,7 @@ class Run:
         self.tensorboard = self.path / "tensorboard"
         self.refused_batch = self.path / "refused_batch.txt"
         self.model_card = self.path / "model_card.md"
-        self.checksums = self.path / "SHA256SUMS"
+        self.checksums = self.path / CHECKSUMS
 
     @classmethod
     def open(cls, path) -> Run:

@@ -7,11 +7,10 @@ import logging
 import pathlib
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.run import digest_of, read_checksums, write_checksums
+from rnnsearch_tf.run import CHECKSUMS, digest_of, read_checksums, write_checksums
 
 log = logging.getLogger("rnnsearch_tf")
 
-CHECKSUMS = "SHA256SUMS"
 CONFIGURATIONS = ("*.json",)
 WEIGHTS = ("config.json", "model*.weights.*")
 
