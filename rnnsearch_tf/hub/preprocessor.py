@@ -119,6 +119,11 @@ def _pair(x, y):
     """The source and the target texts of what ``call`` was given."""
     if not isinstance(x, dict):
         source, target = x, y
+    elif "encoder_text" not in x:
+        raise UsageError(
+            f'x: expected "encoder_text" and "decoder_text", got {", ".join(map(repr, x))}; '
+            "a model without a preprocessor takes ids"
+        )
     elif y is None:
         source, target = x["encoder_text"], x.get("decoder_text")
     else:

@@ -2,7 +2,9 @@
 
 import dataclasses
 import functools
+import json
 import os
+import pathlib
 
 import keras_nlp
 import numpy as np
@@ -160,7 +162,8 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
         Args:
             preset: path of a folder, or what keras-nlp takes.
             load_weights: False: initial weights.
-            keywords: ``dtype``, or arguments of this class in place of the preset's.
+            keywords: ``dtype``; without it a folder's model has that which it was saved with. Or arguments of this class in place
+                of the preset's.
 
         Raises:
             UserError: a file of the preset is not what was saved.
@@ -168,6 +171,7 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
         """
         preset = os.fspath(preset)
         verify_files(preset, CONFIGURATIONS)
+        keywords.setdefault("dtype", _saved_dtype(preset))
         return super().from_preset(preset, load_weights, **keywords)
 
     def save_to_preset(self, preset_dir, max_shard_size=10):
@@ -238,11 +242,16 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
         return super().get_config() | {"search": self.search}
 
 
+def _saved_dtype(preset):
+    """The dtype that a folder's config.json names, in whose place keras-hub takes Keras's own or fails; None of another preset."""
+    path = pathlib.Path(preset) / "config.json"
+    return json.loads(path.read_text(encoding="utf-8"))["config"]["dtype"]["config"]["name"] if path.is_file() else None
+
+
 def _sampler(sampler):
     """The sampler of keras-nlp, if it is one that can work here."""
-    samplers = keras_nlp.samplers
-    name, sampler = sampler, samplers.get(sampler)
-    if not callable(sampler) or isinstance(sampler, (samplers.ContrastiveSampler, samplers.SpeculativeSampler)):
+    name, sampler = sampler, keras_nlp.samplers.get(sampler)
+    if not callable(sampler) or type(sampler).__name__ in ("ContrastiveSampler", "SpeculativeSampler"):
         raise UsageError(
             f'sampler: expected "{OWN_SEARCH}", "greedy", "beam", "top_k", "top_p", "random" or a sampler that needs the logits of the '
             f"next token alone, got {name!r}"

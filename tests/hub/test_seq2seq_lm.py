@@ -1,102 +1,156 @@
-"""The models of keras-nlp: presets that go round, the text of Translator, fit on raw pairs, samplers of keras-nlp."""
+"""Translations of the models of keras-nlp: by this package's search, by samplers of keras-nlp, and after fit on raw pairs."""
 
-import shutil
-import subprocess
-import sys
+import contextlib
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_run import write_run
 
 keras_nlp = pytest.importorskip("keras_nlp")
 
 import rnnsearch_tf  # noqa: E402
-from rnnsearch_tf.cli.main import run as command  # noqa: E402
-from rnnsearch_tf.config import as_dictionary, load_config  # noqa: E402
+from rnnsearch_tf.config import END_ID, PAD_ID, as_dictionary, load_config  # noqa: E402
 from rnnsearch_tf.data.phrasebook import phrasebook  # noqa: E402
-from rnnsearch_tf.errors import UsageError, UserError  # noqa: E402
-from rnnsearch_tf.hub import (  # noqa: E402
-    RNNSearchBackbone, RNNSearchSeq2SeqLM, RNNSearchSeq2SeqLMPreprocessor, RNNSearchTokenizer, run_to_preset,
-)
+from rnnsearch_tf.errors import UsageError  # noqa: E402
+from rnnsearch_tf.hub import RNNSearchBackbone, RNNSearchSeq2SeqLM, RNNSearchSeq2SeqLMPreprocessor, RNNSearchTokenizer  # noqa: E402
 from rnnsearch_tf.hub.seq2seq_lm import _texts  # noqa: E402
 
 TEXTS = ["My sister sells an old book.", "the red car", "", "A much longer sentence, which is about nothing at all, is cut.", "été ☃"]
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    return write_run(tmp_path_factory.mktemp("hub") / "run", ["source.tokenization=sentencepiece", "source.vocabulary_size=60"])
-
-
-@pytest.fixture(scope="module")
-def preset(run):
-    folder = run.parent / "preset"
-    run_to_preset(run, folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def model(preset):
-    return keras_nlp.models.Seq2SeqLM.from_preset(str(preset))
 
 
 def texts(translations):
     return [translation.text for translation in translations]
 
 
+@contextlib.contextmanager
+def sampling(model, sampler, graph=False, **search):
+    """Inside, the model has this sampler, and other search options."""
+    before = model.search
+    model.search = before | search
+    model.compile(sampler=sampler, run_eagerly=not graph)
+    try:
+        yield
+    finally:
+        model.search = before
+        model.compile()
+
+
+@pytest.fixture
+def end_bias(model):
+    """A function that sets the bias of the end symbol, and none of <unk>, for one test."""
+    bias = model.backbone.system.output_layer.b_softmax
+    before = np.array(bias)
+
+    def change(value):
+        changed = np.zeros_like(before)
+        changed[END_ID] = value
+        bias.assign(changed)
+
+    yield change
+    bias.assign(before)
+
+
 def test_generate_is_translate_to_the_character(run, model):
     expected = texts(rnnsearch_tf.Translator.load(run).translate(TEXTS))
     assert isinstance(model, RNNSearchSeq2SeqLM)
-    assert model.generate(TEXTS) == expected
+    dataset = tf.data.Dataset.from_tensor_slices
+    for inputs in (
+        TEXTS, tf.constant(TEXTS), np.array(TEXTS), dataset(TEXTS), dataset(TEXTS).batch(2), {"encoder_text": TEXTS},
+        dataset({"encoder_text": TEXTS, "decoder_text": [""] * len(TEXTS)}).batch(2),
+    ):
+        assert model.generate(inputs) == expected
     assert model.generate(TEXTS[0]) == expected[0]
-    assert model.generate(tf.constant(TEXTS)) == expected
-    assert model.generate(tf.data.Dataset.from_tensor_slices(TEXTS).batch(2)) == expected
+    assert model.generate(TEXTS, strip_prompt=True, stop_token_ids=[END_ID]) == expected
 
 
-def test_a_fresh_process_needs_the_import_and_the_folder(preset, model):
-    code = (
-        f"import rnnsearch_tf.hub, keras_nlp\nmodel = keras_nlp.models.Seq2SeqLM.from_preset({str(preset)!r})\n"
-        f"print(model.generate({TEXTS[0]!r}))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", timeout=120)
-    assert done.stdout.splitlines()[-1:] == [model.generate(TEXTS[0])], done.stderr[-2000:]
+SAMPLERS = {
+    "greedy": lambda: "greedy",
+    "top_k": lambda: keras_nlp.samplers.TopKSampler(k=1),
+    "beam of one": lambda: keras_nlp.samplers.BeamSampler(num_beams=1),
+}
 
 
-def test_a_run_goes_to_a_preset_and_back(run, tmp_path, capsys):
-    assert command(["preset", str(run), str(tmp_path / "preset")]) == 0
-    assert command(["preset", str(tmp_path / "preset"), str(tmp_path / "back")]) == 0
-    before, after = (rnnsearch_tf.Translator.load(path) for path in (run, tmp_path / "back"))
-    weights = before.model.paper_weights()
-    for letter, value in after.model.paper_weights().items():
-        np.testing.assert_array_equal(value, weights[letter])
-    assert texts(after.translate(TEXTS)) == texts(before.translate(TEXTS))
-    assert "from_preset" in (tmp_path / "preset" / "README.md").read_text(encoding="utf-8")
-    assert command(["preset", str(run), str(tmp_path / "preset")]) == 1
-    assert "found something" in capsys.readouterr().err
-    with pytest.raises(UserError):
-        run_to_preset(tmp_path, tmp_path / "new")
+@pytest.mark.parametrize("bias", [-50.0, 3.0])
+def test_samplers_of_keras_nlp_agree_with_this_packages_search(model, end_bias, bias):
+    """Those that draw nothing; at 3.0 some translations end before the limit, at -50.0 none does."""
+    end_bias(bias)
+    with sampling(model, "rnnsearch", beam_size=1):
+        expected = model.generate(TEXTS, max_length=6)
+    lengths = [len(text.split()) for text in expected if text]
+    assert lengths == [5] * 4 if bias < 0 else min(lengths) < 5
+    for name, sampler in SAMPLERS.items():
+        with sampling(model, sampler()):
+            assert model.generate(TEXTS, max_length=6) == expected, name
+    with sampling(model, "greedy", batch_size=2):
+        assert model.generate(tf.data.Dataset.from_tensor_slices(TEXTS), max_length=6) == expected
+        assert model.generate(TEXTS[0], max_length=6) == expected[0]
+        assert model.generate([]) == []
 
 
-@pytest.mark.parametrize("sampler", [keras_nlp.samplers.BeamSampler(num_beams=3), "top_k"])
-def test_samplers_of_keras_nlp(model, sampler):
-    model.compile(sampler=sampler)
-    try:
-        given = model.generate(TEXTS[:2], max_length=7)
-    finally:
-        model.compile()
-    assert len(given) == 2 and all(len(text.split()) <= 7 for text in given)
+def test_a_beam_that_never_ends_is_this_packages(model, end_bias):
+    """Where no hypothesis ends, what keras-nlp does not do makes no difference: length normalization, and ends that stay."""
+    end_bias(-50.0)
+    with sampling(model, "rnnsearch", beam_size=3, length_penalty=0.0):
+        expected = model.generate(TEXTS[:2], max_length=7)
+    with sampling(model, keras_nlp.samplers.BeamSampler(num_beams=3), graph=True):
+        assert model.generate(TEXTS[:2], max_length=7) == expected
+    assert all(len(text.split()) == 6 for text in expected)
 
 
-def test_the_greedy_sampler_takes_the_likeliest_word_of_the_training_graph(model):
+def best_continuation(model, source, words, steps, beams):
+    """Ids of a beam search after given words, by the training graph alone: every hypothesis is computed anew at every step."""
+    inputs = model.preprocessor.generate_preprocess([source] * beams)
+    hypotheses = [(0.0, [END_ID, *words])]
+    for _ in range(steps):
+        ids = np.zeros((beams, 1 + len(words) + steps), np.int32)
+        for row, (_, before) in enumerate(hypotheses):
+            ids[row, : len(before)] = before
+        length = len(hypotheses[0][1])
+        logits = np.asarray(model(inputs | {"decoder_token_ids": tf.constant(ids)}), np.float64)[:, length - 1]
+        scores = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        scores[:, PAD_ID] = -np.inf
+        more = [
+            (score + scores[row, word], [*before, word])
+            for row, (score, before) in enumerate(hypotheses) for word in range(scores.shape[1])
+        ]
+        hypotheses = sorted(more, reverse=True)[:beams]
+    return hypotheses[0][1][1:]
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_first_words_are_gone_on_from(model, end_bias, beams):
+    end_bias(-50.0)
+    vocabulary = model.preprocessor.tokenizer.get_vocabulary()
+    words = [[9, 14], [20, 7]]
+    inputs = {"encoder_text": TEXTS[:2], "decoder_text": [" ".join(vocabulary[word] for word in row) for row in words]}
+    expected = [best_continuation(model, text, row, 3, beams) for text, row in zip(TEXTS, words)]
+    decode = model.preprocessor.tokenizer.detokenize
+    with sampling(model, keras_nlp.samplers.BeamSampler(num_beams=beams)):
+        whole = model.generate(inputs, max_length=6)
+        new = model.generate(inputs, max_length=6, strip_prompt=True)
+    assert whole == [decode(ids).numpy().decode() for ids in expected]
+    assert new == [decode(ids[2:]).numpy().decode() for ids in expected]
+
+
+def test_first_words_of_different_lengths_stay(model, end_bias):
+    end_bias(-50.0)
+    inputs = {"encoder_text": TEXTS[:3], "decoder_text": ["la", "", "le"]}
+    with sampling(model, "greedy"):
+        given = model.generate(inputs, max_length=5)
+        alone = model.generate(TEXTS[1], max_length=5)
+    assert given[0].split()[0] == "la" and len(given[0].split()) == 4
+    assert given[1:] == [alone, "le"]  # an empty text has no translation
+
+
+def test_a_random_sampler_draws_among_the_likeliest_words(model):
     inputs = model.preprocessor.generate_preprocess(TEXTS[:2], sequence_length=6)
-    model.compile(sampler="greedy")
-    try:
+    with sampling(model, keras_nlp.samplers.TopKSampler(k=2, seed=3)):
         ids = np.asarray(model.generate_step(inputs)["decoder_token_ids"])
-    finally:
-        model.compile()
-    logits = np.asarray(model(inputs | {"decoder_token_ids": tf.constant(ids)}))
-    np.testing.assert_array_equal(ids[:, 1:], logits.argmax(axis=-1)[:, :-1])
+    logits = np.array(model(inputs | {"decoder_token_ids": tf.constant(ids)}))[:, :-1]
+    logits[..., PAD_ID] = -np.inf
+    likeliest = np.argsort(-logits, axis=-1)[..., :2]
+    assert (likeliest == ids[:, 1:, np.newaxis]).any(axis=-1).all()
+    assert not (likeliest[..., 0] == ids[:, 1:]).all()
 
 
 def test_search_options_that_are_set_later_count(model):
@@ -112,25 +166,52 @@ def test_search_options_that_are_set_later_count(model):
 
 def test_one_long_text_makes_no_long_array_of_all():
     texts = ["short"] * 5 + ["x" * 10_000]
-    assert _texts(texts) is texts
-    assert _texts(np.array(["a", "b"])) == ["a", "b"] and _texts(tf.constant(["é"])) == ["é".encode()]
+    assert _texts(texts)[0] is texts
+    assert _texts(np.array(["a", "b"]))[0] == ["a", "b"] and _texts(tf.constant(["é"]))[0] == ["é".encode()]
 
 
-def test_what_the_default_search_does_not_take(model):
-    with pytest.raises(UsageError, match="max_length"):
-        model.generate(TEXTS, max_length=5)
+@pytest.mark.parametrize("inputs, options, message", [
+    (TEXTS, dict(max_length=1), "max_length: expected at least 2"),
+    (TEXTS, dict(stop_token_ids=[5]), "stop_token_ids: expected .*compile with a sampler of keras-nlp"),
+    ({"encoder_text": ["a"], "decoder_text": ["b"]}, {}, r'decoder_text: expected none .*compile\(sampler="greedy"\)'),
+    ({"encoder_text": ["a"], "decoder_text": ["b", "c"]}, {}, "decoder_text: expected 1 texts"),
+    ({"text": ["a"]}, {}, 'inputs: expected "encoder_text"'),
+    ((["a"], ["b"]), {}, "got a tuple"),
+    (tf.data.Dataset.from_tensor_slices((["a"], ["b"])), {}, "got a tuple"),
+])
+def test_what_the_default_search_does_not_take(model, inputs, options, message):
+    with pytest.raises(UsageError, match=message):
+        model.generate(inputs, **options)
+
+
+@pytest.mark.parametrize("sampler", ["contrastive", "speculative", "gredy", keras_nlp.samplers.ContrastiveSampler()])
+def test_samplers_that_cannot_work_are_refused_with_those_that_do(model, sampler):
+    with pytest.raises(UsageError, match='sampler: expected "rnnsearch", "greedy", "beam", "top_k"'):
+        model.compile(sampler=sampler)
+    assert model.sampler == "rnnsearch"
+    with pytest.raises(UsageError, match="return_all_beams"):
+        model.compile(sampler=keras_nlp.samplers.BeamSampler(return_all_beams=True))
+
+
+def test_without_a_preprocessor(model):
+    own, model.preprocessor = model.preprocessor, None
+    try:
+        with pytest.raises(UsageError, match="expected a preprocessor"):
+            model.generate(TEXTS)
+    finally:
+        model.preprocessor = own
 
 
 def test_it_learns_from_raw_pairs_and_its_logits_are_those_of_training():
     config = load_config("phrasebook", overrides=["model.hidden_size=48", "model.embedding_size=32"])
-    sources, targets = map(list, phrasebook(60, 1, "train"))
+    sources, targets = map(list, phrasebook(20, 1, "train"))
     source, target = (
         RNNSearchTokenizer(rnnsearch_tf.build_text(getattr(config, side), lines)) for side, lines in (("source", sources), ("target", targets))
     )
     backbone = RNNSearchBackbone(source.vocabulary_size(), target.vocabulary_size(), as_dictionary(config)["model"])
     model = RNNSearchSeq2SeqLM(backbone, RNNSearchSeq2SeqLMPreprocessor(target, source, 14, 14), {"beam_size": 3})
     model.compile(optimizer=rnnsearch_tf.build_optimizer(config.training))
-    history = model.fit(sources, targets, batch_size=20, epochs=2, verbose=0).history
+    history = model.fit(sources, targets, batch_size=10, epochs=2, verbose=0).history
     assert history["loss"][1] < history["loss"][0] and history["perplexity"][1] < history["perplexity"][0]
     inputs, labels, weights = model.preprocessor(sources[:4], targets[:4])
     system_inputs = {"source_ids": inputs["encoder_token_ids"], "target_ids": tf.cast(labels, tf.int32)}
@@ -149,17 +230,10 @@ def test_a_tokenizer_says_what_its_text_says(run):
     assert tokenizer.detokenize(tokenizer(lines[0])).numpy().decode() == lines[0]
     assert tokenizer.get_vocabulary() == list(text.vocabulary.tokens) and tokenizer.vocabulary_size() == text.vocabulary.size
     assert tokenizer.token_to_id(tokenizer.id_to_token(4)) == 4
-
-
-@pytest.mark.parametrize("damage", [
-    lambda folder: (folder / "model.weights.h5").write_bytes(b"none"),
-    lambda folder: (folder / "config.json").write_text("{}"),
-    lambda folder: (folder / "task.json").write_text("["),
-])
-def test_a_damaged_preset_is_an_error_in_words(preset, tmp_path, capsys, damage):
-    copy = tmp_path / "copy"
-    shutil.copytree(preset, copy)
-    damage(copy)
-    assert command(["preset", str(copy), str(tmp_path / "run")]) == 1
-    assert f"{copy}: expected a preset that `rnnsearch preset` or save_to_preset wrote" in capsys.readouterr().err
-    assert not (tmp_path / "run").exists()
+    assert tokenizer.token_to_id("<unk>") == 2
+    size = text.vocabulary.size
+    for wrong in (-1, size, 1.0, "a"):
+        with pytest.raises(UsageError, match=f"id_to_token: expected a whole number from 0 to {size - 1}, got {wrong!r}"):
+            tokenizer.id_to_token(wrong)
+    with pytest.raises(UsageError, match="token_to_id: expected a token of the vocabulary, got 'xyzzy'"):
+        tokenizer.token_to_id("xyzzy")

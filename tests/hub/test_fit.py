@@ -1,0 +1,160 @@
+"""What fit and evaluate see of two pairs, by hand; their numbers against the reference in NumPy."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from reference import systems
+from words_by_hand import SOURCES, TARGETS, preprocessor, small_model
+
+from rnnsearch_tf.errors import UsageError
+
+INPUTS = {
+    "encoder_token_ids": [[3, 4, 1, 0], [4, 1, 0, 0]],
+    "encoder_padding_mask": [[1, 1, 1, 0], [1, 1, 0, 0]],
+    "decoder_token_ids": [[1, 3, 4], [1, 5, 1]],
+    "decoder_padding_mask": [[1, 1, 1], [1, 1, 1]],
+}
+LABELS = [[3, 4, 1], [5, 1, 0]]
+WEIGHTS = [[2.0, 2.0, 2.0], [0.5, 0.5, 0.0]]
+PAIR_WEIGHTS = np.array([2.0, 0.5])
+
+
+@pytest.fixture(scope="module")
+def model():
+    return small_model()
+
+
+def same(given, expected):
+    inputs, labels, weights = given
+    assert inputs.keys() == expected[0].keys()
+    for name, values in expected[0].items():
+        np.testing.assert_array_equal(np.asarray(inputs[name]).astype(int), values, err_msg=name)
+    np.testing.assert_array_equal(labels, expected[1])
+    np.testing.assert_array_equal(weights, expected[2])
+
+
+def test_ids_labels_and_weights_of_two_pairs():
+    own = preprocessor()
+    texts = {"encoder_text": SOURCES, "decoder_text": TARGETS}
+    ones = np.sign(WEIGHTS)
+    same(own(SOURCES, TARGETS), (INPUTS, LABELS, ones))
+    same(own(texts), (INPUTS, LABELS, ones))
+    same(own(SOURCES, TARGETS, PAIR_WEIGHTS), (INPUTS, LABELS, WEIGHTS))
+    pairs = tf.data.Dataset.from_tensor_slices((SOURCES, TARGETS, PAIR_WEIGHTS))
+    same(next(iter(pairs.map(own).batch(2))), (INPUTS, LABELS, WEIGHTS))  # a text at a time
+    same(next(iter(pairs.batch(2).map(own))), (INPUTS, LABELS, WEIGHTS))
+
+
+def test_text_of_the_limit_fits_and_a_word_more_is_cut():
+    own = preprocessor()
+    exactly, beyond = ["a b a", "a b a b"], ["x y", "x y z"]
+    inputs, labels, weights = own(exactly, beyond)
+    np.testing.assert_array_equal(inputs["encoder_token_ids"], [[3, 4, 3, 1]] * 2)
+    np.testing.assert_array_equal(inputs["decoder_token_ids"], [[1, 3, 4]] * 2)
+    np.testing.assert_array_equal(labels, [[3, 4, 1]] * 2)
+    np.testing.assert_array_equal(weights, np.ones((2, 3)))
+    prompts = own.generate_preprocess({"encoder_text": exactly, "decoder_text": ["", "x y z"]})
+    np.testing.assert_array_equal(prompts["decoder_token_ids"], [[1, 0, 0], [1, 3, 4]])
+    np.testing.assert_array_equal(prompts["decoder_padding_mask"], [[1, 0, 0], [1, 1, 1]])
+
+
+def test_empty_text_is_an_end_symbol():
+    inputs, labels, _ = preprocessor()([""], [""])
+    np.testing.assert_array_equal(inputs["encoder_token_ids"], [[1, 0, 0, 0]])
+    np.testing.assert_array_equal(labels, [[1, 0, 0]])
+
+
+def losses(model):
+    """Negative log-likelihoods of the two pairs, by the reference."""
+    system = model.backbone.system
+    options = dataclasses.asdict(system.config)
+    pairs = [([3, 4, 1], [3, 4, 1]), ([4, 1], [5, 1])]
+    return np.array([systems.sentence_loss(system.paper_weights(), *pair, options) for pair in pairs])
+
+
+@pytest.mark.parametrize("weights", [None, PAIR_WEIGHTS])
+def test_evaluate_is_the_weighted_loss_of_the_reference(model, weights):
+    given = model.evaluate(SOURCES, TARGETS, sample_weight=weights, verbose=0, return_dict=True)
+    weights = np.ones(2) if weights is None else weights
+    total = weights @ losses(model)
+    assert given["loss"] == pytest.approx(total / 6, rel=1e-5)  # Keras's mean is over all 2 · 3 places
+    assert given["perplexity"] == pytest.approx(np.exp(total / (weights @ [3, 2])), rel=1e-5)
+
+
+def test_int64_ids_are_those_of_int32(model):
+    narrow, wide = ({name: np.asarray(ids, dtype) for name, ids in INPUTS.items()} for dtype in ("int32", "int64"))
+    np.testing.assert_array_equal(model(wide), model(narrow))
+    model.preprocessor, own = None, model.preprocessor
+    model.compile(sampler="greedy", run_eagerly=True)
+    try:
+        for one in (model.predict_on_batch, lambda ids: model.generate(ids, stop_token_ids=[1])["decoder_token_ids"]):
+            np.testing.assert_array_equal(one(wide), one(narrow))
+        assert model.evaluate(wide, np.asarray(LABELS, "int64"), verbose=0) == model.evaluate(narrow, np.asarray(LABELS), verbose=0)
+    finally:
+        model.preprocessor = own
+        model.compile(optimizer="sgd", run_eagerly=True)
+
+
+def moved(model, **arguments):
+    """(history, how far the weights moved) of one epoch."""
+    before = [np.array(variable) for variable in model.trainable_variables]
+    history = model.fit(SOURCES, TARGETS, verbose=0, **arguments).history
+    after = [np.array(variable) for variable in model.trainable_variables]
+    return history, max(np.abs(new - old).max() for new, old in zip(after, before))
+
+
+def test_pairs_of_weight_0_move_nothing():
+    model = small_model()
+    assert moved(model, sample_weight=np.zeros(2))[1] == 0
+    assert moved(model, sample_weight=PAIR_WEIGHTS)[1] > 0
+
+
+def test_dropout_is_active_under_fit_and_not_under_evaluate():
+    plain, dropping = small_model(), small_model(hidden_dropout=0.9)
+    expected = losses(plain).sum() / 6
+    assert dropping.evaluate(SOURCES, TARGETS, verbose=0)[0] == pytest.approx(expected, rel=1e-5)
+    assert moved(plain)[0]["loss"][0] == pytest.approx(expected, rel=1e-5)
+    assert abs(moved(dropping)[0]["loss"][0] - expected) > 1e-3
+
+
+def test_nan_is_reported_as_nan():
+    model = small_model()
+    weight = model.trainable_variables[0]
+    weight.assign(np.full(weight.shape, np.nan))
+    assert np.isnan(model.evaluate(SOURCES, TARGETS, verbose=0)).all()
+    history, _ = moved(model)
+    assert np.isnan(history["loss"]).all() and np.isnan(history["perplexity"]).all()
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (dict(x=SOURCES), "y: expected the target texts"),
+    (dict(x=INPUTS), "x: expected .*a model without a preprocessor takes ids"),
+    (dict(x={"encoder_text": SOURCES, "decoder_text": TARGETS}, y=TARGETS), "y: expected none beside"),
+    (dict(x=SOURCES, y=TARGETS, sample_weight=np.ones((2, 3))), "sample_weight: expected a weight for each pair"),
+])
+def test_what_fit_cannot_use_is_refused_in_words(model, arguments, message):
+    with pytest.raises(UsageError, match=message):
+        model.fit(**arguments, verbose=0)
+
+
+def test_a_refused_method_changes_nothing(model):
+    trainable = len(model.trainable_variables)
+    for call, message in (
+        (lambda: model.backbone.enable_lora(4), "enable_lora: expected layers with LoRA weights"),
+        (lambda: model.quantize("int8"), "rnnsearch export --set weights=int8"),
+        (lambda: model.backbone.quantize("int8"), "rnnsearch export --set weights=int8"),
+        (lambda: model.score(SOURCES), r"translator\.score\(sources, targets\)"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            call()
+    assert len(model.trainable_variables) == trainable > 0
+    with pytest.raises(AttributeError, match="source_embedding or backbone.system.target_embedding"):
+        model.backbone.token_embedding
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "mixed_float16"])
+def test_another_dtype_is_refused_with_those_that_work(dtype):
+    with pytest.raises(UsageError, match=f"dtype: expected one of .*mixed_bfloat16.*, got {dtype}"):
+        small_model(dtype)
