@@ -1,7 +1,9 @@
 """Moses tokenization and detokenization, a whole batch at a time.
 
-The rules of Moses' tokenizer.perl without escaping and without the aggressive
-hyphen splitting. Each rule is one regular expression over all lines; only the
+The rules of Moses' tokenizer.perl as sacremoses has them, without escaping and without the aggressive
+hyphen splitting. What sacremoses lacks of today's script is not here either: the colon of Finnish and Swedish
+(`USA:n`), `l·l` of Catalan, elision in Catalan and Irish, glottal stops of Somali and Tetum, the period
+split off a last `U.S.`. Each rule is one regular expression over all lines; only the
 rule about abbreviations looks at a token and the one after it.
 
 detokenizer.perl walks through a sentence and decides before each token whether a
