@@ -11,7 +11,8 @@ import pytest
 
 FOLDER = pathlib.Path(__file__).parents[2] / "benchmarks"
 PROGRAMS = ["kernels.py", "training.py", "decoding.py", "input.py", "startup.py", "precision.py", "peers.py", "shortlist.py", "threads.py",
-            "adaptation.py", "constraints.py", "data_pipeline.py", "selection.py", "corpus.py", "soak.py", "gpu_check.py", "cost_model.py", "distributed.py"]
+            "adaptation.py", "constraints.py", "data_pipeline.py", "selection.py", "corpus.py", "soak.py", "gpu_check.py", "cost_model.py", "distributed.py",
+            "hostile.py"]
 WORKERS = ["ours.py", "peer_joeynmt.py", "peer_opennmt.py"]
 SYSTEMS = ["rnnsearch", "rnnsearch, reset gate after", "rnnsearch, coverage", "rnnsearch, Gaussian windows", "rnnencdec, LSTM",
            "encoder_decoder", "deep_lstm", "luong, input feeding", "luong, concat, GRU", "stacked", "cslm"]
