@@ -15,9 +15,11 @@ into memory: only the parts that are read take any, and the system takes that ba
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pathlib
+import shlex
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +61,8 @@ class PreparedPairs(Pairs):
         report: Report of the text that it was made from.
 
     Raises:
-        UserError: it is no such folder, it is damaged, or another version wrote it.
+        UserError: it is no such folder, another version wrote it, or a file has another size than it had, a small one another checksum;
+            :meth:`verify` looks at the large ones.
     """
 
     def __init__(self, folder: str | os.PathLike):
@@ -73,6 +76,9 @@ class PreparedPairs(Pairs):
         except (KeyError, TypeError, ValueError) as error:
             raise self._damaged(f"{MANIFEST} has no such corpora or report ({error})") from None
         self._check_sizes()
+        self._compare([name for name in self.manifest["files"] if name not in (IDS, OFFSETS, LENGTHS)])
+        if "sha256" in self.manifest and self.manifest["sha256"] != digest_of_manifest(self.manifest):
+            raise self._damaged(f"{MANIFEST} has another checksum than it says")
 
     def scan(self):
         raise UserError(
@@ -115,9 +121,13 @@ class PreparedPairs(Pairs):
 
     def verify(self) -> None:
         """Read all files and compare them with their checksums; UserError names the one that is damaged."""
-        for name, known in self.manifest["files"].items():
-            if (found := digest_of(self.folder / name)) != known["sha256"]:
-                raise self._damaged(f"{name} has the SHA-256 {found[:12]}…, not {known['sha256'][:12]}… as when it was written")
+        self._compare(self.manifest["files"])
+
+    def _compare(self, names):
+        for name in names:
+            known = self.manifest["files"][name]["sha256"]
+            if (found := digest_of(self.folder / name)) != known:
+                raise self._damaged(f"{name} has the SHA-256 {found[:12]}…, not {str(known)[:12]}… as when it was written")
 
     def _require_equal(self, known, section, names, prefix):
         for name in names:
@@ -146,7 +156,16 @@ class PreparedPairs(Pairs):
             raise self._damaged(f"{OFFSETS} does not fit {IDS}")
 
     def _damaged(self, what) -> UserError:
-        return UserError(f"{self.folder}: expected a corpus as `rnnsearch prepare` wrote it, got a damaged one: {what}; prepare it again")
+        return UserError(
+            f"{self.folder}: expected a corpus as `rnnsearch prepare` wrote it, got a damaged one: {what}; prepare it again; "
+            f"`rnnsearch prepare --output {shlex.quote(str(self.folder))} --check` reads all files"
+        )
+
+
+def digest_of_manifest(manifest) -> str:
+    """The SHA-256 of all that a manifest says, but for this digest itself, in hexadecimal."""
+    values = {name: value for name, value in manifest.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def _size(kind):

@@ -23,7 +23,7 @@ from rnnsearch_tf.data.corpus import open_corpus, training_corpora
 from rnnsearch_tf.data.counting import build_corpus_texts, corpus_pieces
 from rnnsearch_tf.data.dataset import EncodedPairs, none_fits
 from rnnsearch_tf.data.pairs import Pairs, Report
-from rnnsearch_tf.data.prepared import FORMAT, IDS, LENGTHS, LIMITS, MANIFEST, OFFSETS, PreparedPairs
+from rnnsearch_tf.data.prepared import FORMAT, IDS, LENGTHS, LIMITS, MANIFEST, OFFSETS, PreparedPairs, digest_of_manifest
 from rnnsearch_tf.data.processes import Processes, processes_for
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
@@ -190,7 +190,8 @@ def _finish(config, pieces, texts, partial):
         **{side: dataclasses.asdict(getattr(config, side)) for side in ("source", "target")},
         **{name: getattr(config.data, name) for name in LIMITS}, "report": dataclasses.asdict(sum(reports, Report())), "files": files,
     }  # fmt: skip
-    write_file(partial / MANIFEST, _json(manifest))
+    manifest = json.loads(_json(manifest))
+    write_file(partial / MANIFEST, _json(manifest | {"sha256": digest_of_manifest(manifest)}))
     for path in partial.iterdir():
         if path in own or path.name == MANIFEST:
             sync(path)

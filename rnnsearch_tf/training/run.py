@@ -27,6 +27,7 @@ from rnnsearch_tf.files import locked
 from rnnsearch_tf.layers.dropout import vary_dropout
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.parallel import training_shards
+from rnnsearch_tf.progress import announced
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text.pipeline import load_text, shortfall
 from rnnsearch_tf.training import starting
@@ -111,6 +112,9 @@ def _begin(run, config, resume, start_from, new_words, skip_batch, stack):
     save_config(config, run.config)
     run.record([run.config])
     pairs = open_corpus(config, "train")
+    if isinstance(pairs, PreparedPairs):
+        with announced("comparing the prepared corpus with its checksums"):
+            pairs.verify()
     if resume:
         run.verify(run.recorded(run.text_files()))
         model, state = load_state(run)

@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import pathlib
+import random
 import shlex
 import shutil
 import signal
@@ -24,6 +25,7 @@ from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.training import run as training_run
 
 SPACE = {"tokenization": "space", "unicode_form": "none"}
 
@@ -118,6 +120,24 @@ def test_a_text_that_has_changed_is_begun_anew(text, made, tmp_path, monkeypatch
             file.write("new words\n")
     prepared = prepare(configuration(folder), tmp_path / "prepared")
     assert prepared.count == 66 and "new" in (tmp_path / "prepared" / "vocabulary.source.txt").read_text().split("\n")
+
+
+@pytest.mark.parametrize("same", ["bytes", "time"])
+def test_a_text_that_was_edited_to_the_same_size_is_begun_anew(text, tmp_path, monkeypatch, same):
+    """By its time, or, where a copy has kept that, by its size."""
+    folder = pathlib.Path(shutil.copytree(text, tmp_path / "text", ignore=lambda *_: ["prepared"]))
+    with monkeypatch.context() as stopped, pytest.raises(Stop):
+        stopped.setattr(preparing, "_finish", lambda *_: (_ for _ in ()).throw(Stop))
+        prepare(configuration(folder), tmp_path / "prepared")
+    path = folder / "part.0.en"
+    before = path.stat()
+    path.write_text(path.read_text().replace("word3", "other" if same == "bytes" else "others"))
+    if same == "time":
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size == before.st_size) == (same == "bytes")
+    prepared = prepare(configuration(folder), tmp_path / "prepared")
+    words = (tmp_path / "prepared" / "vocabulary.source.txt").read_text().split("\n")
+    assert prepared.count == 65 and ("other" if same == "bytes" else "others") in words
 
 
 def test_a_held_out_text_or_a_named_vocabulary_that_has_changed_is_begun_anew(text, tmp_path, monkeypatch):
@@ -279,6 +299,36 @@ def test_a_changed_bit_is_found_when_it_is_looked_for(copy, capsys):
     (copy / "ids.bin").write_bytes(ids)
     assert run(["prepare", "--output", str(copy), "--check"]) == 1
     assert "a damaged one: ids.bin has the SHA-256" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "ids.bin", "offsets.bin", "lengths.bin", "vocabulary.source.txt", "vocabulary.target.txt"])
+def test_no_training_begins_with_a_damaged_file(copy, tmp_path, name, monkeypatch):
+    """Bits turned, bytes set, lines changed places or gone: of the same size most of it looks whole."""
+    whole, places, refused = (copy / name).read_bytes(), random.Random(3), []
+    damaged = [bytes([*whole[:at], whole[at] ^ 1 << bit, *whole[at + 1 :]]) for at, bit in [(places.randrange(len(whole)), k % 8) for k in range(16)]]
+    lines = whole.splitlines(keepends=True)
+    if name.endswith((".txt", ".json")):
+        damaged += [b"".join([*lines[:k], *lines[k + 1 :]]) for k in (1, 5, len(lines) - 2)]
+    if name.endswith(".txt"):
+        damaged += [b"".join([*lines[:4], lines[5], lines[4], *lines[6:]])]
+    monkeypatch.setattr(training_run, "build_model", lambda *_: (_ for _ in ()).throw(Stop))  # it has gone too far then
+    for data in damaged:
+        (copy / name).write_bytes(data)
+        with pytest.raises((UserError, UsageError)) as raised:
+            training_run.train(training(copy), tmp_path / "run")
+        refused.append(str(raised.value))
+    assert all(str(copy) in message for message in refused)
+    if name != "manifest.json":
+        assert all(name in message and f"`rnnsearch prepare --output {copy} --check`" in message for message in refused)
+    (copy / name).write_bytes(whole)
+    open_corpus(training(copy)).verify()
+
+
+def test_a_manifest_of_an_older_version_has_no_checksum_of_its_own(copy):
+    manifest = json.loads((copy / "manifest.json").read_text())
+    del manifest["sha256"]
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    open_corpus(training(copy)).verify()
 
 
 def test_there_is_no_text_to_read(made):
