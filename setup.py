@@ -12,7 +12,8 @@ VERSION = re.search(r'__version__ = "(.+)"', (HERE / "rnnsearch_tf" / "__init__.
 CORE = [
     "tensorflow>=2.21,<2.22",
     "tensorflow-text>=2.21,<2.22",
-    "keras>=3.12,<4",
+    # Files of others are read by it: these two have the last of its fixes, and 3.12 is the last for Python 3.10.
+    "keras>=3.12.4,!=3.13.*,!=3.14.*,!=3.15.0,<4",
     "keras-nlp>=0.21",
     "sacrebleu>=2.4,<3",
     "pyyaml>=6",

@@ -5,6 +5,8 @@ Two lines, each with its sacreBLEU signature: the list as it is sorted now (befo
 sentence BLEU: what the best choice could give. --chosen keeps the oracle's sentences.
 """
 
+import itertools
+
 from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.io.reading import read_all
@@ -34,7 +36,11 @@ def run(arguments):
         raise UserError(f"{arguments.reference}: expected reference translations, got an empty file; check the path")
     tokenizer = "none" if arguments.tokenized else tokenizer_for(TextConfig(language=arguments.target_language))
     rules = dict(tokenize=tokenizer, lowercase=arguments.lowercase)
-    firsts, chosen = choose(read_nbest(arguments.nbest, len(references)), references, **rules)
+    lists = read_nbest(arguments.nbest, len(references))
+    first = next(lists, None)
+    if first is None:
+        raise UserError(f"{arguments.nbest}: expected an n-best list, got an empty one; check the path")
+    firsts, chosen = choose(itertools.chain([first], lists), references, **rules)
     if arguments.chosen:
         with Output(arguments.chosen) as output:
             output.write(chosen)

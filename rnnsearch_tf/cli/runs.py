@@ -1,16 +1,28 @@
 """List trainings: system, updates, minutes, best development BLEU, and how the loss went, as a curve of text.
 
-A folder is a RUN itself or holds RUNs. The curve goes from the first record of the loss to the last, its height is the logarithm of the
+A folder is a RUN itself or has RUNs below it, up to four levels deep; without one it is the current folder. Hidden folders
+are left out. The curve goes from the first record of the loss to the last, its height is the logarithm of the
 loss. BLEU is that of training's own evaluations; `rnnsearch evaluate` says how good a model is.
 """
 
+import contextlib
 import json
+import logging
 import math
+import os
 import pathlib
 
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.run import Run
+
+log = logging.getLogger("rnnsearch_tf")
+
+LEVELS = 4
+"""How deep below a folder RUNs are looked for."""
+
+MOST_FOLDERS = 10_000
+"""How many folders are looked at, at most."""
 
 CURVE_WIDTH = 24
 BARS = "▁▂▃▄▅▆▇█"
@@ -18,11 +30,11 @@ TITLES = ("RUN", "system", "updates", "minutes", "BLEU", "loss", "")
 
 
 def arguments(parser):
-    parser.add_argument("folders", nargs="*", default=["runs"], metavar="DIR", help="where to look (default: runs)")
+    parser.add_argument("folders", nargs="*", default=["."], metavar="DIR", help="where to look (default: the current folder)")
 
 
 def run(arguments):
-    runs = [run for folder in arguments.folders for run in _runs(pathlib.Path(folder))]
+    runs = list(dict.fromkeys(run for folder in arguments.folders for run in _runs(pathlib.Path(folder))))
     if not runs:
         raise UserError(f"{', '.join(arguments.folders)}: expected RUN folders that `rnnsearch train` wrote, found none; name where they are")
     rows = [TITLES, *map(_row, runs)]
@@ -33,9 +45,23 @@ def run(arguments):
 
 
 def _runs(folder):
-    """The folder itself, or the RUNs in it, up to two levels deep, by name; a configuration by itself is none, a training just begun is one."""
-    found = [folder, *(path.parent for pattern in ("*/config.yaml", "*/*/config.yaml") for path in folder.glob(pattern))]
-    return sorted(path for path in found if Run(path).config.exists() and _begun(Run(path)))
+    """The folder itself and the RUNs below it, by name; a configuration by itself is none, a training just begun is one."""
+    found, level, seen = [], [folder], set()
+    for _ in range(LEVELS + 1):
+        below = []
+        for path in level:
+            place = os.path.realpath(path)
+            if place in seen or len(seen) >= MOST_FOLDERS:
+                continue
+            seen.add(place)
+            if Run(path).config.exists() and _begun(Run(path)):
+                found.append(path)
+            with contextlib.suppress(OSError):  # a folder that may not be read, or a file
+                below += [path / entry.name for entry in os.scandir(path) if entry.is_dir() and not entry.name.startswith(".")]
+        level = sorted(below)
+    if len(seen) >= MOST_FOLDERS:
+        log.warning("warning: %s: has more than %d folders, not all were looked at; name the folder of the RUNs", folder, MOST_FOLDERS)
+    return sorted(found)
 
 
 def _begun(run):

@@ -129,6 +129,12 @@ def test_a_developer_sees_the_traceback(monkeypatch):
         main.run(["translate"])
 
 
+def test_an_empty_nbest_list_has_no_score(capsys, tmp_path):
+    (tmp_path / "list").write_text("")
+    (tmp_path / "t").write_text("a\n")
+    assert "list: expected an n-best list, got an empty one" in fails(capsys, ["oracle", "--reference", tmp_path / "t", tmp_path / "list"])
+
+
 def test_an_error_of_tensorflow_says_what_is_wrong(capsys, monkeypatch):
     """It begins with "Graph execution error:" and ends with names of nodes; the line that helps stands between."""
     import keras

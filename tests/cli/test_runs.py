@@ -2,6 +2,7 @@
 
 import json
 
+from rnnsearch_tf.cli import runs
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.cli.runs import BARS, CURVE_WIDTH, curve
 from rnnsearch_tf.config import load_config, save_config
@@ -50,6 +51,34 @@ def test_a_training_below_its_configuration_is_found(tmp_path, capsys):
     save_config(load_config(), tmp_path / "mine" / "config.yaml")
     for folder in (tmp_path, tmp_path / "mine"):
         assert [row[0] for row in listed(capsys, folder)[1:]] == [str(tmp_path / "mine" / "run")]
+
+
+def test_without_a_folder_it_looks_where_the_first_steps_put_them(tmp_path, capsys, monkeypatch):
+    """README's mine/run below the current folder, and runs/; as deep as people lay them out, but not through a whole disk."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine/run", "runs/a", "runs/by/date/b"):
+        write_training(tmp_path / name, [], [])
+    write_training(tmp_path / "mine" / "run" / "averaged", [], [])
+    deep = "/".join("abcdef")
+    write_training(tmp_path / deep, [], [])
+    write_training(tmp_path / ".hidden" / "run", [], [])
+    (tmp_path / "again").symlink_to(".")
+    names = ["mine/run", "mine/run/averaged", "runs/a", "runs/by/date/b"]
+    assert [row[0] for row in listed(capsys)[1:]] == names
+    assert [row[0] for row in listed(capsys, "runs")[1:]] == names[2:]
+    assert [row[0] for row in listed(capsys, deep)[1:]] == [deep]
+    assert [row[0] for row in listed(capsys, "runs", "runs/a")[1:]] == names[2:]
+    monkeypatch.setattr(runs, "MOST_FOLDERS", 3)
+    assert [row[0] for row in listed(capsys, "runs")[1:]] == ["runs/a"]
+
+
+def test_a_large_folder_is_not_searched_to_its_end_without_a_word(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(runs, "MOST_FOLDERS", 3)
+    write_training(tmp_path / "a", [], [])
+    for name in "bcd":
+        (tmp_path / name).mkdir()
+    assert run(["runs", str(tmp_path)]) == 0
+    assert "has more than 3 folders, not all were looked at; name the folder of the RUNs" in capsys.readouterr().err
 
 
 def test_a_training_that_was_stopped_before_its_first_record_is_listed(tmp_path, capsys):

@@ -1,6 +1,7 @@
 """What is shipped: source distribution and wheel are complete and hold no tests; a package index shows all of the description."""
 
 import email
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import tarfile
 import zipfile
 
 import pytest
+from packaging.specifiers import SpecifierSet
 from test_documents import ROOT
 
 
@@ -69,3 +71,12 @@ def test_a_package_index_shows_all_of_the_description(wheel):
     assert description.startswith("# rnnsearch_tf") and "## Serve" in description and "Source words along the top" not in description
     assert not [target for target in re.findall(r"\]\(([^)]*)\)", description) if not target.startswith(("https://", "#"))]
     assert not re.search("<img|data:image", description)
+
+
+def test_no_keras_with_published_holes_is_taken():
+    """CVE-2026-0897 and CVE-2026-1669 are closed in 3.12.1 and 3.13.2, what was found later in 3.12.4 and 3.15.1."""
+    taken = SpecifierSet(re.search(r'"keras([^"a-z-]+)"', (ROOT / "setup.py").read_text()).group(1))
+    for version in ("3.11.3", "3.12.0", "3.12.3", "3.13.1", "3.13.2", "3.14.1", "3.15.0"):
+        assert version not in taken
+    for version in ("3.12.4", "3.15.1", "3.16.0", importlib.metadata.version("keras")):  # 3.12.4 is the last for Python 3.10
+        assert version in taken

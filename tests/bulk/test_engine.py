@@ -1,0 +1,60 @@
+"""What translations of a corpus depend on, and which lines its engine takes; with a RUN."""
+
+import pytest
+from tiny_run import write_run
+
+from rnnsearch_tf.bulk.engine import identity_of, load_engine, settings_of
+from rnnsearch_tf.bulk.folder import CorpusFolder
+from rnnsearch_tf.bulk.shard import translate_shard
+from rnnsearch_tf.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return write_run(tmp_path_factory.mktemp("model") / "run")
+
+
+@pytest.mark.parametrize("option", ["lexicon", "shortlist"])
+def test_a_word_list_that_has_changed_under_its_name_is_another(run, tmp_path, option):
+    """Half of the corpus by the old one and half by the new one would be no translation by anything."""
+    (tmp_path / "words").write_text("a b 0.5\n")
+    settings = settings_of([run], search={option: str(tmp_path / "words"), "replace_unknown": True})
+    (tmp_path / "in").write_text("line\n")
+    inputs = [str(tmp_path / "in")]
+    with CorpusFolder(tmp_path / "out", inputs, identity_of(settings)) as folder:
+        translate_shard(lambda texts: texts, **folder.left()[0])
+    with CorpusFolder(tmp_path / "out", inputs, identity_of(settings)):
+        pass
+    (tmp_path / "words").write_text("a c 0.5\n")
+    with pytest.raises(UserError, match="expected the model and the options that its files were made with"):
+        CorpusFolder(tmp_path / "out", inputs, identity_of(settings)).__enter__()
+
+
+def test_a_word_list_that_the_run_names_counts_too(tmp_path):
+    (tmp_path / "words").write_text("a b 0.5\n")
+    run = write_run(tmp_path / "run", [f"search.lexicon={tmp_path / 'words'}"])
+    before = identity_of(settings_of([run]))
+    assert identity_of(settings_of([run])) == before
+    (tmp_path / "words").write_text("a c 0.5\n")
+    assert identity_of(settings_of([run])) != before
+
+
+def test_how_many_go_together_changes_nothing(run):
+    assert identity_of(settings_of([run], search={"batch_size": 2})) == identity_of(settings_of([run], search={"batch_size": 9}))
+    assert identity_of(settings_of([run], search={"beam_size": 2})) != identity_of(settings_of([run], search={"beam_size": 3}))
+
+
+def test_a_line_of_exactly_the_longest_length_is_translated(run):
+    """data.maximum_source_length is 5 there."""
+    translate = load_engine(settings_of([run], search={"beam_size": 2}))
+    found = translate(["a b c d", "a b c d e", "a b c d e f", ""])
+    assert [text is None for text in found] == [False, False, True, False]
+
+
+def test_bad_lines_are_counted_by_line(run, tmp_path):
+    for name, text in (("a", b"\xff\nfine\n\xfe\n"), ("b", b"\x01\n"), ("c", b"fine\n")):
+        (tmp_path / name).write_bytes(text)
+    with CorpusFolder(tmp_path / "out", [str(tmp_path / name) for name in "abc"], {}) as folder:
+        for shard in folder.left():
+            translate_shard(lambda texts: texts, **shard)
+        assert folder.bad_lines() == 3
