@@ -59,13 +59,13 @@ def dataset(worker, workers):
 
 
 def poison(model):
-    losses = model._sharded_losses
+    losses = model.token_losses
 
-    def poisoned(inputs, smoothing):
+    def poisoned(inputs, *arguments, **options):
         bad = tf.reduce_any(inputs["target_ids"] == POISON)
-        return tuple(tf.where(bad, tf.constant(np.nan, values.dtype), values) for values in losses(inputs, smoothing))
+        return tuple(tf.where(bad, tf.constant(np.nan, values.dtype), values) for values in losses(inputs, *arguments, **options))
 
-    model._sharded_losses = poisoned
+    model.token_losses = poisoned
 
 
 def trained(workers, names=COMBINATIONS):

@@ -4,12 +4,13 @@ import json
 import os
 import pathlib
 import subprocess
+import types
 
 import pytest
 import yaml
+from fake_workers import started
 
 from rnnsearch_tf.cli import launch
-from rnnsearch_tf.cli.main import Parser
 
 FOLDER = pathlib.Path(__file__).parents[2] / "launch"
 JOB, SERVICE, POLICY = yaml.safe_load_all((FOLDER / "kubernetes-training.yaml").read_text())
@@ -29,27 +30,33 @@ def path(tmp_path, monkeypatch):
     return program
 
 
-def task(words):
-    """What TF_CONFIG a launcher gives its worker, and what it runs."""
-    assert words[0] == "launch"
-    parser = Parser(prog="rnnsearch launch")
-    launch.arguments(parser)
-    arguments = parser.parse(words[1:])
-    [index], addresses = launch._workers(arguments)
-    return json.loads(launch.worker_variable(index, addresses)), launch._training(arguments.command)
+@pytest.fixture
+def task(monkeypatch):
+    """task(words of a launcher) -> (the TF_CONFIG that its worker gets, the words of the worker, those where RUN has a checkpoint)."""
+
+    def of(words):
+        with_checkpoint = types.SimpleNamespace(state=types.SimpleNamespace(exists=lambda: True))
+        [start] = started(words, monkeypatch)
+        with monkeypatch.context() as patch:
+            patch.setattr(launch, "Run", lambda path: with_checkpoint)
+            [again] = started(words, patch)
+        return json.loads(start.environment["TF_CONFIG"]), start.words, again.words
+
+    return of
 
 
 @pytest.mark.parametrize("index", [0, 2])
-def test_a_pod_is_the_worker_of_its_number(path, index):
+def test_a_pod_is_the_worker_of_its_number(path, task, index):
     [container] = POD["containers"]
     environment = os.environ | {"JOB_COMPLETION_INDEX": str(index)}
     done = subprocess.run([*container["command"], *container["args"]], env=environment, capture_output=True, text=True, check=True)
-    cluster, (output, goes_on, words, _) = task(done.stdout.splitlines())
+    cluster, words, again = task(done.stdout.splitlines())
     assert cluster["task"] == {"type": "worker", "index": index}
     name, port = JOB["metadata"]["name"], container["ports"][0]["containerPort"]
     hosts = [f"{name}-{k}.{POD['subdomain']}:{port}" for k in range(JOB["spec"]["completions"])]
     assert cluster["cluster"] == {"worker": hosts}
-    assert (output, goes_on) == ("/training/run", True) and words[-2:] == ["--distribute", "multi-worker"]
+    assert words[words.index("--output") + 1] == "/training/run" and words[-2:] == ["--distribute", "multi-worker"]
+    assert again == [*words, "--resume"]
     assert container["volumeMounts"][0]["mountPath"] == "/training"
 
 
@@ -66,16 +73,16 @@ def test_the_manifest_fits_together():
     assert rule["onExitCodes"]["values"] == [1, 2] and rule["onExitCodes"]["containerName"] == POD["containers"][0]["name"]
 
 
-def test_under_slurm_every_task_is_a_worker(path):
+def test_under_slurm_every_task_is_a_worker(path, task):
     """With a scontrol and an srun that start three tasks here."""
     path("scontrol", '[ "$*" = "show hostnames node[1-3]" ] && printf "node1\\nnode2\\nnode3\\n"')
     path("srun", 'shift; for task in 0 1 2; do SLURM_PROCID=$task "$@"; echo end; done')
     environment = os.environ | {"SLURM_JOB_NODELIST": "node[1-3]", "SLURM_JOB_ID": "7"}
     done = subprocess.run([FOLDER / "slurm.sh", "--config", "my file.yaml", "--output", "run"], env=environment, capture_output=True, text=True, check=True)
     for number, said in enumerate(done.stdout.split("end\n")[:3]):
-        cluster, (output, goes_on, words, _) = task(said.splitlines())
+        cluster, words, again = task(said.splitlines())
         assert cluster == {"cluster": {"worker": ["node1:2222", "node2:2222", "node3:2222"]}, "task": {"type": "worker", "index": number}}
-        assert (output, goes_on) == ("run", True)
+        assert again == [*words, "--resume"]
         assert words == ["train", "--config", "my file.yaml", "--output", "run", "--distribute", "multi-worker"]
 
 

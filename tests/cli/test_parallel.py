@@ -9,6 +9,7 @@ import pytest
 
 from rnnsearch_tf import parallel
 from rnnsearch_tf.translation import Translator
+from rnnsearch_tf.translation.translator import in_shards
 from tiny_run import write_run
 
 FREE = {name: value for name, value in os.environ.items() if not name.startswith("TF_NUM_")}
@@ -76,24 +77,22 @@ TEXTS = ["The door is white.", "", "Where is the white cat?", "zebra xylophone",
 
 
 def test_translations_scores_and_samples_are_the_same_in_shards(translator, monkeypatch):
-    def answers():
+    def answers(shards):
+        monkeypatch.setattr("rnnsearch_tf.translation.translator.in_shards", lambda _, *arguments: in_shards(shards, *arguments))
         translations = translator.translate(TEXTS, nbest=2, shrinking_beam=True, search_again=True)
         forced = translator.score_targets([text or "a" for text in TEXTS], TEXTS[::-1])
         return translations, forced, translator.sample(TEXTS[:1], 5)
 
-    monkeypatch.setattr(translator, "_shards", 1)
-    whole = answers()
-    monkeypatch.setattr(translator, "_shards", 3)
-    in_shards = answers()
-    for expected, found in zip(whole[0], in_shards[0], strict=True):
+    whole, parted = answers(1), answers(3)
+    for expected, found in zip(whole[0], parted[0], strict=True):
         assert found.text == expected.text and found.source_tokens == expected.source_tokens
         assert [h.text for h in found.nbest] == [h.text for h in expected.nbest]
         assert found.score == pytest.approx(expected.score, abs=1e-5)
         assert found.alignment == pytest.approx(expected.alignment, abs=1e-5)
-    for expected, found in zip(whole[1], in_shards[1], strict=True):
+    for expected, found in zip(whole[1], parted[1], strict=True):
         assert found.log_probability == pytest.approx(expected.log_probability, abs=1e-4)
         assert found.alignment == pytest.approx(expected.alignment, abs=1e-5)
-    assert [[s.text for s in samples] for samples in whole[2]] == [[s.text for s in samples] for samples in in_shards[2]]
+    assert [[s.text for s in samples] for samples in whole[2]] == [[s.text for s in samples] for samples in parted[2]]
 
 
 COMMAND = """

@@ -82,13 +82,14 @@ def test_scores_are_the_difference_of_cross_entropies(corpus, order, monkeypatch
     """The draw is watched; all the rest is counted anew."""
     import rnnsearch_tf.data.selection as selection
 
-    drawn, draw = [], selection._drawn
-    monkeypatch.setattr(selection, "_drawn", lambda *words: drawn.append(draw(*words)) or drawn[-1])
+    drawn, draw = [], selection.sampled
+    monkeypatch.setattr(selection, "sampled", lambda *words: drawn.append(draw(*words)) or drawn[-1])
     monkeypatch.setattr(selection, "PAIRS_AT_ONCE", 7)
     scores = corpus["in.a"].parent / "scores"
     assert run(command(corpus, "--keep", 0.3, "--order", order, "--scores", scores)) == 0
     texts = {name: [line.split() for line in path.read_text().splitlines()] for name, path in corpus.items()}
     assert len(drawn) == 1 and len(drawn[0]) == len(texts["in.a"])
+    assert all(text.strip() for pair in drawn[0] for text in pair)
     assert {pair for pair in drawn[0]} <= set(zip(*(corpus[f"all.{side}"].read_text().splitlines() for side in "ab")))
     expected = np.zeros(40)
     for place, side in enumerate("ab"):
@@ -190,15 +191,13 @@ def test_pairs_go_to_standard_output_where_no_file_is_named(corpus, capsys):
 
 
 def test_every_pair_is_drawn_as_often():
-    from rnnsearch_tf.data.selection import _drawn
+    from rnnsearch_tf.data.selection import sampled
 
-    pairs, generator = [(str(number), "x") for number in range(8)], random.Random(1)
-    counts = np.zeros(8)
+    generator, counts = random.Random(1), np.zeros(8)
     for _ in range(4000):
-        for pair in _drawn([("", "x"), *pairs], 3, generator):
-            counts[int(pair[0])] += 1
-    assert abs(counts - 1500).max() < 5 * math.sqrt(1500)
-    assert sorted(_drawn(pairs, 9, generator)) == pairs
+        counts[sampled(iter(range(8)), 3, generator)] += 1
+    assert counts.sum() == 3 * 4000 and abs(counts - 1500).max() < 5 * math.sqrt(1500)
+    assert sorted(sampled(range(8), 9, generator)) == list(range(8))
 
 
 @pytest.mark.parametrize("more, code, message", [

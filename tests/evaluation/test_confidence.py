@@ -1,6 +1,7 @@
 """Confidence: the regressions against known answers and a finite-difference optimum, and the way from evaluate to translate."""
 
 import json
+import types
 
 import numpy as np
 import pytest
@@ -12,7 +13,6 @@ from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.evaluation import confidence
 from rnnsearch_tf.evaluation.confidence import Calibration, agreement
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.translation import Translator
@@ -24,42 +24,95 @@ def objective(weights, features, target, ridge=1e-3):
     return (target * np.log(p) + (1 - target) * np.log(1 - p)).sum() - ridge * (weights @ weights) / 2
 
 
-def test_the_regression_is_at_its_maximum():
-    generator = np.random.default_rng(3)
-    features = np.concatenate([np.ones((300, 1)), generator.normal(size=(300, 2)) * [4.0, 0.5]], axis=1)
-    target = generator.uniform(size=300) ** 2
-    weights = confidence._logistic_regression(features, target)
-    for change in np.eye(3) * 1e-3:
-        assert objective(weights, features, target) > max(objective(weights + change, features, target), objective(weights - change, features, target))
+class Scorer:
+    """In place of a Translator: it has translated to these tokens with these log-probabilities, the end symbol's last."""
+
+    def __init__(self, tokens, logs):
+        self.tokens, self.logs = tokens, logs
+
+    def score_targets(self, sources, targets):
+        return [
+            types.SimpleNamespace(target_tokens=tokens, token_log_probabilities=np.asarray(logs))
+            for tokens, logs in zip(self.tokens, self.logs, strict=True)
+        ]
+
+
+def of_whole_words(texts, logs):
+    """(Scorer, features of all words [N, 3], features of the sentences [S, 4]) where each word is a token, from the formulas."""
+    words, sentences = [], []
+    for row in map(np.asarray, logs):
+        words += [[1, log, row.mean()] for log in row[:-1]]
+        sentences.append([1, row.mean(), row.min(), np.log(len(row))])
+    return Scorer([text.split() for text in texts], logs), np.array(words), np.array(sentences)
+
+
+def hits_of(texts, references):
+    """For each word 1.0 where the reference has it as often as the text has it up to there."""
+    hits = []
+    for text, reference in zip(texts, references):
+        words = text.split()
+        hits += [float(words[: place + 1].count(word) <= reference.split().count(word)) for place, word in enumerate(words)]
+    return np.array(hits)
+
+
+def is_at_its_maximum(weights, features, target):
+    best = objective(np.array(weights), features, target)
+    for change in np.eye(len(weights)) * 1e-3:
+        assert best > max(objective(weights + change, features, target), objective(weights - change, features, target))
+
+
+def test_both_regressions_are_at_their_maximum():
+    """Words come several times; how often the reference has them decides, and the chrF is sacreBLEU's."""
+    generator, sides = np.random.default_rng(3), []
+    for _ in range(2):
+        sides.append([" ".join(generator.choice(["a", "the", "dog", "barks", "and"], generator.integers(1, 9))) for _ in range(60)])
+    texts, references = sides
+    logs = [-generator.exponential(1.5, len(text.split()) + 1) for text in texts]
+    scorer, of_words, of_sentences = of_whole_words(texts, logs)
+    found = Calibration.fit(scorer, texts, texts, references, "dev")
+    chrf = [sacrebleu.sentence_chrf(text, [reference]).score / 100 for text, reference in zip(texts, references)]
+    is_at_its_maximum(found.word, of_words, hits_of(texts, references))
+    is_at_its_maximum(found.sentence, of_sentences, np.array(chrf))
+    assert (found.sentences, found.source) == (60, "dev")
 
 
 def test_it_finds_the_weights_that_made_the_data():
-    """Labels drawn with known weights; and shares as labels, which are not 0 or 1."""
-    generator = np.random.default_rng(4)
-    features = np.concatenate([np.ones((40_000, 1)), generator.normal(size=(40_000, 1))], axis=1)
-    p = 1 / (1 + np.exp(-features @ [0.5, -1.5]))
-    np.testing.assert_allclose(confidence._logistic_regression(features, p), [0.5, -1.5], atol=1e-4)
-    drawn = confidence._logistic_regression(features, (generator.uniform(size=len(p)) < p).astype(np.float64))
-    np.testing.assert_allclose(drawn, [0.5, -1.5], atol=0.06)
+    """Whether a reference has a word is drawn with known weights; every word of a text is another."""
+    generator, words = np.random.default_rng(4), 200
+    texts, references, logs = [], [], []
+    for sentence in range(50):
+        row = -generator.exponential(generator.uniform(0.5, 3), words + 1)
+        p = 1 / (1 + np.exp(-(2 + 1.5 * row[:-1] + 0.5 * row.mean())))
+        names = np.array([f"{number}" for number in range(words)])
+        texts.append(" ".join(names))
+        references.append(" ".join(names[generator.uniform(size=words) < p]))
+        logs.append(row)
+    found = Calibration.fit(Scorer([text.split() for text in texts], logs), texts, texts, references, "dev")
+    np.testing.assert_allclose(found.word, [2, 1.5, 0.5], atol=0.15)
 
 
 def test_separable_labels_do_not_break_it():
-    features = np.array([[1.0, -1.0], [1.0, 1.0]] * 50)
-    weights = confidence._logistic_regression(features, np.array([0.0, 1.0] * 50))
-    assert np.isfinite(weights).all() and weights[1] > 5
-
-
-def test_a_reference_has_a_word_as_often_as_it_has_it():
-    assert confidence._found("the cat the dog the".split(), "the dog and the bird".split()) == [True, False, True, True, False]
+    """A reference has just the words that the model was sure of."""
+    texts, references = ["sure not"] * 50, ["sure"] * 50
+    logs = [[-1.0, -3.0, -2.0]] * 50
+    scorer, of_words, _ = of_whole_words(texts, logs)
+    found = Calibration.fit(scorer, texts, texts, references, "dev")
+    assert np.isfinite(found.word).all() and found.word[1] > 2
+    is_at_its_maximum(found.word, of_words, hits_of(texts, references))
 
 
 def test_the_features_of_pieces_are_those_of_words():
-    """'▁the ▁c at </s>': log-probabilities by hand."""
+    """'▁the ▁c at </s>': log-probabilities by hand; and an empty translation."""
     logs = np.log([0.5, 0.25, 0.5, 0.8])
-    sentence, of_words = confidence._features_of(logs, ["▁the", "▁c", "at"], "the cat")
-    np.testing.assert_allclose(sentence, [1, logs.mean(), np.log(0.25), np.log(4)])
-    np.testing.assert_allclose(of_words, [[1, np.log(0.5), logs.mean()], [1, np.log(0.125), logs.mean()]])
-    assert confidence._features_of(np.log([0.3]), [], "")[1].shape == (0, 3)
+    calibration = Calibration([0.1, -0.2, 0.3, -0.4], [0.5, 0.6, -0.7], 50, "")
+    scorer = Scorer([["▁the", "▁c", "at"], []], [logs, np.log([0.3])])
+    found, empty = calibration(scorer, ["a", "b"], ["the cat", ""])
+    sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
+    assert found.sentence == pytest.approx(sigmoid(0.1 - 0.2 * logs.mean() + 0.3 * np.log(0.25) - 0.4 * np.log(4)))
+    assert [word for word, _ in found.words] == ["the", "cat"]
+    expected = [sigmoid(0.5 + 0.6 * np.log(p) - 0.7 * logs.mean()) for p in (0.5, 0.125)]
+    assert [p for _, p in found.words] == pytest.approx(expected)
+    assert empty.words == [] and empty.sentence == pytest.approx(sigmoid(0.1 + 0.1 * np.log(0.3)))
 
 
 def test_agreement_is_that_of_the_textbook():

@@ -6,8 +6,12 @@ import types
 import numpy as np
 import pytest
 
+from rnnsearch_tf.config import SPECIAL_TOKENS, load_config
 from rnnsearch_tf.search.beam import BeamResult
 from rnnsearch_tf.search.retry import merge_rows
+from rnnsearch_tf.search.unknown import Lexicon
+from rnnsearch_tf.text.pipeline import Text
+from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.translator import in_shards
 
@@ -34,17 +38,22 @@ def test_an_error_of_a_shard_is_the_error_of_the_whole():
         in_shards(2, lambda shard: 1 // int(0 not in shard), list(range(6)), 6)
 
 
-def test_what_two_threads_ask_for_is_made_once():
-    made, meeting = [], threading.Barrier(2, timeout=20)
-    translator = types.SimpleNamespace(_made={}, _making=threading.Lock())
+def test_what_two_threads_ask_for_is_made_once(monkeypatch):
+    """A lexicon, asked for by translations that have nothing to translate."""
+    config = load_config(overrides=["source.tokenization=space", "target.tokenization=space"])
+    text = Text(config.source, Vocabulary([*SPECIAL_TOKENS, "word"]))
+    translator, made, meeting = Translator(types.SimpleNamespace(has_attention=True), text, text, config), [], threading.Barrier(2, timeout=20)
 
-    def make(name):
-        made.append(name)
+    def load(path):
+        made.append(path)
         threading.Event().wait(0.2)
+        return Lexicon({})
+
+    monkeypatch.setattr(Lexicon, "load", load)
 
     def ask():
         meeting.wait()
-        Translator._once(translator, make, "lexicon")
+        assert [found.text for found in translator.translate([""], replace_unknown=True, lexicon="lexicon")] == [""]
 
     threads = [threading.Thread(target=ask) for _ in range(2)]
     for thread in threads:

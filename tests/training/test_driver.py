@@ -61,9 +61,9 @@ def records(run, kind):
 @pytest.mark.parametrize("number", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, monkeypatch, untranslated, number):
     """Of whole batches, and of batches in shards."""
-    seen, in_shards = set(), TranslationModel._sharded_losses
-    watched = lambda model, *arguments: (seen.add(model.shards), in_shards(model, *arguments))[1]  # noqa: E731
-    monkeypatch.setattr(TranslationModel, "_sharded_losses", watched)
+    seen, losses = set(), TranslationModel.token_losses
+    watched = lambda model, *arguments, **options: (seen.add(model.shards), losses(model, *arguments, **options))[1]  # noqa: E731
+    monkeypatch.setattr(TranslationModel, "token_losses", watched)
     monkeypatch.setattr("rnnsearch_tf.training.run.training_shards", lambda batch_size: number)
     train(config("training.maximum_updates=17"), tmp_path / "whole")
     train(config("training.maximum_updates=10"), tmp_path / "parts")  # in the middle of an epoch, dropout on

@@ -12,6 +12,7 @@ import mirrored
 import numpy as np
 import pytest
 import worker
+from fake_workers import started
 from killed import LANGUAGE_MODEL, SETTINGS
 from test_nothing_lost import arrays
 
@@ -174,24 +175,6 @@ def test_wrong_usage(capsys, words, said):
     assert said in capsys.readouterr().err
 
 
-class Stubborn:
-    """A process that no signal but SIGKILL ends."""
-
-    made, pid = [], 0
-
-    def __init__(self, command, **_):
-        self.returncode, self.signals = None, []
-        self.made.append(self)
-
-    def poll(self):
-        return self.returncode
-
-    def send_signal(self, number):
-        self.signals.append((number, self.clock.now))
-        if number == signal.SIGKILL:
-            self.returncode = -number
-
-
 class FakeTime:
     """What the launcher sees of time: it passes while the launcher sleeps, and after 10 seconds SIGTERM comes."""
 
@@ -208,17 +191,14 @@ class FakeTime:
 
 
 def test_workers_have_two_minutes_to_save_and_end(tmp_path, monkeypatch):
-    """Without processes: the workers of this test never end by themselves."""
-    monkeypatch.setattr(Stubborn, "made", [])
-    monkeypatch.setattr(Stubborn, "clock", FakeTime(), raising=False)
-    monkeypatch.setattr(launch, "time", Stubborn.clock)
-    monkeypatch.setattr(launch.subprocess, "Popen", Stubborn)
-    monkeypatch.setattr(launch.os, "sched_setaffinity", lambda pid, cores: None, raising=False)
-    assert rnnsearch(["launch", "--workers", "2", "--", "train", "--output", str(tmp_path / "run")]) == 75
-    assert len(Stubborn.made) == 2
-    for process in Stubborn.made:
-        (first, told), (last, killed) = process.signals[0], process.signals[-1]
-        assert (first, last) == (signal.SIGTERM, signal.SIGKILL) and len(process.signals) == 2
+    """Without processes: the workers of this test end by SIGKILL alone."""
+    clock = FakeTime()
+    monkeypatch.setattr(launch, "time", clock)
+    workers = started(["launch", "--workers", "2", "--", "train", "--output", str(tmp_path / "run")], monkeypatch, [None, None], code=75)
+    assert len(workers) == 2
+    for worker in workers:
+        (first, told), (last, killed) = worker.signals
+        assert (first, last) == (signal.SIGTERM, signal.SIGKILL)
         assert killed - told == pytest.approx(120, abs=0.5)
 
 
@@ -240,9 +220,16 @@ def test_a_cluster_that_is_none(capsys, monkeypatch, tmp_path, value):
     ("--from a --config c --output b", "--from a --config c --output b", "--output b"),
     ("--resume --skip-batch --output b", "--skip-batch --output b", "--skip-batch --output b"),
 ])
-def test_what_begins_a_training_is_not_said_again_when_it_goes_on(given, begins, resumes):
-    """RUN knows what it began from; the same command may be given again and again."""
-    many = ["--distribute", "multi-worker"]
-    found = launch._training(["train", *given.split()])
-    assert found == ("b", "--resume" in given, ["train", *begins.split(), *many], ["train", *resumes.split(), *many, "--resume"])
-    assert "--skip-batch" not in launch._without(found[3], flags=["--skip-batch"])
+def test_what_begins_a_training_is_not_said_again_when_it_goes_on(tmp_path, monkeypatch, given, begins, resumes):
+    """RUN knows what it began from; the same command may be given again and again. The first worker is killed, the second ends well."""
+    monkeypatch.chdir(tmp_path)
+    begins, resumes = (["train", *words.split(), "--distribute", "multi-worker"] for words in (begins, resumes))
+    resumes.append("--resume")
+    command = ["launch", "--workers", "1", "--", "train", *given.split()]
+    ends = [-signal.SIGKILL, 0]
+    assert [start.words for start in started(command, monkeypatch, ends)] == [begins, begins]
+    (tmp_path / "b" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "b" / "checkpoints" / "state.json").write_text("{}")
+    left_out = [word for word in resumes if word != "--skip-batch"]  # it was left out, and is saved so
+    first = resumes if "--resume" in given else begins
+    assert [start.words for start in started(command, monkeypatch, ends)] == [first, left_out]

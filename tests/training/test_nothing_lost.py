@@ -169,15 +169,15 @@ def test_a_batch_that_is_not_finite_is_named_and_left_out(tmp_path, monkeypatch)
         (tmp_path / name).write_text("".join(line + "\n" for line in lines))
     settings = [*SETTINGS, *SMALL, "data.corpus=files", f"data.train_source={tmp_path / 's'}", f"data.train_target={tmp_path / 't'}",
                 "model.embedding_dropout=0", "training.epochs=1", "training.average=0"]  # fmt: skip
-    losses = TranslationModel._sharded_losses
+    losses = TranslationModel.token_losses
     words, batches = Vocabulary.build(collections.Counter(" ".join(lines).split()), 100), []
     poison = words.tokens.index("poison")
 
-    def poisoned(model, inputs, smoothing):
+    def poisoned(model, inputs, *arguments, **options):
         bad = tf.reduce_any(inputs["target_ids"] == poison)
-        return tuple(tf.where(bad, float("nan"), values) for values in losses(model, inputs, smoothing))
+        return tuple(tf.where(bad, float("nan"), values) for values in losses(model, inputs, *arguments, **options))
 
-    monkeypatch.setattr(TranslationModel, "_sharded_losses", poisoned)
+    monkeypatch.setattr(TranslationModel, "token_losses", poisoned)
     config = load_config(overrides=settings)
     for resume in (False, True):
         with pytest.raises(UserError, match="expected a finite gradient, got norm nan in batch") as raised:
