@@ -45,16 +45,7 @@ from rnnsearch_tf.options import (  # noqa: F401  what the package calls its con
     TrainingConfig,
     UNKNOWN_ID,
 )
-
-_NUMBERS = {
-    "tag:yaml.org,2002:int": r"[-+]?(?:0x[0-9a-fA-F_]+|0b[01_]+|0|[1-9][0-9_]*)",
-    "tag:yaml.org,2002:float": r"[-+]?(?:(?:(?:0|[1-9][0-9_]*)\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?|\.(?:inf|Inf|INF))"
-    r"|\.(?:nan|NaN|NAN)",
-}
-"""What a number looks like in a configuration."""
-
-MOST_CHARACTERS = 1_000_000
-"""Characters of a YAML file at most, and values in it."""
+from rnnsearch_tf.yaml_files import parse_value, read_value, read_yaml  # noqa: F401
 
 
 def load_config(
@@ -100,7 +91,7 @@ def saved_config(path: str | os.PathLike, overrides: Sequence[str] = ()) -> Conf
     Raises:
         UsageError: as there.
     """
-    return load_config(overrides=overrides, below=_with_preset(_read_yaml(path)), called=path)
+    return load_config(overrides=overrides, below=_with_preset(read_yaml(path)), called=path)
 
 
 def named_options(path: str | os.PathLike | None = None, overrides: Sequence[str] = (), default=Config()) -> set:
@@ -208,7 +199,7 @@ def default_of(name: str):
 def _read(default, path, overrides, values):
     """(what messages call the source, the nested dictionary with the overrides put in)."""
     where = str(path) if path is not None else "configuration"
-    tree = _read_yaml(_file(path)) if path is not None else dict(values or {})
+    tree = read_yaml(_file(path)) if path is not None else dict(values or {})
     for text in overrides:
         update = _parsed(text)
         _check_names(default, update, f"--set {text}")  # by itself, so that the file is not blamed for it
@@ -220,85 +211,6 @@ def _file(path):
     """A file that is there, or the shipped configuration of this name."""
     named = not pathlib.Path(path).exists() and pathlib.PurePath(path).suffix == "" and len(pathlib.PurePath(path).parts) == 1
     return shipped_config(path) if named else path
-
-
-def _read_yaml(path) -> dict:
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read(MOST_CHARACTERS + 1)
-    except FileNotFoundError:
-        raise UsageError(f"{path}: expected a YAML configuration file, found none; check the path") from None
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: expected a YAML file in UTF-8, got byte 0x{error.object[error.start]:02x}, which is none; check the path") from None
-    except OSError as error:
-        raise UsageError(f"{path}: expected a YAML file that can be read, got: {error.strerror}; check the path") from None
-    if len(text) > MOST_CHARACTERS:
-        raise UsageError(f"{path}: expected a configuration of at most {MOST_CHARACTERS:,} characters, got more; check the path")
-    try:
-        tree = yaml.load(text, _Loader)
-        if _size(tree, {}) > MOST_CHARACTERS:
-            raise UsageError(f"{path}: expected a configuration, got one that anchors and aliases blow up; write the values out")
-    except yaml.YAMLError as error:
-        raise UsageError(_not_yaml(path, text, error)) from None
-    except RecursionError:
-        raise UsageError(f"{path}: expected sections of `key: value` lines, got ones nested without end; check the file") from None
-    if tree is None:
-        return {}
-    if not isinstance(tree, dict):
-        raise UsageError(f"{path}: expected sections such as `model:`, got a {type(tree).__name__}")
-    return tree
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice in a section; PyYAML takes the last.
-
-    Numbers are decimal: what YAML 1.1 takes for octal or for base 60, 010 and 12:30, is text, which no number is.
-    """
-
-    yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag not in _NUMBERS]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-    def construct_mapping(self, node, deep=False):
-        entries, known = node.value if isinstance(node, yaml.MappingNode) else (), set()
-        for key in (key for key, _ in entries if isinstance(key, yaml.ScalarNode)):
-            if key.value in known:
-                raise yaml.constructor.ConstructorError(None, None, f"{key.value} stands here for the second time; put the two together", key.start_mark)
-            known.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-for _tag, _pattern in _NUMBERS.items():
-    _Loader.add_implicit_resolver(_tag, re.compile(f"^{_pattern}$"), list("-+.0123456789"))
-
-
-def read_value(text: str):
-    """The text of a flag as a value of a configuration; what is not YAML is the text itself."""
-    try:
-        return yaml.load(text, _Loader)
-    except yaml.YAMLError:
-        return text
-
-
-def _not_yaml(path, text, error) -> str:
-    """What is wrong with a YAML file, and in which line."""
-    mark = getattr(error, "problem_mark", None)
-    if mark is None:  # a character that YAML does not allow
-        return f"{path}: expected YAML, got a file that does not parse: {' '.join(str(error).split())}"
-    lines = text.splitlines()
-    found = repr(lines[mark.line].strip()[:60]) if mark.line < len(lines) else "the end of the file"
-    return f"{path}:{mark.line + 1}: expected YAML such as `key: value`, got {found}: {error.problem}"
-
-
-def _size(tree, known) -> int:
-    """Values in nested lists and dictionaries, those that stand in several places counted in each."""
-    if not isinstance(tree, (dict, list)):
-        return 1
-    if id(tree) not in known:
-        known[id(tree)] = MOST_CHARACTERS + 1  # of one that contains itself
-        known[id(tree)] = 1 + sum(_size(value, known) for value in (tree.values() if isinstance(tree, dict) else tree))
-    return known[id(tree)]
 
 
 def _with_preset(tree: dict) -> dict:
@@ -314,10 +226,7 @@ def _parsed(text: str) -> dict:
         raise UsageError(f"--set {text}: expected section.key=value, for example model.hidden_size=256")
     *sections, key = name.strip().split(".")
     if not _is_plain_text(name.strip(), value):
-        try:
-            value = yaml.load(value, _Loader)
-        except yaml.YAMLError:
-            raise UsageError(f"--set {text}: expected a YAML value after '=', got {value!r}") from None
+        value = parse_value(value, f"--set {text}")
     update = {key: value}
     for section in reversed(sections):
         update = {section: update}

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import dataclasses
 import math
-import os
 import shutil
 import signal
 import sys

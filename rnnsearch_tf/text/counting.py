@@ -10,6 +10,9 @@ import tempfile
 
 import tensorflow as tf
 
+from rnnsearch_tf.progress import progress
+from rnnsearch_tf.text.vocabulary import batches
+
 _WORDS_IN_MEMORY = 500_000
 
 OPEN_AT_ONCE = 100
@@ -102,3 +105,13 @@ def _read(file):
     for line in file:
         count, _, word = line.rstrip(b"\n").partition(b" ")
         yield word, int(count)
+
+
+def count_tokens(counts, pairs):
+    """Count the tokens of (source, target) lines; `counts` has a TokenCounts for each side that is counted."""
+    if not any(counts.values()):
+        return
+    for batch in batches(progress(pairs, doing="reading the training text", unit="pairs")):
+        for side, lines in zip(("source", "target"), zip(*batch)):
+            if counts.get(side):
+                counts[side].add(lines)

@@ -15,11 +15,11 @@ from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, Conf
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.io.reading import read_lines
-from rnnsearch_tf.progress import announced, progress
+from rnnsearch_tf.progress import announced
 from rnnsearch_tf.run import Run
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
-from rnnsearch_tf.text.counting import TokenCounts
+from rnnsearch_tf.text.counting import TokenCounts, count_tokens
 from rnnsearch_tf.text.escapes import ESCAPED
 from rnnsearch_tf.text.languages import warn_once
 from rnnsearch_tf.text.moses import detokenize, tokenize, unescape
@@ -30,7 +30,6 @@ MAKES_TOKENS = ("language", "tokenization", "unicode_form", "lowercase", "remove
 """Options of a side that decide which tokens a text has."""
 
 _MOST_MARKS = 30
-
 _CUT_UNKNOWN = " ".join(re.findall(r"\w+|\W", SPECIAL_TOKENS[UNKNOWN_ID]))
 """The unknown word as Moses's rules cut it."""
 
@@ -388,16 +387,6 @@ def _extended(text, counts, number):
     else:
         vocabulary = text.vocabulary.extended(counts, number, config.minimum_count)
     return Text(dataclasses.replace(config, vocabulary_size=max(config.vocabulary_size, vocabulary.size)), vocabulary, model)
-
-
-def count_tokens(counts, pairs):
-    """Count the tokens of (source, target) lines; `counts` has a TokenCounts for each side that is counted."""
-    if not any(counts.values()):
-        return
-    for batch in batches(progress(pairs, doing="reading the training text", unit="pairs")):
-        for side, lines in zip(("source", "target"), zip(*batch)):
-            if counts.get(side):
-                counts[side].add(lines)
 
 
 def text_of_counts(config: TextConfig, counts, where) -> Text:

@@ -11,7 +11,7 @@ PACKAGE = pathlib.Path(__file__).parents[2] / "rnnsearch_tf"
 ORDER = ["io", "text", "data", "layers", "models", "search", "translation", "evaluation", "training", "smt", "export", "bulk", "hub", "serving", "reproduce", "cli"]
 """A room may import those before it."""
 
-FOUNDATION = {"config", "options", "effects", "training_text", "presets", "errors", "extras", "files", "untrusted", "progress", "eight_bit", "pretrained", "backend", "run", "configs", "parallel", "cluster", "workers", "imports"}
+FOUNDATION = {"config", "options", "option", "model_options", "yaml_files", "effects", "training_text", "presets", "errors", "extras", "files", "untrusted", "progress", "eight_bit", "pretrained", "backend", "run", "configs", "parallel", "cluster", "workers", "imports"}
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__main__.py")  # those are commands
 
 
