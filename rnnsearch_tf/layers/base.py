@@ -70,7 +70,7 @@ class PaperLayer(keras.layers.Layer):
         output_size: int, width of the result; known once the layer is built.
         shapes: the axes of the arguments of ``call``, such as {"embeddings": "B J m"}. A letter is the same size wherever
             it stands, I and J are at least 1, the last axis is as wide as the layer was built for, and an axis named like
-            an option has its value; "…" stands for any axes.
+            an option has its value; "…" stands for any axes. Empty: nothing is checked.
 
     Raises:
         UsageError: an option has a wrong value; in a call, an argument has other axes.
@@ -88,6 +88,7 @@ class PaperLayer(keras.layers.Layer):
     }
     shapes = {}
     output_size = None
+    input_dtype = keras.layers.Layer.variable_dtype  # what Keras casts floating-point arguments of a call to
 
     def __init_subclass__(cls, **keywords):
         super().__init_subclass__(**keywords)
@@ -178,11 +179,6 @@ class PaperLayer(keras.layers.Layer):
             f"{type(self).__name__}: expected a layer of Keras's own, got enable_lora of one that has no low-rank updates; "
             "train it as it is, and freeze other layers with layer.trainable = False"
         )
-
-    @property
-    def input_dtype(self):
-        """What Keras casts floating-point arguments of a call to."""
-        return self.variable_dtype
 
     def shared_options(self):
         """What a layer inside this one has as this one has it."""

@@ -44,6 +44,7 @@ class WordEmbedding(PaperLayer):
 
     def __post_init__(self):
         self.autocast = False  # ids that come as floats keep all their digits
+        self.supports_masking = self.mask_zero
         self.factor = self.embedding_size**0.5 if self.scaled else 1.0
 
     def build(self, ids_shape=None):
@@ -61,8 +62,7 @@ class WordEmbedding(PaperLayer):
         return keras.ops.not_equal(ids, PAD_ID) if self.mask_zero else None
 
     def call(self, ids: tf.Tensor) -> tf.Tensor:
-        ids = ids if ids.dtype in (tf.int32, tf.int64) else tf.cast(ids, tf.int32)
-        vectors = tf.gather(self.E.value, ids)
+        vectors = tf.gather(self.E.value, tf.cast(ids, tf.int64 if ids.dtype == tf.int64 else tf.int32))
         vectors = vectors * self.factor if self.scaled else vectors
         vectors = vectors if self.b_E is None else vectors + self.b_E
         return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]

@@ -44,6 +44,7 @@ class Encoder(PaperLayer):
     shapes = {"embeddings": "B J m", "mask": "B J"}
 
     def __post_init__(self):
+        self.supports_masking = True  # the annotations have the mask of the words
         seeds = seed_stream(self.seed)
         self.units = [
             RecurrentUnit(
@@ -65,10 +66,6 @@ class Encoder(PaperLayer):
         zeros, mask = tf.zeros([tf.shape(embeddings)[0], self.hidden_size], embeddings.dtype), real_positions(embeddings, mask)
         read = lambda unit, **how: unit.read(embeddings, unit.initial_state(zeros), mask, training=training, **how)["state"]  # noqa: E731
         return tf.concat([read(unit, backward=unit.name == "backward") for unit in self.units], axis=-1)
-
-    def compute_mask(self, embeddings, mask=None):
-        """The annotations have the mask of the words."""
-        return mask
 
     def paper_weights(self):
         """Weights by the paper's letters, behind ``encoder.forward.`` and ``encoder.backward.``."""

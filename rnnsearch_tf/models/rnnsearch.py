@@ -53,6 +53,7 @@ class RNNSearch(TranslationModel):
         context_size = 2 * n if self.has_attention else n
         words, states, contexts = ((None, None, size) for size in (m, n, context_size))
         self.encoder.build(words)
+        self.encoder.shapes = {}  # its arguments are of this model's making
         self.decoder.build(words, contexts)
         self.output_layer.build(states, words, contexts)
 
