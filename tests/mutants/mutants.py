@@ -193,7 +193,7 @@ START_AND_OPTIONS = [
            (f"{WHOLE}::test_logits",)),
     Mutant("training/optimizers.py", "rows for a matrix", "grads = [tf.convert_to_tensor(gradient) for gradient in grads]", "grads = list(grads)",
            (f"{RULES}::test_rows_of_an_embedding_are_the_matrix_they_stand_for",)),
-    Mutant("layers/base.py", "a constructor argument is not saved", "list(self.__signature__.parameters)[:-1]", "list(self.__signature__.parameters)[:-2]",
+    Mutant("layers/base.py", "a constructor argument is not saved", "list(self.__signature__.parameters)[:-1]", "list(self.__signature__.parameters)[1:-1]",
            (f"{SAVING}::test_layer_config_is_complete",)),
 ]
 
