@@ -79,7 +79,7 @@ def test_save_to_preset_writes_checksums_of_all_files(tmp_path, caplog):
     assert loaded.dtype_policy.name == "mixed_bfloat16"
     np.testing.assert_array_equal(loaded.backbone.system.trainable_variables[0], weight)
     assert keras_nlp.models.Seq2SeqLM.from_preset(str(folder), dtype="mixed_bfloat16").dtype_policy.name == "mixed_bfloat16"
-    assert not caplog.records
+    assert "no checksum" not in caplog.text
 
 
 def flip(path):
@@ -145,7 +145,7 @@ def test_a_preset_without_checksums_loads_with_one_warning(copy, model, tmp_path
     for _ in range(2):
         with caplog.at_level(logging.WARNING, "rnnsearch_tf"):
             loaded = keras_nlp.models.Seq2SeqLM.from_preset(str(copy))
-    assert [record.getMessage() for record in caplog.records if "no checksum" in record.getMessage()] == [caplog.records[0].getMessage()]
+    assert caplog.text.count("no checksum of") == 1
     np.testing.assert_array_equal(loaded.backbone.trainable_variables[0], model.backbone.trainable_variables[0])
     cut(copy / VOCABULARY)
     assert command(["preset", str(copy), str(tmp_path / "run")]) == 1
