@@ -77,6 +77,26 @@ class Stop(Exception):
     pass
 
 
+def written_parts(config, output, patch, stopped=False):
+    """Prepare, or stop where all but the manifest is written; the numbers of the parts that were written."""
+    write_file, parts = preparing.write_file, []
+
+    def watched(path, content):
+        if stopped and path.name == "manifest.json":
+            raise Stop
+        parts.extend([int(path.name[5:11])] if path.name.startswith("part-") else [])
+        write_file(path, content)
+
+    patch.setattr(preparing, "write_file", watched)
+    if stopped:
+        with pytest.raises(Stop):
+            prepare(config, output)
+    else:
+        prepare(config, output)
+    patch.setattr(preparing, "write_file", write_file)
+    return parts
+
+
 def test_all_files_are_encoded_by_what_was_traced_once(text, tmp_path, monkeypatch):
     """TensorFlow keeps what it has traced: with a graph for every file memory would grow with their number."""
     made, real = [], preparing.EncodedPairs
@@ -112,9 +132,7 @@ def test_a_stopped_preparation_leaves_nothing_and_goes_on(text, made, tmp_path, 
 
 def test_a_text_that_has_changed_is_begun_anew(text, made, tmp_path, monkeypatch):
     folder = pathlib.Path(shutil.copytree(text, tmp_path / "text", ignore=lambda *_: ["prepared"]))
-    with monkeypatch.context() as stopped, pytest.raises(Stop):
-        stopped.setattr(preparing, "_finish", lambda *_: (_ for _ in ()).throw(Stop))
-        prepare(configuration(folder), tmp_path / "prepared")
+    written_parts(configuration(folder), tmp_path / "prepared", monkeypatch, stopped=True)
     for side in ("en", "fr"):
         with open(folder / f"part.1.{side}", "a") as file:
             file.write("new words\n")
