@@ -45,9 +45,9 @@ def test_how_many_go_together_changes_nothing(run):
 
 
 def test_a_line_of_exactly_the_longest_length_is_translated(run):
-    """data.maximum_source_length is 5 there."""
+    """Ten times data.maximum_source_length, which is 5 there."""
     translate = load_engine(settings_of([run], search={"beam_size": 2}))
-    found = translate(["a b c d", "a b c d e", "a b c d e f", ""])
+    found = translate(["a " * 49, "a " * 50, "a " * 51, ""])
     assert [text is None for text in found] == [False, False, True, False]
 
 
