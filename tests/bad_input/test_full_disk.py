@@ -57,6 +57,27 @@ def test_a_disk_that_is_full_from_the_beginning(small_disk):
         train(load_config(overrides=[*SETTINGS, *LANGUAGE_MODEL]), small_disk / "run")
 
 
+TEXT = ["The door is white.", "She goes to the hotel."]
+
+
+@pytest.mark.parametrize("words", [
+    "translate", "translate --n-best 2", "translate --output-type json", "score", "rescore --source S N", "align", "sample -n 2",
+])  # fmt: skip
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_every_writer_of_lines_names_its_file(small_disk, whole, tmp_path, capsys, words, ending):
+    for name, lines in (("S", TEXT), ("T", ["La porte est blanche.", "Elle va."]), ("N", [f"{k} ||| La porte ||| lm= -1 ||| -1" for k in (0, 1)])):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    space = os.statvfs(small_disk)
+    (small_disk / "filler").write_bytes(bytes(space.f_bavail * space.f_bsize))
+    verb, *more = words.split()
+    files = {"score": ["S", "T"], "align": ["S", "T"], "rescore": []}.get(verb, ["S"])
+    output = small_disk / f"results{ending}"
+    more = [str(tmp_path / word) if word in "STN" else word for word in (*more, *files)]
+    assert rnnsearch([verb, "--model", str(whole), "--output", str(output), *more]) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith(f"rnnsearch: error: {output}: expected a file that can be written, got: No space left on device; free some space there")
+
+
 @contextlib.contextmanager
 def nobody():
     """Inside, this process has no right to write to what root owns."""

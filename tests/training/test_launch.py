@@ -36,6 +36,18 @@ def launched(tmp_path, run, *words, workers=2):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+def test_workers_have_time_to_save_what_they_learned():
+    """One that fails ends the others by SIGTERM, not at once by SIGKILL."""
+    saves = "import signal, sys, time; signal.signal(15, lambda *_: (time.sleep(1), sys.exit(75))); print(flush=True); time.sleep(60)"
+    job = launch.Job.__new__(launch.Job)
+    slow = subprocess.Popen([sys.executable, "-c", saves], stdout=subprocess.PIPE)
+    slow.stdout.readline()
+    job.processes, job.everywhere = [slow, subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])], False
+    with slow.stdout:
+        assert job.wait([]) == (3, False)
+    assert slow.returncode == 75
+
+
 def after(run, batches, launcher):
     """Wait until the last checkpoint is of so many batches."""
     state = run / "checkpoints" / "state.json"
