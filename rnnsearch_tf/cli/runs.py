@@ -70,7 +70,7 @@ def _begun(run):
 
 def _row(folder):
     records = _records(Run(folder).metrics)
-    losses = [record["loss"] for record in records if record["kind"] == "batches" and record.get("loss", 0) > 0]
+    losses = [record["loss"] for record in records if record["kind"] == "batches" and (record.get("loss") or 0) > 0]
     bleu = [record["best_bleu"] for record in records if record.get("best_bleu") is not None]
     last = records[-1] if records else _saved(Run(folder).state)
     system, accumulate = _settings(Run(folder).config)

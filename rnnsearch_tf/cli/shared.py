@@ -15,7 +15,7 @@ import threading
 import yaml
 
 from rnnsearch_tf.config import SearchConfig, check_value, read_value, saved_config
-from rnnsearch_tf.errors import Terminated, UsageError
+from rnnsearch_tf.errors import Terminated
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.io.reading import check_inputs, read_batches
 from rnnsearch_tf.progress import announced, progress

@@ -64,7 +64,8 @@ def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
     it adds nothing, and all workers have as many batches.
 
     Args:
-        batch: {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, with ``links`` float32 [B, I, J] or without; B at least 1.
+        batch: {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, with ``links`` float32 [B, I, J]
+            and ``sample_weight`` float [B] or [B, I], or without; B at least 1.
         worker, workers: this worker's number from 0, and how many there are.
 
     Example:
@@ -73,11 +74,17 @@ def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
         [[[8, 1]], [[8, 9, 1]], [[0]]]
     """
     empty = tf.shape(batch["source_ids"])[0] <= worker
-    source, target, *links = (tf.cond(empty, lambda ids=ids: ids[:1], lambda ids=ids: ids[worker::workers]) for ids in batch.values())
+    rows = {name: tf.cond(empty, lambda ids=ids: ids[:1], lambda ids=ids: ids[worker::workers]) for name, ids in batch.items()}
     longest = lambda ids: tf.reduce_max(tf.math.count_nonzero(ids != PAD_ID, axis=1, dtype=tf.int32))  # noqa: E731
-    target = tf.where(empty, PAD_ID, target[:, : tf.where(empty, 1, longest(target))])
+    source, target = rows["source_ids"], rows["target_ids"]
+    target = tf.where(empty, tf.zeros_like(target), target)[:, : tf.where(empty, 1, longest(target))]
     source = source[:, : longest(source)]
-    return dict(zip(batch, (source, target, *(each[:, : tf.shape(target)[1], : tf.shape(source)[1]] for each in links))))
+    rows |= {"source_ids": source, "target_ids": target}
+    if "links" in rows:
+        rows["links"] = rows["links"][:, : tf.shape(target)[1], : tf.shape(source)[1]]
+    if "sample_weight" in rows and rows["sample_weight"].shape.rank == 2:
+        rows["sample_weight"] = rows["sample_weight"][:, : tf.shape(target)[1]]
+    return rows
 
 
 def shares(dataset: tf.data.Dataset, count: int) -> tf.data.Dataset:

@@ -13,13 +13,14 @@ import sys
 import time
 
 import numpy as np
+import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.files import cannot_write
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.models.keras_fit import NonFiniteGradient
 from rnnsearch_tf.progress import duration
-from rnnsearch_tf.training.state import restore_means
+from rnnsearch_tf.training.state import means, restore_means
 from rnnsearch_tf.untrusted import check_inside
 
 log = logging.getLogger("rnnsearch_tf")
@@ -120,7 +121,7 @@ class Limits(keras.callbacks.Callback):
     def __init__(self, state, config):
         super().__init__()
         self.state, self.config = state, config
-        self._dropouts, self._random = [], []
+        self._dropouts, self._random, self._means = [], [], []
 
     def on_train_begin(self, logs=None):
         self._dropouts = self.dropouts()
@@ -131,6 +132,9 @@ class Limits(keras.callbacks.Callback):
 
     def on_train_batch_begin(self, batch, logs=None):
         self._random = [(layer, layer.random_state()) for layer in self._dropouts]
+        if self.config.non_finite_gradient == "error":
+            averages = [value for metric in means(self.model) for value in metric.variables]
+            self._means = [(value, tf.identity(value)) for value in averages]
 
     def on_epoch_end(self, epoch, logs=None):
         self.take_back()
@@ -144,6 +148,8 @@ class Limits(keras.callbacks.Callback):
         norm = float(self.model.optimizer.gradient_norm.numpy())
         if self.config.non_finite_gradient == "error" and not math.isfinite(norm):
             self.take_back()
+            for variable, value in self._means:  # NaN would stay there when training goes on without the batch
+                variable.assign(value)
             self.state.refuse()
             raise NonFiniteGradient(f"training: expected a finite gradient, got norm {norm} in batch {self.state.batches + 1}")
         self._random = []
@@ -187,7 +193,7 @@ class MetricsLog(keras.callbacks.Callback):
         """One record: what it is about, where training stands, the values."""
         state = self.state
         record = {"kind": kind, "batches": state.batches, "epoch": state.epoch, "minutes": round(state.seconds / 60, 3)}
-        record |= {key: round(float(value), 6) for key, value in (values or {}).items()}
+        record |= {key: _number(value) for key, value in (values or {}).items()}
         line = (json.dumps(record) + "\n").encode()
         try:
             with open(self.path, "ab") as file:
@@ -197,6 +203,11 @@ class MetricsLog(keras.callbacks.Callback):
         except OSError as error:
             raise cannot_write(self.path, error) from None
         state.metrics_bytes += len(line)
+
+
+def _number(value):
+    """A number as JSON has it: None for NaN and Inf."""
+    return round(float(value), 6) if math.isfinite(value) else None
 
 
 class ProgressLine(keras.callbacks.Callback):
@@ -236,9 +247,11 @@ class ProgressLine(keras.callbacks.Callback):
         share = share_done(state, self.config)
         done = f"{share:4.0%}  {duration(state.seconds * (1 - share) / share)} left  " if share else ""
         best = f"  BLEU {state.best_bleu:.2f}" if state.best_bleu is not None else ""
+        skipped = logs.get("non_finite_share", 0)
+        left_out = f"  not finite in {skipped:.1%} of batches" if skipped else ""
         return (
             f"{done}epoch {epoch + 1:>3}  batch {state.batches:>7,}  {state.seconds / 60:6.1f} min  "
             f"loss {logs['loss']:.3f}  perplexity {logs['perplexity']:.2f}{best}  "
             f"{logs['target_tokens_per_second']:.0f} tokens/s  learning rate {learning_rate(state, self.config):.2e}  "
-            f"gradient {logs['gradient_norm']:.2f}"
+            f"gradient {logs['gradient_norm']:.2f}{left_out}"
         )

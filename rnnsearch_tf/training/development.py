@@ -118,7 +118,8 @@ class Development(keras.callbacks.Callback):
         self.clock.tick()
         best = {"best_bleu": state.best_bleu, "best_loss": state.best_loss}
         self.metrics_log.write("development", values | {name: value for name, value in best.items() if value is not None})
-        best = f"best {state.best_loss:.4f}" if by_loss else f"best {state.best_bleu:.2f}"
+        best = state.best_loss if by_loss else state.best_bleu
+        best = "none yet" if best is None else f"best {best:.4f}" if by_loss else f"best {best:.2f}"
         best = coloured("best so far", "green") if better else best
         print(f"\ndevelopment {', '.join(words)} {which} ({best})", file=sys.stderr)
         return better

@@ -24,6 +24,11 @@ class _Watched:
 
     def __init__(self, *arguments, non_finite_gradient="error", **keywords):
         super().__init__(*arguments, **keywords)
+        if self.loss_scale_factor is not None:
+            raise UsageError(
+                f"{type(self).__name__}: expected no loss_scale_factor, which would scale the norm too, "
+                f"got {self.loss_scale_factor}; use LossScaleOptimizer around this one"
+            )
         self.non_finite_gradient = check_value("training.non_finite_gradient", non_finite_gradient, "non_finite_gradient")
 
     def build(self, variables):
@@ -108,12 +113,10 @@ class Adadelta(_Watched, keras.optimizers.Adadelta):
 class Adam(_Watched, keras.optimizers.Adam):
     """Adam (Kingma and Ba 2015); not in the papers, what small corpora are trained with."""
 
-    def __init__(self, *arguments, amsgrad=False, **keywords):
-        if amsgrad:
-            raise UsageError("Adam: expected amsgrad=False, got True; keras.optimizers.Adam has it")
-        super().__init__(*arguments, **keywords)
-
     def update_step(self, gradient, variable, learning_rate):
+        if self.amsgrad:  # TensorFlow has no fused operation for it
+            super().update_step(gradient, variable, learning_rate)
+            return
         index, dtype = self._get_variable_index(variable), gradient.dtype
         steps = tf.cast(self.iterations + 1, dtype)
         beta_1, beta_2 = tf.constant(self.beta_1, dtype), tf.constant(self.beta_2, dtype)

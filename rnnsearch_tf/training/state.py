@@ -95,7 +95,7 @@ def save_state(run, model, state: TrainingState, config: Config) -> None:
     run = Run(run)
     replicas = model.distribute_strategy.num_replicas_in_sync  # a metric's numbers are sums over them
     state.means = {
-        metric.name: [float(keras.ops.convert_to_numpy(value)) / replicas for value in metric.variables] for metric in _means(model)
+        metric.name: [float(keras.ops.convert_to_numpy(value)) / replicas for value in metric.variables] for metric in means(model)
     }
     path = _unused(make_folder(run.checkpoints), state.batches)
     with replacing(path) as partial:
@@ -219,7 +219,7 @@ def saved_settings(config: Config) -> dict:
     return settings
 
 
-def _means(model):
+def means(model):
     """The metrics that are averages over the epoch; the speed is measured anew."""
     return [metric for metric in model.metrics if metric is not model.speed_metric]
 
@@ -227,7 +227,7 @@ def _means(model):
 def restore_means(model, state) -> None:
     """Give the model's metrics what they had counted of the epoch when the state was saved."""
     replicas = model.distribute_strategy.num_replicas_in_sync
-    for metric in _means(model):
+    for metric in means(model):
         for variable, value in zip(metric.variables, state.means.get(metric.name, ())):
             variable.assign(value * replicas)
 

@@ -1,6 +1,7 @@
 """Update rules against NumPy, step by step, in float64."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import tensorflow as tf
 from reference import optimizers
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.training import optimizers as rules
 from rnnsearch_tf.training.optimizers import build_optimizer
 
 SHAPES = [(2, 3), (4,), (1, 1)]
@@ -81,6 +84,65 @@ def test_rows_of_an_embedding_are_the_matrix_they_stand_for(name, policy, accumu
 def test_adam():
     rule = optimizer(optimizer="adam", learning_rate=2.0**-7, beta_1=0.8, beta_2=0.95, epsilon=1e-8, global_clipnorm=1.0)
     follow(rule, optimizers.Adam(learning_rate=2.0**-7, beta_1=0.8, beta_2=0.95, epsilon=1e-8, clip=1.0))
+
+
+@pytest.mark.parametrize("momentum", (0.0, 0.75))
+def test_sgd(momentum):
+    rule = optimizer(optimizer="sgd", learning_rate=2.0**-4, momentum=momentum, global_clipnorm=1.0)
+    follow(rule, optimizers.SGD(learning_rate=2.0**-4, momentum=momentum, clip=1.0))
+
+
+OURS = {  # name: numbers that float32, of Keras, has exactly
+    "Adadelta": dict(learning_rate=0.5, rho=0.875, epsilon=2.0**-10),
+    "Adam": dict(learning_rate=2.0**-6, beta_1=0.875, beta_2=0.96875, epsilon=2.0**-10),
+    "SGD": dict(learning_rate=2.0**-6, momentum=0.75),
+}
+KERAS_ARGUMENTS = [
+    dict(weight_decay=0.25), dict(clipnorm=0.5), dict(clipvalue=0.25), dict(global_clipnorm=0.5), dict(gradient_accumulation_steps=2),
+    dict(use_ema=True, ema_momentum=0.5), dict(use_ema=True, ema_momentum=0.75, ema_overwrite_frequency=2),
+    dict(learning_rate=keras.optimizers.schedules.ExponentialDecay(0.5, 1, 0.5)), dict(amsgrad=True), dict(nesterov=True),
+]  # fmt: skip
+
+
+def applied(rule, weights, *gradients):
+    rule.apply(list(gradients), weights)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_an_argument_of_keras_has_the_effect_of_keras(name):
+    """Each one, in a graph as fit has it; the moving averages too."""
+    for argument in KERAS_ARGUMENTS:
+        if argument.keys() & {"amsgrad", "nesterov"} and argument.keys() != {{"Adam": "amsgrad", "SGD": "nesterov"}.get(name)}:
+            continue
+        ends = []
+        for module in (rules, keras.optimizers):
+            rule, weights = getattr(module, name)(**(OURS[name] | argument)), fresh_weights()
+            rule.build(weights)
+            update = tf.function(functools.partial(applied, rule, weights), autograph=False)
+            for step in range(4):
+                update(*map(tf.constant, gradients_of_step(step)))
+            rule.finalize_variable_values(weights)
+            ends.append([weight.numpy() for weight in weights])
+        plain = getattr(keras.optimizers, name)(**OURS[name])
+        start = fresh_weights()
+        for step in range(4):
+            plain.apply([tf.constant(gradient) for gradient in gradients_of_step(step)], start)
+        for ours, theirs, without in zip(*ends, start):
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9, err_msg=str(argument))
+        assert any(np.abs(theirs - without.numpy()).max() > 1e-6 for theirs, without in zip(ends[1], start)), argument
+
+
+def test_a_scaled_loss_is_refused():
+    with pytest.raises(UsageError, match="expected no loss_scale_factor, got 2.0; use keras.optimizers.Adam"):
+        rules.Adam(loss_scale_factor=2.0)
+
+
+def test_an_objective_that_is_not_finite_changes_nothing():
+    rule, weights = optimizer(optimizer="sgd"), fresh_weights()
+    rule.apply([tf.constant(gradient) for gradient in gradients_of_step(0)], weights, objective=tf.constant(np.nan))
+    assert np.isnan(float(rule.gradient_norm))
+    for weight, start in zip(weights, fresh_weights()):
+        np.testing.assert_array_equal(weight.numpy(), start.numpy())
 
 
 def test_the_norm_is_known_before_it_is_cut():

@@ -199,7 +199,7 @@ def test_what_has_no_effect_is_refused(tmp_path):
         (lambda: model.export(tmp_path / "x", format="litert"), "expected format to be tf_saved_model"),
         (lambda: model.export(tmp_path / "x", format="onnx"), "expected format to be tf_saved_model"),
         (lambda: model.save(tmp_path / "x.h5"), "expected a .keras file"),
-        (lambda: Adam(amsgrad=True), "expected amsgrad=False"),
+        (lambda: Adam(loss_scale_factor=2.0), "expected no loss_scale_factor"),
         (lambda: fused().fit(arrays(), LABELS, verbose=0), "got y too"),
         (lambda: plain().fit(arrays(), verbose=0), "expected y beside x"),
     ):

@@ -11,6 +11,23 @@ def clip_by_global_norm(gradients, limit):
     return [gradient * (limit / norm) for gradient in gradients], norm
 
 
+class SGD:
+    """Gradient descent with momentum (Polyak 1964): v = momentum v - learning_rate g, x + v."""
+
+    def __init__(self, learning_rate=0.01, momentum=0.0, clip=None):
+        self.learning_rate, self.momentum, self.clip = learning_rate, momentum, clip
+        self.velocities = None
+
+    def update(self, values, gradients):
+        gradients, _ = clip_by_global_norm(gradients, self.clip)
+        if self.velocities is None:
+            self.velocities = [np.zeros_like(value) for value in values]
+        self.velocities = [
+            self.momentum * velocity - self.learning_rate * gradient for velocity, gradient in zip(self.velocities, gradients)
+        ]
+        return [value + velocity for value, velocity in zip(values, self.velocities)]
+
+
 class Adadelta:
     """Zeiler 2012, Algorithm 1: E[g^2], then the step, then E[dx^2]."""
 
