@@ -28,7 +28,7 @@ CONFIG = [
     Mutant("config.py", "a RUN of an earlier version is refused", "    named = set(_names(tree))\n",
            "    named = set(_names(_merge(below or {}, tree)))\n", (f"{TABLES}::test_a_run_of_an_earlier_version_loads",)),
     Mutant("config.py", "what is named is dropped in silence", "    named = set(_names(tree))\n", "    named = set()\n", VAIN),
-    Mutant("config.py", "octal numbers", "|0|[1-9][0-9_]*)", "|[0-9][0-9_]*)", VALUES),
+    Mutant("yaml_files.py", "octal numbers", "|0|[1-9][0-9_]*)", "|[0-9][0-9_]*)", VALUES),
     Mutant("config.py", "a path ends at a blank and #", "if not _is_plain_text(name.strip(), value):", "if True:", VALUES),
     Mutant("config.py", "quotes belong to a path", """value[0] in "'\\"[{":""", """value[0] in "[{":""", VALUES),
     Mutant("training/state.py", "another label smoothing on resuming", '("label_smoothing", "guided_alignment_weight",', '("guided_alignment_weight",', KEPT),

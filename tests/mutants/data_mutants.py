@@ -47,7 +47,7 @@ _FAULTS = [
     ("data/held_out.py", "held out by the first count", "if place < limit]", "]", "data/test_held_out.py::test_no_sentence_of_either_side_is_in_both"),
     ("data/corpus.py", "other corpora keep what is held out", "(SplitPairs(corpus, held_out, part), weight)", "(SplitPairs(corpus, held_out, part) if corpus is first else corpus, weight)",
      "data/test_held_out.py::test_the_first_of_several_corpora_gives_it_and_all_keep_out_of_it"),
-    ("text/pipeline.py", "both sides are counted as one", 'counts[side].add(lines)', 'counts["source"].add(lines)', "data/test_corpus.py::test_both_sides_are_counted_in_one_pass"),
+    ("text/counting.py", "both sides are counted as one", 'counts[side].add(lines)', 'counts["source"].add(lines)', "data/test_corpus.py::test_both_sides_are_counted_in_one_pass"),
     ("data/pairs.py", "spaces are a sentence", "if not text.strip(BLANK_CHARACTERS):", "if not text:",
      f"{BAD}::test_bad_files_stop_with_one_line_that_names_the_place"),
     ("data/batching.py", "nothing is sorted", "sorted(group, key=length)", "group", f"{BATCHES}::test_paper_scheme_is_read_sort_cut"),

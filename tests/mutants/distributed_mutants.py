@@ -15,7 +15,7 @@ _FAULTS = [
     ("models/translation_model.py", "every worker decides by its own loss", "*gradients, objective, weighted_total, total = self.workers.sums(",
      "*gradients, _, weighted_total, total = self.workers.sums(", TOGETHER),
     ("data/batching.py", "a worker reads all", "ids[worker::workers]", "ids[0::1]", TOGETHER),
-    ("data/batching.py", "an empty share has a word", "tf.where(empty, PAD_ID, target[:, : tf.where(empty, 1, longest(target))])", "target", TOGETHER),
+    ("data/batching.py", "an empty share has a word", "tf.where(empty, tf.zeros_like(target), target)[:, : tf.where(empty, 1, longest(target))]", "target", TOGETHER),
     ("training/run.py", "another worker writes", "callbacks = [Clock(state), Schedule(state, config.training), limits, agreement, interruption]",
      "callbacks = [Clock(state), Schedule(state, config.training), limits, MetricsLog(run.metrics, state), agreement, interruption]", KILLED),
     ("cli/launch.py", "a lost worker is left lost", "self.everywhere or any(code < 0 for code in codes)", "False", KILLED),

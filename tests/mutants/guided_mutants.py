@@ -25,7 +25,7 @@ FAULTS = [
     Mutant("data/links.py", "more links than lines pass", "if next(lines, None) is not None:", "if False:", (f"{LINKS}::test_as_many_lines_of_links_as_of_text",)),
     Mutant("data/dataset.py", "wrong links are met in training", "        corpus.check_links()\n", "", (f"{LINKS}::test_a_wrong_link_is_named_before_training",)),
     Mutant("data/held_out.py", "held-out text has no links", "self.linked = pairs.linked", "self.linked = False", (f"{LINKS}::test_held_out_pairs_take_their_links_along",)),
-    Mutant("data/batching.py", "a share has the whole batch's links", "each[:, : tf.shape(target)[1], : tf.shape(source)[1]]", "each",
+    Mutant("data/batching.py", "a share has the whole batch's links", "rows[\"links\"][:, : tf.shape(target)[1], : tf.shape(source)[1]]", "rows[\"links\"]",
            (f"{LINKS}::test_a_share_of_a_batch_has_its_links",)),
     Mutant("smt/lexicon.py", "any translation will do", "(entry[0][0], -entry[1], entry[0][1])", "entry[0]",
            (f"{LEXICON}::test_each_word_has_what_it_is_linked_to_most_often",)),

@@ -63,7 +63,7 @@ DRIVING = [
     Mutant("training/development.py", "the average of the first kept", 'kept = self.run.evaluated_weights()[-number:]', 'kept = self.run.evaluated_weights()[:number]', (AVERAGE,)),
     Mutant("training/development.py", "greedy whatever the option", "dict(beam_size=self.config.training.evaluate_beam_size, nbest=1)", "dict(beam_size=1, nbest=1)",
            (f"{DRIVER}::test_the_sentences_and_the_beam_of_development_translations",)),
-    Mutant("training/development.py", "the largest loss is the best", "loss < state.best_loss", "loss > state.best_loss", (BY_LOSS,)),
+    Mutant("training/development.py", "the largest loss is the best", "loss < best)", "loss > best)", (BY_LOSS,)),
     Mutant("training/development.py", "the mean of the batches' losses", "float(sum(v.sum(dtype=\"float64\") for v in values) / sum(v.size for v in values))",
            "float(sum(v.sum() for v in values) / len(values))", (BY_LOSS,)),
     Mutant("training/state.py", "the best is forgotten at a stop", "    best_bleu: float | None = None\n",

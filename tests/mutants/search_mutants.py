@@ -93,7 +93,7 @@ SEARCH = [
     Mutant("search/retry.py", "searched again for an empty place of its list", "rows[~result.finished[rows, 0]]", "rows[~result.finished[rows].all(axis=1)]",
            (f"{UNKNOWN}::test_a_sentence_with_a_finished_translation_is_not_searched_again",)),
     Mutant("smt/lexicon.py", "of words linked as often the last", "-entry[1], entry[0][1])", "-entry[1], [-ord(letter) for letter in entry[0][1]])",
-           ("smt/test_lexicon.py::test_of_words_linked_as_often_the_first_in_the_alphabet",)),
+           ("smt/test_lexicon.py::test_of_words_linked_as_often_the_first_in_the_alphabet_is_taken",)),
     Mutant("search/topk.py", "ties fall by block", "chosen = -tf.math.top_k(-chosen, taken).values", "pass",
            (f"{TOPK}::test_blocked_top_k",)),
     Mutant("search/topk.py", "a probability above one", "or_none(tf.minimum(tf.cast(values - log_sum, tf.float32), 0.0) + live)",

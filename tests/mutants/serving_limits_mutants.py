@@ -36,6 +36,6 @@ LIMITS = [
            "        pass", (f"{MANY}::test_idle_connections_make_way_before_those_that_are_sending",)),
     Mutant("serving/connections.py", "who is refused is cut off", "not (self.is_refused and self.close_when_flushed)", "True",
            (f"{REST}::test_a_client_that_sends_on_hears_that_its_body_is_too_large",)),
-    Mutant("serving/rest.py", "large bodies are read beside each other", "or 0) <= SMALL_BODY:", "or 0) <= 1 << 40:",
+    Mutant("serving/rest.py", "large bodies are read beside each other", "or 0) <= SMALL_BODY and", "or 0) <= 1 << 40 and",
            ("serving/test_many_at_once.py::test_large_bodies_are_read_in_turn",)),
 ]

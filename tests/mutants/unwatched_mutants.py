@@ -25,7 +25,7 @@ TIES = [
            (f"{NBEST}::test_the_oracle_of_short_sentences_counts_the_ngrams_that_they_have", "cli/test_rescore.py::test_oracle")),
     Mutant("training/development.py", "an equal BLEU counts as better", "score > state.best_bleu", "score >= state.best_bleu",
            (f"{DRIVER}::test_best_weights_are_kept_and_patience_stops",)),
-    Mutant("training/development.py", "an equal loss counts as better", "loss < state.best_loss", "loss <= state.best_loss",
+    Mutant("training/development.py", "an equal loss counts as better", "loss < best)", "loss <= best)",
            (f"{DRIVER}::test_an_equal_loss_is_no_better_one",)),
     Mutant("translation/results.py", "samples are distinct by their text", "Counter(tuple(sample.tokens) for sample in samples)\n    first = {tuple(sample.tokens):",
            "Counter(sample.text for sample in samples)\n    first = {sample.text:",
