@@ -59,7 +59,8 @@ def configuration(size, system="rnnsearch", precision="float32", **search) -> Co
     model = dict(options, embedding_size=size.embedding_size, hidden_size=size.hidden_size)
     if kind in ("rnnsearch", "rnnencdec", "encoder_decoder"):
         model |= dict(maxout_size=size.maxout_size, output_rank=None)
-    if kind in ("rnnsearch", "luong") and options.get("attention") != "gaussian_window":
+    perceptron = kind == "rnnsearch" and options.get("attention") != "gaussian_window"
+    if perceptron or options.get("attention_score") == "concat":
         model |= dict(alignment_size=size.hidden_size)
     if kind in ("deep_lstm", "luong", "stacked"):
         model |= dict(layers=size.layers)

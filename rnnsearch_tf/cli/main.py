@@ -274,6 +274,10 @@ class Parser(argparse.ArgumentParser):
                 raise UsageError(f"unknown option {name}{_nearest(name, self.option_names)}; see {self.prog} --help")
         return self.parse_args(argv)
 
+    def print_help(self, file=None):
+        for line in self.format_help().splitlines():  # argparse's own hides that nobody reads it
+            print(line, file=file)
+
     def error(self, message):
         raise UsageError(f"{' '.join(message.removeprefix('argument ').split())}; see {self.prog} --help")
 
@@ -320,6 +324,9 @@ def _explain(error: Exception) -> int:
         return EXIT_FAILED
     if isinstance(error, OSError) and error.filename is not None:
         _say(f"error: {error.filename}: {error.strerror or error}")
+        return EXIT_FAILED
+    if isinstance(error, UnicodeEncodeError) or "Error converting unicode string" in str(error):
+        _say("error: expected names of files and folders in UTF-8 here, got one with other bytes; rename it")
         return EXIT_FAILED
     _say(f"unexpected error: {type(error).__name__}: {_gist(str(error))} (RNNSEARCH_DEBUG=1 shows where)")
     return EXIT_FAILED

@@ -7,7 +7,6 @@ model's, whatever is asked and whatever else is in the batch.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 import json
 import logging
@@ -140,7 +139,7 @@ class PythonAnswers:
         """(Translation, all tokens of the source)."""
         asked = line, constraints
         if asked not in self._translations:
-            [best] = self.translator.translate([line], [constraints.split(b"\t")], **dataclasses.asdict(self.profile.search))
+            [best] = self.translator.translate([line], [constraints.split(b"\t")], **self.profile.search_options)
             [tokens] = self.translator.source_text.tokenize([line]).to_list()
             self._translations[asked] = best, [token.decode() for token in tokens]
         return self._translations[asked]

@@ -8,7 +8,7 @@ import pathlib
 from rnnsearch_tf.config import SearchConfig, load_section, named_options
 from rnnsearch_tf.effects import check_effects
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.options import option
+from rnnsearch_tf.option import option
 
 SIGNATURES = ("translate", "translate_nbest", "translate_aligned", "translate_constrained", "score", "confidence", "sample", "tokenize")
 """What an export can answer; ``translate`` is ``serving_default`` too, ``confidence`` is there where the RUN is calibrated."""
@@ -20,6 +20,10 @@ FILE = "profile.yaml"
 
 NBEST = 5
 """Translations of ``translate_nbest``, where neither the run nor the profile says how many."""
+
+ROWS_AT_ONCE = 64
+"""Rows that are computed together, one part of a request after the other: what a request takes beside its answer does not grow beyond
+these. An answer has at most as many alignment weights as so many of the longest texts."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +55,13 @@ class Profile:
             raise UsageError("signatures: expected each once, got " + ", ".join(self.signatures))
         if self.search.search_again:
             raise UsageError("search.search_again: expected false, a served graph searches once; got true")
+
+    @property
+    def search_options(self) -> dict:
+        """Options with which a Translator searches as the served graph does: all but search_again, which is false there."""
+        options = dataclasses.asdict(self.search)
+        del options["search_again"]
+        return options
 
 
 def load_profile(search: SearchConfig, path=None, overrides=()) -> Profile:

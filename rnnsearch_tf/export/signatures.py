@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID
 from rnnsearch_tf.export.confidence import confidences
+from rnnsearch_tf.export.profile import ROWS_AT_ONCE
 from rnnsearch_tf.export.weights import StoredWeights
 from rnnsearch_tf.search.constrained import Phrases
 from rnnsearch_tf.search.graphs import hoist_weights, search_model
@@ -28,10 +29,6 @@ from rnnsearch_tf.text.phrases import read_phrases, word_joints
 
 DIGITS = 4
 """Decimals of an alignment weight."""
-
-ROWS_AT_ONCE = 64
-"""Rows that are computed together, one part of a request after the other: what a request takes beside its answer does not grow beyond
-these. An answer has at most as many alignment weights as so many of the longest texts."""
 
 
 class Sentences(typing.NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.evaluation.confidence import Confidence
-from rnnsearch_tf.export.profile import FILE as PROFILE, read_profile
+from rnnsearch_tf.export.profile import FILE as PROFILE, ROWS_AT_ONCE, read_profile
 from rnnsearch_tf.export.lazy_session import LazySession
 from rnnsearch_tf.translation import Hypothesis, Translation
 from rnnsearch_tf.translation.translator import constraint_lines, search_options, strings, too_many_tokens
@@ -80,12 +80,16 @@ class ExportedTranslator:
         signatures = self.profile.signatures
         if constraints is not None:
             return self._constrained(texts, constraints, config)
+        size = config.batch_size
         if config.nbest == 1 and not self.lists and "translate_aligned" in signatures:
             answer = self._aligned
+            size = min(size, ROWS_AT_ONCE)  # more of the longest texts are refused
+        elif config.nbest > 1 or "translate_nbest" in signatures:
+            answer = self._nbest
         else:
-            answer = self._nbest if config.nbest > 1 or "translate_nbest" in signatures else self._plain
-        batches = range(0, len(texts), config.batch_size)
-        return [each for start in batches for each in answer(texts[start : start + config.batch_size], config)]
+            answer = self._plain
+        batches = (texts[start : start + size] for start in range(0, len(texts), size))
+        return [each for batch in batches for each in answer(batch, config)]
 
     def texts(self, texts) -> list:
         """Of each text its translation alone, str, or None if it is longer than the model takes; by ``translate``, all as one batch."""

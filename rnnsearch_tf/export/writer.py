@@ -69,7 +69,7 @@ def export_model(
     version_folder(output, version)  # an error of it takes no time
     translator = Translator.load(runs, precision=profile.precision, combine=combine)
     translator.maximum_lengths = {"source": profile.maximum_source_length, "target": profile.maximum_target_length}
-    translator.search_config(**dataclasses.asdict(profile.search))  # refuses what the model cannot do
+    translator.search_config(**profile.search_options)  # refuses what the model cannot do
     served = Served(translator, profile, calibration)
     cost = cost_in_bleu(translator, served.weights, profile)
     sentences = sentences_of(translator.source_text)

@@ -117,7 +117,8 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
         search = dataclasses.asdict(self.run_config().search)
         if max_length is not None:
             # The ratio is above 0, so that the steps are the extra ones alone. What the limit cuts off is not searched for again.
-            search |= {"maximum_length_ratio": 1e-9, "extra_length": max_length - 1, "search_again": False}
+            search |= {"maximum_length_ratio": 1e-9, "extra_length": max_length - 1}
+            search["search_again"] = not search["shrinking_beam"]  # without effect, it has to stay as it is by default
         return [translation.text for translation in self.translator.translate(texts, **search)]
 
     def _sampled(self, texts, prompts, max_length, stop_token_ids, strip_prompt) -> list:

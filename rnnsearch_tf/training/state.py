@@ -17,7 +17,7 @@ import zipfile
 import zlib
 
 from rnnsearch_tf.backend import keras
-from rnnsearch_tf.config import Config, saved_config
+from rnnsearch_tf.config import Config, default_of, saved_config
 from rnnsearch_tf.effects import names_without_effect, sections_of
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import make_folder, replacing, write_file
@@ -195,11 +195,11 @@ def _read(path):
 
 def _check_configuration(path, saved, config, run):
     """Refuse a checkpoint that is of another model or optimizer than the RUN's configuration."""
-    defaults = saved_settings(Config())  # of options that an older checkpoint does not know, and that change nothing by their defaults
     for name, value in json.loads(json.dumps(saved_settings(config))).items():
-        if saved.get(name, defaults[name]) != value:
+        old = saved.get(name, default_of(name))  # an older checkpoint does not know an option that changes nothing by its default
+        if old != value:
             raise UserError(
-                f"{path}: expected a checkpoint of {run.config}, which has {name}={value}, got one with {saved.get(name, defaults[name])}; "
+                f"{path}: expected a checkpoint of {run.config}, which has {name}={value}, got one with {old}; "
                 "give the RUN its own checkpoints or configuration, or begin anew with another --output"
             )
 

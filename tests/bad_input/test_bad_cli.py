@@ -161,3 +161,13 @@ def test_an_error_of_tensorflow_says_what_is_wrong(capsys, monkeypatch):
         line = fails(capsys, ["configs"])
         assert line.startswith("rnnsearch: unexpected error: InvalidArgumentError: ")
         assert re.search(r": indices\[[0,]+\] = (9|10) is not in \[0, 9\) \(RNNSEARCH_DEBUG=1 shows where\)$", line), line
+
+
+def test_a_name_that_tensorflow_cannot_take_is_said(capsys, monkeypatch):
+    """Its file functions take UTF-8 only."""
+    import tensorflow as tf
+
+    verb = importlib.import_module("rnnsearch_tf.cli.configs")
+    for fails_there in (lambda _: tf.constant("m\udcff"), lambda _: "m\udcff".encode()):
+        monkeypatch.setattr(verb, "run", fails_there)
+        assert fails(capsys, ["configs"]) == "rnnsearch: error: expected names of files and folders in UTF-8 here, got one with other bytes; rename it\n"

@@ -14,11 +14,11 @@ DEFAULTS = {
         preset=None,
     ),
     "source": dict(
-        language="en", tokenization="moses", unicode_form="NFC", lowercase=False,
+        language="en", tokenization="moses", unicode_form="NFC", lowercase=False, remove_invisible=False,
         vocabulary_size=30001, minimum_count=1, sampling=None, vocabulary=None,
     ),
     "target": dict(
-        language="fr", tokenization="moses", unicode_form="NFC", lowercase=False,
+        language="fr", tokenization="moses", unicode_form="NFC", lowercase=False, remove_invisible=False,
         vocabulary_size=30001, minimum_count=1, sampling=None, vocabulary=None,
     ),
     "data": dict(
@@ -124,8 +124,8 @@ COMPANY = [
 
 ALWAYS = {  # these have an effect beside every other
     "": ["preset"],
-    "source": ["language", "tokenization", "unicode_form", "lowercase", "vocabulary_size", "vocabulary"],
-    "target": ["language", "tokenization", "unicode_form", "lowercase", "vocabulary_size", "vocabulary"],
+    "source": ["language", "tokenization", "unicode_form", "lowercase", "remove_invisible", "vocabulary_size", "vocabulary"],
+    "target": ["language", "tokenization", "unicode_form", "lowercase", "remove_invisible", "vocabulary_size", "vocabulary"],
     "data": [
         "corpus", "held_out", "maximum_source_length", "maximum_target_length", "batching", "batch_size", "shuffle_buffer",
         "shuffle_batches",

@@ -32,7 +32,7 @@ def test_a_word_list_that_has_changed_under_its_name_is_another(run, tmp_path, o
 
 def test_a_word_list_that_the_run_names_counts_too(tmp_path):
     (tmp_path / "words").write_text("a b 0.5\n")
-    run = write_run(tmp_path / "run", [f"search.lexicon={tmp_path / 'words'}"])
+    run = write_run(tmp_path / "run", ["search.replace_unknown=true", f"search.lexicon={tmp_path / 'words'}"])
     before = identity_of(settings_of([run]))
     assert identity_of(settings_of([run])) == before
     (tmp_path / "words").write_text("a c 0.5\n")

@@ -93,7 +93,7 @@ def test_a_broken_mark_is_refused_with_its_line(rnnsearch, run_folder, tmp_path,
 def test_too_many_tokens_are_refused_with_their_line(rnnsearch, run_folder, source, tmp_path):
     phrases = written(tmp_path / "phrases.txt", ["", "", "chat", "un " * 65, ""])
     _, err = rnnsearch("translate", "--model", run_folder, "--constraints", phrases, source, code=1)
-    assert "('un un" in err and "expected phrases of at most 64 tokens together" in err
+    assert "('un un" in err and "expected phrases of at most 64 tokens and 16,384 bytes together" in err
 
 
 @pytest.mark.parametrize("name, message", [("missing.txt", "missing.txt: expected a text file, found none"), ("-", "as the text comes from standard input")])

@@ -2,7 +2,7 @@
 
 from mutants import Mutant
 
-FIT, GENERATE, PRESETS = "hub/test_fit.py", "hub/test_seq2seq_lm.py", "hub/test_presets.py"
+FIT, GENERATE, PRESETS = "hub/test_hub_fit.py", "hub/test_seq2seq_lm.py", "hub/test_presets.py"
 BY_HAND, LIMIT = f"{FIT}::test_ids_labels_and_weights_of_two_pairs", f"{FIT}::test_text_of_the_limit_fits_and_a_word_more_is_cut"
 REFUSED = f"{FIT}::test_a_refused_method_changes_nothing"
 DAMAGE, ITS_LOADER = f"{PRESETS}::test_damage_is_an_error_that_names_the_file", f"{PRESETS}::test_keras_hubs_own_loader_sees_damage"
