@@ -5,7 +5,10 @@ import gzip
 import io
 import lzma
 import os
+import subprocess
+import sys
 import threading
+import time
 import zipfile
 
 import pytest
@@ -13,7 +16,7 @@ import pytest
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.io.reading import read_all, read_batches, read_lines, read_pairs
-from rnnsearch_tf.io.writing import Output, check_output, check_outputs
+from rnnsearch_tf.io.writing import Output, check_output, check_outputs, whole_file
 
 
 def write(path, data):
@@ -242,3 +245,23 @@ def test_utf_16_is_an_error_that_says_so(rnnsearch, run_folder, tmp_path, encodi
     (tmp_path / "text").write_bytes(("" if encoding == "utf-16" else "\ufeff").encode(encoding) + "I see a cat.\n".encode(encoding))
     out, err = rnnsearch("translate", "--model", run_folder, tmp_path / "text", code=1)
     assert out == [] and "text:1: expected UTF-8, got byte 0xf" in err and "looks like UTF-16; convert it: iconv -f utf-16 -t utf-8" in err
+
+
+def test_the_same_results_are_the_same_bytes_at_any_time(tmp_path, monkeypatch):
+    """A gzip header may carry the time and the file's name; a whole file carries neither."""
+    written = []
+    for name, now in (("a.gz", 1_000_000_000.0), ("b.gz", 2_000_000_000.0)):
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        with whole_file(tmp_path / name) as file:
+            file.write(b"La porte est blanche.\n")
+        written.append((tmp_path / name).read_bytes())
+    assert written[0] == written[1]
+    assert gzip.decompress(written[0]) == b"La porte est blanche.\n"
+
+
+def test_results_are_utf8_in_any_locale(tmp_path):
+    path = tmp_path / "out"
+    code = f"from rnnsearch_tf.io.writing import Output\nwith Output({str(path)!r}) as out: out.write([{ascii('été')}])"
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert path.read_bytes() == "été\n".encode()
