@@ -29,7 +29,7 @@ from collections.abc import Sequence
 
 import yaml
 
-from rnnsearch_tf.effects import sections_of, with_defaults_where_unnamed
+from rnnsearch_tf.effects import names_without_effect, sections_of, with_defaults_where_unnamed
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.options import (  # noqa: F401  what the package calls its configuration
@@ -68,15 +68,25 @@ def load_config(
     Raises:
         UsageError: the file is missing or not YAML, a key is unknown (the message
             names the nearest one), a value has the wrong type or is out of range, or an option that is not at
-            its default has no effect beside the others.
+            its default has no effect beside the others. An option of the file that loses its effect by an
+            override takes its default.
     """
     where, tree = _read(Config(), path, overrides, values)
     where = where if called is None else str(called)
-    read = _values(Config(), _merge(below or {}, _with_preset(tree)), where, prefix="")
+    read, sections = _sections(tree, below, where)
     named = set(_names(tree))
-    sections = sections_of(Config())
-    sections = with_defaults_where_unnamed({name: read.get(name, section) for name, section in sections.items()}, named)
-    return _made(Config(), read | sections, where)
+    if overrides:
+        before = _read(Config(), path, (), values)[1]
+        idle = names_without_effect(_sections(before, below, where)[1])
+        changed = {name for text in overrides for name in _names(_parsed(text))}
+        named = changed | (named & idle)  # what --set has taken the effect from is at its default
+    return _made(Config(), read | with_defaults_where_unnamed(sections, named), where)
+
+
+def _sections(tree, below, where):
+    """(the checked values of a nested dictionary, every section with them put in)."""
+    read = _values(Config(), _merge(below or {}, _with_preset(tree)), where, prefix="")
+    return read, {name: read.get(name, section) for name, section in sections_of(Config()).items()}
 
 
 def saved_config(path: str | os.PathLike, overrides: Sequence[str] = ()) -> Config:

@@ -26,8 +26,8 @@ class _Watched:
         super().__init__(*arguments, **keywords)
         if self.loss_scale_factor is not None:
             raise UsageError(
-                f"{type(self).__name__}: expected no loss_scale_factor, which would scale the norm too, "
-                f"got {self.loss_scale_factor}; use LossScaleOptimizer around this one"
+                f"{type(self).__name__}: expected no loss_scale_factor, got {self.loss_scale_factor}; "
+                f"use keras.optimizers.{type(self).__name__}, or LossScaleOptimizer around this one"
             )
         self.non_finite_gradient = check_value("training.non_finite_gradient", non_finite_gradient, "non_finite_gradient")
 

@@ -14,7 +14,7 @@ from rnnsearch_tf.data.mixture import mixed
 from rnnsearch_tf.errors import UsageError, UserError
 
 OLD = 1000
-PHRASEBOOK = dict(corpus="phrasebook", train_source=None, train_target=None, held_out=0)
+PHRASEBOOK = dict(corpus="phrasebook", folder=None, train_source=None, train_target=None, held_out=0)
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_what_is_refused(run, new, overrides, mix, harm, error, message):
 
 
 def test_below_is_below_a_preset():
-    below = {"model": {"hidden_size": 3}, "data": {"batch_size": 3, "bucket_width": 9}}
+    below = {"model": {"hidden_size": 3}, "data": {"batch_size": 3, "shuffle_buffer": 9}}
     config = load_config(overrides=["preset=paper"], below=below)
-    assert (config.model.hidden_size, config.data.batch_size, config.data.bucket_width) == (1000, 80, 9)
+    assert (config.model.hidden_size, config.data.batch_size, config.data.shuffle_buffer) == (1000, 80, 9)
     assert load_config(below={}) == Config()

@@ -40,6 +40,9 @@ def command(corpus, *more):
     words = ["select", "--in-domain-source", corpus["in.a"], "--in-domain-target", corpus["in.b"], "--source", corpus["all.a"]]
     folder = corpus["in.a"].parent
     words += ["--target", corpus["all.b"], "--output-source", folder / "out.a", "--output-target", folder / "out.b.gz"]
+    for flag in set(more) & set(words[1:]):  # in place of the usual value
+        place = words.index(flag)
+        del words[place : place + 2]
     return [str(word) for word in [*words, "--maximum-length", 20, "--tokenized", *more]]
 
 

@@ -23,7 +23,9 @@ SIZE = 120
 
 def config(corpus="phrasebook", tokenization="space", sampling=None, **data):
     side = dict(tokenization=tokenization, vocabulary_size=1000 if tokenization != "sentencepiece" else 120, sampling=sampling)
-    data = dict(corpus=corpus, phrasebook_size=SIZE, batch_size=7, **data)
+    data = dict(corpus=corpus, batch_size=7, **data)
+    if corpus == "phrasebook":
+        data["phrasebook_size"] = SIZE
     return load_config(values={"source": side, "target": side, "data": data, "training": {"guided_alignment_weight": 1.0}})
 
 
