@@ -49,7 +49,7 @@ def arguments(parser):
 
 def run(arguments):
     if arguments.soft and arguments.pieces:
-        raise UsageError("--pieces: has no part in --soft, whose tokens are pieces already; leave one out")
+        raise UsageError("--pieces: has no effect with --soft, whose tokens are pieces already; leave one out")
     if arguments.symmetrize and not arguments.reverse_model:
         raise UsageError("--symmetrize: expected --reverse-model RUN beside it, got none; name a model of the other direction")
     for flag in ("soft", "pieces"):
@@ -57,7 +57,7 @@ def run(arguments):
             raise UsageError(f"--{flag}: expected no --reverse-model beside it, as it is of one model; leave one out")
     for flag in ("soft", "pieces", "reverse_model"):
         if arguments.lexicon and getattr(arguments, flag):
-            raise UsageError(f"--{flag.replace('_', '-')}: has no part in --lexicon, which is of one model's words; leave one out")
+            raise UsageError(f"--{flag.replace('_', '-')}: has no effect with --lexicon, which is of one model's words; leave one out")
     check_pairs(arguments.source, arguments.target)
     check_output(arguments.output, [arguments.source, arguments.target])
     translator = load_translator(arguments)

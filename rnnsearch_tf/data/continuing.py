@@ -23,7 +23,7 @@ LIMITS = ("maximum_updates", "maximum_minutes")
 """Options of the training section that say how long it trains; whoever sets one means it without the RUN's other."""
 
 MAY_CHANGE = ("embedding_dropout", "hidden_dropout", "readout_dropout", "sampling")
-"""Options of the model and of its texts that have no part in its weights or its ids."""
+"""Options of the model and of its texts that its weights and its ids do not depend on."""
 
 
 def continued_config(

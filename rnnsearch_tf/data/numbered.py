@@ -8,7 +8,7 @@ pairs, others in every epoch. The permutation is TensorFlow's ``index_shuffle``,
 
 - paper: windows of batches_read_ahead · B places are sorted by the longer side and cut into rows of B, the shortest first.
 - bucketed: the same with windows of SORTED_TOGETHER rows, whose order is then shuffled. A row's pairs are of one
-  length or of neighbouring ones, so that bucket_width has no part in it.
+  length or of neighbouring ones, so that bucket_width has no effect on it.
 - unsorted: rows of the places as they come.
 - shuffle_batches: the order of about so many rows, of whole windows, is shuffled.
 

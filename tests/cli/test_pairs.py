@@ -241,7 +241,7 @@ def test_a_lexicon_has_what_each_word_is_linked_to_most_often(rnnsearch, run_fol
     found, _ = rnnsearch("align", "--model", run_folder, "--lexicon", *files)
     assert found == [f"{source} {target}" for source, target in best.items()] and len(found) > 3
     _, error = rnnsearch("align", "--model", run_folder, "--lexicon", "--soft", *files, code=2)
-    assert "--soft: has no part in --lexicon" in error
+    assert "--soft: has no effect with --lexicon" in error
 
 
 def test_nothing_is_drawn_for_an_empty_line(rnnsearch, run_folder, translator):
