@@ -26,7 +26,9 @@ def write_run(folder, settings=(), seed=5, unknown_words=3.5):
 
     run = Run(folder)
     run.path.mkdir(parents=True)
-    config = load_config(overrides=[*SETTINGS, *settings])
+    named = {setting.partition("=")[0] for setting in settings}
+    own = [setting for setting in SETTINGS if "data.corpus" not in named or not setting.startswith("data.phrasebook")]
+    config = load_config(overrides=[*own, *settings])
     save_config(config, run.config)
     sizes = []
     for side, lines in zip(("source", "target"), phrasebook(200, 1, "train")):

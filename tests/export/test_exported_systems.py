@@ -47,7 +47,7 @@ def test_answers_of_every_system(name, texts, tmp_path):
     session = SessionModel(tmp_path)
 
     answer = session("translate", text=LINES)
-    expected = translator.translate(LINES, **dataclasses.asdict(profile.search))
+    expected = translator.translate(LINES, **profile.search_options)
     assert [text.decode() for text in answer["translation"]] == [translation.text for translation in expected]
     np.testing.assert_allclose(answer["score"], [translation.score for translation in expected], rtol=1e-5, atol=1e-5)
     answer = session("score", source=LINES, target=LINES[::-1])

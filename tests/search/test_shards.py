@@ -44,7 +44,7 @@ def test_what_two_threads_ask_for_is_made_once(monkeypatch):
     text = Text(config.source, Vocabulary([*SPECIAL_TOKENS, "word"]))
     translator, made, meeting = Translator(types.SimpleNamespace(has_attention=True), text, text, config), [], threading.Barrier(2, timeout=20)
 
-    def load(path):
+    def load(path, *forms):
         made.append(path)
         threading.Event().wait(0.2)
         return Lexicon({})

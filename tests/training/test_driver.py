@@ -97,7 +97,7 @@ def scripted_bleu(monkeypatch, untranslated):
                 return super().score_weights(which)
 
         monkeypatch.setattr("rnnsearch_tf.training.run.Development", Spy)
-        monkeypatch.setattr(development, "bleu", lambda *_, **__: types.SimpleNamespace(score=next(scores)))
+        monkeypatch.setattr("rnnsearch_tf.evaluation.bleu.bleu", lambda *_: types.SimpleNamespace(score=next(scores)))
         return seen
 
     return use
@@ -420,10 +420,11 @@ def _sentences(batches):
 def test_a_model_is_scored_as_its_target_language_is_written(tmp_path, untranslated, monkeypatch):
     """Without case where it cannot write capitals; by characters where words have no spaces between."""
     asked = []
-    monkeypatch.setattr(development, "bleu", lambda *_, **rules: asked.append(rules) or types.SimpleNamespace(score=1.0))
+    bleu = lambda _translations, _references, *rules: asked.append(rules) or types.SimpleNamespace(score=1.0)  # noqa: E731
+    monkeypatch.setattr("rnnsearch_tf.evaluation.bleu.bleu", bleu)
     settings = ["target.lowercase=true", "target.language=ja", "target.tokenization=sentencepiece", "target.vocabulary_size=90"]
     train(config("training.maximum_updates=1", *settings), tmp_path)
-    assert asked == [dict(tokenize="char", lowercase=True)] and "(sacreBLEU char, without case" in (tmp_path / "model_card.md").read_text()
+    assert asked == [("char", True)] and "(sacreBLEU char, without case" in (tmp_path / "model_card.md").read_text()
 
 
 def test_a_training_that_learned_nothing_leaves_no_vocabulary_behind(tmp_path):
