@@ -167,14 +167,14 @@ class TranslationModel(KerasMethods):
             self._refuse_replicas("an optimizer of rnnsearch_tf.build_optimizer", type(self.optimizer).__name__)
             self.optimizer.apply(gradients, variables)
             norm = tf.linalg.global_norm(gradients) / self.optimizer.scale_loss(tf.ones([], objective.dtype))
+        # Depends on the batch: TensorFlow may count a constant in the step that finds no batch.
+        one = tf.cast(words >= 0, tf.float64)
         counted = tf.constant(True)
         if self._goes_on_without_gradient():
             counted = tf.math.is_finite(norm)
-            # a weight from the batch: TensorFlow may add a constant in the step that finds no batch
-            one = tf.cast(words >= 0, tf.float64)
             self.non_finite_metric.update_state(tf.cast(~counted, tf.float64), sample_weight=one)
         self._count(weighted_total, total, words, counted)
-        self.norm_metric.update_state(_only(counted, norm), sample_weight=tf.cast(counted, tf.float64))
+        self.norm_metric.update_state(_only(counted, norm), sample_weight=one * tf.cast(counted, tf.float64))
         self.speed_metric.update_state(words)
         results = {metric.name: metric.result() for metric in self.metrics if metric is not self.speed_metric}
         return results | {"target_tokens": tf.convert_to_tensor(self.speed_metric.tokens)}
