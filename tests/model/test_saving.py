@@ -134,7 +134,7 @@ def arguments(layer_class):
 
 
 LAYERS = {
-    layers.WordEmbedding: dict(vocabulary_size=9, embedding_size=3, tied=True, scaled=True, biases="none", initialization="variance_preserving", seed=4),
+    layers.WordEmbedding: dict(vocabulary_size=9, embedding_size=3, tied=True, scaled=True, mask_zero=True, biases="none", initialization="variance_preserving", seed=4),
     layers.BahdanauAttention: dict(alignment_size=3, biases="all", initialization="variance_preserving", seed=4),
     layers.Decoder: dict(hidden_size=3, alignment_size=2, attention="coverage", unit="lstm", layer_normalization=True, forget_bias=1.5,
                          biases="all", initialization="variance_preserving", seed=4),
