@@ -14,7 +14,7 @@ from rnnsearch_tf.data.mixture import mixed
 from rnnsearch_tf.errors import UsageError, UserError
 
 OLD = 1000
-PHRASEBOOK = dict(corpus="phrasebook", folder=None, train_source=None, train_target=None, held_out=0)
+PHRASEBOOK = dict(corpus="phrasebook", train_source=None, train_target=None, held_out=0)
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_several_corpora_are_mixed_in_by_their_weights(run, tmp_path):
     [
         ([], 1.0, {}, UsageError, "--mix: expected new text beside that of .*run, got none; name it"),
         (None, 1.0, dict(train_source="gone.en"), UserError, "--mix: .*gone.en: expected the text that .*run was trained on, got none"),
-        (None, 1.0, PHRASEBOOK, UsageError, "--mix: expected that of .*run to be in text files, got data.corpus=phrasebook"),
+        (None, 1.0, dict(PHRASEBOOK, folder=None), UsageError, "--mix: expected that of .*run to be in text files, got data.corpus=phrasebook"),
         (["data.corpus=phrasebook"], 1.0, {}, UsageError, "--mix: expected the new training text to be in text files, got data.corpus="),
         (["model.hidden_size=6"], None, {}, UsageError, "model.hidden_size: expected 5, as .*run has it, got 6"),
         (["source.tokenization=space"], None, {}, UsageError, "source.tokenization: expected moses, as"),
