@@ -37,8 +37,8 @@ def check_effects(sections: dict, named: set | None = None) -> None:
 
 def with_defaults_where_unnamed(sections: dict, named: set) -> dict:
     """The sections; every option that has no effect, and is not one of the dotted names, is at its default."""
-    while vain := [(name, field) for name, field, *_ in _without_effect(sections) if name not in named]:
-        for name, field in vain:
+    while idle := [(name, field) for name, field, *_ in _without_effect(sections) if name not in named]:
+        for name, field in idle:
             section = name.partition(".")[0]
             changed = dataclasses.replace(sections[section], **{field.name: field.default})
             sections = sections | {section: changed}

@@ -210,11 +210,11 @@ def saved_settings(config: Config) -> dict:
     Those without effect are not among them.
     """
     sections = sections_of(config)
-    vain = names_without_effect(sections)
+    idle = names_without_effect(sections)
     settings = {}
     for section in ("source", "target", "model", "training"):
         for key, value in dataclasses.asdict(sections[section]).items():
-            if (section != "training" or key in SAVED_SETTINGS) and f"{section}.{key}" not in vain:
+            if (section != "training" or key in SAVED_SETTINGS) and f"{section}.{key}" not in idle:
                 settings[f"{section}.{key}"] = value
     return settings
 
