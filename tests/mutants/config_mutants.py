@@ -23,7 +23,7 @@ CONFIG = [
            "        if True:\n            return None", VAIN),
     Mutant("effects.py", "the farthest company is named", "if failing[0] > most:", "if most < 0:", VAIN),
     Mutant("effects.py", "a file that is not named will do", "return bool(value) if wanted is GIVEN else", "return True if wanted is GIVEN else", VAIN),
-    Mutant("effects.py", "what depends on what was dropped stays", "    while vain := [", "    if vain := [",
+    Mutant("effects.py", "what depends on what was dropped stays", "    while idle := [", "    if idle := [",
            (f"{TABLES}::test_what_a_preset_or_a_run_has_is_not_refused",)),
     Mutant("config.py", "a RUN of an earlier version is refused", "    named = set(_names(tree))\n",
            "    named = set(_names(_merge(below or {}, tree)))\n", (f"{TABLES}::test_a_run_of_an_earlier_version_loads",)),
