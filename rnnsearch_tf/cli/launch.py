@@ -94,10 +94,11 @@ class Job:
             (exit code, whether a worker was lost and a new start may help).
         """
         passed, deadline, first = 0, None, None
-        while any(process.poll() is None for process in self.processes):
+        # A list: every worker is polled, so that one that fails is seen while those before it run.
+        while None in (codes := [process.poll() for process in self.processes]):
             for number in told[passed:]:
                 self._send(number)
-            ended = next((process.returncode for process in self.processes if process.returncode), None)
+            ended = next((code for code in codes if code), None)
             if len(told) > passed or first is None and ended:
                 first, passed, deadline = ended, len(told), time.monotonic() + PATIENCE
                 if not told:
@@ -105,7 +106,6 @@ class Job:
             if deadline and time.monotonic() > deadline:
                 self._send(signal.SIGKILL)
             time.sleep(0.1)
-        codes = [process.returncode for process in self.processes]
         if not any(codes):
             return EXIT_DONE, False
         if told:

@@ -10,14 +10,15 @@ pattern in data.train_source) are read at once. A preparation that was stopped g
 is started again. --check compares a prepared corpus with its checksums.
 """
 
+import dataclasses
 import json
-import operator
 import shlex
 import sys
 
 from rnnsearch_tf.cli.shared import whole_number, yaml_value
 from rnnsearch_tf.config import default_of, load_config
 from rnnsearch_tf.data.corpus import check_files
+from rnnsearch_tf.effects import names_without_effect, sections_of
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.imports import import_tensorflow
 from rnnsearch_tf.training_text import TRAINING_TEXT
@@ -47,11 +48,16 @@ def run(arguments):
 
 
 def _next_command(arguments, config) -> str:
-    """The command that trains on what was written; the options that name the text, or hold some of it out, are at their defaults."""
-    text = {f"data.{name}": default_of(f"data.{name}") for name in (*TRAINING_TEXT, "held_out")}
-    named = [name for name, default in text.items() if operator.attrgetter(name)(config) != default]
-    settings = [setting for setting in arguments.set if setting.partition("=")[0] not in named]
-    settings += [f"data.prepared={arguments.output}", *(f"{name}={yaml_value(text[name])}" for name in named)]
+    """The command that trains on what was written.
+
+    The options that name the text, or hold some of it out, are at their defaults, and so are those without effect then.
+    """
+    text = {name: default_of(f"data.{name}") for name in (*TRAINING_TEXT, "held_out")}
+    named = [name for name, default in text.items() if getattr(config.data, name) != default]
+    data = dataclasses.replace(config.data, prepared=arguments.output, **{name: text[name] for name in named})
+    dropped = {f"data.{name}" for name in named} | names_without_effect(sections_of(config) | {"data": data})
+    settings = [setting for setting in arguments.set if setting.partition("=")[0] not in dropped]
+    settings += [f"data.prepared={arguments.output}", *(f"data.{name}={yaml_value(text[name])}" for name in named)]
     changes = [word for setting in settings for word in ("--set", setting)]
     return shlex.join(["rnnsearch", "train", "--config", arguments.config, "--output", "RUN", *changes])
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from rnnsearch_tf.config import Config, as_dictionary, load_config, named_options, saved_config
-from rnnsearch_tf.data.corpus import open_corpus, training_corpora
+from rnnsearch_tf.data.corpus import open_corpus, training_corpora, with_default_evaluations
 from rnnsearch_tf.data.fitting import held_out_size
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
@@ -32,7 +32,8 @@ def continued_config(
     """The configuration of a RUN, with the values of a file and of overrides laid over it.
 
     A new training text takes the place of everything that names text in the RUN's configuration, its folder and its
-    development text too. Where no new development text is named, one is held out of the new training text.
+    development text too. Where no new development text is named, one is held out of the new training text. Without one
+    (``data.held_out=0``), the RUN's options of the evaluations are at their defaults.
 
     Args:
         run: path of the RUN folder.
@@ -57,6 +58,7 @@ def continued_config(
     text_in_files = config.data.corpus == "files" and config.data.prepared is None
     if new_text and text_in_files and not named & {f"data.{name}" for name in DEVELOPMENT_TEXT}:
         config = _with_development_text(config)
+    config = with_default_evaluations(config, named)
     if mix is None:
         return config
     if not new_text:

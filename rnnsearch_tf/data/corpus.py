@@ -91,14 +91,31 @@ def check_development(config: Config) -> None:
     Args:
         config: Config of a training that begins.
     """
+    for name, default in _idle_without_development_text(config).items():
+        raise UsageError(
+            f"training.{name}: has no effect without a development text; set data.development_source and "
+            f"data.development_target, or data.held_out, or leave training.{name} at its default, {default}"
+        )
+
+
+def with_default_evaluations(config: Config, named: set) -> Config:
+    """The Config; where there is no development text, options of the evaluations that are not named are at their defaults.
+
+    Args:
+        config: Config.
+        named: dotted names of the options that stay as they are.
+    """
+    idle = _idle_without_development_text(config)
+    unnamed = {name: default for name, default in idle.items() if f"training.{name}" not in named}
+    return dataclasses.replace(config, training=dataclasses.replace(config.training, **unnamed))
+
+
+def _idle_without_development_text(config):
+    """{name: default} of the options of the evaluations that are not at their defaults and lack a development text."""
     if open_corpus(config, "development") is not None:
-        return
-    for field in dataclasses.fields(config.training):
-        if field.metadata["of_evaluations"] and getattr(config.training, field.name) != field.default:
-            raise UsageError(
-                f"training.{field.name}: has no effect without a development text; set data.development_source and "
-                f"data.development_target, or data.held_out, or leave training.{field.name} at its default, {field.default}"
-            )
+        return {}
+    fields = [field for field in dataclasses.fields(config.training) if field.metadata["of_evaluations"]]
+    return {field.name: field.default for field in fields if getattr(config.training, field.name) != field.default}
 
 
 def _pharaoh(links):

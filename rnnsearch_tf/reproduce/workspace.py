@@ -28,7 +28,8 @@ import statistics
 import sys
 from collections.abc import Callable
 
-from rnnsearch_tf.config import load_config, shipped_config
+from rnnsearch_tf.config import load_config, named_options, shipped_config
+from rnnsearch_tf.data.corpus import with_default_evaluations
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras import THOT, has
 from rnnsearch_tf.files import write_file
@@ -123,7 +124,8 @@ class Workspace:
         changes = [*recipe.changes, *files, f"training.seed={seed + MEMBER_SEEDS * recipe.member}", *self.overrides]
         if recipe.guided and guided:
             changes += self.texts.guided_settings(recipe)
-        return load_config(shipped_config(recipe.configuration), overrides=changes)
+        config = load_config(shipped_config(recipe.configuration), overrides=changes)
+        return with_default_evaluations(config, named_options(overrides=self.overrides))
 
     def steps(self, models) -> list:
         """The steps that are left until these (name, seed) can be trained and measured; none for none.

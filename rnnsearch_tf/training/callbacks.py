@@ -114,7 +114,8 @@ class Schedule(keras.callbacks.Callback):
 class Limits(keras.callbacks.Callback):
     """Stops at the maximum of updates or minutes, or at a gradient that is not finite.
 
-    Of a batch with such a gradient nothing is learned, and nothing is left in the state or in the random numbers of dropout.
+    Of a batch with such a gradient nothing is learned, and nothing is left in the state, in the means over the epoch or in the
+    random numbers of dropout.
     Nor is it of the update that finds no batch at the end of an epoch, in which TensorFlow may have drawn them already.
     """
 
@@ -132,27 +133,26 @@ class Limits(keras.callbacks.Callback):
 
     def on_train_batch_begin(self, batch, logs=None):
         self._random = [(layer, layer.random_state()) for layer in self._dropouts]
-        if self.config.non_finite_gradient == "error":
-            averages = [value for metric in means(self.model) for value in metric.variables]
-            self._means = [(value, tf.identity(value)) for value in averages]
+        averages = [variable for metric in means(self.model) for variable in metric.variables]
+        self._means = [(variable, tf.identity(variable)) for variable in averages]
 
     def on_epoch_end(self, epoch, logs=None):
         self.take_back()
 
     def take_back(self):
-        """Let dropout draw again what it drew for a batch that was begun and not learned from."""
+        """Forget a batch that was begun and not learned from: what dropout drew for it, and its share of the means."""
         for layer, value in self._random:
             layer.set_random_state(value)
+        for variable, value in self._means:
+            variable.assign(value)
 
     def on_train_batch_end(self, batch, logs=None):
         norm = float(self.model.optimizer.gradient_norm.numpy())
         if self.config.non_finite_gradient == "error" and not math.isfinite(norm):
             self.take_back()
-            for variable, value in self._means:  # NaN would stay there when training goes on without the batch
-                variable.assign(value)
             self.state.refuse()
             raise NonFiniteGradient(f"training: expected a finite gradient, got norm {norm} in batch {self.state.batches + 1}")
-        self._random = []
+        self._random, self._means = [], []
         if share_done(self.state, self.config) >= 1.0:
             self.model.stop_training = True
 

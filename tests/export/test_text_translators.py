@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.profile import read_profile
 from rnnsearch_tf.export.translator import ExportedTranslator
@@ -35,7 +36,7 @@ def test_a_log_probability_is_not_made_of_a_score_with_coverage(exported):
 
 def test_three_translators_answer_the_same_question_alike(translator, exported):
     profile = read_profile(exported)
-    config = dataclasses.replace(translator.config, search=profile.search)
+    config = dataclasses.replace(translator.config, search=SearchConfig(**profile.search_options))
     translator = Translator(translator.model, translator.source_text, translator.target_text, config)
     expected = translator.translate(TEXTS)
     assert all(each.text for each, text in zip(expected, TEXTS) if text)

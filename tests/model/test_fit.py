@@ -122,6 +122,26 @@ def test_a_bad_batch_leaves_the_means():
         assert np.isfinite(float(results[name])) and float(results[name]) > 0, name
 
 
+@pytest.mark.parametrize("policy", ["error", "skip"])
+def test_a_batch_that_was_begun_and_not_learned_from_leaves_the_means(policy):
+    """As where another worker is lost between a batch's losses and its update."""
+    model = compiled(tiny_model("float32"), run_eagerly=True, non_finite_gradient=policy)
+    limits = Limits(TrainingState(), dataclasses.replace(TrainingConfig(), non_finite_gradient=policy))
+    limits.set_model(model)
+    limits.on_train_begin()
+    means = []
+    for learned in (True, False):
+        limits.on_train_batch_begin(0)
+        model.train_step(batch())
+        if learned:
+            limits.on_train_batch_end(0)
+        else:
+            limits.take_back()
+        speed = model.speed_metric.name
+        means.append({m.name: float(m.result()) for m in model.metrics if m.name != speed})
+    assert means[0] == means[1] and means[0]["loss"] > 0
+
+
 def test_policy_error_stops_fit():
     """The fit driver's callback raises; under `skip` the same training goes on."""
     config = TrainingConfig()

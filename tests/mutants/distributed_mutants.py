@@ -18,6 +18,8 @@ _FAULTS = [
     ("data/batching.py", "an empty share has a word", "tf.where(empty, tf.zeros_like(target), target)[:, : tf.where(empty, 1, longest(target))]", "target", TOGETHER),
     ("training/run.py", "another worker writes", "callbacks = [Clock(state), Schedule(state, config.training), limits, agreement, interruption]",
      "callbacks = [Clock(state), Schedule(state, config.training), limits, MetricsLog(run.metrics, state), agreement, interruption]", KILLED),
+    ("cli/launch.py", "a failure behind a running worker is not seen", "[process.poll() for process in self.processes]", "[process.poll() for process in self.processes[:1]]",
+     f"{LAUNCH}::test_workers_have_time_to_save_what_they_learned"),
     ("cli/launch.py", "a lost worker is left lost", "self.everywhere or any(code < 0 for code in codes)", "False", KILLED),
     ("cli/launch.py", "begins anew", "            goes_on, resumes = True,", "            goes_on, resumes = False,", KILLED),
     ("cli/launch.py", "what a training began from is said again", 'if parsed.start_from else []', 'if False else []',

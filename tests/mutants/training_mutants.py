@@ -11,6 +11,8 @@ BEST = f"{DRIVER}::test_best_weights_are_kept_and_patience_stops"
 TRAINING = [
     Mutant("training/callbacks.py", "dropout draws for a batch that does not come", "    def on_epoch_end(self, epoch, logs=None):\n        self.take_back()",
            "    def on_epoch_end(self, epoch, logs=None):\n        pass", (KILLED,)),
+    Mutant("training/callbacks.py", "a batch that was not learned from counts in the means", "        for variable, value in self._means:\n", "        for variable, value in ():\n",
+           ("model/test_fit.py::test_a_batch_that_was_begun_and_not_learned_from_leaves_the_means",)),
     Mutant("training/callbacks.py", "every learning rate is kept", "np.array(learning_rate(self.state, self.config))",
            "learning_rate(self.state, self.config)", (MEMORY,)),
     Mutant("training/callbacks.py", "the means of a resumed epoch begin anew", "            restore_means(self.model, self.state)", "            pass", (KILLED,)),

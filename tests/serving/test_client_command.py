@@ -59,7 +59,7 @@ def test_a_reader_that_leaves_ends_it_quietly(server):
     assert process.stdout.readline() == b"A\n"
     process.stdout.close()
     send(process, b"b\n")
-    assert process.wait(100) == 1
+    assert process.wait(100) == 141
     assert process.stderr.read() == b""
     process.stdin.close()
     process.stderr.close()

@@ -38,7 +38,7 @@ def launched(tmp_path, run, *words, workers=2):
 
 def test_workers_have_time_to_save_what_they_learned():
     """One that fails ends the others by SIGTERM, not at once by SIGKILL."""
-    saves = "import signal, sys, time; signal.signal(15, lambda *_: (time.sleep(1), sys.exit(75))); print(flush=True); time.sleep(60)"
+    saves = "import signal, sys, time; signal.signal(15, lambda *_: (time.sleep(1), sys.exit(75))); print(flush=True); time.sleep(10)"
     job = launch.Job.__new__(launch.Job)
     slow = subprocess.Popen([sys.executable, "-c", saves], stdout=subprocess.PIPE)
     slow.stdout.readline()

@@ -83,6 +83,9 @@ def test_two_kills(tmp_path):
     assert_same(tmp_path / "whole", tmp_path / "killed")
 
 
+FILES = ["data.corpus=files", *(setting for setting in SETTINGS if "phrasebook" not in setting and setting.partition("=")[0] not in ("training.evaluate_sentences", "training.average"))]
+"""SETTINGS for text files without a development text."""
+
 RNNSEARCH = ["model.alignment_size=5", "model.maxout_size=4", "model.output_rank=null"]
 TWO_SHARDS = [*RNNSEARCH, "data.batch_size=32", "data.phrasebook_size=200", "training.deterministic=true"]
 
@@ -167,7 +170,7 @@ def test_a_batch_that_is_not_finite_is_named_and_left_out(tmp_path, monkeypatch)
     lines[41] = "the poison w1 and w1"
     for name in "st":
         (tmp_path / name).write_text("".join(line + "\n" for line in lines))
-    settings = [*SETTINGS, *SMALL, "data.corpus=files", f"data.train_source={tmp_path / 's'}", f"data.train_target={tmp_path / 't'}",
+    settings = [*FILES, *SMALL, f"data.train_source={tmp_path / 's'}", f"data.train_target={tmp_path / 't'}",
                 "model.embedding_dropout=0", "training.epochs=1", "training.average=0"]  # fmt: skip
     losses = TranslationModel.token_losses
     words, batches = Vocabulary.build(collections.Counter(" ".join(lines).split()), 100), []
@@ -214,7 +217,7 @@ def test_every_epoch_has_all_its_batches(tmp_path):
     for name in "st":
         (tmp_path / name).write_text("".join(f"w{number % 7} w{number % 5}\n" for number in range(60)))
     corpora = f"data.corpora=[{{source: {tmp_path / 's'}, target: {tmp_path / 't'}, weight: 0.3}}]"
-    config = load_config(overrides=[*SETTINGS, *SMALL, "data.corpus=files", corpora, "data.batch_size=2", "training.seed=10"])
+    config = load_config(overrides=[*FILES, *SMALL, corpora, "data.batch_size=2", "training.seed=10"])
     train(config, tmp_path / "run")
     texts = [load_text(tmp_path / "run", side, getattr(config, side)) for side in ("source", "target")]
     batches = [sum(1 for _ in training_dataset(*texts, open_corpus(config), config.data, config.training.seed, epoch)) for epoch in range(3)]

@@ -33,7 +33,7 @@ VARIANTS = {
     "output_rank": ["model.output_rank=6"],
     "tied output_rank": ["model.output_rank=8", "model.maxout_size=5", "model.tie_target_embeddings=true"],
     "without biases": ["model.biases=none"],
-    "luong": ["model.system=luong", "model.maxout_size=500", "model.output_rank=620"],
+    "luong": ["model.system=luong", "model.alignment_size=1000", "model.maxout_size=500", "model.output_rank=620"],
     "encoder_decoder": ["model.system=encoder_decoder", "model.alignment_size=1000"],
     "cslm": LANGUAGE_MODEL,
 }
