@@ -28,7 +28,7 @@ import statistics
 import sys
 from collections.abc import Callable
 
-from rnnsearch_tf.config import load_config, named_options, shipped_config
+from rnnsearch_tf.config import load_config, shipped_config
 from rnnsearch_tf.data.corpus import with_default_evaluations
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras import THOT, has
@@ -125,7 +125,7 @@ class Workspace:
         if recipe.guided and guided:
             changes += self.texts.guided_settings(recipe)
         config = load_config(shipped_config(recipe.configuration), overrides=changes)
-        return with_default_evaluations(config, named_options(overrides=self.overrides))
+        return with_default_evaluations(config, set())  # phrases have no development text, whatever --set says to all trainings
 
     def steps(self, models) -> list:
         """The steps that are left until these (name, seed) can be trained and measured; none for none.
