@@ -57,11 +57,12 @@ class TextConfig:
         "controls (U+200C and U+200D stay); `rnnsearch init` and the shipped configurations set it, a model trained without it keeps false"
     )
     vocabulary_size: int = option(
-        30_001, "entries, the special tokens included (the paper's shortlist: 30,001 symbols)", unit="tokens", minimum=4, maximum=MOST_TOKENS
+        30_001, "entries, the special tokens included (the paper's shortlist: 30,001 symbols)", unit="tokens", minimum=4, maximum=MOST_TOKENS,
+        only_with={"vocabulary": (None,)},
     )
     minimum_count: int = option(
         1, "words rarer than this in the training text stay out (not for sentencepiece)", minimum=1,
-        only_with={"tokenization": ("moses", "space")},
+        only_with={"tokenization": ("moses", "space"), "vocabulary": (None,)},
     )
     sampling: float | None = option(
         None, "subword regularization (Kudo 2018; only for sentencepiece): in training a word is cut into other pieces every time, "

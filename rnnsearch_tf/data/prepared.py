@@ -95,7 +95,10 @@ class PreparedPairs(Pairs):
     def texts(self, config) -> list[Text]:
         """[source Text, target Text] of the vocabularies that it was prepared with; UsageError where the configuration wants others."""
         for side in ("source", "target"):
-            self._require_equal(self.manifest[side], getattr(config, side), MAKES_VOCABULARY, side)
+            known = self.manifest[side]
+            # Beside a ready vocabulary the others have no effect, but earlier versions recorded them.
+            names = MAKES_VOCABULARY if known.get("vocabulary") is None else ("vocabulary",)
+            self._require_equal(known, getattr(config, side), names, side)
         return [load_text(self.folder, side, getattr(config, side)) for side in ("source", "target")]
 
     def check_texts(self, texts) -> None:

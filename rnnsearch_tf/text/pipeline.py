@@ -253,7 +253,8 @@ def extend_texts(texts: Sequence[Text], pairs: Iterable, number: int) -> list[Te
             that is cut into subwords, pieces: the characters that it lacks, then the most probable.
 
     Returns:
-        [source Text, target Text]; the option ``vocabulary_size`` of each has grown where it has more entries now.
+        [source Text, target Text]; the option ``vocabulary_size`` of each has grown where it has more entries now, unless it has no
+        effect beside a ready ``vocabulary``.
     """
     sides = dict(zip(("source", "target"), texts))
     counts = {side: _word_counts(text.config) for side, text in sides.items()}
@@ -386,7 +387,9 @@ def _extended(text, counts, number):
         vocabulary = Vocabulary(subwords.Subwords(model).pieces)
     else:
         vocabulary = text.vocabulary.extended(counts, number, config.minimum_count)
-    return Text(dataclasses.replace(config, vocabulary_size=max(config.vocabulary_size, vocabulary.size)), vocabulary, model)
+    if config.vocabulary is None:  # beside a ready vocabulary the option has no effect, and stays at its default
+        config = dataclasses.replace(config, vocabulary_size=max(config.vocabulary_size, vocabulary.size))
+    return Text(config, vocabulary, model)
 
 
 def text_of_counts(config: TextConfig, counts, where) -> Text:

@@ -62,6 +62,9 @@ COMPANY = [
     # option, what it needs beside it, what it has no effect with: the other option named in the message is the first of these
     ("source.minimum_count=3", "source.tokenization=space", "source.tokenization=sentencepiece"),
     ("target.minimum_count=3", "target.tokenization=moses", "target.tokenization=sentencepiece"),
+    ("source.minimum_count=3", "source.vocabulary=null", "source.vocabulary=f"),
+    ("source.vocabulary_size=99", "source.vocabulary=null", "source.vocabulary=f"),
+    ("target.vocabulary_size=99", "target.vocabulary=null", "target.vocabulary=f target.tokenization=sentencepiece"),
     ("source.sampling=0.3", "source.tokenization=sentencepiece", "source.tokenization=moses"),
     ("target.sampling=0.3", "target.tokenization=sentencepiece", "target.tokenization=space"),
     ("data.folder=d", "data.corpus=phrase_table", "data.corpus=phrasebook"),
@@ -124,8 +127,8 @@ COMPANY = [
 
 ALWAYS = {  # these have an effect beside every other
     "": ["preset"],
-    "source": ["language", "tokenization", "unicode_form", "lowercase", "remove_invisible", "vocabulary_size", "vocabulary"],
-    "target": ["language", "tokenization", "unicode_form", "lowercase", "remove_invisible", "vocabulary_size", "vocabulary"],
+    "source": ["language", "tokenization", "unicode_form", "lowercase", "remove_invisible", "vocabulary"],
+    "target": ["language", "tokenization", "unicode_form", "lowercase", "remove_invisible", "vocabulary"],
     "data": [
         "corpus", "held_out", "maximum_source_length", "maximum_target_length", "batching", "batch_size", "shuffle_buffer",
         "shuffle_batches",
