@@ -29,7 +29,7 @@ from collections.abc import Sequence
 
 import yaml
 
-from rnnsearch_tf.effects import names_without_effect, sections_of, with_defaults_where_unnamed
+from rnnsearch_tf.effects import evaluation_defaults, names_without_effect, sections_of, with_defaults_where_unnamed
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import write_file
 from rnnsearch_tf.options import (  # noqa: F401  what the package calls its configuration
@@ -45,6 +45,7 @@ from rnnsearch_tf.options import (  # noqa: F401  what the package calls its con
     TrainingConfig,
     UNKNOWN_ID,
 )
+from rnnsearch_tf.training_text import names_development_text
 from rnnsearch_tf.yaml_files import parse_value, read_value, read_yaml  # noqa: F401
 
 
@@ -69,7 +70,7 @@ def load_config(
         UsageError: the file is missing or not YAML, a key is unknown (the message
             names the nearest one), a value has the wrong type or is out of range, or an option that is not at
             its default has no effect beside the others. An option of the file that loses its effect by an
-            override takes its default.
+            override takes its default; so do its options of the evaluations, if overrides take the development text away.
     """
     where, tree = _read(Config(), path, overrides, values)
     where = where if called is None else str(called)
@@ -77,9 +78,12 @@ def load_config(
     named = set(_names(tree))
     if overrides:
         before = _read(Config(), path, (), values)[1]
-        idle = names_without_effect(_sections(before, below, where)[1])
+        old = _sections(before, below, where)[1]
         changed = {name for text in overrides for name in _names(_parsed(text))}
-        named = changed | (named & idle)  # what --set has taken the effect from is at its default
+        named = changed | (named & names_without_effect(old))  # what --set has taken the effect from is at its default
+        if names_development_text(old["data"]) and not names_development_text(sections["data"]):
+            idle = evaluation_defaults(sections["training"], changed)
+            sections["training"] = dataclasses.replace(sections["training"], **idle)
     return _made(Config(), read | with_defaults_where_unnamed(sections, named), where)
 
 

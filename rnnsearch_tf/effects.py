@@ -45,6 +45,18 @@ def with_defaults_where_unnamed(sections: dict, named: set) -> dict:
     return sections
 
 
+def evaluation_defaults(training, named: set = frozenset()) -> dict:
+    """{name: default} of the options of the evaluations that are not at their defaults, without those of the dotted names.
+
+    Args:
+        training: TrainingConfig.
+        named: such as ``training.patience``.
+    """
+    fields = [field for field in dataclasses.fields(training) if field.metadata["of_evaluations"]]
+    set_ones = [field for field in fields if getattr(training, field.name) != field.default]
+    return {field.name: field.default for field in set_ones if f"training.{field.name}" not in named}
+
+
 def names_without_effect(sections: dict) -> set:
     """Dotted names of the options that have no effect beside the others, those at their defaults too."""
     return {name for name, field in _fields(sections) if _missing_company(name, field, sections)}

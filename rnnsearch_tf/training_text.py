@@ -8,6 +8,12 @@ TRAINING_TEXT = ("corpus", "train_source", "train_target", "corpora", "phrase_ta
 """Options of the data section that name a training text."""
 
 
+def names_development_text(data) -> bool:
+    """Whether a DataConfig names a development text; yes of a prepared corpus, which may have one. Opens no file."""
+    named = data.development_source or data.development_target or data.held_out or data.prepared
+    return data.corpus == "phrasebook" or bool(named)
+
+
 def check_training_text(data) -> None:
     """Raise UsageError where a DataConfig names training text in two ways.
 

@@ -59,13 +59,13 @@ def arguments(parser):
 
 
 def run(arguments):
-    config = _configuration(arguments)
+    index, addresses = this_worker() if arguments.distribute == "multi-worker" else (0, [None])
+    config = _configuration(arguments, len(addresses))
     output_folder = pathlib.Path(arguments.output)
     if output_folder.exists() and not output_folder.is_dir():
         raise UserError(f"--output {output_folder}: expected a folder, got a file")
     if arguments.skip_batch and not arguments.resume:
         raise UsageError("--skip-batch: expected --resume beside it, got none; it leaves out the batch at which a training stopped")
-    index, addresses = this_worker() if arguments.distribute == "multi-worker" else (0, [None])
     if not arguments.resume and index == 0:
         Run(output_folder).refuse_training()
     check_files(config)  # both before TensorFlow takes its seconds
@@ -88,7 +88,7 @@ def _next_command(config, run):
     return f"rnnsearch translate --model {run} < TEXT; how good it is: rnnsearch evaluate --model {run} --source F --reference F"
 
 
-def _configuration(arguments):
+def _configuration(arguments, workers):
     if arguments.start_from is None:
         for flag, value in (("--mix", arguments.mix), ("--new-words", arguments.new_words)):
             if value is not None:
@@ -99,7 +99,7 @@ def _configuration(arguments):
             "expected --resume or --from, got both; --resume goes on with the training in --output, which knows what it began from: "
             "leave --from out"
         )
-    return continued_config(arguments.start_from, arguments.config, arguments.set, arguments.mix)
+    return continued_config(arguments.start_from, arguments.config, arguments.set, arguments.mix, workers)
 
 
 def _own_or_given(arguments):

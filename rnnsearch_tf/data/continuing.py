@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from rnnsearch_tf.config import Config, as_dictionary, load_config, named_options, saved_config
+from rnnsearch_tf.config import Config, as_dictionary, default_of, load_config, named_options, saved_config
 from rnnsearch_tf.data.corpus import open_corpus, training_corpora, with_default_evaluations
 from rnnsearch_tf.data.fitting import held_out_size
 from rnnsearch_tf.data.shards import files_of
@@ -27,7 +27,11 @@ MAY_CHANGE = ("embedding_dropout", "hidden_dropout", "readout_dropout", "samplin
 
 
 def continued_config(
-    run: str | os.PathLike, path: str | os.PathLike | None = None, overrides: Sequence[str] = (), mix: float | None = None
+    run: str | os.PathLike,
+    path: str | os.PathLike | None = None,
+    overrides: Sequence[str] = (),
+    mix: float | None = None,
+    workers: int = 1,
 ) -> Config:
     """The configuration of a RUN, with the values of a file and of overrides laid over it.
 
@@ -40,6 +44,7 @@ def continued_config(
         path: YAML file, or the name of a shipped configuration; None: none.
         overrides: strings ``section.key=value``.
         mix: the RUN's own training text is trained on too: so many of its pairs for one of the new text, before the length limits.
+        workers: how many processes will train; for one, the RUN's ``training.worker_gradients`` is at its default.
 
     Raises:
         UserError: the RUN is not one, or its training text, which is to be mixed in, is gone.
@@ -53,6 +58,8 @@ def continued_config(
         below["data"]["corpus"] = "phrase_table" if "data.phrase_table" in named else "files"
     if named & {f"training.{name}" for name in LIMITS}:
         below["training"] |= dict.fromkeys(LIMITS)
+    if workers == 1:
+        below["training"]["worker_gradients"] = default_of("training.worker_gradients")
     config = load_config(path, overrides, below=below)
     check_continues(config, before, run)
     text_in_files = config.data.corpus == "files" and config.data.prepared is None

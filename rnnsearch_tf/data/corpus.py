@@ -13,6 +13,7 @@ from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.phrase_table import PhrasePairs
 from rnnsearch_tf.data.phrasebook import phrasebook, phrasebook_alignments
 from rnnsearch_tf.data.shards import open_files
+from rnnsearch_tf.effects import evaluation_defaults
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.options import CorpusConfig
 
@@ -105,17 +106,15 @@ def with_default_evaluations(config: Config, named: set) -> Config:
         config: Config.
         named: dotted names of the options that stay as they are.
     """
-    idle = _idle_without_development_text(config)
-    unnamed = {name: default for name, default in idle.items() if f"training.{name}" not in named}
+    unnamed = _idle_without_development_text(config, named)
     return dataclasses.replace(config, training=dataclasses.replace(config.training, **unnamed))
 
 
-def _idle_without_development_text(config):
-    """{name: default} of the options of the evaluations that are not at their defaults and lack a development text."""
+def _idle_without_development_text(config, named=frozenset()):
+    """{name: default} of the unnamed options of the evaluations that are not at their defaults and lack a development text."""
     if open_corpus(config, "development") is not None:
         return {}
-    fields = [field for field in dataclasses.fields(config.training) if field.metadata["of_evaluations"]]
-    return {field.name: field.default for field in fields if getattr(config.training, field.name) != field.default}
+    return evaluation_defaults(config.training, named)
 
 
 def _pharaoh(links):

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.cluster import DISTRIBUTIONS
-from rnnsearch_tf.config import Config, save_config, saved_config
+from rnnsearch_tf.config import Config, default_of, save_config, saved_config
 from rnnsearch_tf.data.corpus import check_development, open_corpus
 from rnnsearch_tf.data.counting import build_corpus_texts
 from rnnsearch_tf.data.dataset import training_dataset
@@ -80,6 +80,8 @@ def train(
     strategy = mirrored() if distribute == "mirrored" else tf.distribute.get_strategy()
     if distribute == "mirrored":
         print(f"sharing every batch between {strategy.num_replicas_in_sync} replicas", file=sys.stderr)
+    if not resume:  # which another number of workers may have begun
+        _check_workers(config.training, workers)
     keras.utils.set_random_seed(config.training.seed)
     if config.training.deterministic:
         tf.config.experimental.enable_op_determinism()
@@ -135,6 +137,16 @@ def _begin(run, config, resume, start_from, new_words, skip_batch, stack):
         compile_model(model, config)
     print(f"{type(model).__name__}: {model.count_params():,} parameters", file=sys.stderr)
     return config, texts, pairs, model, state
+
+
+def _check_workers(training, workers):
+    """Raise UsageError where an option is for several workers, and there is one."""
+    default = default_of("training.worker_gradients")
+    if workers.count == 1 and training.worker_gradients != default:
+        raise UsageError(
+            "training.worker_gradients: has no effect with one worker; train with several (rnnsearch launch), "
+            f"or leave training.worker_gradients at its default, {default}"
+        )
 
 
 def _follow(run):

@@ -195,6 +195,25 @@ def test_what_a_preset_or_a_run_has_is_not_refused():
         load_config(overrides=["training.optimizer=sgd", "training.beta_1=0.4"], below=below)
 
 
+def test_a_file_loses_its_options_of_evaluations_with_its_development_text(tmp_path):
+    """What --set names itself stays, and so does what the file has without a development text: a training refuses both."""
+    path, none = tmp_path / "f.yaml", ["data.development_source=null", "data.development_target=null"]
+    tree = {"data": {"development_source": "a", "development_target": "b"}, "training": {"evaluate_sentences": 9, "patience": 3}}
+
+    def loaded(tree, *overrides):
+        path.write_text(yaml.safe_dump(tree))
+        training = load_config(path, overrides).training
+        return training.evaluate_sentences, training.patience
+
+    assert loaded(tree) == loaded(tree, "data.batch_size=7") == loaded(tree, *none, "data.held_out=5") == (9, 3)
+    assert loaded(tree, *none) == (1000, None)
+    assert loaded(tree, *none, "training.patience=4") == (1000, 4)
+    assert loaded({"training": tree["training"]}, *none) == (9, 3)
+    assert loaded({"data": {"held_out": 7}, "training": tree["training"]}, "data.held_out=0") == (1000, None)
+    assert loaded({"data": {"corpus": "phrasebook"}, "training": tree["training"]}, "data.corpus=files") == (1000, None)
+    assert loaded(tree, *none, "data.prepared=p") == (9, 3), "it may have a development text"
+
+
 def test_a_run_of_an_earlier_version_loads(tmp_path):
     path = tmp_path / "config.yaml"
     tree = as_dictionary(load_config(overrides=["training.optimizer=adam", "training.beta_1=0.5"]))

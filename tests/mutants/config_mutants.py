@@ -37,7 +37,7 @@ CONFIG = [
            (f"{RESUME}::test_the_rest_can",)),
     Mutant("__init__.py", "a configuration imports TensorFlow", '_WITHOUT_TENSORFLOW = ("config",)', "_WITHOUT_TENSORFLOW = ()",
            (f"{PUBLIC}::test_a_configuration_needs_no_tensorflow",)),
-    Mutant("data/corpus.py", "patience without a development text", 'if field.metadata["of_evaluations"]]', "if False]",
+    Mutant("effects.py", "patience without a development text", 'if field.metadata["of_evaluations"]]', "if False]",
            ("data/test_corpus.py::test_options_of_evaluations_need_a_development_text",)),
     Mutant("data/continuing.py", "a RUN's options of evaluations stay without a development text",
            "config = with_default_evaluations(config, named)", "pass",

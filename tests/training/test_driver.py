@@ -356,6 +356,14 @@ def test_patience_needs_a_development_text(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_gradients_between_workers_need_several_workers(tmp_path):
+    expected = "training.worker_gradients: has no effect with one worker; train with several .* at its default, exact"
+    for distribute in (None, "mirrored"):
+        with pytest.raises(UsageError, match=expected):
+            train(language_model("training.worker_gradients=bfloat16"), tmp_path / "run", distribute=distribute)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_state_from_before_an_option_goes_on_by_its_default(tmp_path):
     """Older trainings have no remove_invisible in their configuration and in their checkpoint."""
     train(language_model("training.maximum_updates=1"), tmp_path)
