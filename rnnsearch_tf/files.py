@@ -159,6 +159,35 @@ def sync(path) -> None:
         os.close(descriptor)
 
 
+class NamedFile:
+    """A new binary file, for a ``with`` block; whatever cannot be written is a UserError that names it."""
+
+    def __init__(self, path):
+        self._path = path
+        with naming(path):
+            self._file = open(path, "wb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        with naming(self._path) if kind is None else contextlib.suppress(OSError):
+            self._file.close()  # which writes what is left
+
+    def write(self, data: bytes) -> None:
+        with naming(self._path):
+            self._file.write(data)
+
+
+@contextlib.contextmanager
+def naming(path):
+    """Inside, what fails to be written is a UserError that names the path."""
+    try:
+        yield
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
 def cannot_write(path, error) -> UserError:
     """The error to raise for an OSError met while a file was written."""
     reason = error.strerror or " ".join(str(error).split())[:200]

@@ -31,7 +31,7 @@ import shlex
 import shutil
 
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files import replacing, write_file
+from rnnsearch_tf.files import make_folder, replacing, write_file
 from rnnsearch_tf.pretrained import pretrained_models
 from rnnsearch_tf.untrusted import check_inside
 
@@ -192,7 +192,7 @@ class Run:
         path = path or self.best_weights
         if path == self.best_weights:
             self.confidence.unlink(missing_ok=True)  # it was of other weights
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with replacing(path, self.replace) as partial, _without_optimizer(model):
             model.save_weights(partial)
 

@@ -10,7 +10,7 @@ import shlex
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import check_value
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import write_file
+from rnnsearch_tf.files import make_folder, write_file
 
 
 def arguments(parser):
@@ -35,7 +35,7 @@ def run(arguments):
 
     found = inspect(arguments.source, arguments.target, *codes)
     text = configuration(found, arguments.source, arguments.target, arguments.minutes)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     write_file(path, text)
     config, trained = shlex.quote(str(path)), shlex.quote(str(folder / "run"))
     print(found.report)

@@ -27,7 +27,7 @@ from rnnsearch_tf.data.prepared import FORMAT, IDS, LENGTHS, LIMITS, MANIFEST, O
 from rnnsearch_tf.data.processes import Processes, processes_for
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files import locked, sync, write_file
+from rnnsearch_tf.files import NamedFile, locked, naming, sync, write_file
 from rnnsearch_tf.progress import announced
 from rnnsearch_tf.run import Run, digest_of
 from rnnsearch_tf.text.pipeline import load_text
@@ -144,15 +144,16 @@ def write_piece(settings, number, folder) -> None:
     encoded, part = _encoded(config, partial), _part(partial, number)
     encoded.pairs = pairs = corpus_pieces(open_corpus(config, "train"))[number][1]
     kinds = _types([encoded.source_text, encoded.target_text], config)
-    with open(part(IDS), "wb") as ids_file, open(part(LENGTHS), "wb") as lengths_file:
+    with NamedFile(part(IDS)) as ids_file, NamedFile(part(LENGTHS)) as lengths_file:
         for source, target, dropped in encoded.dataset.as_numpy_iterator():
             lengths = np.stack([source[1], target[1]], axis=1)  # [pairs, 2]
             together = tf.concat([tf.RaggedTensor.from_row_lengths(*side[:2]) for side in (source, target)], axis=1)
             ids_file.write(together.flat_values.numpy().astype(kinds[0]).tobytes())
             lengths_file.write(lengths.astype(kinds[1]).tobytes())
             too_long += int(dropped)
-    sync(part(IDS))
-    sync(part(LENGTHS))
+    for name in (IDS, LENGTHS):
+        with naming(part(name)):
+            sync(part(name))
     report = dataclasses.asdict(dataclasses.replace(pairs.check(), too_long=too_long))
     write_file(part("json"), _json({"report": report}))
 
@@ -194,7 +195,8 @@ def _finish(config, pieces, texts, partial):
     write_file(partial / MANIFEST, _json(manifest | {"sha256": digest_of_manifest(manifest)}))
     for path in partial.iterdir():
         if path in own or path.name == MANIFEST:
-            sync(path)
+            with naming(path):
+                sync(path)
         else:
             path.unlink()
     sync(partial)
@@ -204,7 +206,7 @@ def _join(partial, parts, length_kind) -> int:
     """The files of so many parts, one behind the other, and where each pair ends and the next begins; how many ids there are."""
     end = np.zeros(1, np.int64)
     with contextlib.ExitStack() as stack:
-        ids, lengths, offsets = (stack.enter_context(open(partial / name, "wb")) for name in (IDS, LENGTHS, OFFSETS))
+        ids, lengths, offsets = (stack.enter_context(NamedFile(partial / name)) for name in (IDS, LENGTHS, OFFSETS))
         offsets.write(end.tobytes())
         for number in range(parts):
             part = _part(partial, number)
@@ -224,7 +226,7 @@ def _write_development(config, partial):
     if pairs is not None:
         for side, lines in zip(("source", "target"), zip(*pairs)):
             text = "".join(f"{line}\n" for line in lines)
-            (partial / f"development.{side}.txt").write_text(text, encoding="utf-8", newline="\n")
+            write_file(partial / f"development.{side}.txt", text)
 
 
 def _json(value):

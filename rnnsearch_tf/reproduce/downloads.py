@@ -19,7 +19,7 @@ import tarfile
 import zlib
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import PARTIAL, make_folder, sync
+from rnnsearch_tf.files import PARTIAL, make_folder, sync, write_file
 from rnnsearch_tf.io.reading import is_utf8, read_all, read_bytes
 from rnnsearch_tf.io.writing import whole_file
 from rnnsearch_tf.progress import announced, progress
@@ -168,7 +168,7 @@ class TestSet:
                 found = subprocess.run([sys.executable, "-m", *self.command(side)], capture_output=True)
                 if found.returncode:
                     raise NotDownloaded(f"{' '.join(self.command(side))}: {_last_line(found.stderr)}")
-                path.write_bytes(found.stdout)
+                write_file(path, found.stdout)
             self.check(partial)
             for path in self.paths(partial):
                 _place(path, folder)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 
-from rnnsearch_tf.files import write_file
+from rnnsearch_tf.files import make_folder, write_file
 from rnnsearch_tf.reproduce.corpora import read_multi30k
 from rnnsearch_tf.reproduce.page import Page
 
@@ -90,7 +90,7 @@ def _file(work, option, name, seed):
     path = work.folder / "outputs" / f"{option}-{name}-{seed}.txt"
     if not path.exists():
         lines = (_lexicon if option == "lexicon" else _shortlist)(work, name, seed)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         write_file(path, "".join(f"{line}\n" for line in lines))
     return path
 

@@ -32,7 +32,7 @@ from rnnsearch_tf.config import load_config, shipped_config
 from rnnsearch_tf.data.corpus import with_default_evaluations
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.extras import THOT, has
-from rnnsearch_tf.files import write_file
+from rnnsearch_tf.files import make_folder, write_file
 from rnnsearch_tf.progress import duration
 from rnnsearch_tf.reproduce import bahdanau2015, phrase_based
 from rnnsearch_tf.reproduce.recipes import MEMBER_SEEDS
@@ -77,7 +77,7 @@ class Workspace:
         path = self.folder / "settings.json"
         settings = [*self.scale.settings, *self.overrides]
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             write_file(path, json.dumps(settings) + "\n")
         before = _read(path)
         if before != settings:
@@ -302,7 +302,7 @@ def _kept(path, make):
 
 
 def _write(path, found):
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     write_file(path, json.dumps(found, ensure_ascii=False) + "\n")
 
 

@@ -10,6 +10,7 @@ import tempfile
 
 import tensorflow as tf
 
+from rnnsearch_tf.files import naming
 from rnnsearch_tf.progress import progress
 from rnnsearch_tf.text.vocabulary import batches
 
@@ -64,8 +65,8 @@ class TokenCounts:
         return collections.Counter(dict(items if most is None else heapq.nsmallest(most, items, key=lambda item: (-item[1], item[0]))))
 
     def save(self, path):
-        """Write the counts to a file."""
-        with open(path, "wb") as file:
+        """Write the counts to a file; UserError, which names it, where that fails."""
+        with naming(path), open(path, "wb") as file:
             _write(file, self._items())
 
     def add_saved(self, path):
@@ -79,8 +80,10 @@ class TokenCounts:
 
     def _put_away(self, items):
         """Write (word, count) pairs to a file, and forget the counts in memory, which are among them."""
-        self._files.append(tempfile.TemporaryFile())  # it has no name: nothing is left of it after a kill
-        _write(self._files[-1], items)
+        with naming(tempfile.gettempdir()):
+            self._files.append(tempfile.TemporaryFile())  # it has no name: nothing is left of it after a kill
+            _write(self._files[-1], items)
+            self._files[-1].flush()
         self._counts.clear()
 
     def _items(self):

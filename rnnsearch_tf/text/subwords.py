@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import write_file
 from rnnsearch_tf.text.characters import WORD_START
 
 MOST_LINES = 5_000_000
@@ -176,5 +177,5 @@ def extended(model, counts, number):
 def _rules(folder):
     """SentencePiece's own normalization: none but that a U+2581 of the text, which would come back as a space, is "_"."""
     path = pathlib.Path(folder) / "rules.tsv"
-    path.write_text("2581\t5F\n", encoding="utf-8")
+    write_file(path, "2581\t5F\n")
     return str(path)

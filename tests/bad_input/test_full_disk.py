@@ -2,19 +2,26 @@
 
 import contextlib
 import errno
+import itertools
 import os
+import pkgutil
 import subprocess
+import tempfile
 
 import pytest
+import tensorflow as tf
 from killed import LANGUAGE_MODEL, SETTINGS
 
 from rnnsearch_tf import files
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config
+from rnnsearch_tf.data import preparing
+from rnnsearch_tf.data.processes import Processes
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import new_folder, replacing, write_file
 from rnnsearch_tf.io.writing import Output
 from rnnsearch_tf.run import Run
+from rnnsearch_tf.text import counting
 from rnnsearch_tf.training.run import train
 from rnnsearch_tf.training.state import load_state
 
@@ -76,6 +83,47 @@ def test_every_writer_of_lines_names_its_file(small_disk, whole, tmp_path, capsy
     assert rnnsearch([verb, "--model", str(whole), "--output", str(output), *more]) == 1
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith(f"rnnsearch: error: {output}: expected a file that can be written, got: No space left on device; free some space there")
+
+
+def full_disk_for(monkeypatch, ending):
+    """Writing of files whose names end so meets a full disk: the system's /dev/full."""
+
+    def opened(path, mode="r", **keywords):
+        full = "w" in mode and str(path).endswith(ending)
+        return open("/dev/full" if full else path, mode, **keywords)
+
+    for module in (files, counting):
+        monkeypatch.setattr(module, "open", opened, raising=False)
+
+
+@pytest.mark.parametrize("name", ["part-000000.ids.bin", "part-000001.lengths.bin", "/ids.bin", "/offsets.bin", "/lengths.bin", "count-000001.target"])
+def test_preparing_names_the_file_that_a_disk_is_too_full_for(tmp_path, monkeypatch, name):
+    for number, side in itertools.product((0, 1), ("source", "target")):
+        (tmp_path / f"{number}.{side}").write_text("one two\nthree\n" * 3)
+    data = {f"train_{side}": str(tmp_path / f"*.{side}") for side in ("source", "target")}
+    config = load_config(values={"source": {"tokenization": "space"}, "target": {"tokenization": "space"}, "data": data})
+    monkeypatch.setattr(preparing, "Processes", InThisProcess)
+    full_disk_for(monkeypatch, name)
+    expected = f"{tmp_path}/.prepared.partial/{name.lstrip('/')}: expected a file that can be written, got: No space left on device; free"
+    with pytest.raises(UserError, match=expected):
+        preparing.prepare(config, tmp_path / "prepared", processes=2)
+    monkeypatch.undo()
+    assert preparing.prepare(config, tmp_path / "prepared", processes=1).count == 12
+
+
+class InThisProcess(Processes):
+    """As many as asked for, without starting any."""
+
+    def call(self, function, requests, doing):
+        for request in requests:
+            pkgutil.resolve_name(function)(**request)
+
+
+def test_words_put_aside_name_the_folder(monkeypatch):
+    monkeypatch.setattr(counting.tempfile, "TemporaryFile", lambda: open("/dev/full", "wb"))
+    counts = counting.TokenCounts(tf.strings.split, most_words=1)
+    with pytest.raises(UserError, match=f"{tempfile.gettempdir()}: expected a file that can be written, got: No space left on device; free"):
+        counts.add([f"word{number}" for number in range(10_000)])
 
 
 @contextlib.contextmanager
