@@ -29,7 +29,6 @@ def arguments(parser):
     parser.add_argument(
         "--number", type=whole_number(1), metavar="N", default=300, help="points at most: the most frequent words, the first lines (default: %(default)s)"
     )
-    parser.add_argument("--seed", type=whole_number(0, 2**32 - 1), metavar="N", default=1, help="of t-SNE (default: %(default)s)")
     parser.add_argument("--output", metavar="DIR", default="vectors", help="folder of the files (default: %(default)s)")
     parser.add_argument("what", choices=WHAT, help="what is plotted")
     add_files(parser, "phrases or sentences of the source language")
@@ -56,7 +55,7 @@ def run(arguments):
         texts, vectors = word_vectors(translator.model, getattr(translator, f"{side}_text"), side, arguments.number)
     else:
         texts, vectors = lines, sentence_vectors(translator.model, translator.source_text, lines)
-    points = in_the_plane(vectors, arguments.method, arguments.seed)
+    points = in_the_plane(vectors, arguments.method)
     path = folder / f"{arguments.what}-{arguments.method}"
     write_file(f"{path}.png", png(vectors_figure(points, texts)))
     write_file(f"{path}.tsv", "".join(f"{text}\t{x:.6g}\t{y:.6g}\n" for text, (x, y) in zip(texts, points)))

@@ -65,13 +65,13 @@ def sentence_vectors(model, text, lines, batch_size: int = 64) -> np.ndarray:
     return np.concatenate(found)
 
 
-def in_the_plane(vectors, method: str = "tsne", seed: int = 1) -> np.ndarray:
+def in_the_plane(vectors, method: str = "tsne") -> np.ndarray:
     """Places of vectors in two dimensions, by scikit-learn.
 
     Args:
         vectors: float [N, size], N at least FEWEST.
-        method: ``tsne``: near vectors stay near, distances mean nothing; ``pca``: the two directions of most variance.
-        seed: of t-SNE.
+        method: ``tsne``: near vectors stay near, distances mean nothing; ``pca``: the two directions of most variance. t-SNE begins
+            with the latter, so that the same vectors have the same places.
 
     Returns:
         float64 [N, 2].
@@ -89,7 +89,7 @@ def in_the_plane(vectors, method: str = "tsne", seed: int = 1) -> np.ndarray:
     vectors = np.asarray(vectors, np.float64)
     if method == "pca" or not vectors.std():  # t-SNE begins with a division by the variance
         return PCA(2, svd_solver="full").fit_transform(vectors)
-    placing = TSNE(2, perplexity=min(PERPLEXITY, (len(vectors) - 1) / 3), init="pca", random_state=seed)
+    placing = TSNE(2, perplexity=min(PERPLEXITY, (len(vectors) - 1) / 3), init="pca", random_state=1)  # of more than 500 dimensions, sklearn's PCA draws
     with threadpool_limits(1):  # where other programs run, its threads wait for each other most of the time
         return placing.fit_transform(vectors).astype(np.float64)
 

@@ -60,7 +60,7 @@ def test_principal_components():
 def test_neighbours_stay_neighbours():
     generator = np.random.default_rng(3)
     group = np.repeat(np.arange(3), 20)
-    points = in_the_plane(10 * np.eye(8)[group] + generator.normal(size=(60, 8)), "tsne", seed=4)
+    points = in_the_plane(10 * np.eye(8)[group] + generator.normal(size=(60, 8)), "tsne")
     distance = np.linalg.norm(points[:, None] - points, axis=-1) + 1e9 * np.eye(60)
     assert (group[distance.argmin(axis=1)] == group).all()
 
@@ -97,6 +97,7 @@ def test_the_verb(folder, tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("words, code, message", [
     (["words", "file"], 2, "expected no file"), (["sentences", "--side", "target"], 2, "--side"), (["words", "--number", "3"], 1, "at least 4"),
     (["phrases", "/dev/null"], 1, "/dev/null: expected phrases"), (["words", "--model", "x"], 2, "expected one"),
+    (["words", "--seed", "2"], 2, "unknown option"),
 ])  # fmt: skip
 def test_what_is_wrong_is_said(folder, tmp_path, capsys, words, code, message):
     assert run(["embed", "--model", str(folder), "--output", str(tmp_path / "out"), *words]) == code
