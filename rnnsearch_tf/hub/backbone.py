@@ -9,7 +9,7 @@ import tensorflow as tf
 from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import PAD_ID, TrainingConfig, load_config
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.hub.checksums import CHECKSUMS, WEIGHTS, record_files, verify_files
+from rnnsearch_tf.hub.checksums import CHECKSUMS, CONFIGURATIONS, WEIGHTS, record_files, verify_files
 from rnnsearch_tf.models.build import SYSTEMS
 
 INPUTS = ("encoder_token_ids", "encoder_padding_mask", "decoder_token_ids", "decoder_padding_mask")
@@ -108,6 +108,12 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
     def quantize(self, mode, config=None, **keywords):
         """Refused: no layer of this package can be quantized in place."""
         raise cannot_quantize(mode)
+
+    @classmethod
+    def from_preset(cls, preset, load_weights=True, **keywords):
+        """As keras-nlp's; what is loaded is compared with the preset's checksums, also where it is downloaded."""
+        verify_files(preset, CONFIGURATIONS)  # which downloads the checksums, beside the weights
+        return super().from_preset(preset, load_weights, **keywords)
 
     def save_to_preset(self, preset_dir, max_shard_size=10):
         """As keras-nlp does it, with checksums."""

@@ -6,7 +6,6 @@ from rnnsearch_tf.config import as_dictionary, save_config, saved_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files import new_folder
 from rnnsearch_tf.hub.backbone import RNNSearchBackbone
-from rnnsearch_tf.hub.checksums import CONFIGURATIONS, verify_files
 from rnnsearch_tf.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
 from rnnsearch_tf.hub.seq2seq_lm import RNNSearchSeq2SeqLM
 from rnnsearch_tf.hub.tokenizer import RNNSearchTokenizer
@@ -86,7 +85,6 @@ def preset_to_run(preset, folder):
     folder = _new(folder)
     if pathlib.Path(preset).is_dir():
         check_preset(preset)
-    verify_files(preset, CONFIGURATIONS)
     try:
         model = RNNSearchSeq2SeqLM.from_preset(preset)
         config = model.run_config()

@@ -8,13 +8,14 @@ import sys
 import keras_nlp
 import numpy as np
 import pytest
+from keras_hub.src.utils import preset_utils
 from words_by_hand import small_model
 
 import rnnsearch_tf
 from rnnsearch_tf.cli.main import run as command
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.hub import RNNSearchSeq2SeqLM, preset_to_run, run_to_preset
+from rnnsearch_tf.hub import RNNSearchBackbone, RNNSearchSeq2SeqLM, preset_to_run, run_to_preset
 
 TEXTS = ["My sister sells an old book.", "the red car", "", "été ☃"]
 VOCABULARY = "assets/tokenizer/vocabulary.text.txt"
@@ -129,6 +130,45 @@ def test_keras_hubs_own_loader_sees_damage(copy, name, damage):
     damage(copy / name)
     with pytest.raises(UserError, match=f"{name}: expected the file that was saved"):
         keras_nlp.models.Seq2SeqLM.from_preset(str(copy))
+
+
+@pytest.fixture
+def downloaded(copy, tmp_path, monkeypatch):
+    """The folder that files of ``hf://me/model`` come to, one by one, in place of a download; they come from `copy`."""
+    cache = tmp_path / "cache"
+
+    def download(repo_id, filename):
+        assert repo_id == "me/model"
+        if not (copy / filename).is_file():
+            raise preset_utils.EntryNotFoundError(filename)
+        (cache / filename).parent.mkdir(parents=True, exist_ok=True)
+        return shutil.copy(copy / filename, cache / filename)
+
+    monkeypatch.setattr(preset_utils.huggingface_hub, "hf_hub_download", download)
+    return cache
+
+
+@pytest.mark.parametrize("name, damage", [row for row in DAMAGE if row[0] not in ("config.json", VOCABULARY)] + [(VOCABULARY, swap)])
+def test_damage_to_what_is_downloaded_is_seen(copy, downloaded, name, damage):
+    damage(copy / name)
+    for loads in (keras_nlp.models.Seq2SeqLM, RNNSearchSeq2SeqLM):
+        with pytest.raises(UserError, match=f"{downloaded / name}: expected the file that was saved"):
+            loads.from_preset("hf://me/model")
+
+
+def test_what_is_downloaded_and_whole_loads(copy, downloaded, model, caplog):
+    loaded = RNNSearchSeq2SeqLM.from_preset("hf://me/model")
+    assert loaded.generate(TEXTS) == model.generate(TEXTS) and caplog.text == ""
+    (copy / "SHA256SUMS").unlink()
+    shutil.rmtree(downloaded)
+    keras_nlp.models.Seq2SeqLM.from_preset("hf://me/model")
+    assert caplog.text.count("no checksum") == 1
+
+
+def test_the_backbone_of_a_download_by_itself_sees_damage(copy, downloaded):
+    flip(copy / "model.weights.h5")
+    with pytest.raises(UserError, match="expected the file that was saved"):
+        RNNSearchBackbone.from_preset("hf://me/model")
 
 
 def test_one_part_by_itself_sees_damage(copy):

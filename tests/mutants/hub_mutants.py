@@ -36,6 +36,8 @@ HUB = [
     Mutant("hub/backbone.py", "LoRA freezes first", '        raise UsageError(\n            "enable_lora', '        super().enable_lora(rank)\n        raise UsageError(\n            "enable_lora', (REFUSED,)),
     Mutant("hub/tokenizer.py", "ids count from the end", "if not 0 <= number < size:", "if not number < size:", (f"{GENERATE}::test_a_tokenizer_says_what_its_text_says",)),
     Mutant("hub/checksums.py", "damage is overlooked", "if found not in digests:", "if False:", (DAMAGE, ITS_LOADER)),
+    Mutant("hub/checksums.py", "downloads are not compared", "else _downloaded(preset, CHECKSUMS)", "else None",
+           (f"{PRESETS}::test_damage_to_what_is_downloaded_is_seen",)),
     Mutant("hub/tokenizer.py", "vocabularies are not compared", "        verify_files(preset, self._preset_files())\n", "", (DAMAGE, ITS_LOADER)),
     Mutant("hub/backbone.py", "weights are not compared", "            verify_files(folder, WEIGHTS)\n", "            pass\n", (DAMAGE, ITS_LOADER)),
     Mutant("hub/backbone.py", "weights that are saved again keep the old checksum", '        record_files(preset_dir, ("metadata.json", *WEIGHTS))\n', "",
