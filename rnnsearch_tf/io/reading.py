@@ -61,7 +61,7 @@ def raw_batches(name, size, cut=False):
 
     Raises:
         UserError: the file is missing, is a folder, cannot be read, is compressed and not whole, or in another way than COMPRESSED reads,
-            is UTF-16, or has a line beyond LONGEST_LINE (without `cut`).
+            looks like UTF-16, or has a line beyond LONGEST_LINE (without `cut`).
     """
     where, count = _shown(name), 0
     try:
@@ -244,7 +244,21 @@ def _first(chunk, where):
             f"{where}:1: expected UTF-8, got byte 0x{chunk[0]:02x} at position 1; the file looks like UTF-16; "
             "convert it: iconv -f utf-16 -t utf-8"
         )
+    if encoding := _utf_16_without_mark(chunk):
+        raise UserError(
+            f"{where}:1: expected UTF-8, got zeros at every other byte; the file looks like UTF-16; "
+            f"convert it: iconv -f {encoding} -t utf-8"
+        )
     return chunk.removeprefix(codecs.BOM_UTF8)
+
+
+def _utf_16_without_mark(chunk):
+    """Which UTF-16 the first bytes look like, by the zeros beside Latin letters; None: no UTF-16."""
+    begin = chunk[:64]
+    even, odd = (begin[first::2].count(0) for first in (0, 1))
+    if min(even, odd) == 0 and max(even, odd) >= max(2, len(begin) // 4):
+        return "utf-16-be" if even else "utf-16-le"
+    return None
 
 
 def _more_waits(stream) -> bool:

@@ -28,8 +28,6 @@ def guess(lines, language) -> str | None:
         'iso8859-1'
     """
     text = b"\n".join(lines)
-    if text.count(0) > len(text) / 5:
-        return "utf-16"
     known = (names for languages, names in _BY_LANGUAGE.items() if base(language) in languages.split())
     scores = {name: _likelihood(text, name) for name in next(known, _WESTERN)}
     best = max(scores, key=scores.get)

@@ -247,6 +247,19 @@ def test_utf_16_is_an_error_that_says_so(rnnsearch, run_folder, tmp_path, encodi
     assert out == [] and "text:1: expected UTF-8, got byte 0xf" in err and "looks like UTF-16; convert it: iconv -f utf-16 -t utf-8" in err
 
 
+def test_utf_16_without_a_mark_is_an_error_that_says_so(tmp_path):
+    path, text = tmp_path / "text", "Où est le garçon\u00a0? “I’m here.”\n"
+    for encoding in ("utf-16-le", "utf-16-be"):
+        for packed in (bytes, gzip.compress):
+            for content in (text, text * 99, "hi\n"):
+                path.write_bytes(packed(content.encode(encoding)))
+                with pytest.raises(UserError, match=f"text:1: expected UTF-8, .*looks like UTF-16; convert it: iconv -f {encoding} -t utf-8"):
+                    read_all(path)
+    for content in (b"\x00", b"a\x00b", b"\x00\x00\x00\x00", b"one two\x00three\x00four", "été".encode("utf-32-le")):
+        path.write_bytes(content)
+        assert read_all(path) == [content.decode("utf-8", "replace")]
+
+
 def test_the_same_results_are_the_same_bytes_at_any_time(tmp_path, monkeypatch):
     """A gzip header may carry the time and the file's name; a whole file carries neither."""
     written = []

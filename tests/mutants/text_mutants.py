@@ -28,7 +28,6 @@ TEXT = [
            (f"{PIPELINE}::test_every_white_space_of_unicode_ends_a_word",)),
     Mutant("text/sampling.py", "one draw for all words", "draws = generator.random(len(words))", "draws = np.full(len(words), generator.random())",
            (f"{DRAWN}::test_words_of_a_sentence_are_drawn_independently",)),
-    Mutant("text/encodings.py", "UTF-16 has more zeros than half", "> len(text) / 5", "> len(text) / 2", (f"{CHECK}::test_the_encoding_is_guessed",)),
     Mutant("search/unknown.py", "a lexicon as it stands", "map(word_in_form, words, (source_form, target_form))", "words",
            ("search/test_unknown_and_retry.py::test_a_lexicon_in_another_normal_form_has_the_same_words",)),
     Mutant("search/shortlist.py", "a shortlist as it stands", "map(word_in_form, words, (source_form, target_form))", "words",
@@ -83,6 +82,8 @@ READ = [
            (f"{READING}::test_utf_16_is_an_error_that_says_so",)),
     Mutant("io/reading.py", "UTF-16 of one byte order", "(codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)", "codecs.BOM_UTF16_LE",
            (f"{READING}::test_utf_16_is_an_error_that_says_so",)),
+    Mutant("io/reading.py", "UTF-16 without a mark is text", "if encoding := _utf_16_without_mark(chunk):", "if encoding := None:",
+           (f"{READING}::test_utf_16_without_a_mark_is_an_error_that_says_so",)),
     Mutant("io/reading.py", "a .gz need not be gzip", 'if begin and where.endswith(".gz"):', "if False:", (f"{READING}::test_a_gz_that_is_not_one_or_is_cut_off",)),
     Mutant("data/fitting.py", "xz is a language", 'word not in ("gz", "xz")', 'word != "gz"', ("data/test_fitting_names.py",)),
 ]
