@@ -3,6 +3,7 @@
 import collections
 import json
 import pathlib
+import types
 
 import numpy as np
 import pytest
@@ -11,9 +12,12 @@ from absl import logging
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
+from rnnsearch_tf.config import SearchConfig, TextConfig
+from rnnsearch_tf.export import signatures
 from rnnsearch_tf.export.profile import Profile
-from rnnsearch_tf.export.signatures import ROWS_AT_ONCE
+from rnnsearch_tf.export.signatures import ROWS_AT_ONCE, Served
 from rnnsearch_tf.text.phrases import MOST_BYTES, MOST_TOKENS
+from rnnsearch_tf.text.pipeline import build_text
 
 CONTRACT = json.loads((pathlib.Path(__file__).parents[2] / "export" / "contract.json").read_text(encoding="utf-8"))["signatures"]
 NBEST, TARGET_LIMIT, TEMPERATURE = 3, 150, 0.5  # of conftest.py's export
@@ -246,6 +250,26 @@ def test_more_alignment_weights_than_an_answer_may_have_are_refused(session):
     assert f"[{ROWS_AT_ONCE * longest}]" in error.value.message and f"[{(ROWS_AT_ONCE + 1) * longest}]" in error.value.message
     assert "send fewer rows" in error.value.message
     assert len(session("translate_aligned", text=["book"] * 8 * ROWS_AT_ONCE)["alignment"]) == 8 * ROWS_AT_ONCE
+
+
+def test_as_many_alignment_weights_as_an_answer_may_have(monkeypatch):
+    """By hand: a source of J tokens, the end symbol counted, has ⌊1.5 J⌋ target tokens at most; a text without words has one."""
+    monkeypatch.setattr(signatures, "ROWS_AT_ONCE", 2)
+    text = build_text(TextConfig(tokenization="space"), ["a"])
+    profile = Profile(maximum_source_length=3, search=SearchConfig(maximum_length_ratio=1.5, search_again=False))
+    served = types.SimpleNamespace(profile=profile, source_texts=[text])
+    rows = {"a a a a": 4 * 6, "a a a": 4 * 6, "a a": 3 * 4, "a": 2 * 3, "": 1}  # more than 3 tokens are cut
+
+    def answered(*texts):
+        Served._within_the_answer(served, tf.constant(texts))
+        return sum(map(rows.get, texts))
+
+    most = 2 * 4 * 6
+    assert answered("a a a a", "a a a") == answered(*["a a"] * 4) == answered(*[""] * most) == most
+    for texts in (["a a a a", "a a a", ""], ["a a"] * 4 + [""], [""] * (most + 1)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="send fewer rows") as error:
+            answered(*texts)
+        assert f"\n{most}\n" in error.value.message and f"\n{most + 1}\n" in error.value.message
 
 
 @pytest.mark.parametrize("name", CONTRACT)

@@ -5,6 +5,7 @@ from mutants import Mutant
 TABLES, BAD, FLAGS = "bad_input/test_option_tables.py", "bad_input/test_bad_config.py", "cli/test_flags.py"
 RESUME, PUBLIC = "training/test_resume_settings.py", "house/test_public_interface.py"
 VAIN = (f"{TABLES}::test_an_option_is_refused_where_it_has_no_effect_and_only_there",)
+LOST = f"{TABLES}::test_a_file_loses_its_options_of_evaluations_with_its_development_text"
 KEPT = (f"{RESUME}::test_what_the_saved_model_has_cannot_change",)
 VALUES = (f"{BAD}::test_numbers_and_paths_as_they_are_written",)
 
@@ -15,6 +16,16 @@ CONFIG = [
            "maximum_length_ratio: float = option(2.0,", (f"{TABLES}::test_every_default",)),
     Mutant("options.py", "rho with Adam", 'only_with={"optimizer": ("adadelta",)}', 'only_with={"optimizer": ("adadelta", "adam")}', VAIN),
     Mutant("options.py", "no epsilon with Adam", 'only_with={"optimizer": ("adadelta", "adam")}', 'only_with={"optimizer": ("adadelta",)}', VAIN),
+    Mutant("options.py", "the size of a vocabulary that is there", '        only_with={"vocabulary": (None,)},\n', "", VAIN),
+    Mutant("options.py", "the rarest words of a vocabulary that is there", '"space"), "vocabulary": (None,)}', '"space")}', VAIN),
+    Mutant("training/run.py", "one worker's gradients in bfloat16", "workers.count == 1 and training", "workers.count == 0 and training",
+           ("training/test_driver.py::test_gradients_between_workers_need_several_workers",)),
+    Mutant("data/continuing.py", "a RUN's workers are those of its next training", "    if workers == 1:", "    if workers == 0:",
+           ("data/test_continuing.py::test_gradients_between_workers_are_not_those_of_one",)),
+    Mutant("config.py", "options of evaluations outlive the development text", 'if names_development_text(old["data"]) and not',
+           "if False and not", (LOST,)),
+    Mutant("config.py", "options of evaluations without a development text are dropped", 'if names_development_text(old["data"]) and not', "if not", (LOST,)),
+    Mutant("config.py", "what --set names is dropped", 'evaluation_defaults(sections["training"], changed)', 'evaluation_defaults(sections["training"])', (LOST,)),
     Mutant("options.py", "an end before evaluate_after", "training.evaluate_after > training.maximum_updates", "False",
            (f"{TABLES}::test_an_end_before_evaluate_after",)),
     Mutant("options.py", "an evaluation at the end is refused", "training.evaluate_after > training.maximum_updates",

@@ -3,6 +3,7 @@
 from mutants import Mutant
 
 ANSWERS, PUBLISHING, STORED = "export/test_served_answers.py", "export/test_publishing.py", "export/test_stored_weights.py"
+BOUNDARY = f"{ANSWERS}::test_as_many_alignment_weights_as_an_answer_may_have"
 
 EXPORT = [
     Mutant("export/signatures.py", "a wrong rank passes", "tf.debugging.Assert(tf.rank(value) == 1,", "tf.debugging.Assert(tf.rank(value) >= 0,",
@@ -24,6 +25,8 @@ EXPORT = [
            "slice(part * ROWS_AT_ONCE, (part + 1) * ROWS_AT_ONCE + 1)", (f"{ANSWERS}::test_parts_of_a_request_are_joined_in_their_order",)),
     Mutant("export/signatures.py", "the last part is left out", "tf.maximum(-(-rows // ROWS_AT_ONCE), 1)", "tf.maximum(rows // ROWS_AT_ONCE, 1)",
            (f"{ANSWERS}::test_parts_of_a_request_are_joined_in_their_order",)),
+    Mutant("export/signatures.py", "an answer at its limit is refused", "Assert(asked <= most,", "Assert(asked < most,", (BOUNDARY,)),
+    Mutant("export/signatures.py", "an answer beyond its limit is made", "Assert(asked <= most,", "Assert(asked <= most + 1,", (BOUNDARY,)),
     Mutant("export/signatures.py", "no text has no part", "tf.maximum(-(-rows // ROWS_AT_ONCE), 1)", "-(-rows // ROWS_AT_ONCE)",
            (f"{ANSWERS}::test_no_text_gives_no_answer",)),
     Mutant("export/signatures.py", "an output is missing", '            "tokens": tf.reshape(_joined(tokens), shape),\n', "",
