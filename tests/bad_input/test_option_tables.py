@@ -141,9 +141,10 @@ ALWAYS = {  # these have an effect beside every other
         "optimizer", "learning_rate", "schedule", "warmup_updates", "global_clipnorm", "loss_reduction", "label_smoothing",
         "worker_gradients", "accumulate", "non_finite_gradient", "precision", "epochs", "maximum_updates", "maximum_minutes",
         "evaluate_every", "keep_evaluated", "evaluate_after", "checkpoint_every_minutes", "tensorboard", "deterministic", "seed",
+        # worker_gradients: with several workers: test_gradients_between_workers_need_several_workers
         "evaluate_sentences", "average", "patience",  # with a development text: test_evaluations_without_a_development_text
     ],
-    "search": [
+    "search": [  # of a language model too: translate, sample and export search with it
         "beam_size", "nbest", "shrinking_beam", "length_penalty", "minimum_length_ratio", "maximum_length_ratio",
         "extra_length", "allow_unknown", "shortlist", "batch_size",
     ],
