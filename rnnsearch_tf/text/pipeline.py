@@ -210,8 +210,7 @@ def strings(tokens) -> list:
 def build_text(config: TextConfig, training: str | os.PathLike | Iterable) -> Text:
     """Make the text handling of one side from its training text.
 
-    With ``config.vocabulary`` the training text is not read: the option names a
-    vocabulary file, or a SentencePiece model where the tokenization is sentencepiece.
+    With ``config.vocabulary``, a vocabulary file or a SentencePiece model, the training text is not read.
 
     Args:
         config: TextConfig of the side.
@@ -253,8 +252,7 @@ def extend_texts(texts: Sequence[Text], pairs: Iterable, number: int) -> list[Te
             that is cut into subwords, pieces: the characters that it lacks, then the most probable.
 
     Returns:
-        [source Text, target Text]; the option ``vocabulary_size`` of each has grown where it has more entries now, unless it has no
-        effect beside a ready ``vocabulary``.
+        [source Text, target Text]; the option ``vocabulary_size`` of each has grown where it counts and there are more entries now.
     """
     sides = dict(zip(("source", "target"), texts))
     counts = {side: _word_counts(text.config) for side, text in sides.items()}
@@ -387,9 +385,8 @@ def _extended(text, counts, number):
         vocabulary = Vocabulary(subwords.Subwords(model).pieces)
     else:
         vocabulary = text.vocabulary.extended(counts, number, config.minimum_count)
-    if config.vocabulary is None:  # beside a ready vocabulary the option has no effect, and stays at its default
-        config = dataclasses.replace(config, vocabulary_size=max(config.vocabulary_size, vocabulary.size))
-    return Text(config, vocabulary, model)
+    size = max(config.vocabulary_size, vocabulary.size) if config.vocabulary is None else config.vocabulary_size
+    return Text(dataclasses.replace(config, vocabulary_size=size), vocabulary, model)
 
 
 def text_of_counts(config: TextConfig, counts, where) -> Text:

@@ -8,7 +8,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.counting import TokenCounts
-from rnnsearch_tf.text.pipeline import build_text
+from rnnsearch_tf.text.pipeline import Text, build_text, extend_texts
 from rnnsearch_tf.text.vocabulary import Vocabulary, batches
 
 SPECIALS = ["<pad>", "</s>", "<unk>"]
@@ -130,3 +130,12 @@ def test_missing_or_unreadable_training_text(tmp_path, tokenization):
 def test_nothing_frequent_enough():
     with pytest.raises(UserError, match="expected at least one word seen 2 times or more, got 2 words"):
         build_text(TextConfig(minimum_count=2), ["a b"])
+
+
+def test_the_size_that_was_asked_for_grows_with_new_words_but_not_beside_a_ready_vocabulary():
+    """There it has no effect, and another value than the default would be refused."""
+    words = Vocabulary([*SPECIALS, "a"])
+    built, ready = (TextConfig(tokenization="space", vocabulary_size=4, vocabulary=path) for path in (None, "words.txt"))
+    texts = extend_texts([Text(config, words) for config in (built, ready)], [("b c", "b c")], number=2)
+    assert [text.vocabulary.size for text in texts] == [6, 6]
+    assert [text.config.vocabulary_size for text in texts] == [6, 4]
