@@ -247,6 +247,12 @@ def test_a_configuration_that_does_not_fit(made, tokens, data, message):
 def test_vocabularies_that_do_not_fit(made):
     with pytest.raises(UsageError, match="source.vocabulary_size: expected 30001, with which .* was prepared, got 9"):
         PreparedPairs(made).texts(training(made, SPACE | {"vocabulary_size": 9}))
+    prepared = PreparedPairs(made)
+    earlier = {"vocabulary": "words.txt", "vocabulary_size": 9, "minimum_count": 2}  # beside a ready vocabulary: no effect
+    prepared.manifest = prepared.manifest | {side: prepared.manifest[side] | earlier for side in ("source", "target")}
+    prepared.texts(training(made, SPACE | {"vocabulary": "words.txt"}))
+    with pytest.raises(UsageError, match="source.vocabulary: expected words.txt, with which .* was prepared, got None"):
+        prepared.texts(training(made))
     config = training(made)
     small = [Text(section, Vocabulary([*SPECIAL_TOKENS, "x"])) for section in (config.source, config.target)]
     with pytest.raises(UserError, match="expected ids of the source vocabulary that this training has, got those of another"):
