@@ -16,6 +16,7 @@ from rnnsearch_tf.data.shards import open_files
 from rnnsearch_tf.effects import evaluation_defaults
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.options import CorpusConfig
+from rnnsearch_tf.training_text import names_development_text
 
 HELD_OUT_SIZE = 500
 """Pairs in the development and in the test part of the built-in corpus."""
@@ -112,7 +113,9 @@ def with_default_evaluations(config: Config, named: set) -> Config:
 
 def _idle_without_development_text(config, named=frozenset()):
     """{name: default} of the unnamed options of the evaluations that are not at their defaults and lack a development text."""
-    if open_corpus(config, "development") is not None:
+    if names_development_text(dataclasses.replace(config.data, prepared=None)):  # the files need not be there yet
+        return {}
+    if config.data.prepared is not None and open_corpus(config, "development") is not None:
         return {}
     return evaluation_defaults(config.training, named)
 
