@@ -50,6 +50,16 @@ def test_no_weight_is_off_by_more_than_half_a_step(trained, packed):
     assert quantized > 1
 
 
+def test_what_is_kept_in_full():
+    """Matrices of fewer than 4096 entries, and vectors of any length: a bias would have one scale for all of it."""
+    generator = np.random.default_rng(8)
+    for shape, kept in (((64, 64), False), ((63, 65), True), ((4096,), True)):
+        array = generator.normal(size=shape).astype(np.float32)
+        values, scale = eight_bit.quantize(array)
+        assert (scale is None) == kept
+        assert values.dtype == (np.float32 if kept else np.int8)
+
+
 def test_every_verb_finds_it_by_name(packed, trained, tmp_path, capsys):
     assert run(["models"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "toy-model  Phrases, to try."
