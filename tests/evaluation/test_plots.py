@@ -49,6 +49,8 @@ def test_a_notebook_is_given_a_picture():
 def test_sizes_that_do_not_fit():
     with pytest.raises(UserError, match=r"4 target by 4 source tokens, got \(4, 5\)"):
         plots.alignment_figure(ALIGNMENT, SOURCE[1:], TARGET)
+    with pytest.raises(UserError, match=r"4 target by 5 source tokens, got \(5, 4\)"):
+        plots.alignment_figure(ALIGNMENT.T, SOURCE, TARGET)
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
