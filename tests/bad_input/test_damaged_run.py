@@ -9,7 +9,7 @@ import pytest
 
 from rnnsearch_tf import run as run_module
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.run import Run, digest_of
 from rnnsearch_tf.translation import Translator
 
 LINES = ["The door is white.", "She goes to the hotel."]
@@ -78,6 +78,35 @@ def test_a_list_that_is_none(run):
     (run / "SHA256SUMS").write_text("checksums\n")
     with pytest.raises(UserError, match=r"SHA256SUMS:1: expected a line"):
         Translator.load(run)
+
+
+@pytest.mark.parametrize("size", [0, 1 << 20, (1 << 20) + 1, 3 << 20])
+def test_every_byte_of_a_large_file_counts(tmp_path, size):
+    path = tmp_path / "weights"
+    data = bytes(range(256)) * (size // 256) + b"!" * (size % 256)
+    path.write_bytes(data)
+    assert digest_of(path) == hashlib.sha256(data).hexdigest()
+
+
+def test_evaluated_weights_are_in_the_order_of_their_batches(tmp_path):
+    """Averaging takes the last of them, and training deletes the first."""
+    folder = Run(tmp_path)
+    folder.evaluated.mkdir()
+    paths = [folder.weights_after(batches) for batches in (5, 900, 1000, 20_000, 1_000_000)]
+    for path in reversed(paths):
+        path.touch()
+    assert folder.evaluated_weights() == paths
+
+
+def test_a_removed_file_has_no_checksum(tmp_path):
+    """`sha256sum --check` would miss it."""
+    folder, paths = Run(tmp_path), [tmp_path / "one", tmp_path / "two"]
+    for path in paths:
+        path.write_text(path.name)
+    folder.record(paths)
+    folder.remove(paths[0])
+    assert not paths[0].exists()
+    assert folder.checksums.read_text() == f"{hashlib.sha256(b'two').hexdigest()}  two\n"
 
 
 def test_the_list_is_that_of_sha256sum(run):

@@ -99,6 +99,25 @@ def test_what_cannot_be_counted_is_said(verb, terminal, monkeypatch):
     assert terminal("work") == (0, "thinking …\r\n")
 
 
+def test_a_log_does_not_say_what_takes_less_than_a_minute(verb, capsys, terminal, monkeypatch):
+    """A terminal does after two seconds, here after none."""
+    monkeypatch.setattr("rnnsearch_tf.progress.SECONDS_OF_SILENCE", 1e-9)
+    verb(lambda _: wait_in("thinking", threading.Event()))
+    assert run(["work"]) == 0 and capsys.readouterr().err == ""
+
+
+def test_what_has_ended_is_not_said_later(verb, capsys, monkeypatch):
+    monkeypatch.setattr("rnnsearch_tf.progress.SECONDS_BETWEEN_LINES", 0.2)
+
+    def work(_):
+        with announced("thinking"):
+            pass
+        threading.Event().wait(0.5)
+
+    verb(work)
+    assert run(["work"]) == 0 and capsys.readouterr().err == ""
+
+
 def wait_in(doing, event):
     with announced(doing):
         event.wait(0.5)
@@ -110,8 +129,10 @@ def test_errors_are_red_where_a_terminal_has_colours(verb, terminal, monkeypatch
 
     verb(fail)
     assert terminal("work") == (1, "rnnsearch: \x1b[31merror:\x1b[0m it failed\r\n")
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert terminal("work") == (1, "rnnsearch: error: it failed\r\n")
+    for variable, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
+        with monkeypatch.context() as changed:
+            changed.setenv(variable, value)
+            assert terminal("work") == (1, "rnnsearch: error: it failed\r\n")
 
 
 def test_a_log_file_has_everything_with_its_time(verb, terminal, tmp_path):

@@ -49,9 +49,23 @@ def test_a_notebook_is_given_a_picture():
 def test_sizes_that_do_not_fit():
     with pytest.raises(UserError, match=r"4 target by 4 source tokens, got \(4, 5\)"):
         plots.alignment_figure(ALIGNMENT, SOURCE[1:], TARGET)
+    with pytest.raises(UserError, match=r"4 target by 5 source tokens, got \(5, 4\)"):
+        plots.alignment_figure(ALIGNMENT.T, SOURCE, TARGET)
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UserError, match=r"rnnsearch-tf\[plots\]"):
         plots.alignment_figure(ALIGNMENT, SOURCE, TARGET)
+
+
+def test_labels_of_subword_pieces():
+    """A dot before what continues a word; special tokens are words, and whole words stay as they are."""
+    assert plots.labels(["▁Two", "▁dog", "s", "<unk>", ".", "</s>"]) == ["Two", "dog", "·s", "<unk>", "·.", "</s>"]
+    assert plots.labels(["Two", "dogs", "."]) == ["Two", "dogs", "."]
+
+
+def test_labels_of_points_have_at_most_40_characters():
+    texts = ["a" * 40, "b" * 41]
+    figure = plots.vectors_figure([(0.0, 0.0), (1.0, 1.0)], texts)
+    assert [label.get_text() for label in figure.axes[0].texts] == ["a" * 40, "b" * 39 + "…"]

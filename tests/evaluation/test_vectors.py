@@ -10,8 +10,10 @@ from tiny_run import write_run
 from tiny_systems import tiny_system
 
 from rnnsearch_tf.cli.main import run
+from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.plots import vectors_figure
-from rnnsearch_tf.evaluation.vectors import in_the_plane
+from rnnsearch_tf.evaluation.vectors import in_the_plane, sentence_vectors, word_vectors
+from rnnsearch_tf.translation.loading import load_run
 
 pytest.importorskip("sklearn")
 IDS = np.array([[3, 4, 5, 6, 1], [7, 3, 1, 0, 0], [8, 1, 0, 0, 0]], np.int32) % SOURCE_SIZE
@@ -49,6 +51,33 @@ def test_vectors_are_what_the_papers_plot():
     np.testing.assert_allclose(model.source_vectors(ids).numpy()[0], np.concatenate([layer["state"][0] for layer in layers]), atol=1e-12)
 
 
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_word_vectors_are_rows_of_the_embedding(folder, side):
+    """A word's row is that of its line in the vocabulary file."""
+    model, *texts, _ = load_run(folder)
+    lines = pathlib.Path(folder, f"vocabulary.{side}.txt").read_text(encoding="utf-8").splitlines()
+    words, vectors = word_vectors(model, texts[side == "target"], side, 20)
+    rows = model.paper_weights()[f"E_{side}"]
+    assert words == lines[3:23]
+    np.testing.assert_array_equal(vectors, [rows[lines.index(word)] for word in words])
+
+
+def test_sentence_vectors_do_not_depend_on_the_batches(folder):
+    model, text, *_ = load_run(folder)
+    lines = ["The door is white.", "My sister sells an old book.", "The cat.", "Where is the cat?", "She goes."]
+    alone = [sentence_vectors(model, text, [line])[0] for line in lines]
+    for batch_size in (2, 5, 64):
+        np.testing.assert_allclose(sentence_vectors(model, text, lines, batch_size), alone, atol=1e-6)
+
+
+def test_four_points_are_enough_and_three_are_not():
+    vectors = np.random.default_rng(6).normal(size=(4, 3))
+    for method in ("tsne", "pca"):
+        assert np.isfinite(in_the_plane(vectors, method)).all()
+    with pytest.raises(UserError, match="expected at least 4 words or sentences to place, got 3"):
+        in_the_plane(vectors[:3])
+
+
 def test_principal_components():
     vectors = np.random.default_rng(2).normal(size=(40, 6)) * [5, 3, 1, 1, 1, 1]
     centred = vectors - vectors.mean(axis=0)
@@ -63,6 +92,14 @@ def test_neighbours_stay_neighbours():
     points = in_the_plane(10 * np.eye(8)[group] + generator.normal(size=(60, 8)), "tsne")
     distance = np.linalg.norm(points[:, None] - points, axis=-1) + 1e9 * np.eye(60)
     assert (group[distance.argmin(axis=1)] == group).all()
+
+
+def test_the_seed_decides_where_tsne_begins():
+    """Vectors as long as those of real models: scikit-learn's beginning is drawn for them, not for short ones."""
+    vectors = np.random.default_rng(0).normal(size=(60, 620))
+    first, again, other = (in_the_plane(vectors, seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert np.abs(first - other).max() > 0.1
 
 
 def test_labels_do_not_overlap():

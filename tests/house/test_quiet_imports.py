@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import os
 import subprocess
 import sys
 
@@ -42,3 +43,19 @@ def test_what_no_command_uses_is_not_loaded():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout, done.returncode) == ("[]\n", 0), done.stderr
+
+
+def test_what_an_import_says_is_shown_where_it_fails(tmp_path):
+    """By a stand-in for TensorFlow that writes to the file descriptor, as its C++ does."""
+    (tmp_path / "tensorflow.py").write_text('import os\nos.write(2, b"a remark of the machine\\n")\n')
+    shown = {}
+    for debug in ("", "1"):
+        for text in ("good", "bad"):
+            (tmp_path / "tensorflow_text.py").write_text("" if text == "good" else 'raise ImportError("broken")\n')
+            program = (
+                f"import sys; sys.path.insert(0, {str(tmp_path)!r}); sys.modules['rnnsearch_tf.backend'] = sys\n"
+                "from rnnsearch_tf.imports import import_tensorflow; import_tensorflow()"
+            )
+            done = subprocess.run([sys.executable, "-c", program], env=os.environ | {"RNNSEARCH_DEBUG": debug}, capture_output=True, text=True)
+            shown[debug, text] = done.returncode, "a remark of the machine" in done.stderr
+    assert shown == {("", "good"): (0, False), ("", "bad"): (1, True), ("1", "good"): (0, True), ("1", "bad"): (0, True)}

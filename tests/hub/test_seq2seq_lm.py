@@ -122,18 +122,21 @@ def best_continuation(model, source, words, steps, beams):
 
 @pytest.mark.parametrize("beams", [1, 3])
 def test_first_words_are_gone_on_from(model, end_bias, beams):
+    """With first words of which a beam of three finds another continuation than the greedy one."""
     end_bias(-50.0)
     tokenizer = model.preprocessor.tokenizer
-    prompts = [["la", "robe"], ["le", "pas"]]
-    words = [[tokenizer.token_to_id(word) for word in row] for row in prompts]
-    inputs = {"encoder_text": TEXTS[:2], "decoder_text": [" ".join(row) for row in prompts]}
-    expected = [best_continuation(model, text, row, 3, beams) for text, row in zip(TEXTS, words)]
+    given = [(TEXTS[0], "la robe"), (TEXTS[0], "le un"), (TEXTS[1], "le pas"), (TEXTS[1], "la une"), (TEXTS[3], "robe pas"), (TEXTS[3], "le elle")]
+    words = [[tokenizer.token_to_id(word) for word in prompt.split()] for _, prompt in given]
+    inputs = {"encoder_text": [text for text, _ in given], "decoder_text": [prompt for _, prompt in given]}
+    expected = [best_continuation(model, text, row, 3, beams) for (text, _), row in zip(given, words)]
     decode = tokenizer.detokenize
     with sampling(model, keras_nlp.samplers.BeamSampler(num_beams=beams)):
         whole = model.generate(inputs, max_length=6)
         new = model.generate(inputs, max_length=6, strip_prompt=True)
     assert whole == [decode(ids).numpy().decode() for ids in expected]
     assert new == [decode(ids[2:]).numpy().decode() for ids in expected]
+    if beams > 1:
+        assert expected != [best_continuation(model, text, row, 3, 1) for (text, _), row in zip(given, words)]
 
 
 def test_first_words_of_different_lengths_stay(model, end_bias):

@@ -7,6 +7,7 @@ import pytest
 from tiny_run import write_run
 
 from rnnsearch_tf import eight_bit
+from rnnsearch_tf.backend import keras
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.pretrained import pretrained_models
@@ -48,6 +49,33 @@ def test_no_weight_is_off_by_more_than_half_a_step(trained, packed):
         step = np.abs(exact).max(axis=0) / 127
         assert (np.abs(found - exact) <= 0.5001 * step).all() and (found != exact).any()
     assert quantized > 1
+
+
+def test_what_is_kept_in_full():
+    """Matrices of fewer than 4096 entries, and vectors of any length: a bias would have one scale for all of it."""
+    generator = np.random.default_rng(8)
+    for shape, kept in (((64, 64), False), ((63, 65), True), ((4096,), True)):
+        array = generator.normal(size=shape).astype(np.float32)
+        values, scale = eight_bit.quantize(array)
+        assert (scale is None) == kept
+        assert values.dtype == (np.float32 if kept else np.int8)
+
+
+def test_a_column_of_zeros_is_no_division_by_zero():
+    """What 0 / 0 becomes as an int8 depends on the machine."""
+    array = np.ones((64, 64), np.float32)
+    array[:, 3] = 0.0
+    with np.errstate(all="raise"):
+        values, scale = eight_bit.quantize(array)
+        np.testing.assert_array_equal(values * scale, array)
+        np.testing.assert_array_equal(scale[0, 3] > 0, True)
+
+
+def test_weights_of_more_variables_are_refused(tmp_path):
+    variables = [keras.Variable(np.full((2, 3), number, np.float32)) for number in range(3)]
+    eight_bit.save_weights(tmp_path / "weights.npz", variables)
+    with pytest.raises(ValueError, match="expected 2 arrays, got 3"):
+        eight_bit.load_weights(tmp_path / "weights.npz", variables[:2])
 
 
 def test_every_verb_finds_it_by_name(packed, trained, tmp_path, capsys):

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from test_nothing_lost import arrays
 
 from rnnsearch_tf.cli import launch
 from rnnsearch_tf.cli.main import run as rnnsearch
+from rnnsearch_tf.cluster import free_addresses, this_worker, worker_variable
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.layers.dropout import Dropout, vary_dropout
 from rnnsearch_tf.training.run import train
@@ -214,8 +216,22 @@ def test_workers_have_two_minutes_to_save_and_end(tmp_path, monkeypatch):
         assert killed - told == pytest.approx(120, abs=0.5)
 
 
+def test_addresses_are_free_and_each_worker_finds_its_own(monkeypatch):
+    addresses = free_addresses(5)
+    assert len(set(addresses)) == 5
+    for index, address in enumerate(addresses):
+        monkeypatch.setenv("TF_CONFIG", worker_variable(index, addresses))
+        assert this_worker() == (index, addresses)
+        with socket.create_server(("127.0.0.1", int(address.rpartition(":")[2]))):
+            pass
+
+
 @pytest.mark.parametrize("value", [None, "{}", '{"cluster": {"worker": ["a:1"], "ps": ["b:1"]}, "task": {"type": "worker", "index": 0}}',
-                                   '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}'])  # fmt: skip
+                                   '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}',
+                                   '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": -1}}',
+                                   '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": "0"}}',
+                                   '{"cluster": {"worker": ["a:1"]}, "task": {"type": "ps", "index": 0}}',
+                                   '{"cluster": {"worker": ["a:1", 2]}, "task": {"type": "worker", "index": 0}}'])  # fmt: skip
 def test_a_cluster_that_is_none(capsys, monkeypatch, tmp_path, value):
     monkeypatch.delenv("TF_CONFIG", raising=False)
     if value is not None:
