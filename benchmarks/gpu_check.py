@@ -1,7 +1,7 @@
 """Whether this package works on the GPU of this machine, and how fast: its tests that say something about a GPU, and two tables.
 
     make gpu-check                    tests, training and search, minutes
-    python benchmarks/gpu_check.py    the same; prints a report in Markdown for benchmarks/RESULTS.md
+    python benchmarks/gpu_check.py    the same; prints a report in Markdown for benchmarks/LOG.md
 
 The tests compare layers, systems, gradients and searches with their references on the GPU, most of them in float64, and look up
 the kernels of every system, precision and search; they run without TF32, so that float32 is float32. The tables are those of

@@ -2,7 +2,7 @@
 
 Imports nothing heavy: it also runs in the environments of the peers.
 
-Every program prints Markdown on standard output, to be appended to RESULTS.md, and progress on standard error.
+Every program prints Markdown on standard output, to be appended to LOG.md, and progress on standard error.
 Times are medians; what is compared is measured in turns, so that a busy neighbour slows all sides alike.
 """
 

@@ -25,52 +25,75 @@ from rnnsearch_tf.cli.streams import flush_output, open_closed_streams, use_utf8
 from rnnsearch_tf.errors import Terminated, UsageError, UserError
 from rnnsearch_tf.progress import coloured
 
-VERBS = {
-    "init": "a configuration that fits your own two text files",
-    "prepare": "text as ids, once, for corpora larger than memory",
-    "select": "the pairs of a large corpus that look like a domain",
-    "train": "train a model and keep its best checkpoint",
-    "launch": "train with several processes, on one machine or several",
-    "translate": "translate text, one sentence a line",
-    "translate-corpus": "translate text in many files",
-    "score": "log-probability of sentence pairs",
-    "rescore": "add the model's score to a Moses n-best list",
-    "phrase-table": "add the model's score to a Moses phrase table",
-    "oracle": "BLEU of an n-best list and of the best choice from it",
-    "evaluate": "BLEU, chrF and TER against a reference translation",
-    "align": "word alignments of sentence pairs",
-    "aer": "error rate of alignments against links made by hand",
-    "plot-attention": "pictures of the alignments (Figure 3)",
-    "embed": "plots of learned vectors of words, phrases and sentences",
-    "shortlist": "likely translations of every word, for a faster search",
-    "sample": "draw translations at random from the model",
-    "export": "a SavedModel for TensorFlow Serving, text in and text out",
-    "preset": "a model as a preset of keras-nlp, or a preset as a RUN",
-    "serve": "answer over gRPC and REST, as tensorflow_model_server does",
-    "client": "translate with a served model, over gRPC",
-    "reproduce": "a table or figure of the papers, made again",
-    "average": "a model of the averaged weights of a training's last evaluations",
-    "demo": "the whole way on the built-in corpus",
-    "doctor": "what is wrong with the data, before an hour is lost",
-    "models": "trained models that come with the program",
-    "runs": "trainings with their BLEU and the curve of their loss",
-    "completion": "tab completion for bash, zsh and fish",
-    "configs": "the configurations that come with the program",
-    "options": "every option of a configuration, with its meaning and limits",
-    "fidelity": "the effective settings beside the paper's and the authors' program's",
+GROUPS = {
+    "first steps": {
+        "demo": "train, translate and serve on the built-in corpus, in a few minutes",
+        "init": "write a configuration for your own two text files",
+        "doctor": "check training data for problems",
+        "models": "list the trained models that come with the program",
+    },
+    "training": {
+        "train": "train a model and keep its best checkpoint",
+        "launch": "train with several processes, on one machine or several",
+        "average": "average the weights of a training's last evaluations",
+        "runs": "list trainings with their BLEU and loss curve",
+    },
+    "translating": {
+        "translate": "translate text, one sentence a line",
+        "translate-corpus": "translate text in many files",
+        "sample": "draw random translations from the model",
+        "shortlist": "list likely translations of every word, for a faster search",
+    },
+    "evaluating": {
+        "evaluate": "compute BLEU, chrF and TER against reference translations",
+        "score": "log-probability of sentence pairs",
+        "embed": "plot learned vectors of words, phrases and sentences",
+    },
+    "word alignment": {
+        "align": "align the words of sentence pairs",
+        "aer": "alignment error rate against reference alignments",
+        "plot-attention": "plot attention weights (Figure 3)",
+    },
+    "text and corpora": {
+        "select": "select the pairs of a large corpus that resemble a domain",
+        "prepare": "convert a corpus larger than memory to ids, once",
+    },
+    "deployment": {
+        "export": "write a SavedModel for TensorFlow Serving, text in and text out",
+        "serve": "serve exports over gRPC and REST, like tensorflow_model_server",
+        "client": "translate with a served model, over gRPC",
+        "preset": "convert a trained model to a keras-nlp preset, or back",
+    },
+    "phrase-based systems (Moses)": {
+        "rescore": "add the model's score to a Moses n-best list",
+        "oracle": "BLEU of an n-best list and of the best choice from it",
+        "phrase-table": "add the model's score to a Moses phrase table",
+    },
+    "the papers": {
+        "reproduce": "reproduce a table or figure of the papers",
+        "fidelity": "compare settings with the paper's and the authors' program's",
+    },
+    "help and configuration": {
+        "configs": "list the configurations that come with the program",
+        "options": "list every option of a configuration, with meaning and limits",
+        "completion": "tab completion for bash, zsh and fish",
+    },
 }
+"""The verbs by what they are for, in the order of --help: {group: {verb: what it does}}."""
+
+VERBS = {verb: meaning for group in GROUPS.values() for verb, meaning in group.items()}
 
 LOUDNESS = {
-    "--quiet": "errors only: neither progress nor warnings",
-    "--verbose": "details too",
+    "--quiet": "show errors only, no progress and no warnings",
+    "--verbose": "show details too",
 }
 """Switches that every verb has, and what they mean; --log-file is the third option of all."""
 
 START = """rnnsearch trains and serves translation models. To begin:
 
-  rnnsearch demo                              the whole way on a built-in corpus, in a few minutes
-  rnnsearch init mine --source F --target F   a configuration for your own two files; it says how to go on
-  rnnsearch runs                              the models that you have trained
+  rnnsearch demo                              train and translate on a built-in corpus, in a few minutes
+  rnnsearch init mine --source F --target F   write a configuration for your two files; prints the next command
+  rnnsearch runs                              list the models that you have trained
 
 rnnsearch --help lists all verbs, rnnsearch help VERB explains one."""
 
@@ -192,7 +215,7 @@ def _parser(verb):
     _module(verb).arguments(parser)
     for option, meaning in LOUDNESS.items():
         parser.add_argument(option, action="store_true", help=meaning)
-    parser.add_argument("--log-file", metavar="F", help="write what is said to this file too, each line with its time; it is added to")
+    parser.add_argument("--log-file", metavar="F", help="append all messages to this file too, each line with its time")
     return parser
 
 
@@ -284,14 +307,18 @@ class Parser(argparse.ArgumentParser):
 
 def _overview() -> str:
     width = max(map(len, VERBS))
-    verbs = "\n".join(f"  {name:<{width}}  {meaning}" for name, meaning in VERBS.items())
+    groups = []
+    for group, verbs in GROUPS.items():
+        lines = [f"  {name:<{width}}  {meaning}" for name, meaning in verbs.items()]
+        groups.append("\n".join([f"{group}:", *lines]))
     return (
         "usage: rnnsearch VERB …\n\n"
         "Attention-based neural machine translation (Bahdanau, Cho and Bengio 2015) in TensorFlow.\n\n"
-        f"verbs:\n{verbs}\n\n"
+        + "\n\n".join(groups)
+        + "\n\n"
         "rnnsearch help VERB explains a verb; rnnsearch --version prints the version.\n"
-        "Results go to standard output, logs and progress to standard error;\n"
-        "--quiet shows errors only, --verbose details too, --log-file F keeps what is said.\n"
+        "Results go to standard output, logs and progress to standard error.\n"
+        "--quiet shows errors only, --verbose adds details, --log-file F appends the messages to a file.\n"
         "Exit code: 0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable (train,\n"
         "translate-corpus, reproduce), 130 interrupted by Ctrl-C, 141 the reader of the output is gone.\n"
         "RNNSEARCH_DEBUG=1 shows tracebacks."

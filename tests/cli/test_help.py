@@ -2,6 +2,7 @@
 
 import logging
 import os
+import pathlib
 import subprocess
 import sys
 import time
@@ -45,6 +46,17 @@ def test_help_answers_at_once_on_standard_output():
     assert time.monotonic() - started < 2  # importing TensorFlow alone takes longer
     assert (done.returncode, done.stderr) == (0, "")
     assert "end symbol included, not length-normalized" in " ".join(done.stdout.split())
+
+
+def test_help_lists_every_verb_once_under_a_group():
+    lines = process("--help").stdout.splitlines()
+    groups = [line for line in lines if line.endswith(":") and not line.startswith((" ", "usage:"))]
+    listed = [line.split()[0] for line in lines if line.startswith("  ")]
+    modules = (pathlib.Path(__file__).parents[2] / "rnnsearch_tf" / "cli").glob("*.py")
+    verbs = [path.stem.replace("_", "-") for path in modules if "\ndef arguments(parser" in path.read_text(encoding="utf-8")]
+    assert sorted(listed) == sorted(verbs)
+    assert len(groups) == len(set(groups)) >= 5
+    assert groups[0] == "first steps:" and listed[0] == "demo"
 
 
 def test_the_installed_program_is_the_same():

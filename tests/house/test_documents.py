@@ -34,7 +34,7 @@ def test_files_named_in_the_readme_exist():
 
 
 def test_the_readme_is_short():
-    assert len(README.splitlines()) <= 120
+    assert len(README.splitlines()) <= 110
 
 
 def test_verbs_named_in_the_readme_exist():
