@@ -94,12 +94,10 @@ def test_neighbours_stay_neighbours():
     assert (group[distance.argmin(axis=1)] == group).all()
 
 
-def test_the_seed_decides_where_tsne_begins():
+def test_the_same_vectors_have_the_same_places():
     """Vectors as long as those of real models: scikit-learn's beginning is drawn for them, not for short ones."""
     vectors = np.random.default_rng(0).normal(size=(60, 620))
-    first, again, other = (in_the_plane(vectors, seed=seed) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(first, again)
-    assert np.abs(first - other).max() > 0.1
+    np.testing.assert_array_equal(in_the_plane(vectors), in_the_plane(vectors))
 
 
 def test_labels_do_not_overlap():
