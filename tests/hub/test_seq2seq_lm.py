@@ -125,7 +125,10 @@ def test_first_words_are_gone_on_from(model, end_bias, beams):
     """With first words of which a beam of three finds another continuation than the greedy one."""
     end_bias(-50.0)
     tokenizer = model.preprocessor.tokenizer
-    given = [(TEXTS[0], "la robe"), (TEXTS[0], "le un"), (TEXTS[1], "le pas"), (TEXTS[1], "la une"), (TEXTS[3], "robe pas"), (TEXTS[3], "le elle")]
+    given = [
+        (TEXTS[0], "la robe"), (TEXTS[0], "le un"), (TEXTS[1], "le pas"), (TEXTS[1], "la une"), (TEXTS[3], "robe pas"),
+        ("the red car", "une la"), ("the red car", "une robe"),
+    ]
     words = [[tokenizer.token_to_id(word) for word in prompt.split()] for _, prompt in given]
     inputs = {"encoder_text": [text for text, _ in given], "decoder_text": [prompt for _, prompt in given]}
     expected = [best_continuation(model, text, row, 3, beams) for (text, _), row in zip(given, words)]
