@@ -65,7 +65,7 @@ def test_a_configuration_beside_resume_changes_what_run_has(tmp_path):
     parser = Parser()
     train_verb.arguments(parser)
     arguments = parser.parse(["--output", str(tmp_path), "--resume", "--config", str(tmp_path / "more.yaml"), "--set", "data.batch_size=8"])
-    assert train_verb._configuration(arguments) == load_config(overrides=[*begun, "training.epochs=20", "data.batch_size=8"])
+    assert train_verb._configuration(arguments, workers=1) == load_config(overrides=[*begun, "training.epochs=20", "data.batch_size=8"])
 
 
 def test_a_training_that_was_killed_before_its_first_checkpoint_is_begun_again(tmp_path):
