@@ -1,4 +1,4 @@
-"""Every flag of the verbs that measure, draw and learn word pairs; see flag_tables.py."""
+"""Every flag of the verbs that measure and draw; see flag_tables.py."""
 
 import json
 import types
