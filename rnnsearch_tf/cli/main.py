@@ -319,7 +319,7 @@ def _overview() -> str:
         "rnnsearch help VERB explains a verb; rnnsearch --version prints the version.\n"
         "Results go to standard output, logs and progress to standard error.\n"
         "--quiet shows errors only, --verbose adds details, --log-file F appends the messages to a file.\n"
-        "Exit code: 0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable (train,\n"
+        "Exit code: 0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable (train, prepare,\n"
         "translate-corpus, reproduce), 130 interrupted by Ctrl-C, 141 the reader of the output is gone.\n"
         "RNNSEARCH_DEBUG=1 shows tracebacks."
     )
@@ -332,9 +332,6 @@ def _nearest(name, names) -> str:
 
 def _explain(error: Exception) -> int:
     """One line about the error, and the exit code."""
-    if "KeyboardInterrupt" in str(error):  # TensorFlow wraps one that reaches Python code it is running
-        _say("interrupted")
-        return EXIT_INTERRUPTED
     if isinstance(error, OSError) and error.filename is None:  # of `print`, which does not say what it wrote to
         try:
             flush_output()
@@ -343,8 +340,13 @@ def _explain(error: Exception) -> int:
     if isinstance(error, UserError):
         _say(f"{coloured('error:', 'red')} {error}")
         return error.exit_code
-    if Terminated.__name__ in str(error):
-        return _terminated("SIGTERM")
+    if not isinstance(error, OSError):  # these name files, which may be called anything
+        # TensorFlow wraps what reaches Python code that it is running.
+        if KeyboardInterrupt.__name__ in str(error):
+            _say("interrupted")
+            return EXIT_INTERRUPTED
+        if Terminated.__name__ in str(error):
+            return _terminated("SIGTERM")
     if DISK_FULL in str(error):  # Python's own error or one of TensorFlow's, with or without a path
         paths = [word.strip("';:") for word in str(error).split() if word.startswith(("/", "'/"))]
         _say(f"error: {paths[0] if paths else 'a disk'}: {DISK_FULL}; free some there or write elsewhere")

@@ -6,8 +6,8 @@ Training then begins at once, shuffles all pairs together, and goes on at once a
   rnnsearch train --config F.yaml --output RUN --set data.prepared=DIR --set data.train_source=null --set data.train_target=null
 
 Vocabularies and SentencePiece models that F.yaml does not name are built too. Several files on each side (a list or a
-pattern in data.train_source) are read at once. A preparation that was stopped goes on with the files that were done when it
-is started again. --check compares a prepared corpus with its checksums.
+pattern in data.train_source) are read at once. A preparation that was stopped (by SIGTERM with exit code 75) or killed goes
+on with the files that were left when it is started again. --check compares a prepared corpus with its checksums.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ import json
 import shlex
 import sys
 
-from rnnsearch_tf.cli.shared import whole_number, yaml_value
+from rnnsearch_tf.cli.shared import sigterm_raises, whole_number, yaml_value
 from rnnsearch_tf.config import default_of, load_config
 from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.effects import names_without_effect, sections_of
@@ -39,10 +39,11 @@ def run(arguments):
         raise UsageError("expected --config F.yaml, got none (only --check can do without); see rnnsearch prepare --help")
     config = load_config(arguments.config, overrides=arguments.set)
     check_files(config)
-    import_tensorflow()
-    from rnnsearch_tf.data.preparing import prepare
+    with sigterm_raises():
+        import_tensorflow()
+        from rnnsearch_tf.data.preparing import prepare
 
-    pairs = prepare(config, arguments.output, arguments.processes)
+        pairs = prepare(config, arguments.output, arguments.processes)
     print(f"{pairs.report}. Next: {_next_command(arguments, config)}", file=sys.stderr)
     print(json.dumps({"prepared": arguments.output, "pairs": pairs.count, "ids": pairs.manifest["ids"]}))
 

@@ -5,6 +5,7 @@ from tiny_run import write_run
 
 from rnnsearch_tf.cli.main import run
 
+
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory):
     """str: path of the RUN folder."""
@@ -56,3 +57,17 @@ def rnnsearch(capsys, monkeypatch):
         return captured.out.splitlines(), captured.err
 
     return command
+
+
+@pytest.fixture
+def observe(tmp_path, monkeypatch, capsys, run_folder, translator):
+    """A function of a command's words that gives what was observed; see flag_tables.py."""
+    from flag_tables import Observer
+
+    from rnnsearch_tf.translation import Translator
+
+    texts = translator.source_text, translator.target_text
+    observer = Observer(tmp_path, run_folder, texts, capsys)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Translator, "load", observer.load)
+    return observer

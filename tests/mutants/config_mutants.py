@@ -1,8 +1,8 @@
-"""Planted faults of options and flags, as mutants.py has them."""
+"""Planted faults of options, as mutants.py has them."""
 
 from mutants import Mutant
 
-TABLES, BAD, FLAGS = "bad_input/test_option_tables.py", "bad_input/test_bad_config.py", "cli/test_flags.py"
+TABLES, BAD = "bad_input/test_option_tables.py", "bad_input/test_bad_config.py"
 RESUME, PUBLIC = "training/test_resume_settings.py", "house/test_public_interface.py"
 VAIN = (f"{TABLES}::test_an_option_is_refused_where_it_has_no_effect_and_only_there",)
 LOST = f"{TABLES}::test_a_file_loses_its_options_of_evaluations_with_its_development_text"
@@ -55,31 +55,4 @@ CONFIG = [
            ("training/test_starting.py::test_subwords_stay_without_new_words",)),
     Mutant("training/development.py", "no evaluation at the end", "        self.is_over = True\n", "",
            ("training/test_driver.py::test_the_last_evaluation_is_made_also_before_evaluate_after",)),
-]
-
-PLUMBING = [
-    Mutant("cli/client.py", "--concurrency ends at the parser", "client.translate_batches(texts, arguments.concurrency)",
-           "client.translate_batches(texts)", (f"{FLAGS}::test_client",)),
-    Mutant("cli/client.py", "--deadline ends at the parser", ', "deadline": arguments.deadline}', "}", (f"{FLAGS}::test_client",)),
-    Mutant("cli/launch.py", "workers are killed after 0.12 s", "time.monotonic() + PATIENCE", "time.monotonic() + PATIENCE / 1000",
-           (f"{FLAGS}::test_a_worker_that_does_not_end_is_killed_after_two_minutes",)),
-    Mutant("cli/launch.py", "--restarts ends at the parser", "range(arguments.restarts, -1, -1)", "range(3, -1, -1)", (f"{FLAGS}::test_launch",)),
-    Mutant("cli/sample.py", "--temperature ends at the parser", "temperature=arguments.temperature, ", "", (f"{FLAGS}::test_sample",)),
-    Mutant("cli/score.py", "--normalize without the end symbol", "len(scored.target_tokens) + 1 if", "len(scored.target_tokens) if", (f"{FLAGS}::test_score",)),
-    Mutant("cli/rescore.py", "--batch-size ends at the parser", "translator.score(*texts, arguments.batch_size, arguments.tokenized)",
-           "translator.score(*texts, None, arguments.tokenized)", (f"{FLAGS}::test_rescore",)),
-    Mutant("cli/phrase_table.py", "--batch-size ends at the parser", "targets, arguments.batch_size, tokenized=True", "targets, tokenized=True",
-           (f"{FLAGS}::test_phrase_table",)),
-    Mutant("cli/shared.py", "--coverage-penalty is --length-penalty", '"--coverage-penalty": "coverage_penalty"', '"--coverage-penalty": "length_penalty"',
-           (f"{FLAGS}::test_translate",)),
-    Mutant("cli/shared.py", "--combine ends at the parser", "Translator.load(runs, combine=arguments.combine)", "Translator.load(runs)",
-           (f"{FLAGS}::test_translate", f"{FLAGS}::test_score")),
-    Mutant("cli/align.py", "--symmetrize ends at the parser", "METHODS[arguments.symmetrize or next(iter(METHODS))]", "METHODS[next(iter(METHODS))]",
-           (f"{FLAGS}::test_align",)),
-    Mutant("cli/evaluate.py", "--test ends at the parser", "test = arguments.test or next(iter(TESTS))", "test = next(iter(TESTS))",
-           (f"{FLAGS}::test_evaluate",)),
-    Mutant("cli/select.py", "--rounds ends at the parser", "arguments.seed, arguments.rounds,", "arguments.seed, 1,", (f"{FLAGS}::test_select",)),
-    Mutant("cli/export.py", "--version ends at the parser", "arguments.output, arguments.version,", "arguments.output, None,", (f"{FLAGS}::test_export",)),
-    Mutant("cli/train.py", "--new-words ends at the parser", "arguments.new_words or 0", "0", (f"{FLAGS}::test_train",)),
-    Mutant("cli/init.py", "--minutes ends at the parser", "arguments.target, arguments.minutes)", "arguments.target, 60)", (f"{FLAGS}::test_init",)),
 ]

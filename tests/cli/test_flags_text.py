@@ -1,0 +1,158 @@
+"""Every flag of the verbs that look at text before a training; see flag_tables.py."""
+
+import json
+import os
+import types
+
+import numpy as np
+from flag_tables import GONE, check, complete
+
+from rnnsearch_tf.cli import main
+from rnnsearch_tf.config import load_config
+
+
+def test_init(observe, tmp_path):
+    (tmp_path / "a.en").write_text("x y\n" * 150)
+    (tmp_path / "a.fr").write_text("A b\n" * 150)
+    (tmp_path / "b").write_text("x z\n" * 150)
+
+    def written(*words):
+        assert main.run(["init", *words, "mine"]) == 0
+        config = load_config("mine/config.yaml")
+        os.unlink("mine/config.yaml")
+        os.rmdir("mine")
+        return config
+
+    def names(config):
+        text = config.data.train_source, config.data.train_target
+        return [os.path.basename(name) for name in text]
+
+    languages = {"--source-language", "--target-language"}
+    complete("init", languages, {"--source", "--target", "--minutes"})
+    base = ["--source", "a.en", "--target", "a.fr"]
+    plain = written(*base)
+    assert (plain.source.language, plain.target.language) == ("en", "fr")
+    assert plain.training.maximum_minutes == 60
+    assert names(plain) == ["a.en", "a.fr"]
+    assert names(written("--source", "b", "--target", "a.fr")) == ["b", "a.fr"]
+    assert names(written("--source", "a.en", "--target", "b")) == ["a.en", "b"]
+    assert written(*base, "--minutes", "7").training.maximum_minutes == 7
+    assert written(*base, "--source-language", "de").source.language == "de"
+    assert written(*base, "--target-language", "de").target.language == "de"
+
+
+def test_prepare(observe, monkeypatch):
+    from rnnsearch_tf.data import prepared, preparing
+
+    pairs = types.SimpleNamespace(report="done", count=7, manifest={"ids": 9})
+    note = observe.note("config", "folder", "processes", answer=pairs)
+    monkeypatch.setattr(preparing, "prepare", note)
+
+    def report(folder):
+        return [json.dumps({"prepared": folder, "pairs": 7, "ids": 9})]
+
+    changed = load_config("phrasebook", ["training.seed=5"])
+    base = ["--config", "phrasebook", "--output", "mine"]
+    plain = check(observe, "prepare", base, {
+        "--config": (["--config", "phrasebook-lstm"], {"config": load_config("phrasebook-lstm")}),
+        "--set": (["--set", "training.seed=5"], {"config": changed}),
+        "--output": (["--output", "yours"], {"folder": "yours", "output": report("yours")}),
+        "--processes": (["--processes", "3"], {"processes": 3}),
+    }, "--check")  # fmt: skip
+    facts = {"config": load_config("phrasebook"), "folder": "mine", "processes": None}
+    assert plain == facts | {"output": report("mine")}
+
+    class FakePairs:
+        count = 7
+
+        def __init__(self, folder):
+            observe.facts["read"] = folder
+
+        def verify(self):
+            observe.facts["verified"] = True
+
+    monkeypatch.setattr(prepared, "PreparedPairs", FakePairs)
+    found = observe("prepare", "--check", "--output", "yours")
+    line = "yours: 7 pairs, every file is as it was written"
+    assert found == {"read": "yours", "verified": True, "output": [line]}
+
+
+def test_doctor(observe, monkeypatch):
+    from rnnsearch_tf.data import check as checks
+    from rnnsearch_tf.text import pipeline
+
+    def check_data(config, *texts):
+        observe.facts.setdefault("checked", []).append((config, *texts))
+        return [checks.Finding("warning", "train", "odd")]
+
+    def build_texts(config, lines):
+        observe.facts["built"] = config
+        return "source", "target"
+
+    monkeypatch.setattr(checks, "check_data", check_data)
+    monkeypatch.setattr(pipeline, "build_texts", build_texts)
+
+    def facts(config):
+        return {"checked": [(config,), (config, "source", "target")], "built": config}
+
+    config = load_config("phrasebook")
+    changed = facts(load_config("phrasebook", ["training.seed=5"]))
+    plain = check(observe, "doctor", ["--config", "phrasebook"], {
+        "--config": (["--config", "phrasebook-lstm"], facts(load_config("phrasebook-lstm"))),
+        "--set": (["--set", "training.seed=5"], changed),
+        "--quick": (["--quick"], {"checked": [(config,)], "built": GONE}),
+    })  # fmt: skip
+    assert plain == facts(config) | {"output": ["warning: train: odd", "0 error(s), 1 warning(s)"]}
+
+
+def test_select(observe, monkeypatch):
+    from rnnsearch_tf.data import selection
+
+    names = [
+        *("in domain", "files", "share", "texts", "order", "longest", "seed", "rounds", "words"),
+    ]
+    done = types.SimpleNamespace(
+        scores=np.array([0.5, -1.0]), kept=np.array([False, True]), left_out=0, cut_off=-1.0
+    )
+
+    def select(*words):
+        found = dict(zip(names, words, strict=True))
+        texts = [(text.language, text.tokenization, text.lowercase) for text in found["texts"]]
+        observe.facts.update(found | {"texts": texts})
+        return done
+
+    def texts(source="en", target="en", tokenization="moses"):
+        return {"texts": [(source, tokenization, True), (target, tokenization, True)]}
+
+    monkeypatch.setattr(selection, "select", select)
+    report = [
+        "kept       1 of 2 pairs (50.0 %)",
+        "left out   0 with an empty side or too long",
+        "cut-off    -1.0000 nats a token",
+    ]
+    kept = {"output": report, "o1": ["z y"], "o2": ["c d"]}
+    both = ["--output-source", "o1", "--output-target", "o2"]
+    base = [
+        *("--in-domain-source", "u", "--in-domain-target", "f"),
+        *("--source", "s", "--target", "t", "--keep", "0.5"),
+    ]
+    plain = check(observe, "select", base, {
+        "--in-domain-source": (["--in-domain-source", "s"], {"in domain": ["s", "f"]}),
+        "--in-domain-target": (["--in-domain-target", "s"], {"in domain": ["u", "s"]}),
+        "--source": (["--source", "t"], {"files": ["t", "t"], "output": ["c d\tc d"]}),
+        "--target": (["--target", "s"], {"files": ["s", "s"], "output": ["z y\tz y"]}),
+        "--keep": (["--keep", "0.1"], {"share": 0.1}),
+        "--target-words": (["--target-words", "9"], {"words": 9}),
+        "--output-source": (both, kept),
+        "--output-target": (both, kept),
+        "--scores": (["--scores", "out"], {"out": ["0.500000", "-1.000000"]}),
+        "--maximum-length": (["--maximum-length", "9"], {"longest": 9}),
+        "--tokenized": (["--tokenized"], texts(tokenization="space")),
+        "--source-language": (["--source-language", "de"], texts(source="de")),
+        "--target-language": (["--target-language", "de"], texts(target="de")),
+        "--order": (["--order", "4"], {"order": 4}),
+        "--rounds": (["--rounds", "2"], {"rounds": 2}),
+        "--seed": (["--seed", "5"], {"seed": 5}),
+    })  # fmt: skip
+    values = [["u", "f"], ["s", "t"], 0.5, texts()["texts"], 2, None, 1, 1, None]
+    assert plain == dict(zip(names, values)) | {"output": ["z y\tc d"]}

@@ -1,0 +1,222 @@
+"""Every flag of the verbs that train; see flag_tables.py."""
+
+import dataclasses
+import json
+import os
+import shutil
+import types
+
+import pytest
+import yaml
+from flag_tables import GONE, check, compare, complete
+
+from rnnsearch_tf.cli import launch, main
+from rnnsearch_tf.config import load_config
+
+TRAIN = ["config", "folder", "resume", "start_from", "new_words", "skip_batch", "distribute"]
+"""What reaches the engine, in order."""
+
+
+@pytest.fixture
+def trained(observe, monkeypatch):
+    """A function of the words of train: what reached the engine."""
+    from rnnsearch_tf.training import run as training
+
+    monkeypatch.setattr(training, "train", observe.note(*TRAIN))
+    cluster = {"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(cluster))
+
+    def trained(verb, *words):
+        facts = observe(verb, *words)
+        return {name: facts[name] for name in TRAIN} | {"folder": facts["folder"].name}
+
+    return trained
+
+
+def settings(config, **changes):
+    """What reaches the engine by default, with changes."""
+    plain = dict(zip(TRAIN, [config, "mine", False, None, 0, False, None]))
+    return plain | changes
+
+
+def test_train(trained):
+    base = ["--config", "phrasebook", "--output", "mine"]
+    other = load_config("phrasebook", ["training.seed=5"])
+    table = {
+        "--config": (["--config", "phrasebook-lstm"], {"config": load_config("phrasebook-lstm")}),
+        "--output": (["--output", "yours"], {"folder": "yours"}),
+        "--set": (["--set", "training.seed=5"], {"config": other}),
+        "--distribute": (["--distribute", "mirrored"], {"distribute": "mirrored"}),
+    }
+    complete("train", table, {"--resume", "--skip-batch", "--from", "--mix", "--new-words"})
+    plain = compare(trained, "train", base, table)
+    assert plain == settings(load_config("phrasebook"))
+    found = trained("train", *base, "--distribute", "multi-worker")
+    assert found == plain | {"distribute": "multi-worker"}
+
+    own = load_config("run/config.yaml")
+    resumed = ["train", "--resume", "--output", "run"]
+    assert trained(*resumed) == settings(own, folder="run", resume=True)
+    changed = dataclasses.replace(own, training=dataclasses.replace(own.training, epochs=9))
+    found = trained(*resumed, "--skip-batch", "--set", "training.epochs=9")
+    assert found == settings(changed, folder="run", resume=True, skip_batch=True)
+    found = trained("train", "--from", "run", "--new-words", "3", "--output", "mine")
+    assert found == settings(own, start_from="run", new_words=3)
+
+
+def test_train_mix(trained, tmp_path):
+    """A quarter as much text as the model had: it gets half as much of the model's to it."""
+    lines = [f"{number} x\n" for number in range(40)]
+    (tmp_path / "general").write_text("".join(lines))
+    (tmp_path / "special").write_text("".join(lines[::4]))
+    os.unlink("run")
+    shutil.copytree(tmp_path / "other", tmp_path / "run")
+    tree = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
+    text = dict(train_source="general", train_target="general")
+    tree["data"] |= dict(corpus="files", phrasebook_size=4000, **text)
+    (tmp_path / "run" / "SHA256SUMS").unlink()
+    (tmp_path / "run" / "config.yaml").write_text(yaml.safe_dump(tree))
+    words = ["train", "--from", "run", "--mix", "0.5", "--output", "mine"]
+    for name in ("train_source", "train_target", "development_source", "development_target"):
+        words += ["--set", f"data.{name}=special"]
+    corpora = trained(*words)["config"].data.corpora
+    assert [corpus.weight for corpus in corpora] == [1.0, 0.5 * 10 / 40]
+
+
+class FakeJob:
+    """Notes what a launcher starts; the first of `ends` is how it ends."""
+
+    ends, started = [], []
+
+    def __init__(self, indices, addresses, words):
+        self.started.append((list(indices), len(addresses), words))
+
+    def wait(self, told):
+        return self.ends.pop(0)
+
+
+def test_launch(monkeypatch, tmp_path):
+    monkeypatch.setattr(launch, "Job", FakeJob)
+    monkeypatch.chdir(tmp_path)
+    training = ["train", "--config", "phrasebook", "--output", "mine"]
+    worker = [*training, "--distribute", "multi-worker"]
+
+    def started(*words, ends=((0, False),), code=0):
+        monkeypatch.setattr(FakeJob, "ends", list(ends))
+        monkeypatch.setattr(FakeJob, "started", [])
+        assert main.run(["launch", *words, "--", *training]) == code
+        return FakeJob.started
+
+    complete("launch", {"--workers", "--hosts", "--index", "--restarts"})
+    assert started("--workers", "3") == [([0, 1, 2], 3, worker)]
+    assert started("--hosts", "a:1,b:2", "--index", "1") == [([1], 2, worker)]
+    lost = [(75, True)] * 9
+    two = ["--workers", "2"]
+    assert len(started(*two, ends=lost, code=75)) == 4  # three more times
+    assert len(started(*two, "--restarts", "1", ends=lost, code=75)) == 2
+    assert len(started(*two, "--restarts", "0", ends=lost, code=75)) == 1
+
+
+class FakeProcess:
+    """Ends by SIGKILL only."""
+
+    pid, returncode = 1, None
+
+    def __init__(self, clock, sent):
+        self.clock, self.sent = clock, sent
+
+    def poll(self):
+        return self.returncode
+
+    def send_signal(self, number):
+        self.sent.append((number, self.clock[0]))
+        if number == launch.signal.SIGKILL:
+            self.returncode = -9
+
+
+def test_a_worker_that_does_not_end_is_killed_after_two_minutes(monkeypatch):
+    """By a clock that runs fast."""
+    clock, sent = [0.0], []
+
+    def sleep(seconds):
+        clock[0] += seconds
+
+    time = types.SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
+    monkeypatch.setattr(launch, "time", time)
+    job = launch.Job.__new__(launch.Job)
+    job.processes = [FakeProcess(clock, sent), FakeProcess(clock, sent)]
+    job.everywhere = False
+    assert job.wait([launch.signal.SIGTERM]) == (75, False)
+    assert sent[0] == (launch.signal.SIGTERM, 0)
+    number, late = sent[-1]
+    assert number == launch.signal.SIGKILL
+    assert late == pytest.approx(120, abs=0.5)
+    assert [number for number, _ in sent].count(launch.signal.SIGKILL) == 2
+
+
+class FakeServer:
+    """A context of a server, or of its client; what it is made with is noted."""
+
+    grpc_port = 8500
+
+    def __init__(self, facts, name, *words):
+        facts[name] = words
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def translate(self, texts):
+        return [types.SimpleNamespace(text="A b") for _ in texts]
+
+
+def test_demo(observe, monkeypatch, tmp_path):
+    from rnnsearch_tf.evaluation import plots
+    from rnnsearch_tf.export import writer
+    from rnnsearch_tf.serving import client, server
+    from rnnsearch_tf.training import run as training
+
+    def train(config, folder, resume):
+        folder.mkdir(parents=True)
+        observe.facts.update(config=config, trained=str(folder), resume=resume)
+
+    def export_model(run, folder):
+        observe.facts.update(exported=[str(run), str(folder)])
+        return types.SimpleNamespace(folder=folder / "1")
+
+    def serve(flags):
+        return FakeServer(observe.facts, "served", flags.model_name, flags.model_base_path)
+
+    def asked(*words):
+        return FakeServer(observe.facts, "asked", *words)
+
+    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(writer, "export_model", export_model)
+    monkeypatch.setattr(server, "Server", serve)
+    monkeypatch.setattr(client, "Client", asked)
+    monkeypatch.setattr(plots, "alignment_figure", lambda *words: "a picture")
+    monkeypatch.setattr(plots, "png", str.encode)
+    base = ["--output", "mine"]
+    plain = observe("demo", *base)
+    output = [line.replace("mine", "yours") for line in plain["output"]]
+    elsewhere = {
+        "trained": "yours",
+        "models": [["yours"]],
+        "exported": ["yours", "yours/served"],
+        "served": ("demo", str(tmp_path / "yours" / "served")),
+        "mine/attention.png": GONE,
+        "yours/attention.png": ["a picture"],
+        "output": output,
+    }
+    changed = load_config("phrasebook", ["training.seed=5"])
+    check(observe, "demo", base, {
+        "--output": (["--output", "yours"], elsewhere),
+        "--set": (["--set", "training.seed=5"], {"config": changed}),
+    })  # fmt: skip
+    assert plain["config"] == load_config("phrasebook")
+    assert plain["served"] == ("demo", str(tmp_path / "mine" / "served"))
+    assert plain["asked"] == ("127.0.0.1:8500", "demo")
+    assert len(plain["translated"][0][0]) > 6
+    assert observe("demo")["trained"] == "runs/demo"
