@@ -3,6 +3,7 @@
 from mutants import Mutant
 
 TABLES, BAD, FLAGS = "bad_input/test_option_tables.py", "bad_input/test_bad_config.py", "cli/test_flags.py"
+BASE = "bad_input/test_bases.py"
 RESUME, PUBLIC = "training/test_resume_settings.py", "house/test_public_interface.py"
 VAIN = (f"{TABLES}::test_an_option_is_refused_where_it_has_no_effect_and_only_there",)
 KEPT = (f"{RESUME}::test_what_the_saved_model_has_cannot_change",)
@@ -27,7 +28,8 @@ CONFIG = [
            (f"{TABLES}::test_what_a_preset_or_a_run_has_is_not_refused",)),
     Mutant("config.py", "a RUN of an earlier version is refused", "    named = set(_names(tree))\n",
            "    named = set(_names(_merge(below or {}, tree)))\n", (f"{TABLES}::test_a_run_of_an_earlier_version_loads",)),
-    Mutant("config.py", "what is named is dropped in silence", "    named = set(_names(tree))\n", "    named = set()\n", VAIN),
+    Mutant("config.py", "what is named is dropped in silence", "    named = set(_names(tree))\n", "    named = set()\n",
+           (f"{BAD}::test_a_wrong_file_is_named_with_what_was_expected_and_what_came",)),
     Mutant("yaml_files.py", "octal numbers", "|0|[1-9][0-9_]*)", "|[0-9][0-9_]*)", VALUES),
     Mutant("config.py", "a path ends at a blank and #", "if not _is_plain_text(name.strip(), value):", "if True:", VALUES),
     Mutant("config.py", "quotes belong to a path", """value[0] in "'\\"[{":""", """value[0] in "[{":""", VALUES),
@@ -44,6 +46,75 @@ CONFIG = [
            ("training/test_starting.py::test_subwords_stay_without_new_words",)),
     Mutant("training/development.py", "no evaluation at the end", "        self.is_over = True\n", "",
            ("training/test_driver.py::test_the_last_evaluation_is_made_also_before_evaluate_after",)),
+]
+
+BASES = [
+    Mutant(
+        "config.py",
+        "a base lies over its file",
+        "layers.insert(0, tree)",
+        "layers.append(tree)",
+        (f"{BASE}::test_values_are_laid_over_those_of_the_base",),
+    ),
+    Mutant(
+        "config.py",
+        "a base is sought in the current folder",
+        "pathlib.Path(file).parent / base",
+        "pathlib.Path(base)",
+        (f"{BASE}::test_a_shipped_base_by_its_name_and_a_path_from_the_file_that_names_it",),
+    ),
+    Mutant(
+        "config.py",
+        "a circle through a link is not seen",
+        "files.append(os.path.realpath(file))",
+        "files.append(str(file))",
+        (f"{BASE}::test_a_circle_is_said_with_its_files",),
+    ),
+    Mutant(
+        "config.py",
+        "a base's option is refused where the file takes its effect",
+        "named = set(_names(layer)) | (named & idle)",
+        "named = set(_names(layer)) | named",
+        (f"{BASE}::test_what_the_file_takes_the_effect_from_is_at_its_default",),
+    ),
+    Mutant(
+        "config.py",
+        "what has no effect in a base is dropped in silence",
+        "named = set(_names(layer)) | (named & idle)",
+        "named = set(_names(layer))",
+        (f"{BASE}::test_what_never_had_an_effect_is_refused",),
+    ),
+    Mutant(
+        "config.py",
+        "what a base sets is not named",
+        "for layer in layers for name in _names(layer)}",
+        "for layer in layers[-1:] for name in _names(layer)}",
+        (
+            f"{BASE}::test_values_are_laid_over_those_of_the_base",
+            f"{BASE}::test_a_training_that_goes_on_takes_what_a_base_sets",
+        ),
+    ),
+    Mutant(
+        "config.py",
+        "the file is blamed for its base",
+        "        _check_names(Config(), tree, names[-1])",
+        "        _check_names(Config(), tree, names[0])",
+        (f"{BASE}::test_a_wrong_option_is_said_of_the_file_that_has_it",),
+    ),
+    Mutant(
+        "config.py",
+        "a wrong base passes",
+        "if not isinstance(base, str) or not base or",
+        "if base is None: return None, os.devnull\n    if not isinstance(base, str) or not base or",
+        (f"{BASE}::test_a_wrong_base",),
+    ),
+    Mutant(
+        "config.py",
+        "--set base=… is an unknown option",
+        "            if key in known:\n",
+        "            if False:\n",
+        (f"{BASE}::test_only_files_have_a_base",),
+    ),
 ]
 
 PLUMBING = [
