@@ -51,7 +51,7 @@ from rnnsearch_tf.options import (  # noqa: F401  what the package calls its con
     TrainingConfig,
     UNKNOWN_ID,
 )
-from rnnsearch_tf.yaml_files import parse_value, read_value, read_yaml  # noqa: F401
+from rnnsearch_tf.yaml_files import parse_value, read_value, read_with_bases, read_yaml  # noqa: F401
 
 
 def load_config(
@@ -232,48 +232,12 @@ def _layers(default, path, overrides, values):
 
 def _with_bases(path):
     """(what messages call a file and its bases, their nested dictionaries, the lowest first)."""
-    names = [str(path)]
-    file = _file(path)
-    tree = read_yaml(file)
-    layers, files = [], []
-    while True:
-        base = tree.pop("base", _NO_BASE)
-        _check_names(Config(), tree, names[-1])  # by itself, so that no other file is blamed for it
-        layers.insert(0, tree)
-        if base is _NO_BASE:
-            break
-        files.append(os.path.realpath(file))
-        try:
-            name, file = _base_file(file, base)
-            tree = read_yaml(file)
-        except UsageError as error:
-            raise UsageError(f"{names[-1]}: base: {error}") from None
-        if os.path.realpath(file) in files:
-            circle = ", ".join([*names, name])
-            raise UsageError(
-                f"{names[-1]}: base: expected a file that does not lead back to itself, "
-                f"got a circle: {circle}; take one of their base lines out"
-            )
-        names.append(name)
-    own, *bases = names
-    return f"{own} (base: {', '.join(bases)})" if bases else own, layers
-
-
-_NO_BASE = object()
-"""In place of a base that a file does not name; null is a wrong one."""
-
-
-def _base_file(file, base):
-    """(what messages call it, the path) of what a file names as its base."""
-    if not isinstance(base, str) or not base or re.search(r"[\0-\x1f\ud800-\udfff]", base):  # what no name has
-        raise UsageError(
-            f"expected the name of a shipped configuration or the path of a YAML file, got {base!r}; "
-            "rnnsearch configs lists the names"
-        )
-    beside = pathlib.Path(file).parent / base
-    if len(pathlib.PurePath(base).parts) == 1 and not os.path.exists(beside):
-        return base, shipped_config(base)
-    return str(beside), beside
+    files = read_with_bases(str(path), _file(path), shipped_config)
+    for name, tree in files:
+        _check_names(Config(), tree, name)  # by itself, so that no other file is blamed for it
+    *bases, own = [name for name, _ in files]
+    where = f"{own} (base: {', '.join(reversed(bases))})" if bases else own
+    return where, [tree for _, tree in files]
 
 
 def _file(path):

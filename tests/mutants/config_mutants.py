@@ -50,24 +50,24 @@ CONFIG = [
 
 BASES = [
     Mutant(
-        "config.py",
+        "yaml_files.py",
         "a base lies over its file",
-        "layers.insert(0, tree)",
-        "layers.append(tree)",
+        "return found[::-1]",
+        "return found",
         (f"{BASE}::test_values_are_laid_over_those_of_the_base",),
     ),
     Mutant(
-        "config.py",
+        "yaml_files.py",
         "a base is sought in the current folder",
         "pathlib.Path(file).parent / base",
         "pathlib.Path(base)",
         (f"{BASE}::test_a_shipped_base_by_its_name_and_a_path_from_the_file_that_names_it",),
     ),
     Mutant(
-        "config.py",
+        "yaml_files.py",
         "a circle through a link is not seen",
-        "files.append(os.path.realpath(file))",
-        "files.append(str(file))",
+        "found, paths = [(name, tree)], [os.path.realpath(file)]",
+        "found, paths = [(name, tree)], [str(file)]",
         (f"{BASE}::test_a_circle_is_said_with_its_files",),
     ),
     Mutant(
@@ -97,12 +97,12 @@ BASES = [
     Mutant(
         "config.py",
         "the file is blamed for its base",
-        "        _check_names(Config(), tree, names[-1])",
-        "        _check_names(Config(), tree, names[0])",
+        "        _check_names(Config(), tree, name)",
+        "        _check_names(Config(), tree, str(path))",
         (f"{BASE}::test_a_wrong_option_is_said_of_the_file_that_has_it",),
     ),
     Mutant(
-        "config.py",
+        "yaml_files.py",
         "a wrong base passes",
         "if not isinstance(base, str) or not base or",
         "if base is None: return None, os.devnull\n    if not isinstance(base, str) or not base or",
