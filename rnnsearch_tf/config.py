@@ -84,7 +84,7 @@ def load_config(
     named = set(_names(tree))
     for layer in layers:
         idle = names_without_effect(_sections(tree, below, where)[1])
-        named = set(_names(layer)) | (named & idle)  # what the layer takes the effect from is at its default
+        named = set(_names(layer)) | (named & idle)  # what lost its effect takes its default
         tree = _merge(tree, layer)
     read, sections = _sections(tree, below, where)
     return _made(Config(), read | with_defaults_where_unnamed(sections, named), where)
@@ -112,7 +112,7 @@ def saved_config(path: str | os.PathLike, overrides: Sequence[str] = ()) -> Conf
 
 
 def named_options(path: str | os.PathLike | None = None, overrides: Sequence[str] = (), default=Config()) -> set:
-    """Dotted names of the options that a YAML file, its bases and overrides set, such as ``data.batch_size``.
+    """Dotted names, such as ``data.batch_size``, of what a YAML file, its bases and overrides set.
 
     Args:
         path, overrides: as of :func:`load_config`.
@@ -215,7 +215,7 @@ def default_of(name: str):
 
 
 def _layers(default, path, overrides, values):
-    """(what messages call the source, nested dictionaries, each of which is laid over those before it)."""
+    """(what messages call the source, nested dictionaries, the lowest first)."""
     if path is None:
         where, layers = "configuration", [dict(values or {})]
     elif isinstance(default, Config):
@@ -336,8 +336,8 @@ def _entries(default, tree, where, prefix):
             known = [*fields, "base"] if isinstance(default, Config) else fields
             if key in known:
                 raise UsageError(
-                    f"{where}: base: expected none here, got {value!r}; only a YAML file that --config names may "
-                    "have a base: write the options out, or write base into such a file"
+                    f"{where}: base: expected none here, got {value!r}; only a YAML file that --config "
+                    "names may have a base: write the options out, or write base into such a file"
                 )
             raise UsageError(f"{where}: unknown option {prefix}{key}{_nearest(prefix, key, known)}")
         if dataclasses.is_dataclass(hints[key]):

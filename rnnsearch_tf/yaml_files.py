@@ -55,7 +55,7 @@ def read_with_bases(name: str, file, shipped) -> list:
     Args:
         name: what messages call the file.
         file: its path.
-        shipped: gives the path of a shipped configuration by its name; UsageError where there is none.
+        shipped: gives the path of a shipped configuration by its name, or raises UsageError.
 
     Returns:
         list of (name, nested dictionary); the file is the last, each is laid over those before it.
@@ -85,10 +85,11 @@ def read_with_bases(name: str, file, shipped) -> list:
 
 def _base_file(file, base, shipped):
     """(what messages call it, the path) of what a file names as its base."""
-    if not isinstance(base, str) or not base or re.search(r"[\0-\x1f\ud800-\udfff]", base):  # what no name has
+    no_name = r"[\0-\x1f\ud800-\udfff]"
+    if not isinstance(base, str) or not base or re.search(no_name, base):
         raise UsageError(
-            f"expected the name of a shipped configuration or the path of a YAML file, got {base!r}; "
-            "rnnsearch configs lists the names"
+            "expected the name of a shipped configuration or the path of a YAML file, "
+            f"got {base!r}; rnnsearch configs lists the names"
         )
     beside = pathlib.Path(file).parent / base
     if len(pathlib.PurePath(base).parts) == 1 and not os.path.exists(beside):

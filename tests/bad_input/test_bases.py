@@ -61,7 +61,7 @@ def test_values_are_laid_over_those_of_the_base(files):
     assert named_options(path, ["search.nbest=2"]) == named | {"search.nbest"}
 
 
-def test_a_shipped_base_by_its_name_and_a_path_from_the_file_that_names_it(files, tmp_path, monkeypatch):
+def test_a_name_or_a_path_relative_to_the_file(files, tmp_path, monkeypatch):
     path = files(mine="base: phrasebook\nmodel: {hidden_size: 7}\n")
     shipped = as_dictionary(load_config("phrasebook"))
     assert as_dictionary(load_config(path)) == laid_over(shipped, {"model": {"hidden_size": 7}})

@@ -61,7 +61,7 @@ BASES = [
         "a base is sought in the current folder",
         "pathlib.Path(file).parent / base",
         "pathlib.Path(base)",
-        (f"{BASE}::test_a_shipped_base_by_its_name_and_a_path_from_the_file_that_names_it",),
+        (f"{BASE}::test_a_name_or_a_path_relative_to_the_file",),
     ),
     Mutant(
         "yaml_files.py",
@@ -104,8 +104,8 @@ BASES = [
     Mutant(
         "yaml_files.py",
         "a wrong base passes",
-        "if not isinstance(base, str) or not base or",
-        "if base is None: return None, os.devnull\n    if not isinstance(base, str) or not base or",
+        "    if not isinstance(base, str) or",
+        "    if base is None: return None, os.devnull\n    if not isinstance(base, str) or",
         (f"{BASE}::test_a_wrong_base",),
     ),
     Mutant(
