@@ -3,7 +3,13 @@
 Loading checks every key and value; an unknown key is refused with the nearest
 name. Values are taken in this order, later ones winning::
 
-    defaults  <  below  <  preset  <  YAML file  <  --set section.key=value
+    defaults  <  below  <  preset  <  base  <  YAML file  <  --set section.key=value
+
+A YAML file may begin with ``base:``, which names another one to lay its values over,
+section by section: a shipped configuration by its name, or a file by its path, relative
+to the file that names it. A base may have a base. A list takes the place of the base's.
+The preset of a base holds unless the file names its own, or ``preset: null``. Either lies
+below the values of both.
 
 Nothing here imports TensorFlow, so that ``--help`` and the checks answer at once.
 
@@ -46,7 +52,7 @@ from rnnsearch_tf.options import (  # noqa: F401  what the package calls its con
     UNKNOWN_ID,
 )
 from rnnsearch_tf.training_text import names_development_text
-from rnnsearch_tf.yaml_files import parse_value, read_value, read_yaml  # noqa: F401
+from rnnsearch_tf.yaml_files import parse_value, read_value, read_with_bases, read_yaml  # noqa: F401
 
 
 def load_config(
@@ -57,6 +63,7 @@ def load_config(
 
     Args:
         path: YAML file, or the name of a shipped configuration, or None for the defaults.
+            Only such a file may have a ``base``.
         overrides: strings ``section.key=value``; the value is read as YAML.
         values: nested dictionary to use in place of a file.
         below: nested dictionary of what stands where neither the file nor its preset says otherwise; None: the defaults. What has
@@ -70,20 +77,22 @@ def load_config(
         UsageError: the file is missing or not YAML, a key is unknown (the message
             names the nearest one), a value has the wrong type or is out of range, or an option that is not at
             its default has no effect beside the others. An option of the file that loses its effect by an
-            override takes its default; so do its options of the evaluations, if overrides take the development text away.
+            override takes its default; so does one of a base that loses it by the file. If the development text is
+            taken away, the options of the evaluations take their defaults too.
+            Or a base is missing, is no text, or leads back to the file.
     """
-    where, tree = _read(Config(), path, overrides, values)
+    where, (tree, *layers) = _layers(Config(), path, overrides, values)
     where = where if called is None else str(called)
-    read, sections = _sections(tree, below, where)
     named = set(_names(tree))
-    if overrides:
-        before = _read(Config(), path, (), values)[1]
-        old = _sections(before, below, where)[1]
-        changed = {name for text in overrides for name in _names(_parsed(text))}
-        named = changed | (named & names_without_effect(old))  # what --set has taken the effect from is at its default
-        if names_development_text(old["data"]) and not names_development_text(sections["data"]):
-            idle = evaluation_defaults(sections["training"], changed)
-            sections["training"] = dataclasses.replace(sections["training"], **idle)
+    for layer in layers:
+        _, below_it = _sections(tree, below, where)
+        changed = set(_names(layer))
+        named = changed | (named & names_without_effect(below_it))  # what lost its effect takes its default
+        tree = _merge(tree, layer)
+        _, sections = _sections(tree, below, where)
+        if names_development_text(below_it["data"]) and not names_development_text(sections["data"]):
+            tree = _merge(tree, {"training": evaluation_defaults(sections["training"], changed)})
+    read, sections = _sections(tree, below, where)
     return _made(Config(), read | with_defaults_where_unnamed(sections, named), where)
 
 
@@ -109,13 +118,14 @@ def saved_config(path: str | os.PathLike, overrides: Sequence[str] = ()) -> Conf
 
 
 def named_options(path: str | os.PathLike | None = None, overrides: Sequence[str] = (), default=Config()) -> set:
-    """Dotted names of the options that a YAML file and overrides set, such as ``data.batch_size``.
+    """Dotted names, such as ``data.batch_size``, of what a YAML file, its bases and overrides set.
 
     Args:
         path, overrides: as of :func:`load_config`.
         default: a Config, or the dataclass of options that the file is of.
     """
-    return set(_names(_read(default, path, overrides, None)[1]))
+    _, layers = _layers(default, path, overrides, None)
+    return {name for layer in layers for name in _names(layer)}
 
 
 def shipped_configs() -> dict:
@@ -144,8 +154,8 @@ def load_section(default, path=None, overrides=()):
         default: the dataclass with the values that the file need not repeat.
         path, overrides: as there.
     """
-    where, tree = _read(default, path, overrides, None)
-    return _build(default, tree, where, prefix="")
+    where, layers = _layers(default, path, overrides, None)
+    return _build(default, functools.reduce(_merge, layers), where, prefix="")
 
 
 def check_value(name, value, where=None):
@@ -210,15 +220,30 @@ def default_of(name: str):
     return operator.attrgetter(name)(Config())
 
 
-def _read(default, path, overrides, values):
-    """(what messages call the source, the nested dictionary with the overrides put in)."""
-    where = str(path) if path is not None else "configuration"
-    tree = read_yaml(_file(path)) if path is not None else dict(values or {})
+def _layers(default, path, overrides, values):
+    """(what messages call the source, nested dictionaries, the lowest first)."""
+    if path is None:
+        where, layers = "configuration", [dict(values or {})]
+    elif isinstance(default, Config):
+        where, layers = _with_bases(path)
+    else:
+        where, layers = str(path), [read_yaml(_file(path))]
+    changes = {}
     for text in overrides:
         update = _parsed(text)
         _check_names(default, update, f"--set {text}")  # by itself, so that the file is not blamed for it
-        tree = _merge(tree, update)
-    return where, tree
+        changes = _merge(changes, update)
+    return where, [*layers, changes] if overrides else layers
+
+
+def _with_bases(path):
+    """(what messages call a file and its bases, their nested dictionaries, the lowest first)."""
+    files = read_with_bases(str(path), _file(path), shipped_config)
+    for name, tree in files:
+        _check_names(Config(), tree, name)  # by itself, so that no other file is blamed for it
+    *bases, own = [name for name, _ in files]
+    where = f"{own} (base: {', '.join(reversed(bases))})" if bases else own
+    return where, [tree for _, tree in files]
 
 
 def _file(path):
@@ -314,7 +339,13 @@ def _entries(default, tree, where, prefix):
     fields = {field.name: field for field in dataclasses.fields(default)}
     for key, value in tree.items():
         if key not in fields:
-            raise UsageError(f"{where}: unknown option {prefix}{key}{_nearest(prefix, key, fields)}")
+            known = [*fields, "base"] if isinstance(default, Config) else fields
+            if key in known:
+                raise UsageError(
+                    f"{where}: base: expected none here, got {value!r}; only a YAML file that --config "
+                    "names may have a base: write the options out, or write base into such a file"
+                )
+            raise UsageError(f"{where}: unknown option {prefix}{key}{_nearest(prefix, key, known)}")
         if dataclasses.is_dataclass(hints[key]):
             yield key, value, getattr(default, key)
         else:

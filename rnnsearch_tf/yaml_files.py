@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
 import re
 
 import yaml
@@ -45,6 +47,54 @@ def read_yaml(path) -> dict:
     if not isinstance(tree, dict):
         raise UsageError(f"{path}: expected sections such as `model:`, got a {type(tree).__name__}")
     return tree
+
+
+def read_with_bases(name: str, file, shipped) -> list:
+    """A YAML file and those that it is laid over, each without its ``base``.
+
+    Args:
+        name: what messages call the file.
+        file: its path.
+        shipped: gives the path of a shipped configuration by its name, or raises UsageError.
+
+    Returns:
+        list of (name, nested dictionary); the file is the last, each is laid over those before it.
+
+    Raises:
+        UsageError: a file is missing or not YAML, or names a base that is none or leads back to it.
+    """
+    tree = read_yaml(file)
+    found, paths = [(name, tree)], [os.path.realpath(file)]
+    while "base" in tree:
+        try:
+            base_name, file = _base_file(file, tree.pop("base"), shipped)
+            tree = read_yaml(file)
+        except UsageError as error:
+            raise UsageError(f"{name}: base: {error}") from None
+        if os.path.realpath(file) in paths:
+            circle = ", ".join([*(other for other, _ in found), base_name])
+            raise UsageError(
+                f"{name}: base: expected a file that does not lead back to itself, "
+                f"got a circle: {circle}; take one of their base lines out"
+            )
+        name = base_name
+        found.append((name, tree))
+        paths.append(os.path.realpath(file))
+    return found[::-1]
+
+
+def _base_file(file, base, shipped):
+    """(what messages call it, the path) of what a file names as its base."""
+    no_name = r"[\0-\x1f\ud800-\udfff]"
+    if not isinstance(base, str) or not base or re.search(no_name, base):
+        raise UsageError(
+            "expected the name of a shipped configuration or the path of a YAML file, "
+            f"got {base!r}; rnnsearch configs lists the names"
+        )
+    beside = pathlib.Path(file).parent / base
+    if len(pathlib.PurePath(base).parts) == 1 and not os.path.exists(beside):
+        return base, shipped(base)
+    return str(beside), beside
 
 
 class _Loader(yaml.SafeLoader):

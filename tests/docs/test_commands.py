@@ -7,7 +7,6 @@ import re
 import shlex
 
 import pytest
-import yaml
 from documents import DOCUMENTS, INLINE, code_blocks, prose
 
 from rnnsearch_tf.cli.main import VERBS, run
@@ -80,10 +79,12 @@ def test_options_that_are_named_exist(document):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_configurations_in_the_text_load(document):
+def test_configurations_in_the_text_load(document, tmp_path):
     for language, code in code_blocks(document):
-        if language == "yaml" or re.match(rf"(?:{'|'.join(SECTIONS)}):", code):
-            assert isinstance(load_config(values=yaml.safe_load(code)), Config)
+        if language == "yaml" or re.match(rf"(?:base|{'|'.join(SECTIONS)}):", code):
+            path = tmp_path / "config.yaml"
+            path.write_text(code, encoding="utf-8")
+            assert isinstance(load_config(path), Config)
 
 
 def test_there_is_something_to_look_at():

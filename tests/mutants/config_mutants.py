@@ -3,6 +3,7 @@
 from mutants import Mutant
 
 TABLES, BAD = "bad_input/test_option_tables.py", "bad_input/test_bad_config.py"
+BASE = "bad_input/test_bases.py"
 RESUME, PUBLIC = "training/test_resume_settings.py", "house/test_public_interface.py"
 VAIN = (f"{TABLES}::test_an_option_is_refused_where_it_has_no_effect_and_only_there",)
 LOST = f"{TABLES}::test_a_file_loses_its_options_of_evaluations_with_its_development_text"
@@ -22,9 +23,9 @@ CONFIG = [
            ("training/test_driver.py::test_gradients_between_workers_need_several_workers",)),
     Mutant("data/continuing.py", "a RUN's workers are those of its next training", "    if workers == 1:", "    if workers == 0:",
            ("data/test_continuing.py::test_gradients_between_workers_are_not_those_of_one",)),
-    Mutant("config.py", "options of evaluations outlive the development text", 'if names_development_text(old["data"]) and not',
+    Mutant("config.py", "options of evaluations outlive the development text", 'if names_development_text(below_it["data"]) and not',
            "if False and not", (LOST,)),
-    Mutant("config.py", "options of evaluations without a development text are dropped", 'if names_development_text(old["data"]) and not', "if not", (LOST,)),
+    Mutant("config.py", "options of evaluations without a development text are dropped", 'if names_development_text(below_it["data"]) and not', "if not", (LOST,)),
     Mutant("config.py", "what --set names is dropped", 'evaluation_defaults(sections["training"], changed)', 'evaluation_defaults(sections["training"])', (LOST,)),
     Mutant("options.py", "an end before evaluate_after", "training.evaluate_after > training.maximum_updates", "False",
            (f"{TABLES}::test_an_end_before_evaluate_after",)),
@@ -38,7 +39,8 @@ CONFIG = [
            (f"{TABLES}::test_what_a_preset_or_a_run_has_is_not_refused",)),
     Mutant("config.py", "a RUN of an earlier version is refused", "    named = set(_names(tree))\n",
            "    named = set(_names(_merge(below or {}, tree)))\n", (f"{TABLES}::test_a_run_of_an_earlier_version_loads",)),
-    Mutant("config.py", "what is named is dropped in silence", "    named = set(_names(tree))\n", "    named = set()\n", VAIN),
+    Mutant("config.py", "what is named is dropped in silence", "    named = set(_names(tree))\n", "    named = set()\n",
+           (f"{BAD}::test_a_wrong_file_is_named_with_what_was_expected_and_what_came",)),
     Mutant("yaml_files.py", "octal numbers", "|0|[1-9][0-9_]*)", "|[0-9][0-9_]*)", VALUES),
     Mutant("config.py", "a path ends at a blank and #", "if not _is_plain_text(name.strip(), value):", "if True:", VALUES),
     Mutant("config.py", "quotes belong to a path", """value[0] in "'\\"[{":""", """value[0] in "[{":""", VALUES),
@@ -55,4 +57,73 @@ CONFIG = [
            ("training/test_starting.py::test_subwords_stay_without_new_words",)),
     Mutant("training/development.py", "no evaluation at the end", "        self.is_over = True\n", "",
            ("training/test_driver.py::test_the_last_evaluation_is_made_also_before_evaluate_after",)),
+]
+
+BASES = [
+    Mutant(
+        "yaml_files.py",
+        "a base lies over its file",
+        "return found[::-1]",
+        "return found",
+        (f"{BASE}::test_values_are_laid_over_those_of_the_base",),
+    ),
+    Mutant(
+        "yaml_files.py",
+        "a base is sought in the current folder",
+        "pathlib.Path(file).parent / base",
+        "pathlib.Path(base)",
+        (f"{BASE}::test_a_name_or_a_path_relative_to_the_file",),
+    ),
+    Mutant(
+        "yaml_files.py",
+        "a circle through a link is not seen",
+        "found, paths = [(name, tree)], [os.path.realpath(file)]",
+        "found, paths = [(name, tree)], [str(file)]",
+        (f"{BASE}::test_a_circle_is_said_with_its_files",),
+    ),
+    Mutant(
+        "config.py",
+        "a base's option is refused where the file takes its effect",
+        "named = changed | (named & names_without_effect(below_it))",
+        "named = changed | named",
+        (f"{BASE}::test_what_the_file_takes_the_effect_from_is_at_its_default",),
+    ),
+    Mutant(
+        "config.py",
+        "what has no effect in a base is dropped in silence",
+        "named = changed | (named & names_without_effect(below_it))",
+        "named = changed",
+        (f"{BASE}::test_what_never_had_an_effect_is_refused",),
+    ),
+    Mutant(
+        "config.py",
+        "what a base sets is not named",
+        "for layer in layers for name in _names(layer)}",
+        "for layer in layers[-1:] for name in _names(layer)}",
+        (
+            f"{BASE}::test_values_are_laid_over_those_of_the_base",
+            f"{BASE}::test_a_training_that_goes_on_takes_what_a_base_sets",
+        ),
+    ),
+    Mutant(
+        "config.py",
+        "the file is blamed for its base",
+        "        _check_names(Config(), tree, name)",
+        "        _check_names(Config(), tree, str(path))",
+        (f"{BASE}::test_a_wrong_option_is_said_of_the_file_that_has_it",),
+    ),
+    Mutant(
+        "yaml_files.py",
+        "a wrong base passes",
+        "    if not isinstance(base, str) or",
+        "    if base is None: return None, os.devnull\n    if not isinstance(base, str) or",
+        (f"{BASE}::test_a_wrong_base",),
+    ),
+    Mutant(
+        "config.py",
+        "--set base=… is an unknown option",
+        "            if key in known:\n",
+        "            if False:\n",
+        (f"{BASE}::test_only_files_have_a_base",),
+    ),
 ]

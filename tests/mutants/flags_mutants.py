@@ -217,8 +217,8 @@ PLUMBING = [
     Mutant(
         "cli/main.py",
         "a new verb without a table",
-        '    "average": "a model',
-        '    "mean": "a model',
+        '        "average": "average the',
+        '        "mean": "average the',
         (f"{LISTINGS}::test_every_verb_has_its_table",),
     ),
 ]
