@@ -67,7 +67,7 @@ setup(
         "Topic :: Text Processing :: Linguistic",
     ],
     packages=find_packages(include=["rnnsearch_tf", "rnnsearch_tf.*"]),
-    package_data={"rnnsearch_tf": ["py.typed", "configs/*.yaml", "pretrained/*/*", "pretrained/*/best/*", "text/prefixes/*.txt", "serving/page/*"]},
+    package_data={"rnnsearch_tf": ["py.typed", "config/shipped/*.yaml", "runs/shipped/*/*", "runs/shipped/*/best/*", "text/prefixes/*.txt", "extras/server/page/*"]},
     python_requires=">=3.10,<3.14",
     install_requires=CORE,
     extras_require=EXTRAS,

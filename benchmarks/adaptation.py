@@ -60,7 +60,7 @@ def test_files(arguments, folder, languages):
     sides = files(folder, "val", languages)
     if not arguments.sentences:
         return sides
-    from rnnsearch_tf.io.reading import read_all
+    from rnnsearch_tf.files.reading import read_all
 
     shorter = [arguments.work / f"{pathlib.Path(folder).name}.{language}" for language in languages]
     for whole, path in zip(sides, shorter):

@@ -53,7 +53,7 @@ def main():
     parser.add_argument("--show", type=int, default=0, help="print so many sentences that miss a phrase")
     arguments = measuring.parse(parser)
     from rnnsearch_tf.evaluation.bleu import bleu
-    from rnnsearch_tf.io.reading import read_all
+    from rnnsearch_tf.files.reading import read_all
     from rnnsearch_tf.translation import Translator
 
     count = 8 if arguments.quick else arguments.sentences

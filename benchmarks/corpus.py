@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--model", default="tatoeba-en-fr", help="a RUN folder, an export, or a name of `rnnsearch models` (default: %(default)s)")
     arguments = parser.parse_args()
     from rnnsearch_tf.export.publishing import exported_version
-    from rnnsearch_tf.io.reading import read_lines
+    from rnnsearch_tf.files.reading import read_lines
 
     measuring.set_threads(1)
     print(f"## {pathlib.Path(sys.argv[0]).name}\n\n{measuring.machine(1)}\n", flush=True)

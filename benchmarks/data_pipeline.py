@@ -113,7 +113,7 @@ def family(process):
 
 def prepared(folder):
     """Prepare the text: pairs a second, on the clock and by CPU time, peak memory beyond what there was before."""
-    from rnnsearch_tf.data.preparing import prepare
+    from rnnsearch_tf.data.prepared.writing import prepare
 
     shutil.rmtree(folder / "prepared", ignore_errors=True)
     memory, start = Memory(), time.perf_counter()
@@ -126,7 +126,7 @@ def prepared(folder):
 def read_text(folder):
     """Batches from text, of a corpus that was checked before."""
     from rnnsearch_tf.data.corpus import open_corpus
-    from rnnsearch_tf.data.prepared import PreparedPairs
+    from rnnsearch_tf.data.prepared.store import PreparedPairs
 
     config, prepared = configuration(folder, shuffle_buffer=BUFFER), PreparedPairs(folder / "prepared")
     pairs = open_corpus(config)
@@ -136,7 +136,7 @@ def read_text(folder):
 
 def read_ids(folder):
     """Batches from a prepared corpus."""
-    from rnnsearch_tf.data.prepared import PreparedPairs
+    from rnnsearch_tf.data.prepared.store import PreparedPairs
 
     config, prepared = configuration(folder), PreparedPairs(folder / "prepared")
     return watched(config, prepared.texts(config), prepared)

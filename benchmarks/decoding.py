@@ -88,8 +88,8 @@ def runs(arguments, place):
     """(name, RUN folder, list of Work) of everything that is asked for."""
     import sizes
     from rnnsearch_tf.config import saved_config
-    from rnnsearch_tf.io.reading import read_lines
-    from rnnsearch_tf.run import Run
+    from rnnsearch_tf.files.reading import read_lines
+    from rnnsearch_tf.runs.folder import Run
     from rnnsearch_tf.text.vocabulary import Vocabulary
 
     generator = np.random.default_rng(1)

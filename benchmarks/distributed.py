@@ -29,7 +29,7 @@ def answer(size, core, variable, gradients):
     import tensorflow as tf
 
     from ours import Ours, dataset_of
-    from rnnsearch_tf.workers import Alone, join
+    from rnnsearch_tf.distributed.workers import Alone, join
 
     workers = join() if variable else Alone()
     workers.exchange_dtype = tf.bfloat16 if gradients == "bfloat16" else None
@@ -75,7 +75,7 @@ def main():
     if arguments.quick:
         arguments.size = "TINY"
     measuring.set_threads(1)
-    from rnnsearch_tf.cluster import free_addresses, worker_variable
+    from rnnsearch_tf.distributed.addresses import free_addresses, worker_variable
 
     cores, addresses = sorted(os.sched_getaffinity(0)), free_addresses(arguments.workers)
     start = lambda number, variable: measuring.Worker(  # noqa: E731

@@ -48,7 +48,7 @@ def main():
         parser.error(f"--lengths: expected at least two, to see growth; got {arguments.lengths}")
     if arguments.picture:
         from rnnsearch_tf.errors import UserError
-        from rnnsearch_tf.extras import require
+        from rnnsearch_tf.runtime.optional import require
 
         try:
             require("pictures", "matplotlib")

@@ -38,8 +38,8 @@ class Ours:
 
         import sizes
         from rnnsearch_tf.models import build_model
-        from rnnsearch_tf.parallel import training_shards
-        from rnnsearch_tf.training.run import compile_model
+        from rnnsearch_tf.runtime.cores import training_shards
+        from rnnsearch_tf.training.fit import compile_model
 
         self.name, self.size = size, sizes.with_lengths(sizes.SIZES[size], **(lengths or {}))
         self.config = sizes.configuration(self.size, system, precision)
@@ -115,7 +115,7 @@ class Ours:
         import numpy as np
 
         import sizes
-        from rnnsearch_tf.parallel import shard_count
+        from rnnsearch_tf.runtime.cores import shard_count
         from rnnsearch_tf.search.graphs import search_graph
         from rnnsearch_tf.translation.translator import as_arrays, in_shards
 
@@ -134,7 +134,7 @@ class Ours:
         import tensorflow as tf
 
         from rnnsearch_tf.models.loss import counts
-        from rnnsearch_tf.parallel import split_batch
+        from rnnsearch_tf.runtime.cores import split_batch
 
         model, loss = self.model, self.model.loss
         batch = {name: tf.constant(ids) for name, ids in self.batches[0].items()}
@@ -163,7 +163,7 @@ class Ours:
         """A function that multiplies two large matrices and notes the rate, in operations a second."""
         import tensorflow as tf
 
-        from rnnsearch_tf.parallel import shard_count
+        from rnnsearch_tf.runtime.cores import shard_count
 
         width = CEILING_SIZE.get(self.name, 2048)
         dtype = tf.bfloat16 if self.config.training.precision == "mixed_bfloat16" else tf.as_dtype(self.config.training.precision)
@@ -184,7 +184,7 @@ class Ours:
 
 def arrange_threads(config, spread=None):
     """What the command line does first (or ``spread``, see :class:`Ours`), with the benchmark's number of threads for cores."""
-    from rnnsearch_tf.parallel import use_one_thread_per_op
+    from rnnsearch_tf.runtime.cores import use_one_thread_per_op
 
     told = {name: os.environ.pop(name) for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS") if name in os.environ}
     cores = int(told.get("TF_NUM_INTRAOP_THREADS", 0)) or None
@@ -206,7 +206,7 @@ def dataset_of(batches):
 
 def _clock(between):
     """A Keras callback that notes the seconds of every batch, on the clock and of the processor, input included."""
-    from rnnsearch_tf.backend import keras
+    from rnnsearch_tf.runtime.backend import keras
 
     class Clock(keras.callbacks.Callback):
         times = []

@@ -2,7 +2,7 @@
 
     python benchmarks/pack_model.py RUN NAME --title … --data … --licence … --score …
 
-The folder is rnnsearch_tf/pretrained/NAME. The folder of the training's data is taken out of its config.yaml. Tatoeba's:
+The folder is rnnsearch_tf/runs/shipped/NAME. The folder of the training's data is taken out of its config.yaml. Tatoeba's:
 
     rnnsearch train --config tatoeba-en-fr --output runs/tatoeba
     rnnsearch evaluate --model runs/tatoeba --source held-out.en --reference held-out.fr --calibrate   # data.held_out's pairs
@@ -14,8 +14,8 @@ import shutil
 
 import rnnsearch_tf
 from rnnsearch_tf.config import save_config, saved_config
-from rnnsearch_tf.eight_bit import save_weights
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runs.eight_bit import save_weights
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation.loading import load_run
 
 CARD = """# {name}
@@ -34,7 +34,7 @@ All settings are in `config.yaml`.
 def pack(run, name, **words):
     run = Run.open(run)
     model, source, target, config = load_run(run)
-    packed = Run(pathlib.Path(rnnsearch_tf.__file__).parent / "pretrained" / name)
+    packed = Run(pathlib.Path(rnnsearch_tf.__file__).parent / "runs" / "shipped" / name)
     shutil.rmtree(packed.path, ignore_errors=True)
     packed.eight_bit_weights.parent.mkdir(parents=True)
     save_weights(packed.eight_bit_weights, model.trainable_variables)

@@ -21,7 +21,7 @@ DOMAIN = "multi30k"
 
 def mixed(names, folder, most=None):
     """(pairs of the domain, [source file, target file]) of the corpora one after the other, the domain first; `most` lines of each."""
-    from rnnsearch_tf.io.reading import read_all
+    from rnnsearch_tf.files.reading import read_all
 
     files = [folder / f"{'-'.join(names)}.{language}" for language in LANGUAGES]
     for language, file in zip(LANGUAGES, files):
@@ -38,7 +38,7 @@ def main():
     import numpy as np
 
     from rnnsearch_tf.config import TextConfig
-    from rnnsearch_tf.data.selection import select
+    from rnnsearch_tf.data.inspection.selection import select
 
     configs = [TextConfig(language=language, lowercase=True) for language in LANGUAGES]
     known = [DATA / DOMAIN / f"val.{language}.gz" for language in LANGUAGES]
@@ -57,7 +57,7 @@ def main():
 
 
 def _share(domain, files):
-    from rnnsearch_tf.io.reading import count_lines
+    from rnnsearch_tf.files.reading import count_lines
 
     return domain / count_lines(files[:1])
 

@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rnnsearch_tf.export.writer import export_model
-from rnnsearch_tf.io.reading import read_lines
-from rnnsearch_tf.serving.flags import FREE, Flags
-from rnnsearch_tf.serving.server import Server
+from rnnsearch_tf.files.reading import read_lines
+from rnnsearch_tf.extras.server.flags import FREE, Flags
+from rnnsearch_tf.extras.server.server import Server
 from rnnsearch_tf.translation import Translator
 
 HERE = pathlib.Path(__file__).parent

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-from rnnsearch_tf.serving.client import Client
+from rnnsearch_tf.extras.server.client import Client
 
 WARM_UP = 2
 

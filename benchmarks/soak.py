@@ -84,7 +84,7 @@ class Asker:
     KINDS = ("short", "short", "long", "short", "nbest", "batch", "short", "unknown model", "short", "bad shape", "short", "half a request", "left")
 
     def __init__(self, server, model, rate):
-        from rnnsearch_tf.serving.client import Client
+        from rnnsearch_tf.extras.server.client import Client
 
         self.server, self.model, self.rate = server, model, rate
         self.client = Client(server.grpc, model, deadline=60)

@@ -20,7 +20,7 @@ from measuring import median
 
 LATER = 20  # translations after the first, in each process
 IMPORTS = "import gc; gc.set_threshold(50_000, 50, 50); import tensorflow, tensorflow_text, keras; gc.freeze()"
-AS_A_COMMAND = "from rnnsearch_tf.imports import import_tensorflow; import_tensorflow()"
+AS_A_COMMAND = "from rnnsearch_tf.runtime.tensorflow import import_tensorflow; import_tensorflow()"
 FRESH = """
 import json, sys, time
 import tensorflow
@@ -78,7 +78,7 @@ def runs(arguments, place):
     import numpy as np
 
     import sizes
-    from rnnsearch_tf.io.reading import read_lines
+    from rnnsearch_tf.files.reading import read_lines
 
     if arguments.model:
         lines = [line for line in read_lines(arguments.text) if line.strip()]

@@ -3,7 +3,7 @@
     python benchmarks/threads.py [--sizes PHRASEBOOK SMALL MID PAPER] [--beams 1 12]
 
 Two processes a size take turns: updates by ``model.fit``, searches of one sentence and of 64 of fixed length. The command
-line chooses between the two by the rule of rnnsearch_tf/parallel.py; here each is forced. The last rows compare, with a core for
+line chooses between the two by the rule of rnnsearch_tf/runtime/cores.py; here each is forced. The last rows compare, with a core for
 each operation, the product with the output matrix whole or split (``split_k_matmul`` in layers/output.py).
 """
 

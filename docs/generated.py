@@ -64,7 +64,7 @@ def on_files(files, config):
         "reference/layers.md": f"# Layers\n\n{documented([*exported('layers'), 'layers.attention.Attention'])}",
         "reference/search.md": f"# Search\n\n{modules('search')}",
         "reference/evaluation.md": f"# Evaluation\n\n{modules('evaluation')}",
-        "reference/keras-nlp.md": f"# keras-nlp\n\n{documented(exported('hub'))}",
+        "reference/keras-nlp.md": f"# keras-nlp\n\n{documented(exported('extras/hub'))}",
         "reference/command-line.md": command_line_page(),
         "reference/options.md": options_page(),
         "reference/configurations.md": configurations_page(),

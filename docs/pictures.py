@@ -37,8 +37,8 @@ def main():
 def served(folder):
     """The address of the page."""
     from rnnsearch_tf.export.writer import export_model
-    from rnnsearch_tf.serving.flags import FREE, Flags
-    from rnnsearch_tf.serving.server import Server
+    from rnnsearch_tf.extras.server.flags import FREE, Flags
+    from rnnsearch_tf.extras.server.server import Server
 
     with tempfile.TemporaryDirectory() as temporary:
         if folder is None:

@@ -1,7 +1,7 @@
 """Attention-based neural machine translation in TensorFlow, after the papers.
 
 The names in ``__all__`` are the public interface, with the modules ``rnnsearch_tf.layers``, ``rnnsearch_tf.models``,
-``rnnsearch_tf.search``, ``rnnsearch_tf.evaluation`` and ``rnnsearch_tf.hub``. Everything else is private and may change.
+``rnnsearch_tf.search``, ``rnnsearch_tf.evaluation`` and ``rnnsearch_tf.extras.hub``. Everything else is private and may change.
 
 ``import rnnsearch_tf`` itself imports neither TensorFlow nor Keras: a name is imported when it is first used.
 ``Config`` and ``load_config`` need neither at all. The first use of any other name, and of these where Keras is imported
@@ -41,13 +41,19 @@ _MODULE_OF = {
     "load_config": "config",
     "load_model": "translation.loading",
     "open_corpus": "data.corpus",
-    "prepare": "data.preparing",
-    "train": "training.run",
+    "prepare": "data.prepared.writing",
+    "train": "training.fit",
     "training_dataset": "data.dataset",
 }
 """Where each public name is defined, under rnnsearch_tf."""
 
-_PUBLIC_MODULES = ("evaluation", "hub", "layers", "models", "search")
+_PUBLIC_MODULES = {
+    "evaluation": "evaluation",
+    "hub": "extras.hub",
+    "layers": "layers",
+    "models": "models",
+    "search": "search",
+}
 _WITHOUT_TENSORFLOW = ("config",)
 """What is defined here does not import TensorFlow, and does not register anything."""
 
@@ -59,7 +65,7 @@ __all__ = sorted(_MODULE_OF)
 
 def __getattr__(name):
     if name in _PUBLIC_MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
+        return importlib.import_module(f"{__name__}.{_PUBLIC_MODULES[name]}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its public names are {', '.join(__all__)}")
     value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

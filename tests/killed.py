@@ -33,8 +33,8 @@ LANGUAGE_MODEL = ["model.system=cslm", "model.second_hidden_size=6"]
 def train(run, settings, moment):
     """The work of a child process."""
     from rnnsearch_tf.config import load_config
-    from rnnsearch_tf.run import Run
-    from rnnsearch_tf.training.run import train as real
+    from rnnsearch_tf.runs.folder import Run
+    from rnnsearch_tf.training.fit import train as real
 
     if moment:
         arrange(moment)
@@ -88,7 +88,7 @@ def main(folder, *words):
     runs, settings = words, []
     if "--" in words:
         runs, settings = words[: words.index("--")], words[words.index("--") + 1 :]
-    import rnnsearch_tf.training.run  # noqa: F401  in this process alone, before the children
+    import rnnsearch_tf.training.fit  # noqa: F401  in this process alone, before the children
 
     for word in runs:
         name, _, moments = word.partition("=")

@@ -29,8 +29,8 @@ def main(folder, *names):
     from training.test_launch import OPTIONS
 
     from rnnsearch_tf.config import load_config
-    from rnnsearch_tf.training.run import train
-    from rnnsearch_tf.workers import Alone
+    from rnnsearch_tf.training.fit import train
+    from rnnsearch_tf.distributed.workers import Alone
 
     strategy = tf.distribute.MirroredStrategy()
     with strategy.scope():

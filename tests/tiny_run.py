@@ -21,7 +21,7 @@ def write_run(folder, settings=(), seed=5, unknown_words=3.5):
     from rnnsearch_tf.config import UNKNOWN_ID, load_config, save_config
     from rnnsearch_tf.data.phrasebook import phrasebook
     from rnnsearch_tf.models import build_model
-    from rnnsearch_tf.run import Run
+    from rnnsearch_tf.runs.folder import Run
     from rnnsearch_tf.text.pipeline import build_text
 
     run = Run(folder)

@@ -70,14 +70,14 @@ def poison(model):
 
 def trained(workers, names=COMBINATIONS):
     """{name: array} after two epochs of every combination."""
-    import rnnsearch_tf.workers
+    import rnnsearch_tf.distributed.workers
     from rnnsearch_tf.config import load_config
     from rnnsearch_tf.models import TranslationLoss
     from rnnsearch_tf.training.optimizers import build_optimizer
 
     found = {}
     for name in names:
-        rnnsearch_tf.workers._LARGE = 1 if name in SENT_ALONE else 1 << 16
+        rnnsearch_tf.distributed.workers._LARGE = 1 if name in SENT_ALONE else 1 << 16
         system, options, poisoned = COMBINATIONS[name]
         model = fresh_system(system)
         settings = load_config(values={"training": options}).training
@@ -115,7 +115,7 @@ def sums_in_bfloat16(workers):
 
 
 if __name__ == "__main__":
-    from rnnsearch_tf import workers
+    from rnnsearch_tf.distributed import workers
 
     workers._LARGE = 20  # so that some of the tiny weights are
     this = workers.join()

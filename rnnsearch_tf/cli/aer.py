@@ -6,7 +6,7 @@ AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|), over all sentences; lower is bett
 """
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.io.reading import read_pairs
+from rnnsearch_tf.files.reading import read_pairs
 
 LINES = 1000
 
@@ -17,7 +17,7 @@ def arguments(parser):
 
 
 def run(arguments):
-    from rnnsearch_tf.evaluation.aer import LinkCounts, gold_links, hypothesis_links
+    from rnnsearch_tf.alignment.aer import LinkCounts, gold_links, hypothesis_links
 
     counts = LinkCounts()
     for lines in read_pairs(arguments.gold, arguments.hypothesis, LINES):

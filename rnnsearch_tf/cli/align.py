@@ -25,10 +25,10 @@ import json
 from rnnsearch_tf.cli.links import Links, add_pieces
 from rnnsearch_tf.cli.shared import add_model, add_output, load_translator
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.evaluation.symmetrization import METHODS, check_same_words
-from rnnsearch_tf.io.reading import check_pairs, read_pairs
-from rnnsearch_tf.io.writing import Output, check_output
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.alignment.symmetrization import METHODS, check_same_words
+from rnnsearch_tf.files.reading import check_pairs, read_pairs
+from rnnsearch_tf.files.writing import Output, check_output
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.escapes import joined_words
 
 
@@ -64,7 +64,7 @@ def run(arguments):
     translator.require_attention("align")
     if arguments.lexicon:
         return _write_lexicon(arguments, translator)
-    from rnnsearch_tf.evaluation.alignment import as_pharaoh
+    from rnnsearch_tf.alignment.links import as_pharaoh
 
     if arguments.reverse_model:
         links = _both(arguments, translator)
@@ -82,8 +82,8 @@ def run(arguments):
 
 def _write_lexicon(arguments, translator):
     """Lines `source-word target-word`, by source word."""
-    from rnnsearch_tf.evaluation.alignment import links
-    from rnnsearch_tf.smt.lexicon import lexicon
+    from rnnsearch_tf.alignment.links import links
+    from rnnsearch_tf.alignment.lexicon import lexicon
 
     if "sentencepiece" in (translator.config.source.tokenization, translator.config.target.tokenization):
         raise UsageError("--lexicon: expected a model of words, got one of subword pieces, which knows every word; leave it out")
@@ -144,7 +144,7 @@ def _words(translator, lines):
 
 def _soft(scored) -> str:
     from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
-    from rnnsearch_tf.evaluation.alignment import as_numbers, entropies
+    from rnnsearch_tf.alignment.links import as_numbers, entropies
 
     end = [SPECIAL_TOKENS[END_ID]]
     fields = {

@@ -8,8 +8,8 @@ says whether it is better than the best of them.
 import os
 
 from rnnsearch_tf.cli.shared import whole_number
-from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+from rnnsearch_tf.runs.folder import Run
 
 
 def arguments(parser):

@@ -17,8 +17,8 @@ import re
 
 from rnnsearch_tf.cli.shared import above_zero, add_files, add_output, input_batches, number, whole_number
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+from rnnsearch_tf.files.writing import Output
 
 
 def arguments(parser):
@@ -47,7 +47,7 @@ def run(arguments):
     settings = checked(arguments)
     texts = batches(arguments.files, arguments.batch_size)
     import_tensorflow()
-    from rnnsearch_tf.serving.client import Client, tls_credentials
+    from rnnsearch_tf.extras.server.client import Client, tls_credentials
 
     if arguments.tls_ca:
         settings["credentials"] = tls_credentials(arguments.tls_ca, arguments.tls_certificate, arguments.tls_key)

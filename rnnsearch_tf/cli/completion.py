@@ -29,7 +29,7 @@ def complete(parser_of, verbs):
     import argcomplete
     from argcomplete.completers import ChoicesCompleter, FilesCompleter
 
-    from rnnsearch_tf.config import options, shipped_configs
+    from rnnsearch_tf.config import option_fields, shipped_configs
 
     first = (os.environ.get("COMP_LINE", "").split() + ["", ""])[1]
     whole = argparse.ArgumentParser(prog="rnnsearch")
@@ -42,5 +42,5 @@ def complete(parser_of, verbs):
                 files = FilesCompleter(("yaml",))
                 action.completer = lambda files=files, **context: [*files(**context), *shipped_configs()]
             if "--set" in action.option_strings:
-                action.completer = ChoicesCompleter([f"{name}=" for name, _ in options()])
+                action.completer = ChoicesCompleter([f"{name}=" for name, _ in option_fields()])
     argcomplete.autocomplete(whole, always_complete_options="long")

@@ -14,9 +14,9 @@ import sys
 from rnnsearch_tf.config import load_config, saved_config, shipped_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.export.publishing import exported_version
-from rnnsearch_tf.files import write_file
-from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.files.atomic import write_file
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+from rnnsearch_tf.runs.folder import Run
 
 SHOWN = 6
 """Translations on screen."""
@@ -34,7 +34,7 @@ def run(arguments):
     folder = pathlib.Path(arguments.output)
     config = load_config(shipped_config("phrasebook"), overrides=arguments.set)
     import_tensorflow()
-    from rnnsearch_tf.parallel import use_one_thread_per_op
+    from rnnsearch_tf.runtime.cores import use_one_thread_per_op
 
     use_one_thread_per_op([config.model], config.data.batch_size)
     _train(config, folder)
@@ -58,7 +58,7 @@ def _train(config, folder):
     if run.config.exists() and saved_config(run.config) != config:
         raise UsageError(f"{folder}: expected a new folder, or a demo with these settings, got another training, which would be changed; choose another --output")
     with contextlib.redirect_stdout(sys.stderr):
-        from rnnsearch_tf.training.run import train
+        from rnnsearch_tf.training.fit import train
 
         print(f"{'going on with' if started else 'training'} {folder} on the built-in corpus; Ctrl-C saves")
         train(config, folder, resume=started)
@@ -84,7 +84,7 @@ def _scores(translations, references):
 
 def _picture(translator, path):
     from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
-    from rnnsearch_tf.evaluation.plots import alignment_figure, png
+    from rnnsearch_tf.extras.plots.alignment import alignment_figure, png
 
     [translation] = translator.translate([REORDERED])
     end = [SPECIAL_TOKENS[END_ID]]
@@ -108,9 +108,9 @@ def _exported(folder):
 
 def _served(version, sources, translations):
     """The exported model's answers over gRPC, beside those of the model in Python."""
-    from rnnsearch_tf.serving.client import Client
-    from rnnsearch_tf.serving.flags import FREE, Flags
-    from rnnsearch_tf.serving.server import Server
+    from rnnsearch_tf.extras.server.client import Client
+    from rnnsearch_tf.extras.server.flags import FREE, Flags
+    from rnnsearch_tf.extras.server.server import Server
 
     flags = Flags(model_name="demo", model_base_path=str(version.parent.resolve()), port=FREE)
     with Server(flags) as server, Client(f"127.0.0.1:{server.grpc_port}", "demo") as client:

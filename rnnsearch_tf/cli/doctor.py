@@ -6,7 +6,7 @@ is written.
 """
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.imports import import_tensorflow
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 
 def arguments(parser):
@@ -18,7 +18,7 @@ def arguments(parser):
 def run(arguments):
     config = load_config(arguments.config, overrides=arguments.set)
     import_tensorflow()
-    from rnnsearch_tf.data.check import check_data
+    from rnnsearch_tf.data.inspection.doctor import check_data
     from rnnsearch_tf.data.corpus import open_corpus
     from rnnsearch_tf.text.pipeline import build_texts
 

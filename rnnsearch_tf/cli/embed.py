@@ -15,8 +15,8 @@ import itertools
 
 from rnnsearch_tf.cli.shared import add_files, add_model, input_batches, load_translator, whole_number
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.extras import require
-from rnnsearch_tf.files import make_folder, write_file
+from rnnsearch_tf.runtime.optional import require
+from rnnsearch_tf.files.atomic import make_folder, write_file
 
 WHAT = "words", "phrases", "sentences"
 LINES = 256
@@ -41,14 +41,14 @@ def run(arguments):
         raise UsageError(f"--side: expected words beside it, got {arguments.what}, which are of the source")
     if len(arguments.model) > 1:
         raise UsageError(f"--model: expected one, whose vectors are plotted, got {len(arguments.model)}")
-    from rnnsearch_tf.evaluation.plots import png, vectors_figure
+    from rnnsearch_tf.extras.plots.alignment import png, vectors_figure
 
     require("pictures", "matplotlib")
     require("plots of vectors", "sklearn")
     folder = make_folder(arguments.output)
     lines = None if arguments.what == "words" else _lines(arguments)
     translator = load_translator(arguments)
-    from rnnsearch_tf.evaluation.vectors import in_the_plane, sentence_vectors, word_vectors
+    from rnnsearch_tf.extras.plots.vectors import in_the_plane, sentence_vectors, word_vectors
 
     if lines is None:
         side = arguments.side or "source"

@@ -36,11 +36,11 @@ from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_tran
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.extras import require
-from rnnsearch_tf.io.reading import check_counts, read_all
-from rnnsearch_tf.io.writing import Output, check_output, check_outputs
-from rnnsearch_tf.progress import progress
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runtime.optional import require
+from rnnsearch_tf.files.reading import check_counts, read_all
+from rnnsearch_tf.files.writing import Output, check_output, check_outputs
+from rnnsearch_tf.runtime.progress import progress
+from rnnsearch_tf.runs.folder import Run
 
 log = logging.getLogger("rnnsearch_tf")
 

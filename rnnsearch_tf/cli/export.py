@@ -9,8 +9,8 @@ a profile are those of the files in export/; --set changes one.
 
 from rnnsearch_tf.cli.shared import add_model, whole_number
 from rnnsearch_tf.export import publishing
-from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+from rnnsearch_tf.runs.folder import Run
 
 
 def arguments(parser):

@@ -10,7 +10,7 @@ import shlex
 from rnnsearch_tf.cli.shared import whole_number
 from rnnsearch_tf.config import check_value
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import make_folder, write_file
+from rnnsearch_tf.files.atomic import make_folder, write_file
 
 
 def arguments(parser):
@@ -31,7 +31,7 @@ def run(arguments):
     path = pathlib.Path(f"{folder}/config.yaml")
     if path.exists():
         raise UserError(f"{path}: expected no configuration there yet, found one; choose another DIR, or delete it")
-    from rnnsearch_tf.data.fitting import UNKNOWN_LANGUAGE, configuration, inspect, language_of
+    from rnnsearch_tf.data.inspection.fitting import UNKNOWN_LANGUAGE, configuration, inspect, language_of
 
     found = inspect(arguments.source, arguments.target, *codes)
     text = configuration(found, arguments.source, arguments.target, arguments.minutes)

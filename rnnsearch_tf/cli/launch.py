@@ -27,9 +27,9 @@ import time
 from rnnsearch_tf.cli import train
 from rnnsearch_tf.cli.main import EXIT_DONE, EXIT_INTERRUPTED, EXIT_TERMINATED, Parser
 from rnnsearch_tf.cli.shared import whole_number
-from rnnsearch_tf.cluster import VARIABLE, free_addresses, worker_variable
+from rnnsearch_tf.distributed.addresses import VARIABLE, free_addresses, worker_variable
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runs.folder import Run
 
 PATIENCE = 120
 """Seconds that a worker gets to save and end once it is told to."""

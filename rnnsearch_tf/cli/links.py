@@ -35,7 +35,7 @@ class Links:
         """
         import numpy as np
 
-        from rnnsearch_tf.evaluation.alignment import links, of_words, word_shares
+        from rnnsearch_tf.alignment.links import links, of_words, word_shares
 
         if len(alignment) == len(target_tokens):
             alignment = np.pad(alignment, [(0, 1), (0, 0)])

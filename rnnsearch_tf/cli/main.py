@@ -23,7 +23,7 @@ from rnnsearch_tf import __version__
 from rnnsearch_tf.cli.log_file import LogFile
 from rnnsearch_tf.cli.streams import flush_output, open_closed_streams, use_utf8
 from rnnsearch_tf.errors import Terminated, UsageError, UserError
-from rnnsearch_tf.progress import coloured
+from rnnsearch_tf.runtime.progress import coloured
 
 GROUPS = {
     "first steps": {
@@ -70,7 +70,6 @@ GROUPS = {
         "phrase-table": "add the model's score to a Moses phrase table",
     },
     "the papers": {
-        "reproduce": "reproduce a table or figure of the papers",
         "fidelity": "compare settings with the paper's and the authors' program's",
     },
     "help and configuration": {
@@ -127,9 +126,30 @@ def run(argv=None) -> int:
         0
     """
     argv = sys.argv[1:] if argv is None else list(argv)
+    return _program(lambda: _command(argv))
+
+
+def run_alone(module, program: str, argv=None) -> int:
+    """Run a module with a verb's two functions as a program of its own, as ``python -m papers`` does.
+
+    Args:
+        module: the module.
+        program: its name in messages.
+        argv: the words after the program's name; None takes ``sys.argv``.
+
+    Returns:
+        The exit code, as of :func:`run`.
+    """
+    argv = sys.argv[1:] if argv is None else list(argv)
+    return _program(lambda: _run_verb(module, program, argv))
+
+
+def _program(command) -> int:
+    """Call a function; errors and exit codes as of the whole program."""
     open_closed_streams()
+    use_utf8()
     logging.basicConfig(format="rnnsearch: %(message)s", level=logging.WARNING, stream=sys.stderr, force=True)
-    code = _answered(lambda: _command(argv))
+    code = _answered(command)
     if code:  # what went wrong has been said
         with contextlib.suppress(OSError, UserError):
             flush_output()
@@ -140,8 +160,7 @@ def run(argv=None) -> int:
 def _command(argv) -> int:
     """Do what a command line asks for; errors as they come."""
     if "_ARGCOMPLETE" in os.environ:
-        _module("completion").complete(_parser, VERBS)
-    use_utf8()
+        _module("completion").complete(parser_of, VERBS)
     with warnings.catch_warnings():
         if not os.environ.get("RNNSEARCH_DEBUG"):
             warnings.simplefilter("ignore")  # Python's warnings are for developers; ours are logged
@@ -186,10 +205,14 @@ def _dispatch(argv) -> int:
         return EXIT_DONE
     if name not in VERBS:
         raise _unknown_word(name)
-    verb = _module(name)
-    arguments = _parser(name).parse(rest)
+    return _run_verb(_module(name), f"rnnsearch {name}", rest)
+
+
+def _run_verb(verb, program, words) -> int:
+    """Parse the words and call the module's run(), with the messages that its arguments ask for."""
+    arguments = _parser(verb, program).parse(words)
     logging.getLogger("rnnsearch_tf").setLevel(_log_level(verb, arguments))
-    logging.getLogger("rnnsearch_tf.progress").setLevel(logging.ERROR if arguments.quiet else logging.INFO)
+    logging.getLogger("rnnsearch_tf.runtime.progress").setLevel(logging.ERROR if arguments.quiet else logging.INFO)
     with contextlib.ExitStack() as stack:
         if arguments.quiet:
             stack.enter_context(_progress_hidden())
@@ -203,16 +226,21 @@ def _module(verb):
     return importlib.import_module(f"rnnsearch_tf.cli.{verb.replace('-', '_')}")
 
 
-def _parser(verb):
-    """The parser of a verb's arguments, with those that every verb takes."""
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The parser of a verb, by its name."""
+    return _parser(_module(name), f"rnnsearch {name}")
+
+
+def _parser(verb, program):
+    """The parser of a module's arguments, with those that every verb takes."""
     from rnnsearch_tf.cli.shared import StoreOnce  # every verb imports it, --version and --help do without
 
     parser = Parser(
-        prog=f"rnnsearch {verb}", description=_module(verb).__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog=program, description=verb.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.register("action", None, StoreOnce)
-    _module(verb).arguments(parser)
+    verb.arguments(parser)
     for option, meaning in LOUDNESS.items():
         parser.add_argument(option, action="store_true", help=meaning)
     parser.add_argument("--log-file", metavar="F", help="append all messages to this file too, each line with its time")
@@ -273,6 +301,8 @@ def _logged(name):
 
 def _unknown_word(name):
     """The error of a first word that is no verb."""
+    if name == "reproduce":
+        return UsageError("reproduce: the tables and figures of the papers are made by python -m papers, in a checkout of the project")
     if name in LOUDNESS:
         return UsageError(f"expected a verb beside {name}, got none; see rnnsearch --help")
     if name.startswith("-"):
@@ -320,7 +350,7 @@ def _overview() -> str:
         "Results go to standard output, logs and progress to standard error.\n"
         "--quiet shows errors only, --verbose adds details, --log-file F appends the messages to a file.\n"
         "Exit code: 0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable (train, prepare,\n"
-        "translate-corpus, reproduce), 130 interrupted by Ctrl-C, 141 the reader of the output is gone.\n"
+        "translate-corpus), 130 interrupted by Ctrl-C, 141 the reader of the output is gone.\n"
         "RNNSEARCH_DEBUG=1 shows tracebacks."
     )
 

@@ -1,8 +1,8 @@
 """The trained models that come with the program; --model finds them by name."""
 
 from rnnsearch_tf.cli.shared import wrapped
-from rnnsearch_tf.pretrained import pretrained_models
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runs.pretrained import pretrained_models
+from rnnsearch_tf.runs.folder import Run
 
 
 def arguments(parser):

@@ -6,7 +6,7 @@ Without a name all of them; with one, or the beginning of one (training. for a s
 import difflib
 
 from rnnsearch_tf.cli.shared import wrapped, yaml_value
-from rnnsearch_tf.config import default_of, options
+from rnnsearch_tf.config import default_of, option_fields
 from rnnsearch_tf.errors import UsageError
 
 
@@ -15,9 +15,9 @@ def arguments(parser):
 
 
 def run(arguments):
-    chosen = [entry for entry in options() if not arguments.names or any(_matches(entry[0], name) for name in arguments.names)]
+    chosen = [entry for entry in option_fields() if not arguments.names or any(_matches(entry[0], name) for name in arguments.names)]
     if not chosen:
-        known = {word for name, _ in options() for word in (name, name.partition(".")[0] + ".", name.rpartition(".")[2])}
+        known = {word for name, _ in option_fields() for word in (name, name.partition(".")[0] + ".", name.rpartition(".")[2])}
         close = difflib.get_close_matches(arguments.names[0], sorted(known), n=1)
         hint = f"did you mean {close[0]}?" if close else "rnnsearch options lists them"
         raise UsageError(f"expected the name of an option or a part of one, got {' '.join(arguments.names)}; {hint}")

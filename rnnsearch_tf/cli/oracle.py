@@ -9,8 +9,8 @@ import itertools
 
 from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.io.reading import read_all
-from rnnsearch_tf.io.writing import Output, check_output
+from rnnsearch_tf.files.reading import read_all
+from rnnsearch_tf.files.writing import Output, check_output
 
 
 def arguments(parser):
@@ -28,8 +28,8 @@ def run(arguments):
     check_value("target.language", arguments.target_language, "--target-language")
     check_output(arguments.chosen, [arguments.reference, arguments.nbest])
     from rnnsearch_tf.evaluation.bleu import bleu, tokenizer_for
-    from rnnsearch_tf.smt.nbest import read_nbest
-    from rnnsearch_tf.smt.oracle import choose
+    from rnnsearch_tf.extras.moses.nbest import read_nbest
+    from rnnsearch_tf.extras.moses.oracle import choose
 
     references = read_all(arguments.reference)
     if not references:

@@ -16,8 +16,8 @@ import os
 
 from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.io.writing import check_output, whole_file
-from rnnsearch_tf.progress import progress
+from rnnsearch_tf.files.writing import check_output, whole_file
+from rnnsearch_tf.runtime.progress import progress
 
 
 def arguments(parser):
@@ -28,7 +28,7 @@ def arguments(parser):
 
 
 def run(arguments):
-    from rnnsearch_tf.smt.phrase_table import NEW_SCORES, PhraseTable, moses_ini_line
+    from rnnsearch_tf.extras.moses.phrase_table import NEW_SCORES, PhraseTable, moses_ini_line
 
     if arguments.table == "-":
         raise UsageError("IN: expected a file, which is read twice, got standard input; write it to a file first")

@@ -7,10 +7,10 @@ sentence has no picture and an empty line. Needs the extra `plots`.
 
 from rnnsearch_tf.cli.shared import add_files, add_model, add_search, input_batches, load_translator, search_changes
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.extras import require
-from rnnsearch_tf.files import make_folder, write_file
-from rnnsearch_tf.io.reading import check_inputs, check_pairs, read_pairs
-from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.runtime.optional import require
+from rnnsearch_tf.files.atomic import make_folder, write_file
+from rnnsearch_tf.files.reading import check_inputs, check_pairs, read_pairs
+from rnnsearch_tf.files.writing import Output
 
 
 def arguments(parser):
@@ -67,7 +67,7 @@ def _sentences(files, target, translator, changes):
 
 def _draw(path, source_tokens, target_tokens, alignment) -> str:
     from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
-    from rnnsearch_tf.evaluation.plots import alignment_figure, png
+    from rnnsearch_tf.extras.plots.alignment import alignment_figure, png
 
     if not source_tokens:
         return ""

@@ -18,10 +18,10 @@ import sys
 from rnnsearch_tf.cli.shared import sigterm_raises, whole_number, yaml_value
 from rnnsearch_tf.config import default_of, load_config
 from rnnsearch_tf.data.corpus import check_files
-from rnnsearch_tf.effects import names_without_effect, sections_of
+from rnnsearch_tf.config.effects import names_without_effect, sections_of
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.training_text import TRAINING_TEXT
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+from rnnsearch_tf.config.training_text import TRAINING_TEXT
 
 
 def arguments(parser):
@@ -41,7 +41,7 @@ def run(arguments):
     check_files(config)
     with sigterm_raises():
         import_tensorflow()
-        from rnnsearch_tf.data.preparing import prepare
+        from rnnsearch_tf.data.prepared.writing import prepare
 
         pairs = prepare(config, arguments.output, arguments.processes)
     print(f"{pairs.report}. Next: {_next_command(arguments, config)}", file=sys.stderr)
@@ -67,7 +67,7 @@ def _check(arguments):
     if arguments.config is not None or arguments.set or arguments.processes is not None:
         raise UsageError("--check: expected --output DIR alone, got --config, --set or --processes beside it; leave them out")
     import_tensorflow()
-    from rnnsearch_tf.data.prepared import PreparedPairs
+    from rnnsearch_tf.data.prepared.store import PreparedPairs
 
     pairs = PreparedPairs(arguments.output)
     pairs.verify()

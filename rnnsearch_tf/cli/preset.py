@@ -7,9 +7,9 @@ RUN, for the other verbs.
 import pathlib
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.progress import announced
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+from rnnsearch_tf.runtime.progress import announced
+from rnnsearch_tf.runs.folder import Run
 
 PRESET_FILE = "task.json"
 """A folder with this file is a preset."""
@@ -27,7 +27,7 @@ def run(arguments):
     if pathlib.Path(arguments.folder).exists():
         raise UserError(f"{arguments.folder}: expected nothing there yet, found something; choose another folder")
     import_tensorflow()
-    from rnnsearch_tf.hub import preset_to_run, run_to_preset
+    from rnnsearch_tf.extras.hub import preset_to_run, run_to_preset
 
     with announced("writing the RUN" if preset else "writing the preset"):
         (preset_to_run if preset else run_to_preset)(arguments.model, arguments.folder)

@@ -15,9 +15,9 @@ is checked before the model is loaded.
 import os
 
 from rnnsearch_tf.cli.shared import add_model, add_pairs_at_once, load_translator, number
-from rnnsearch_tf.io.reading import read_all
-from rnnsearch_tf.io.writing import check_output, whole_file
-from rnnsearch_tf.progress import progress
+from rnnsearch_tf.files.reading import read_all
+from rnnsearch_tf.files.writing import check_output, whole_file
+from rnnsearch_tf.runtime.progress import progress
 
 
 def arguments(parser):
@@ -37,7 +37,7 @@ def arguments(parser):
 
 
 def run(arguments):
-    from rnnsearch_tf.smt.nbest import blocks, check_feature_name, read_nbest, rescore
+    from rnnsearch_tf.extras.moses.nbest import blocks, check_feature_name, read_nbest, rescore
 
     name = check_feature_name(arguments.feature)
     check_output(arguments.output, [arguments.source, arguments.nbest])

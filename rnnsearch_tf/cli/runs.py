@@ -14,7 +14,7 @@ import pathlib
 
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runs.folder import Run
 
 log = logging.getLogger("rnnsearch_tf")
 

@@ -9,7 +9,7 @@ symbol included, higher is better, not length-normalized. Table 3 of Cho et al. 
 
 from rnnsearch_tf.cli.shared import above_zero, add_files, add_model, add_output, input_batches, load_translator, number, whole_number
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.io.writing import Output
+from rnnsearch_tf.files.writing import Output
 
 LINES = 64
 """Sentences read at once."""

@@ -6,8 +6,8 @@ target tokens, the end symbol counted.
 """
 
 from rnnsearch_tf.cli.shared import add_model, add_output, lines_done, load_translator
-from rnnsearch_tf.io.reading import check_pairs, count_lines, read_pairs
-from rnnsearch_tf.io.writing import Output, check_output
+from rnnsearch_tf.files.reading import check_pairs, count_lines, read_pairs
+from rnnsearch_tf.files.writing import Output, check_output
 
 
 def arguments(parser):

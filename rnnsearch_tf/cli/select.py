@@ -13,8 +13,8 @@ import sys
 from rnnsearch_tf.cli.shared import number, whole_number
 from rnnsearch_tf.config import TextConfig, check_value
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.writing import Output, check_outputs, whole_file
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+from rnnsearch_tf.files.writing import Output, check_outputs, whole_file
 
 SIDES = "source", "target"
 
@@ -57,7 +57,7 @@ def run(arguments):
         check_value(f"{side}.language", code, f"--{side}-language")
     check_outputs({"--output-source": outputs[0], "--output-target": outputs[1], "--scores": arguments.scores}, [*in_domain, *files])
     import_tensorflow()
-    from rnnsearch_tf.data.selection import kept_pairs, select, write_kept
+    from rnnsearch_tf.data.inspection.selection import kept_pairs, select, write_kept
 
     tokenization = "space" if arguments.tokenized else "moses"
     configs = [TextConfig(language=language, tokenization=tokenization, lowercase=True) for language in languages]

@@ -20,8 +20,8 @@ import signal
 import threading
 import time
 
-from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.serving import flags
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+from rnnsearch_tf.extras.server import flags
 
 LOG_LEVEL = logging.INFO  # a server says what it serves
 LOOK = 0.1  # seconds between looks whether it was told
@@ -65,7 +65,7 @@ def _start(chosen, starting):
     """Give the Future a Server that listens; TensorFlow's import is here because it takes seconds, too."""
     try:
         import_tensorflow()
-        from rnnsearch_tf.serving.server import Server
+        from rnnsearch_tf.extras.server.server import Server
 
         server = Server(chosen)
         server.start()

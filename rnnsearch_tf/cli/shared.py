@@ -16,10 +16,10 @@ import yaml
 
 from rnnsearch_tf.config import SearchConfig, check_value, read_value, saved_config
 from rnnsearch_tf.errors import Terminated
-from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.reading import check_inputs, read_batches
-from rnnsearch_tf.progress import announced, progress
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+from rnnsearch_tf.files.reading import check_inputs, read_batches
+from rnnsearch_tf.runtime.progress import announced, progress
+from rnnsearch_tf.runs.folder import Run
 
 MEANINGS = {field.name: field.metadata["meaning"] for field in dataclasses.fields(SearchConfig)}
 
@@ -178,7 +178,7 @@ def load_translator(arguments):
     """The model that --model names, or the ensemble of several; imports TensorFlow."""
     runs = [Run.open(run) for run in arguments.model]  # before TensorFlow takes its seconds
     import_tensorflow()
-    from rnnsearch_tf.parallel import use_one_thread_per_op
+    from rnnsearch_tf.runtime.cores import use_one_thread_per_op
     from rnnsearch_tf.translation import Translator
 
     configs = [saved_config(run.config) for run in runs]

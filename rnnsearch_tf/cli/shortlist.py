@@ -13,11 +13,11 @@ import logging
 
 from rnnsearch_tf.cli.shared import add_output, whole_number
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.reading import check_pairs, count_lines, read_pairs
-from rnnsearch_tf.io.writing import Output, check_output
-from rnnsearch_tf.progress import announced, progress
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+from rnnsearch_tf.files.reading import check_pairs, count_lines, read_pairs
+from rnnsearch_tf.files.writing import Output, check_output
+from rnnsearch_tf.runtime.progress import announced, progress
+from rnnsearch_tf.runs.folder import Run
 
 log = logging.getLogger("rnnsearch_tf")
 
@@ -53,7 +53,7 @@ def run(arguments):
     run.verify()
     import_tensorflow()
     from rnnsearch_tf.config import saved_config
-    from rnnsearch_tf.smt.word_translations import translation_probabilities
+    from rnnsearch_tf.alignment.word_translations import translation_probabilities
     from rnnsearch_tf.text.pipeline import load_text
 
     config = saved_config(run.config)

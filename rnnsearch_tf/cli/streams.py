@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 
-from rnnsearch_tf.files import cannot_write
+from rnnsearch_tf.files.atomic import cannot_write
 
 _STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))  # descriptors 0, 1 and 2
 

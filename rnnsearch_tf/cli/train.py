@@ -26,14 +26,14 @@ import shlex
 import sys
 
 from rnnsearch_tf.cli.shared import above_zero, number, sigterm_raises, whole_number
-from rnnsearch_tf.cluster import DISTRIBUTIONS, this_worker
+from rnnsearch_tf.distributed.addresses import DISTRIBUTIONS, this_worker
 from rnnsearch_tf.config import as_dictionary, load_config, saved_config
 from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.run import Run
-from rnnsearch_tf.untrusted import check_inside
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.files.untrusted import check_inside
 
 
 def arguments(parser):
@@ -71,8 +71,8 @@ def run(arguments):
     check_files(config)  # both before TensorFlow takes its seconds
     with sigterm_raises(), contextlib.redirect_stdout(sys.stderr):  # Keras writes its progress bar to standard output
         import_tensorflow()
-        from rnnsearch_tf.parallel import use_one_thread_per_op
-        from rnnsearch_tf.training.run import train
+        from rnnsearch_tf.runtime.cores import use_one_thread_per_op
+        from rnnsearch_tf.training.fit import train
 
         use_one_thread_per_op([config.model], config.data.batch_size // len(addresses))
         summary = train(config, output_folder, arguments.resume, arguments.start_from, arguments.new_words or 0, arguments.skip_batch, arguments.distribute)

@@ -47,11 +47,11 @@ from rnnsearch_tf.cli.shared import (
 )
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.publishing import exported_version
-from rnnsearch_tf.imports import import_tensorflow
-from rnnsearch_tf.io.constraints import check_lines, with_constraints, without_marks
-from rnnsearch_tf.io.reading import check_inputs, count_lines
-from rnnsearch_tf.io.writing import Output, check_output
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
+from rnnsearch_tf.translation.constraints import check_lines, with_constraints, without_marks
+from rnnsearch_tf.files.reading import check_inputs, count_lines
+from rnnsearch_tf.files.writing import Output, check_output
+from rnnsearch_tf.runs.folder import Run
 
 
 def arguments(parser):
@@ -214,13 +214,13 @@ def _fields(hypothesis, source_tokens, alignment) -> dict:
 
 
 def _hard(links):
-    from rnnsearch_tf.evaluation.alignment import as_pharaoh
+    from rnnsearch_tf.alignment.links import as_pharaoh
 
     return lambda hypothesis, source: as_pharaoh(links(hypothesis.alignment, source, hypothesis.tokens, text=hypothesis.text))
 
 
 def _soft(hypothesis, _):
-    from rnnsearch_tf.evaluation.alignment import as_numbers
+    from rnnsearch_tf.alignment.links import as_numbers
 
     return as_numbers(hypothesis.alignment)
 

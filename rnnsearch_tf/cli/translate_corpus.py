@@ -24,7 +24,7 @@ import sys
 
 from rnnsearch_tf.cli.shared import add_model, add_search, search_changes, sigterm_raises, whole_number
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.imports import import_tensorflow
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 
 def arguments(parser):
@@ -44,7 +44,7 @@ def run(arguments):
         raise UsageError("--workers: expected it without options of Apache Beam, which has its own, such as --direct_num_workers; leave one out")
     with sigterm_raises():
         import_tensorflow()
-        from rnnsearch_tf.bulk.corpus import translate_corpus
+        from rnnsearch_tf.extras.bulk.corpus import translate_corpus
 
         result = translate_corpus(arguments.model, arguments.input, arguments.output, arguments.workers, beam_options, arguments.combine, search)
     if result["bad_lines"]:

@@ -1,1 +1,4 @@
-"""Files and the built-in corpus → checked pairs → ids → padded batches."""
+"""Training data: text files to checked sentence pairs, ids and padded batches.
+
+May import errors, files, runtime, config, runs, text and alignment.
+"""

@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.data.token_links import alignment_matrix
+from rnnsearch_tf.alignment.tokens import alignment_matrix
 from rnnsearch_tf.text.pipeline import padded
 from rnnsearch_tf.text.vocabulary import batches
 

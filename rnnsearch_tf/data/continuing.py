@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from rnnsearch_tf.config import Config, as_dictionary, default_of, load_config, named_options, saved_config
 from rnnsearch_tf.data.corpus import open_corpus, training_corpora, with_default_evaluations
-from rnnsearch_tf.data.fitting import held_out_size
+from rnnsearch_tf.data.inspection.fitting import held_out_size
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.options import DataConfig
-from rnnsearch_tf.run import Run
-from rnnsearch_tf.training_text import TRAINING_TEXT
+from rnnsearch_tf.config.options import DataConfig
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.config.training_text import TRAINING_TEXT
 
 DEVELOPMENT_TEXT = ("development_source", "development_target", "held_out")
 """Those that name a development text."""

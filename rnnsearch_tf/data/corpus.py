@@ -13,10 +13,10 @@ from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.phrase_table import PhrasePairs
 from rnnsearch_tf.data.phrasebook import phrasebook, phrasebook_alignments
 from rnnsearch_tf.data.shards import open_files
-from rnnsearch_tf.effects import evaluation_defaults
+from rnnsearch_tf.config.effects import evaluation_defaults
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.options import CorpusConfig
-from rnnsearch_tf.training_text import names_development_text
+from rnnsearch_tf.config.options import CorpusConfig
+from rnnsearch_tf.config.training_text import names_development_text
 
 HELD_OUT_SIZE = 500
 """Pairs in the development and in the test part of the built-in corpus."""
@@ -56,7 +56,7 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
         whole = dataclasses.replace(config, data=dataclasses.replace(data, held_out=0))
         return _split(open_corpus(whole, "train"), data.held_out, part)
     if data.prepared is not None and (part == "train" or data.development_source is None and data.development_target is None):
-        from rnnsearch_tf.data.prepared import PreparedPairs  # with TensorFlow, which takes its seconds
+        from rnnsearch_tf.data.prepared.store import PreparedPairs  # with TensorFlow, which takes its seconds
 
         prepared = PreparedPairs(data.prepared)
         prepared.check_config(config)

@@ -10,8 +10,8 @@ import tempfile
 from rnnsearch_tf.config import as_dictionary, load_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.pairs import Report
-from rnnsearch_tf.data.processes import Processes, processes_for
-from rnnsearch_tf.files import write_file
+from rnnsearch_tf.runtime.processes import Processes, processes_for
+from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.text.counting import count_tokens
 from rnnsearch_tf.text.pipeline import build_texts, text_of_counts, token_counts
 

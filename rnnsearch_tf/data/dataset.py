@@ -17,10 +17,10 @@ import tensorflow as tf
 from rnnsearch_tf.config import DataConfig
 from rnnsearch_tf.data import batching
 from rnnsearch_tf.data.mixture import mixed
-from rnnsearch_tf.data.numbered import NumberedBatches
+from rnnsearch_tf.data.prepared.batches import NumberedBatches
 from rnnsearch_tf.data.pairs import Pairs
-from rnnsearch_tf.data.prepared import PreparedPairs
-from rnnsearch_tf.data.token_links import WordLinks
+from rnnsearch_tf.data.prepared.store import PreparedPairs
+from rnnsearch_tf.alignment.tokens import WordLinks
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.text.pipeline import Text
 
@@ -42,7 +42,7 @@ def training_dataset(
     Args:
         source_text, target_text: Text of each side.
         pairs: Pairs; read and checked once before this returns, where that was not done. Of MixedPairs an epoch takes as much as the weights say.
-            Of PreparedPairs nothing is read, and the order is that of :mod:`rnnsearch_tf.data.numbered`.
+            Of PreparedPairs nothing is read, and the order is that of :mod:`rnnsearch_tf.data.prepared.batches`.
         data: DataConfig.
         seed: int.
         epoch: number of the epoch that the first iteration gives, later ones

@@ -12,7 +12,7 @@ import os
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.shards import ShardedPairs, files_of
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.io.reading import read_lines
+from rnnsearch_tf.files.reading import read_lines
 
 
 class LinkedPairs(Pairs):

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.io.reading import read_bytes
+from rnnsearch_tf.files.reading import read_bytes
 from rnnsearch_tf.text.characters import BLANK_CHARACTERS
 
 _REMEMBERED = 5  # bad lines named in a report; the rest are counted

@@ -7,7 +7,7 @@ import math
 
 from rnnsearch_tf.data.pairs import Pairs, Scanned
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.io.reading import read_raw
+from rnnsearch_tf.files.reading import read_raw
 from rnnsearch_tf.text.escapes import unescape_bytes
 
 SEPARATOR = b" ||| "

@@ -1,1 +1,4 @@
-"""Evaluation: BLEU and chrF by sacreBLEU, alignments, pictures of them."""
+"""Evaluation: BLEU, chrF and TER by sacreBLEU, significance, search errors.
+
+May import errors, files, runtime, config, text and alignment.
+"""

@@ -16,8 +16,8 @@ import json
 import numpy as np
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import write_file
-from rnnsearch_tf.evaluation.alignment import word_shares
+from rnnsearch_tf.files.atomic import write_file
+from rnnsearch_tf.alignment.links import word_shares
 from rnnsearch_tf.evaluation.bleu import sentence_chrf
 
 FEWEST = 50

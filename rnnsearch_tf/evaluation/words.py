@@ -7,7 +7,7 @@ import dataclasses
 import tensorflow as tf
 
 from rnnsearch_tf.config import UNKNOWN_ID
-from rnnsearch_tf.extras import require
+from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.text.pipeline import Text
 
 

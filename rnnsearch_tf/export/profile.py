@@ -6,9 +6,9 @@ import dataclasses
 import pathlib
 
 from rnnsearch_tf.config import SearchConfig, load_section, named_options
-from rnnsearch_tf.effects import check_effects
+from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.option import option
+from rnnsearch_tf.config.option import option
 
 SIGNATURES = ("translate", "translate_nbest", "translate_aligned", "translate_constrained", "score", "confidence", "sample", "tokenize")
 """What an export can answer; ``translate`` is ``serving_default`` too, ``confidence`` is there where the RUN is calibrated."""

@@ -13,8 +13,8 @@ import pathlib
 import shutil
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import PARTIAL, locked, new_folder
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.files.atomic import PARTIAL, locked, new_folder
+from rnnsearch_tf.runs.folder import Run
 
 log = logging.getLogger("rnnsearch_tf")
 

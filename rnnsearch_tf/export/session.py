@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 
-from rnnsearch_tf.imports import import_tensorflow
+from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 
 class SessionModel:

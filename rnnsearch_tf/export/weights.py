@@ -2,8 +2,8 @@
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
-from rnnsearch_tf.eight_bit import is_small, quantize
+from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.runs.eight_bit import is_small, quantize
 
 
 class StoredWeights(tf.Module):

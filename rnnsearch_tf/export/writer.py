@@ -19,8 +19,8 @@ from rnnsearch_tf.export.publishing import new_version, version_folder
 from rnnsearch_tf.export.quality import cost_in_bleu
 from rnnsearch_tf.export.signatures import INPUTS, Served
 from rnnsearch_tf.export.warmup import sentences_of, write_warmup
-from rnnsearch_tf.progress import announced
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runtime.progress import announced
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation import Translator
 
 

@@ -1,4 +1,7 @@
-"""Layers of RNNsearch, one idea a file; weights keep the letters of the paper."""
+"""Layers of RNNsearch, one idea a file. Weights keep the letters of the paper.
+
+May import errors, runtime and config.
+"""
 
 from rnnsearch_tf.layers.attention import AttentionMemory, BahdanauAttention
 from rnnsearch_tf.layers.decoder import Decoder

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer, batched_product, product, real_positions, tensor
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 

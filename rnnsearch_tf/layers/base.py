@@ -17,11 +17,11 @@ import numpy as np
 import tensorflow as tf
 from typing_extensions import dataclass_transform  # in typing since Python 3.11
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import ModelConfig, check_field
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.initializers import initializer
-from rnnsearch_tf.options import option
+from rnnsearch_tf.config.options import option
 
 KERAS_KEYWORDS = ("name", "dtype", "trainable", "activity_regularizer")
 """Arguments of ``keras.layers.Layer`` that every layer here takes besides its options."""

@@ -8,7 +8,7 @@ The extra loss of See et al. is left out.
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.attention import BahdanauAttention, weighted_sum
 from rnnsearch_tf.layers.base import product
 from rnnsearch_tf.layers.initializers import initializer, seed_stream

@@ -14,7 +14,7 @@ what it hands in as ``inputs``. Training takes all target positions in one loop,
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.attention import BahdanauAttention
 from rnnsearch_tf.layers.base import PaperLayer, real_positions
 from rnnsearch_tf.layers.coverage import CoverageAttention

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 
 APART = 1_000_003
 """The seeds of two workers, or of two replicas, differ by this, so that each drops other values."""

@@ -5,7 +5,7 @@ The authors' program adds one bias vector to every embedding; the paper writes n
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers.base import PaperLayer
 from rnnsearch_tf.layers.initializers import initializer

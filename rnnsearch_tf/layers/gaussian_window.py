@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.attention import Attention, query_and_value
 from rnnsearch_tf.layers.initializers import initializer
 

@@ -28,7 +28,7 @@ the output matrix too, is stored with variance 1/m: role small.
 
 import numpy as np
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 
 
 def orthogonal(seed, scale=1.0):

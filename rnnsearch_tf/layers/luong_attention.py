@@ -7,7 +7,7 @@
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.attention import Attention, AttentionMemory, additive_attention, weighted_sum
 from rnnsearch_tf.layers.initializers import initializer, seed_stream

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.base import PaperLayer, product, ready, tensor, weight_gradient, with_leading_axes
 from rnnsearch_tf.layers.dropout import dropout

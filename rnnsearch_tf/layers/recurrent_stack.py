@@ -9,7 +9,7 @@ H is a gated unit or an LSTM, see ``recurrent_unit.py``.
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer
 from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.initializers import seed_stream

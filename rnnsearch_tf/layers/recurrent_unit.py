@@ -11,7 +11,7 @@ With layer normalization every product with a weight, and the cell inside an LST
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.base import PaperLayer, padded, tensor
 from rnnsearch_tf.layers.initializers import initializer, seed_stream

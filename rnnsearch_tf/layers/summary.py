@@ -6,7 +6,7 @@
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 

@@ -1,4 +1,7 @@
-"""The systems of the papers, assembled from the layers."""
+"""The systems of the papers, assembled from the layers.
+
+May import errors, runtime, config, distributed, layers and data.
+"""
 
 from rnnsearch_tf.models.build import build_model
 from rnnsearch_tf.models.rnnsearch import RNNSearch

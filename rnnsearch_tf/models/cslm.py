@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers.output import OutputMatrix
 from rnnsearch_tf.layers.rectified import RectifiedLayers

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import DeepOutput
 from rnnsearch_tf.layers.base import mean_of_words

@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.data.batching import shares
 from rnnsearch_tf.errors import UsageError, UserError

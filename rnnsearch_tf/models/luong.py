@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.base import mean_of_words
 from rnnsearch_tf.layers.luong_attention import LuongAttention
 from rnnsearch_tf.layers.scan import scan

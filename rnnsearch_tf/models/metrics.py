@@ -4,7 +4,7 @@ import time
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 
 
 class MeanOfSome(keras.metrics.Mean):

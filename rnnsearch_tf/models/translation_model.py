@@ -12,9 +12,9 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
-from rnnsearch_tf.effects import check_effects
+from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
 from rnnsearch_tf.layers.base import tensor
@@ -25,8 +25,8 @@ from rnnsearch_tf.layers.output import output_weights, softmax_loss, word_logits
 from rnnsearch_tf.models.keras_fit import KerasMethods, batch_inputs, with_int32_ids, word_weights
 from rnnsearch_tf.models.loss import TranslationLoss, counts
 from rnnsearch_tf.models.metrics import MeanOfSome, Perplexity, TokensPerSecond
-from rnnsearch_tf.parallel import split_batch
-from rnnsearch_tf.workers import Alone
+from rnnsearch_tf.runtime.cores import split_batch
+from rnnsearch_tf.distributed.workers import Alone
 
 class TranslationModel(KerasMethods):
     """Base of the systems, trained with ``compile`` and ``fit``.

@@ -1,1 +1,4 @@
-"""Beam search, sampling and scoring of given outputs: they know a start and a step, never a model class."""
+"""Beam search, sampling and forced scoring. They know a start and a step, never a model class.
+
+May import errors, files, runtime, config and text.
+"""

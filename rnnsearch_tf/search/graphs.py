@@ -10,7 +10,7 @@ import functools
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID, SearchConfig
 from rnnsearch_tf.search.beam import beam_search
 from rnnsearch_tf.search.constrained import Phrases, constrained_search

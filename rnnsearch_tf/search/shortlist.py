@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID, SPECIAL_TOKENS
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.io.reading import read_lines
+from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.search.topk import NO_HYPOTHESIS
 from rnnsearch_tf.text.characters import word_in_form
 

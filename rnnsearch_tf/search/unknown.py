@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.io.reading import read_lines
+from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.text.characters import word_in_form
 
 UNKNOWN_TOKEN = SPECIAL_TOKENS[UNKNOWN_ID]

@@ -1,1 +1,4 @@
-"""Text to tokens to ids and back, in TensorFlow ops: one implementation for training and for serving."""
+"""Text to tokens to ids and back, in TensorFlow operations: the same for training and for serving.
+
+May import errors, files, runtime, config and runs.
+"""

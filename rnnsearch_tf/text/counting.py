@@ -10,8 +10,8 @@ import tempfile
 
 import tensorflow as tf
 
-from rnnsearch_tf.files import naming
-from rnnsearch_tf.progress import progress
+from rnnsearch_tf.files.atomic import naming
+from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.vocabulary import batches
 
 _WORDS_IN_MEMORY = 500_000

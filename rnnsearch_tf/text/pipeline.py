@@ -13,10 +13,10 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, Config, TextConfig
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import write_file
-from rnnsearch_tf.io.reading import read_lines
-from rnnsearch_tf.progress import announced
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.files.atomic import write_file
+from rnnsearch_tf.files.reading import read_lines
+from rnnsearch_tf.runtime.progress import announced
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
 from rnnsearch_tf.text.counting import TokenCounts, count_tokens

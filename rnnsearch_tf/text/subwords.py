@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import write_file
+from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.text.characters import WORD_START
 
 MOST_LINES = 5_000_000

@@ -11,9 +11,9 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import write_file
-from rnnsearch_tf.io.reading import read_lines
-from rnnsearch_tf.untrusted import MOST_TOKENS
+from rnnsearch_tf.files.atomic import write_file
+from rnnsearch_tf.files.reading import read_lines
+from rnnsearch_tf.files.untrusted import MOST_TOKENS
 
 _LINES_AT_ONCE = 2048
 

@@ -1,0 +1,4 @@
+"""Training: the loop, its callbacks, optimizers, checkpoints, exact resume.
+
+May import errors, files, runtime, config, runs, distributed, text, layers, data, evaluation, models and translation.
+"""

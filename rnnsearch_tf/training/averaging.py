@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files import write_file
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.files.atomic import write_file
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation.loading import load_run
-from rnnsearch_tf.untrusted import check_links
+from rnnsearch_tf.files.untrusted import check_links
 
 
 def average_run(run, output, last=None) -> list:

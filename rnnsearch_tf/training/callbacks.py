@@ -1,6 +1,6 @@
 """Keras callbacks of the fit driver: clock, schedule, limits, log, progress line.
 
-They share one :class:`~rnnsearch_tf.training.state.TrainingState`; the first of the list,
+They share one :class:`~rnnsearch_tf.training.checkpoint.TrainingState`; the first of the list,
 :class:`Clock`, keeps it up to date.
 """
 
@@ -15,13 +15,13 @@ import time
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
-from rnnsearch_tf.files import cannot_write
+from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.files.atomic import cannot_write
 from rnnsearch_tf.layers.dropout import Dropout
 from rnnsearch_tf.models.keras_fit import NonFiniteGradient
-from rnnsearch_tf.progress import duration
-from rnnsearch_tf.training.state import means, restore_means
-from rnnsearch_tf.untrusted import check_inside
+from rnnsearch_tf.runtime.progress import duration
+from rnnsearch_tf.training.checkpoint import means, restore_means
+from rnnsearch_tf.files.untrusted import check_inside
 
 log = logging.getLogger("rnnsearch_tf")
 

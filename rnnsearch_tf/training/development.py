@@ -6,10 +6,10 @@ import sys
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.evaluation.bleu import bleu_of_model
-from rnnsearch_tf.progress import announced, coloured
+from rnnsearch_tf.runtime.progress import announced, coloured
 from rnnsearch_tf.training.averaging import assign_mean
 from rnnsearch_tf.training.callbacks import updates_done
 

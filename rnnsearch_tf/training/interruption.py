@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import Terminated
 
 ERRORS = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}

@@ -3,10 +3,10 @@
 import tensorflow as tf
 
 from rnnsearch_tf import __version__
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.data.corpus import training_corpora
 from rnnsearch_tf.evaluation.bleu import tokenizer_for
-from rnnsearch_tf.files import write_file
+from rnnsearch_tf.files.atomic import write_file
 
 
 def write_model_card(run, config, model, state) -> None:

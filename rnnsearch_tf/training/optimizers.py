@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, TrainingConfig, check_value
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.translation_model import TranslationLoss, TranslationModel

@@ -1,17 +1,19 @@
-"""TensorBoard: curves of the training, and a picture of the attention after every epoch."""
+"""TensorBoard: curves of the training, and the attention of some sentences after every epoch."""
 
-import io
+from __future__ import annotations
 
+import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
 from rnnsearch_tf.config import END_ID, SPECIAL_TOKENS
-from rnnsearch_tf.evaluation.plots import alignment_figure
-from rnnsearch_tf.extras import require
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.training.callbacks import BATCHES_BETWEEN_RECORDS
 
 PICTURES = 4
 """Sentences drawn after every epoch."""
+
+CELL = 16
+"""Pixels of a side of one attention weight's square."""
 
 
 class TensorBoard(keras.callbacks.Callback):
@@ -22,16 +24,13 @@ class TensorBoard(keras.callbacks.Callback):
         state: TrainingState.
         translator: Translator of the model.
         sentences: (sources, references) of the development set, or None: then no pictures.
-
-    Raises:
-        UserError: matplotlib, which draws the pictures, is not installed.
     """
 
     def __init__(self, folder, state, translator, sentences):
         super().__init__()
-        require("pictures", "matplotlib")
         self.writer = tf.summary.create_file_writer(str(folder))
-        self.state, self.translator = state, translator
+        self.state = state
+        self.translator = translator
         self.sources = list(sentences[0][:PICTURES]) if sentences else []
 
     def on_train_batch_end(self, batch, logs=None):
@@ -46,8 +45,10 @@ class TensorBoard(keras.callbacks.Callback):
         if not self.sources:
             return
         with self.writer.as_default(step=self.state.batches):
-            for number, translation in enumerate(self.translator.translate(self.sources, beam_size=1)):
-                tf.summary.image(f"attention/{number}", attention_image(translation)[tf.newaxis])
+            translations = self.translator.translate(self.sources, beam_size=1)
+            for number, translation in enumerate(translations):
+                tf.summary.image(f"attention/{number}", attention_image(translation.alignment))
+                tf.summary.text(f"attention/{number}/words", words(translation))
             if self.state.best_bleu is not None:
                 tf.summary.scalar("development/best_bleu", self.state.best_bleu)
 
@@ -55,9 +56,23 @@ class TensorBoard(keras.callbacks.Callback):
         self.writer.flush()
 
 
-def attention_image(translation):
-    """The heatmap of a Translation as an image, uint8 [height, width, 4]."""
-    buffer = io.BytesIO()
-    sides = ([*tokens, SPECIAL_TOKENS[END_ID]] for tokens in (translation.source_tokens, translation.tokens))
-    alignment_figure(translation.alignment, *sides).savefig(buffer, format="png")
-    return tf.image.decode_png(buffer.getvalue(), channels=4)
+def attention_image(alignment) -> np.ndarray:
+    """Attention weights as an image: source words from left to right, target words downwards.
+
+    Args:
+        alignment: float [I, J], 0 to 1; black is 0, white is 1.
+
+    Returns:
+        uint8 [1, CELL · I, CELL · J, 1].
+    """
+    gray = np.round(255 * np.asarray(alignment)).astype(np.uint8)
+    square = np.ones((CELL, CELL), np.uint8)
+    return np.kron(gray, square)[np.newaxis, :, :, np.newaxis]
+
+
+def words(translation) -> str:
+    """The words of an image's columns and rows, as a list in Markdown."""
+    end = SPECIAL_TOKENS[END_ID]
+    columns = " ".join([*translation.source_tokens, end])
+    rows = " ".join([*translation.tokens, end])
+    return f"* columns: `{columns}`\n* rows: `{rows}`"

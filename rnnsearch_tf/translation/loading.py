@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import pathlib
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import load_text
-from rnnsearch_tf.untrusted import check_model_archive
+from rnnsearch_tf.files.untrusted import check_model_archive
 
 
 def load_runs(runs, precision=None, combine="probabilities"):

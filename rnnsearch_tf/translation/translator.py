@@ -13,9 +13,9 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig, check_value
-from rnnsearch_tf.effects import check_effects
+from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.parallel import shard_count
+from rnnsearch_tf.runtime.cores import shard_count
 from rnnsearch_tf.search.graphs import constrained_search_graph, sample_graph, score_targets_graph, search_graph
 from rnnsearch_tf.search.retry import search_until_finished
 from rnnsearch_tf.search.sampling import check_temperature

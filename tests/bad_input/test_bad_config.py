@@ -2,7 +2,7 @@
 
 import pytest
 
-from rnnsearch_tf.config import Config, as_dictionary, check_value, load_config, options, read_value, save_config
+from rnnsearch_tf.config import Config, as_dictionary, check_value, load_config, option_fields, read_value, save_config
 from rnnsearch_tf.errors import UsageError
 
 
@@ -127,7 +127,7 @@ def test_later_wins_preset_file_set(tmp_path):
 
 def test_every_default_is_within_its_own_limits():
     tree = as_dictionary(Config())
-    for name, _ in options():
+    for name, _ in option_fields():
         value = tree
         for key in name.split("."):
             value = value[key]

@@ -8,9 +8,9 @@ import pytest
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.data.pairs import Pairs
-from rnnsearch_tf.data.preparing import prepare
+from rnnsearch_tf.data.prepared.writing import prepare
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.training.run import train
+from rnnsearch_tf.training.fit import train
 
 
 def write(folder, name, content):

@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from rnnsearch_tf import run as run_module
+from rnnsearch_tf.runs import folder as run_module
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.run import Run, digest_of
+from rnnsearch_tf.runs.folder import Run, digest_of
 from rnnsearch_tf.translation import Translator
 
 LINES = ["The door is white.", "She goes to the hotel."]

@@ -12,18 +12,18 @@ import pytest
 import tensorflow as tf
 from killed import LANGUAGE_MODEL, SETTINGS
 
-from rnnsearch_tf import files
+from rnnsearch_tf.files import atomic as files
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data import preparing
-from rnnsearch_tf.data.processes import Processes
+from rnnsearch_tf.data.prepared import writing as preparing
+from rnnsearch_tf.runtime.processes import Processes
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import new_folder, replacing, write_file
-from rnnsearch_tf.io.writing import Output
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.files.atomic import new_folder, replacing, write_file
+from rnnsearch_tf.files.writing import Output
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text import counting
-from rnnsearch_tf.training.run import train
-from rnnsearch_tf.training.state import load_state
+from rnnsearch_tf.training.fit import train
+from rnnsearch_tf.training.checkpoint import load_state
 
 
 @pytest.fixture

@@ -15,16 +15,16 @@ import tensorflow as tf
 
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.eight_bit import load_weights, save_weights
+from rnnsearch_tf.runs.eight_bit import load_weights, save_weights
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.io import reading
+from rnnsearch_tf.files import reading
 from rnnsearch_tf.models import build_model
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text import vocabulary
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import load_model
-from rnnsearch_tf.untrusted import MODEL_FILES, check_archive, check_preset
+from rnnsearch_tf.files.untrusted import MODEL_FILES, check_archive, check_preset
 
 
 class Bomb:

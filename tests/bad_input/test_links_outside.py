@@ -6,15 +6,15 @@ import shutil
 import pytest
 from killed import LANGUAGE_MODEL, SETTINGS
 
-from rnnsearch_tf.bulk.folder import CorpusFolder
+from rnnsearch_tf.extras.bulk.folder import CorpusFolder
 from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.preparing import prepare
+from rnnsearch_tf.data.prepared.writing import prepare
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.files import write_file
+from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.training.callbacks import MetricsLog
-from rnnsearch_tf.training.state import TrainingState
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.training.checkpoint import TrainingState
+from rnnsearch_tf.runs.folder import Run
 
 FILES = [
     *("config.yaml", "metrics.jsonl", "SHA256SUMS", "model_card.md", "refused_batch.txt", "confidence.json"),

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from rnnsearch_tf import LuongModel, RNNSearch
-from rnnsearch_tf.config import Config, as_dictionary, load_config, options, save_config, saved_config, shipped_configs
+from rnnsearch_tf.config import Config, as_dictionary, load_config, option_fields, save_config, saved_config, shipped_configs
 from rnnsearch_tf.errors import UsageError
 
 DEFAULTS = {
@@ -174,7 +174,7 @@ def test_all_options_were_thought_of():
     asked = {option.partition("=")[0] for option, _, _ in COMPANY}
     always = {f"{section}.{name}".lstrip(".") for section, names in ALWAYS.items() for name in names}
     assert asked.isdisjoint(always)
-    assert asked | always == {name for name, _ in options()}
+    assert asked | always == {name for name, _ in option_fields()}
 
 
 def test_the_default_is_taken_anywhere():

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from rnnsearch_tf.bulk.folder import CorpusFolder
-from rnnsearch_tf.bulk.shard import translate_shard
+from rnnsearch_tf.extras.bulk.folder import CorpusFolder
+from rnnsearch_tf.extras.bulk.shard import translate_shard
 from rnnsearch_tf.errors import UsageError, UserError
 
 IDENTITY = {"model": "0" * 64, "search": {"beam_size": 2}}

@@ -3,9 +3,9 @@
 import pytest
 from tiny_run import write_run
 
-from rnnsearch_tf.bulk.engine import identity_of, load_engine, settings_of
-from rnnsearch_tf.bulk.folder import CorpusFolder
-from rnnsearch_tf.bulk.shard import translate_shard
+from rnnsearch_tf.extras.bulk.engine import identity_of, load_engine, settings_of
+from rnnsearch_tf.extras.bulk.folder import CorpusFolder
+from rnnsearch_tf.extras.bulk.shard import translate_shard
 from rnnsearch_tf.errors import UserError
 
 

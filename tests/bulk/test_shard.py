@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnnsearch_tf.bulk.shard import translate_shard
+from rnnsearch_tf.extras.bulk.shard import translate_shard
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.io.reading import LONGEST_LINE, raw_batches
+from rnnsearch_tf.files.reading import LONGEST_LINE, raw_batches
 
 TOKENS = 5  # what the stand-in takes
 LINES = st.lists(st.one_of(st.binary(max_size=12), st.text(alphabet="ab é\x00\t\x0b\x7f\u2028", max_size=12).map(str.encode)), max_size=30)

@@ -201,7 +201,7 @@ class Observer:
 
 def complete(verb, *rows):
     """The rows, tables or sets of flags, have every flag of the verb and no other."""
-    assert set().union(*rows) == main._parser(verb).option_names - COMMON
+    assert set().union(*rows) == main.parser_of(verb).option_names - COMMON
 
 
 def without_flags_of(words, base):

@@ -42,19 +42,19 @@ EXAMPLES = [
 ]
 
 STOPPED = [
-    ("train", "rnnsearch_tf.training.run:train", ["--config", "phrasebook", "--output", "mine"]),
+    ("train", "rnnsearch_tf.training.fit:train", ["--config", "phrasebook", "--output", "mine"]),
     (
         "prepare",
-        "rnnsearch_tf.data.preparing:prepare",
+        "rnnsearch_tf.data.prepared.writing:prepare",
         ["--config", "phrasebook", "--output", "mine"],
     ),
     (
         "translate-corpus",
-        "rnnsearch_tf.bulk.corpus:translate_corpus",
+        "rnnsearch_tf.extras.bulk.corpus:translate_corpus",
         ["--model", "run", "--input", "s", "--output", "mine"],
     ),
 ]
-"""Verbs that SIGTERM leaves resumable: the engine, and words. reproduce is among them, too."""
+"""Verbs that SIGTERM leaves resumable: the engine, and words."""
 
 
 def test_help_has_the_table():
@@ -65,7 +65,7 @@ def test_help_has_the_table():
         str(code): meaning for code, meaning in MEANINGS.items()
     }
     verbs = re.search(r"resumable \((.*?)\)", said).group(1).split(", ")
-    assert {*verbs} == {verb for verb, *_ in STOPPED} | {"reproduce"}
+    assert {*verbs} == {verb for verb, *_ in STOPPED}
 
 
 @pytest.mark.parametrize("code, words", EXAMPLES, ids=str)
@@ -79,9 +79,8 @@ def test_an_example_of_each(code, words, capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize("number, code", [(signal.SIGTERM, 75), (signal.SIGINT, 130)])
 @pytest.mark.parametrize("verb, engine, words", STOPPED, ids=[verb for verb, *_ in STOPPED])
 def test_a_signal_while_the_engine_works(
-    verb, engine, words, number, code, capsys, observe, monkeypatch, request):
-    ignored = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore SIGINT
-    request.addfinalizer(lambda: signal.signal(signal.SIGINT, ignored))
+    verb, engine, words, number, code, capsys, observe, monkeypatch
+):
     before = [signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGINT)]
 
     def stopped(*arguments):

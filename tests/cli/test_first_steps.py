@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from rnnsearch_tf.cli.main import VERBS, run
-from rnnsearch_tf.config import Config, as_dictionary, load_config, options
+from rnnsearch_tf.config import Config, as_dictionary, load_config, option_fields
 from rnnsearch_tf.errors import UsageError
 
 
@@ -67,7 +67,7 @@ def test_a_configuration_is_found_by_name_and_a_file_comes_first(configs_folder,
 def test_options_prints_each_with_its_default_limits_and_meaning(capsys):
     text = printed(capsys, "options")
     entries = dict(line.partition(": ")[::2] for line in text.splitlines() if not line.startswith(" "))
-    declared = dict(options())
+    declared = dict(option_fields())
     assert list(entries) == list(declared)
     for name, field in declared.items():
         default = entries[name].split("  (")[0]

@@ -129,7 +129,7 @@ def test_evaluate_takes_the_options_of_the_search(evaluation):
 
 def test_oracle(observe, monkeypatch):
     from rnnsearch_tf.evaluation import bleu
-    from rnnsearch_tf.smt import oracle
+    from rnnsearch_tf.extras.moses import oracle
 
     def choose(lists, references, **rules):
         texts = [[entry.text for entry in entries] for entries in lists]
@@ -167,7 +167,7 @@ def test_aer(observe):
 
 
 def test_plot_attention(observe, monkeypatch):
-    from rnnsearch_tf.evaluation import plots
+    from rnnsearch_tf.extras.plots import alignment as plots
 
     drawn = []
 

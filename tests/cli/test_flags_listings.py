@@ -13,7 +13,6 @@ from rnnsearch_tf.config import default_of, load_config, shipped_config, shipped
 
 ELSEWHERE = {
     "serve": "serving/test_serving_flags.py has tensorflow_model_server's flags",
-    "reproduce": "reproduce/ has the items and their options",
 }
 """Verbs without a table here, and why."""
 

@@ -35,7 +35,7 @@ def test_preset(observe, monkeypatch, tmp_path):
     hub = types.SimpleNamespace(
         run_to_preset=observe.note("run", "preset"), preset_to_run=observe.note("preset", "run")
     )
-    monkeypatch.setitem(sys.modules, "rnnsearch_tf.hub", hub)
+    monkeypatch.setitem(sys.modules, "rnnsearch_tf.extras.hub", hub)
     complete("preset")
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / "task.json").touch()
@@ -61,7 +61,8 @@ def test_average(observe, monkeypatch):
 
 
 def test_embed(observe, monkeypatch):
-    from rnnsearch_tf.evaluation import plots, vectors
+    from rnnsearch_tf.extras.plots import alignment as plots
+    from rnnsearch_tf.extras.plots import vectors
 
     def word_vectors(model, text, side, number):
         observe.facts["words"] = (text.config.language, side, number)
@@ -123,7 +124,7 @@ class FakeText:
 
 
 def test_shortlist(observe, monkeypatch):
-    from rnnsearch_tf.smt import word_translations
+    from rnnsearch_tf.alignment import word_translations
     from rnnsearch_tf.text import pipeline
 
     def load_text(run, side, config):

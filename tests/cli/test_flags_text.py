@@ -42,7 +42,8 @@ def test_init(observe, tmp_path):
 
 
 def test_prepare(observe, monkeypatch):
-    from rnnsearch_tf.data import prepared, preparing
+    from rnnsearch_tf.data.prepared import store as prepared
+    from rnnsearch_tf.data.prepared import writing as preparing
 
     pairs = types.SimpleNamespace(report="done", count=7, manifest={"ids": 9})
     note = observe.note("config", "folder", "processes", answer=pairs)
@@ -78,7 +79,7 @@ def test_prepare(observe, monkeypatch):
 
 
 def test_doctor(observe, monkeypatch):
-    from rnnsearch_tf.data import check as checks
+    from rnnsearch_tf.data.inspection import doctor as checks
     from rnnsearch_tf.text import pipeline
 
     def check_data(config, *texts):
@@ -106,7 +107,7 @@ def test_doctor(observe, monkeypatch):
 
 
 def test_select(observe, monkeypatch):
-    from rnnsearch_tf.data import selection
+    from rnnsearch_tf.data.inspection import selection
 
     names = [
         *("in domain", "files", "share", "texts", "order", "longest", "seed", "rounds", "words"),

@@ -20,7 +20,7 @@ TRAIN = ["config", "folder", "resume", "start_from", "new_words", "skip_batch", 
 @pytest.fixture
 def trained(observe, monkeypatch):
     """A function of the words of train: what reached the engine."""
-    from rnnsearch_tf.training import run as training
+    from rnnsearch_tf.training import fit as training
 
     monkeypatch.setattr(training, "train", observe.note(*TRAIN))
     cluster = {"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}
@@ -173,10 +173,11 @@ class FakeServer:
 
 
 def test_demo(observe, monkeypatch, tmp_path):
-    from rnnsearch_tf.evaluation import plots
+    from rnnsearch_tf.extras.plots import alignment as plots
     from rnnsearch_tf.export import writer
-    from rnnsearch_tf.serving import client, server
-    from rnnsearch_tf.training import run as training
+    from rnnsearch_tf.extras.server import client
+    from rnnsearch_tf.extras.server import server
+    from rnnsearch_tf.training import fit as training
 
     def train(config, folder, resume):
         folder.mkdir(parents=True)

@@ -63,7 +63,7 @@ def test_translate(observe, monkeypatch):
 
 
 def test_translate_corpus(observe, monkeypatch):
-    from rnnsearch_tf.bulk import corpus
+    from rnnsearch_tf.extras.bulk import corpus
 
     names = ["models", "input", "folder", "workers", "beam options", "combine", "search"]
     done = {"files": 2, "translated": 1, "bad_lines": 0}
@@ -190,7 +190,7 @@ def test_align(observe):
 
 
 def test_client(observe, monkeypatch):
-    from rnnsearch_tf.serving import client
+    from rnnsearch_tf.extras.server import client
 
     class FakeClient:
         def __init__(self, server, name, **settings):

@@ -7,7 +7,7 @@ import pytest
 
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.fitting import language_of
+from rnnsearch_tf.data.inspection.fitting import language_of
 from rnnsearch_tf.data.phrasebook import phrasebook
 
 PAIRS = 600

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rnnsearch_tf import parallel
+from rnnsearch_tf.runtime import cores as parallel
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.translator import in_shards
 from tiny_run import write_run
@@ -19,7 +19,7 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 PROGRAM = """
 import json
 from rnnsearch_tf import parallel
-from rnnsearch_tf.options import ModelConfig
+from rnnsearch_tf.config.options import ModelConfig
 small, large = ModelConfig(hidden_size=256), ModelConfig(hidden_size=257)
 answers = {"before": parallel.shard_count()}
 answers["large"] = parallel.use_one_thread_per_op([small, large], 80, cores=2)
@@ -53,7 +53,7 @@ ARRANGED = """
 import json, sys
 import tensorflow as tf
 from rnnsearch_tf import parallel
-from rnnsearch_tf.options import ModelConfig
+from rnnsearch_tf.config.options import ModelConfig
 if sys.argv[1:] == ["late"]:
     tf.constant(1)
 print(json.dumps([parallel.use_one_thread_per_op([ModelConfig(hidden_size=8)], 80, cores=2), parallel.shard_count()]))

@@ -15,7 +15,7 @@ import pytest
 
 from rnnsearch_tf.cli.main import VERBS, run
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.progress import announced, duration, progress
+from rnnsearch_tf.runtime.progress import announced, duration, progress
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def terminal(monkeypatch):
 def no_waiting(monkeypatch):
     """Shows everything at once, not after seconds."""
     for name in ("SECONDS_OF_SILENCE", "SECONDS_BETWEEN_LINES"):
-        monkeypatch.setattr(f"rnnsearch_tf.progress.{name}", 1e-9)
+        monkeypatch.setattr(f"rnnsearch_tf.runtime.progress.{name}", 1e-9)
 
 
 def count_to_four(_):
@@ -77,7 +77,7 @@ def test_a_log_has_lines_and_a_python_caller_nothing(verb, capsys, monkeypatch):
     assert run(["work"]) == 0
     error = capsys.readouterr().err
     assert error.endswith("\n") and "\r" not in error and "4/4" in error.splitlines()[-1]
-    logging.getLogger("rnnsearch_tf.progress").setLevel(logging.NOTSET)
+    logging.getLogger("rnnsearch_tf.runtime.progress").setLevel(logging.NOTSET)
     count_to_four(None)
     assert capsys.readouterr().err == ""
 
@@ -101,13 +101,13 @@ def test_what_cannot_be_counted_is_said(verb, terminal, monkeypatch):
 
 def test_a_log_does_not_say_what_takes_less_than_a_minute(verb, capsys, terminal, monkeypatch):
     """A terminal does after two seconds, here after none."""
-    monkeypatch.setattr("rnnsearch_tf.progress.SECONDS_OF_SILENCE", 1e-9)
+    monkeypatch.setattr("rnnsearch_tf.runtime.progress.SECONDS_OF_SILENCE", 1e-9)
     verb(lambda _: wait_in("thinking", threading.Event()))
     assert run(["work"]) == 0 and capsys.readouterr().err == ""
 
 
 def test_what_has_ended_is_not_said_later(verb, capsys, monkeypatch):
-    monkeypatch.setattr("rnnsearch_tf.progress.SECONDS_BETWEEN_LINES", 0.2)
+    monkeypatch.setattr("rnnsearch_tf.runtime.progress.SECONDS_BETWEEN_LINES", 0.2)
 
     def work(_):
         with announced("thinking"):

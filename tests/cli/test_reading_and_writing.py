@@ -15,8 +15,8 @@ import pytest
 
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.io.reading import read_all, read_batches, read_lines, read_pairs
-from rnnsearch_tf.io.writing import Output, check_output, check_outputs, whole_file
+from rnnsearch_tf.files.reading import read_all, read_batches, read_lines, read_pairs
+from rnnsearch_tf.files.writing import Output, check_output, check_outputs, whole_file
 
 
 def write(path, data):
@@ -274,7 +274,7 @@ def test_the_same_results_are_the_same_bytes_at_any_time(tmp_path, monkeypatch):
 
 def test_results_are_utf8_in_any_locale(tmp_path):
     path = tmp_path / "out"
-    code = f"from rnnsearch_tf.io.writing import Output\nwith Output({str(path)!r}) as out: out.write([{ascii('été')}])"
+    code = f"from rnnsearch_tf.files.writing import Output\nwith Output({str(path)!r}) as out: out.write([{ascii('été')}])"
     environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
     assert path.read_bytes() == "été\n".encode()

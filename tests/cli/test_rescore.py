@@ -5,7 +5,7 @@ import io
 
 import pytest
 import sacrebleu
-from rnnsearch_tf.smt.nbest import LINES_AT_ONCE
+from rnnsearch_tf.extras.moses.nbest import LINES_AT_ONCE
 from test_pairs import log_probability
 from tiny_run import write_run
 

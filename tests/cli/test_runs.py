@@ -6,7 +6,7 @@ from rnnsearch_tf.cli import runs
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.cli.runs import BARS, CURVE_WIDTH, curve
 from rnnsearch_tf.config import load_config, save_config
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runs.folder import Run
 
 
 def write_training(folder, overrides, records, end=""):

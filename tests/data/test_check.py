@@ -7,7 +7,7 @@ import pathlib
 import pytest
 
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.data.check import check_data
+from rnnsearch_tf.data.inspection.doctor import check_data
 from rnnsearch_tf.data.phrasebook import phrasebook
 
 
@@ -133,7 +133,7 @@ def test_swapped_languages_are_seen(found):
 
 def test_a_swapped_pair_does_not_speak_for_itself():
     """Most of its words occur nowhere else; what they add to the counts themselves must not hide it."""
-    from rnnsearch_tf.data.swapped import swapped
+    from rnnsearch_tf.data.inspection.swapped import swapped
 
     lines = list(zip(*phrasebook(60, 1, "train")))
     lines[7] = ("le xylophone du zouave wallon est vieux", "the quick quiz of my buzzing jukebox is old")

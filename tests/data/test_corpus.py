@@ -13,7 +13,7 @@ from rnnsearch_tf.data.corpus import HELD_OUT_SIZE, check_development, open_corp
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.io.reading import read_bytes
+from rnnsearch_tf.files.reading import read_bytes
 from rnnsearch_tf.text.pipeline import build_text, build_texts
 
 

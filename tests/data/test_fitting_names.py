@@ -2,7 +2,7 @@
 
 import pytest
 
-from rnnsearch_tf.data.fitting import language_of
+from rnnsearch_tf.data.inspection.fitting import language_of
 
 
 @pytest.mark.parametrize("name, language", [

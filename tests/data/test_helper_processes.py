@@ -2,11 +2,11 @@
 
 import pytest
 
-from rnnsearch_tf.data.processes import Processes
+from rnnsearch_tf.runtime.processes import Processes
 from rnnsearch_tf.errors import UsageError, UserError
 
 WRONG_USAGE = "rnnsearch_tf.config:check_value", {"name": "search.beam_size", "value": 0, "where": "--beam-size"}, UsageError, "--beam-size: expected at least 1"
-FAILURE = "rnnsearch_tf.io.reading:check_inputs", {"names": ["/no/such"]}, UserError, "/no/such: expected a text file, found none"
+FAILURE = "rnnsearch_tf.files.reading:check_inputs", {"names": ["/no/such"]}, UserError, "/no/such: expected a text file, found none"
 
 
 @pytest.mark.parametrize("number", [1, 2])

@@ -14,9 +14,9 @@ from process_memory import anonymous_memory
 from rnnsearch_tf.config import PAD_ID, load_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import EncodedPairs, training_dataset
-from rnnsearch_tf.data.numbered import NumberedBatches
-from rnnsearch_tf.data.prepared import PreparedPairs
-from rnnsearch_tf.data.preparing import prepare
+from rnnsearch_tf.data.prepared.batches import NumberedBatches
+from rnnsearch_tf.data.prepared.store import PreparedPairs
+from rnnsearch_tf.data.prepared.writing import prepare
 from rnnsearch_tf.errors import UsageError, UserError
 
 SPACE = {"tokenization": "space", "unicode_form": "none"}

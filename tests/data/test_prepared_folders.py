@@ -16,16 +16,17 @@ import pytest
 
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import SPECIAL_TOKENS, as_dictionary, load_config
-from rnnsearch_tf.data import counting, preparing
+from rnnsearch_tf.data import counting
+from rnnsearch_tf.data.prepared import writing as preparing
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import training_dataset
-from rnnsearch_tf.data.prepared import PreparedPairs
-from rnnsearch_tf.data.preparing import prepare
+from rnnsearch_tf.data.prepared.store import PreparedPairs
+from rnnsearch_tf.data.prepared.writing import prepare
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.text.vocabulary import Vocabulary
-from rnnsearch_tf.training import run as training_run
+from rnnsearch_tf.training import fit as training_run
 
 SPACE = {"tokenization": "space", "unicode_form": "none"}
 

@@ -7,7 +7,7 @@ import pytest
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import training_dataset
-from rnnsearch_tf.io import reading
+from rnnsearch_tf.files import reading
 from rnnsearch_tf.text.pipeline import build_texts
 
 

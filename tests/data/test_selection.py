@@ -83,7 +83,7 @@ def cross_entropies(training, vocabulary, order, sentences):
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_scores_are_the_difference_of_cross_entropies(corpus, order, monkeypatch):
     """The draw is watched; all the rest is counted anew."""
-    import rnnsearch_tf.data.selection as selection
+    import rnnsearch_tf.data.inspection.selection as selection
 
     drawn, draw = [], selection.sampled
     monkeypatch.setattr(selection, "sampled", lambda *words: drawn.append(draw(*words)) or drawn[-1])
@@ -166,7 +166,7 @@ def test_so_many_target_words_are_kept_of_the_best(corpus):
 
 
 def test_a_further_round_learns_from_the_better_half(corpus, monkeypatch):
-    import rnnsearch_tf.data.selection as selection
+    import rnnsearch_tf.data.inspection.selection as selection
 
     learned, side = [], selection.Side
     monkeypatch.setattr(selection, "Side", lambda known, *more: learned.append(set(known)) or side(known, *more))
@@ -194,7 +194,7 @@ def test_pairs_go_to_standard_output_where_no_file_is_named(corpus, capsys):
 
 
 def test_every_pair_is_drawn_as_often():
-    from rnnsearch_tf.data.selection import sampled
+    from rnnsearch_tf.data.inspection.selection import sampled
 
     generator, counts = random.Random(1), np.zeros(8)
     for _ in range(4000):

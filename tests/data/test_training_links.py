@@ -13,9 +13,9 @@ from rnnsearch_tf.data.dataset import EncodedPairs, training_dataset
 from rnnsearch_tf.data.links import LinkedPairs
 from rnnsearch_tf.data.pairs import Pairs
 from rnnsearch_tf.data.phrasebook import phrasebook, phrasebook_alignments, phrasebook_tokens
-from rnnsearch_tf.data.token_links import WordLinks
+from rnnsearch_tf.alignment.tokens import WordLinks
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.evaluation.alignment import word_shares
+from rnnsearch_tf.alignment.links import word_shares
 from rnnsearch_tf.text.pipeline import build_text
 
 SIZE = 120

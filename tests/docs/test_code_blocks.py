@@ -6,7 +6,7 @@ from tiny_run import SETTINGS, write_run
 
 import rnnsearch_tf
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.hub import run_to_preset
+from rnnsearch_tf.extras.hub import run_to_preset
 
 SHORT = [*SETTINGS, "training.maximum_updates=2", "training.evaluate_every=2", "training.evaluate_sentences=4"]
 

@@ -10,9 +10,9 @@ import pytest
 from documents import DOCUMENTS, INLINE, code_blocks, prose
 
 from rnnsearch_tf.cli.main import VERBS, run
-from rnnsearch_tf.config import Config, load_config, options
+from rnnsearch_tf.config import Config, load_config, option_fields
 
-OPTIONS = dict(options())
+OPTIONS = dict(option_fields())
 SECTIONS = {name.split(".")[0] for name in OPTIONS if "." in name}
 FOREIGN = {"--help", "--version", "--quick", "--directory", "--mutual", "--rm", "--entrypoint", "--seen-as", "--sdk-container-image", "--"}
 """Flags of other programs, and those of the program itself."""

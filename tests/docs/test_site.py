@@ -11,7 +11,7 @@ from documents import ROOT
 
 import rnnsearch_tf
 from rnnsearch_tf.cli.main import VERBS
-from rnnsearch_tf.config import options
+from rnnsearch_tf.config import option_fields
 
 LOADED = re.compile(r"<(?:script|img|iframe|source)\b[^>]*?\bsrc=\"([^\"]*)|<link\b(?![^>]*rel=\"canonical)[^>]*?\bhref=\"([^\"]*)")
 
@@ -41,7 +41,7 @@ def test_every_public_name_verb_and_option_is_described(site):
     command_line = page(site, "reference/command-line")
     assert all(f"usage: rnnsearch {verb} " in command_line for verb in VERBS)
     text = " ".join(page(site, "reference/options").split())
-    for name, field in options():
+    for name, field in option_fields():
         assert f"{name}: " in text and " ".join(field.metadata["meaning"].split()) in text, name
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from reference import optimizers
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.training import optimizers as rules

@@ -12,7 +12,7 @@ from reference import systems
 from tiny_rnnsearch import PAIRS, batch, randomize
 from tiny_systems import tiny_system
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import Config, SearchConfig
 from rnnsearch_tf.layers import recurrent_unit
 from rnnsearch_tf.layers.kernels.gru_reset_after import right_padded

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rnnsearch_tf.evaluation.alignment import as_numbers, as_pharaoh, links
+from rnnsearch_tf.alignment.links import as_numbers, as_pharaoh, links
 
 
 def test_each_target_word_is_linked_to_its_largest_weight():

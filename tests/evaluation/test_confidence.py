@@ -14,7 +14,7 @@ from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.confidence import Calibration, agreement
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import load_run
 

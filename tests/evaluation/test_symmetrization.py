@@ -9,9 +9,9 @@ import pytest
 from tiny_run import write_run
 
 from rnnsearch_tf.cli.main import run
-from rnnsearch_tf.evaluation.aer import hypothesis_links
-from rnnsearch_tf.evaluation.alignment import entropies
-from rnnsearch_tf.evaluation.symmetrization import METHODS, grow_diag_final_and
+from rnnsearch_tf.alignment.aer import hypothesis_links
+from rnnsearch_tf.alignment.links import entropies
+from rnnsearch_tf.alignment.symmetrization import METHODS, grow_diag_final_and
 from rnnsearch_tf.translation import Translator
 
 STEPS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))

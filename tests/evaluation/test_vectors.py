@@ -11,8 +11,8 @@ from tiny_systems import tiny_system
 
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.evaluation.plots import vectors_figure
-from rnnsearch_tf.evaluation.vectors import in_the_plane, sentence_vectors, word_vectors
+from rnnsearch_tf.extras.plots.alignment import vectors_figure
+from rnnsearch_tf.extras.plots.vectors import in_the_plane, sentence_vectors, word_vectors
 from rnnsearch_tf.translation.loading import load_run
 
 pytest.importorskip("sklearn")

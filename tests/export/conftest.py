@@ -27,7 +27,7 @@ def run_folder(tmp_path_factory):
 
     def make(folder):
         from rnnsearch_tf.evaluation.confidence import Calibration
-        from rnnsearch_tf.run import Run
+        from rnnsearch_tf.runs.folder import Run
 
         Calibration([1.2, 0.7, -0.1, 0.3], [1.8, 0.6, 0.4], 60, "nothing").save(Run(write_run(folder)))
 

@@ -21,7 +21,7 @@ from serving.fake_core import FakeCore, signature
 from tensorflow.core.framework import types_pb2
 from tensorflow_serving.apis import get_model_metadata_pb2
 
-from rnnsearch_tf.serving.errors import ServingError, not_found
+from rnnsearch_tf.extras.server.errors import ServingError, not_found
 
 TEXT = signature(text=types_pb2.DT_STRING)
 FULL = {"translate": TEXT, "serving_default": TEXT, "translate_aligned": TEXT, "translate_nbest": TEXT,

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from scripted_core import ScriptedCore, confidence, translation, weights
 
-from rnnsearch_tf.serving.attention_page import AttentionPage
-from rnnsearch_tf.serving.errors import ServingError
-from rnnsearch_tf.serving.rest import RestServer
+from rnnsearch_tf.extras.server.attention_page import AttentionPage
+from rnnsearch_tf.extras.server.errors import ServingError
+from rnnsearch_tf.extras.server.rest import RestServer
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SENTENCE = "she was never doubtful here"
@@ -426,8 +426,8 @@ def test_accessibility(open_page):
 def test_an_exported_model(pages, exported):
     """The way from the page to a SavedModel and back, by the embedded server: what the page shows is what the model answers."""
     from rnnsearch_tf.export.session import SessionModel
-    from rnnsearch_tf.serving.flags import FREE, Flags
-    from rnnsearch_tf.serving.server import Server
+    from rnnsearch_tf.extras.server.flags import FREE, Flags
+    from rnnsearch_tf.extras.server.server import Server
 
     session, text = SessionModel(exported), "My sister reads an old book."
     aligned, listed = session("translate_aligned", text=[text]), session("translate_nbest", text=[text])

@@ -8,13 +8,13 @@ import tensorflow as tf
 from tiny_run import write_run
 
 from rnnsearch_tf.cli.main import run as rnnsearch
-from rnnsearch_tf.evaluation.alignment import word_shares
+from rnnsearch_tf.alignment.links import word_shares
 from rnnsearch_tf.evaluation.confidence import Calibration
 from rnnsearch_tf.export import confidence, writer
 from rnnsearch_tf.export.translator import ExportedTranslator
-from rnnsearch_tf.run import Run
-from rnnsearch_tf.serving.flags import FREE, Flags
-from rnnsearch_tf.serving.server import Server
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.extras.server.flags import FREE, Flags
+from rnnsearch_tf.extras.server.server import Server
 
 LINES = ["My sister reads an old book.", "", "the blue door", "Zoé 🙂 sings", "a b c d e f g"]
 

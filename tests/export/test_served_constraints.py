@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
-from rnnsearch_tf.serving.flags import FREE, Flags
-from rnnsearch_tf.serving.server import Server
+from rnnsearch_tf.extras.server.flags import FREE, Flags
+from rnnsearch_tf.extras.server.server import Server
 
 LINES, PHRASES = ["My sister reads an old book.", "the blue door", ""], [["vieux livre", "Zoé"], [], []]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.export.weights import StoredWeights
 from rnnsearch_tf.layers.base import tensor
 from rnnsearch_tf.search.graphs import hoist_weights

@@ -7,9 +7,9 @@ from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.profile import read_profile
 from rnnsearch_tf.export.translator import ExportedTranslator
-from rnnsearch_tf.serving.client import Client
-from rnnsearch_tf.serving.flags import FREE, Flags
-from rnnsearch_tf.serving.server import Server
+from rnnsearch_tf.extras.server.client import Client
+from rnnsearch_tf.extras.server.flags import FREE, Flags
+from rnnsearch_tf.extras.server.server import Server
 from rnnsearch_tf.translation import TextTranslator, Translator
 
 TEXTS = ["The door is white.", "", "She goes to the hotel.", "Zyzzyva!"]

@@ -122,11 +122,11 @@ def test_told_to_end_it_leaves_whole_files_and_says_that_it_can_be_gone_on_with(
             os.kill(os.getpid(), signal.SIGTERM)
         return texts
 
-    monkeypatch.setattr("rnnsearch_tf.bulk.corpus.load_engine", lambda settings: told_to_end)
+    monkeypatch.setattr("rnnsearch_tf.extras.bulk.corpus.load_engine", lambda settings: told_to_end)
     out, errors = translate_corpus(capsys, run_folder, corpus, tmp_path / "out", "--workers", 1, code=75)
     assert not out and "stopped by SIGTERM; it can be gone on with" in errors
     assert sorted(os.listdir(tmp_path / "out")) == ["bad-lines", "part-1.txt", "translate-corpus.json"] and not os.listdir(tmp_path / "out" / "bad-lines")
-    monkeypatch.setattr("rnnsearch_tf.bulk.corpus.load_engine", lambda settings: lambda texts: texts)
+    monkeypatch.setattr("rnnsearch_tf.extras.bulk.corpus.load_engine", lambda settings: lambda texts: texts)
     assert translate_corpus(capsys, run_folder, corpus, tmp_path / "out", "--workers", 1)[0]["translated"] == 2
 
 
@@ -189,7 +189,7 @@ def test_the_model_in_a_pipeline_of_ones_own(run_folder, translator):
     from apache_beam.ml.inference.base import RunInference
     from apache_beam.testing.util import assert_that, equal_to
 
-    from rnnsearch_tf.bulk.pipeline import TranslationHandler
+    from rnnsearch_tf.extras.bulk.pipeline import TranslationHandler
 
     texts = [*SENTENCES[:20], "a " * 300]
     expected = list(zip(texts, one_by_one(translator, texts[:-1]) + [None]))

@@ -5,7 +5,7 @@ import importlib.metadata
 import pytest
 from packaging.requirements import Requirement
 
-from rnnsearch_tf import extras
+from rnnsearch_tf.runtime import optional as extras
 from rnnsearch_tf.errors import UserError
 
 

@@ -5,13 +5,31 @@ import pathlib
 import subprocess
 import sys
 
-import pytest
-
 PACKAGE = pathlib.Path(__file__).parents[2] / "rnnsearch_tf"
-ORDER = ["io", "text", "data", "layers", "models", "search", "translation", "evaluation", "training", "smt", "export", "bulk", "hub", "serving", "reproduce", "cli"]
-"""A room may import those before it."""
 
-FOUNDATION = {"config", "options", "option", "model_options", "yaml_files", "effects", "training_text", "presets", "errors", "extras", "files", "untrusted", "progress", "eight_bit", "pretrained", "backend", "run", "configs", "parallel", "cluster", "workers", "imports"}
+LEVELS = [
+    ["errors"],
+    ["files", "runtime"],
+    ["config"],
+    ["runs", "distributed"],
+    ["text", "layers"],
+    ["search", "alignment"],
+    ["data", "evaluation"],
+    ["models"],
+    ["translation"],
+    ["export"],
+    ["training"],
+    ["extras"],
+    ["cli"],
+]
+"""Rooms of the package; a room may import those of the levels before it."""
+
+LEVEL_OF = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+CORE = LEVELS[: LEVELS.index(["extras"])]
+MOST_ARROWS = 115
+MOST_LINES = 480
+"""Of a file, comments and docstrings included: is it still one thing?"""
+
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__main__.py")  # those are commands
 
 
@@ -73,29 +91,64 @@ def imported_rooms(path):
     return (room(module) for module in imported_modules(path))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_go_one_way(path):
-    own = room(path.relative_to(PACKAGE).with_suffix(""))
-    for other in imported_rooms(path):
-        if other in FOUNDATION or other == own:
+def room_arrows():
+    """(importing room, imported room, where) of every import from one room of another."""
+    for path in FILES:
+        own = room(path.relative_to(PACKAGE).with_suffix(""))
+        if own == "__init__":
             continue
-        assert own not in FOUNDATION, f"{own} is a foundation and imports {other}"
-        if own in ("__main__", "__init__"):
-            continue
-        assert ORDER.index(other) < ORDER.index(own), f"{path.name}: {own} imports {other}, which comes after it"
+        for other in imported_rooms(path):
+            if other != own:
+                yield own, other, path.relative_to(PACKAGE)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_files_stay_short(path):
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= 420, f"{path.name} has {lines} lines: is it still one thing?"
+def test_imports_go_one_way():
+    wrong = [
+        f"{path}: {own} imports {other}, which is not below it"
+        for own, other, path in room_arrows()
+        if LEVEL_OF[other] >= LEVEL_OF[own]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_room_has_its_level():
+    rooms = {room(path.relative_to(PACKAGE).with_suffix("")) for path in FILES} - {"__init__"}
+    assert rooms == LEVEL_OF.keys()
+
+
+def test_the_core_imports_no_extra():
+    core = {name for level in CORE for name in level}
+    assert not [str(path) for own, other, path in room_arrows() if own in core and other == "extras"]
+
+
+def test_rooms_are_few_and_loosely_coupled():
+    arrows = {(own, other) for own, other, _ in room_arrows()}
+    assert len(arrows) <= MOST_ARROWS, sorted(arrows)
+
+
+def test_every_room_says_what_it_may_import_and_imports_no_more():
+    for level in LEVELS[1:]:
+        for name in level:
+            docstring = ast.get_docstring(ast.parse((PACKAGE / name / "__init__.py").read_text(encoding="utf-8")))
+            said = docstring.rpartition("May import ")[2].removesuffix(".").replace(" and ", ", ").split(", ")
+            if said == ["the core"]:
+                said = [room for rooms in CORE for room in rooms]
+            elif said == ["every other room"]:
+                said = LEVEL_OF.keys()
+            unsaid = {other for own, other, _ in room_arrows() if own == name} - {*said}
+            assert not unsaid, f"{name}/__init__.py does not name {unsaid}"
+
+
+def test_files_stay_short():
+    long = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    assert not {name: lines for name, lines in long.items() if lines > MOST_LINES}
 
 
 def test_the_names_of_a_runs_files_stand_in_one_place():
     names = {"config.yaml", "best", "evaluated", "checkpoints", "state.json", "metrics.jsonl", "SHA256SUMS", "model.weights.h5"}
     for path in FILES:
         constants = (node.value for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Constant))
-        assert module_of(path) == "run" or not names & {value for value in constants if isinstance(value, str)}, path
+        assert module_of(path) == "runs.folder" or not names & {value for value in constants if isinstance(value, str)}, path
 
 
 def test_search_knows_no_model():
@@ -104,7 +157,7 @@ def test_search_knows_no_model():
 
 
 def test_another_backend_is_one_clear_error():
-    code = "import os; os.environ['KERAS_BACKEND'] = 'numpy'; import rnnsearch_tf.backend"
+    code = "import os; os.environ['KERAS_BACKEND'] = 'numpy'; import rnnsearch_tf.runtime.backend"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     last = result.stderr.strip().splitlines()[-1]
     assert "expected Keras on its TensorFlow backend, got 'numpy'" in last

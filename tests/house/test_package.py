@@ -49,10 +49,10 @@ def test_the_source_distribution_is_complete_and_free_of_tests(sdist):
 def test_the_wheel_is_complete_and_free_of_tests(wheel):
     names = set(wheel.namelist())
     assert "rnnsearch_tf/py.typed" in names and "rnnsearch_tf/text/prefixes/fr.txt" in names
-    assert {f"rnnsearch_tf/configs/{path.name}" for path in (ROOT / "configs").glob("*.yaml")} <= names
-    models = [path for path in (ROOT / "rnnsearch_tf" / "pretrained").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert {f"rnnsearch_tf/config/shipped/{path.name}" for path in (ROOT / "configs").glob("*.yaml")} <= names
+    models = [path for path in (ROOT / "rnnsearch_tf" / "runs" / "shipped").rglob("*") if path.is_file() and path.suffix != ".pyc"]
     assert {path.relative_to(ROOT).as_posix() for path in models} <= names
-    page = list((ROOT / "rnnsearch_tf" / "serving" / "page").iterdir())
+    page = list((ROOT / "rnnsearch_tf" / "extras" / "server" / "page").iterdir())
     assert page and {path.relative_to(ROOT).as_posix() for path in page} <= names
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"rnnsearch_tf"}
     assert any(name.endswith("LICENSE") for name in names)

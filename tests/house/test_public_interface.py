@@ -47,7 +47,7 @@ import sys
 import rnnsearch_tf as rt
 config = rt.load_config(values={"model": {"hidden_size": 8}})
 print(isinstance(config, rt.Config), "tensorflow" in sys.modules, "keras" in sys.modules)
-import rnnsearch_tf.backend
+import rnnsearch_tf.runtime.backend
 import keras
 rt.load_config
 print(keras.saving.get_registered_object("rnnsearch_tf>RNNSearch").__name__)

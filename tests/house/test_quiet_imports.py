@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from rnnsearch_tf.imports import SELDOM, _garbage_left_alone, _without
+from rnnsearch_tf.runtime.tensorflow import SELDOM, _garbage_left_alone, _without
 
 
 def test_garbage_is_searched_for_as_often_as_ever_once_all_is_imported():
@@ -38,7 +38,7 @@ def test_a_hidden_package_is_there_again_afterwards(tmp_path, monkeypatch):
 def test_what_no_command_uses_is_not_loaded():
     """Keras would import them; what is drawn later still can."""
     program = (
-        "import sys; from rnnsearch_tf.imports import OPTIONAL, import_tensorflow; import_tensorflow(); import tensorflow\n"
+        "import sys; from rnnsearch_tf.runtime.tensorflow import OPTIONAL, import_tensorflow; import_tensorflow(); import tensorflow\n"
         "print([name for name in OPTIONAL if name in sys.modules]); import matplotlib.pyplot; assert tensorflow.keras.layers.Dense(1).units == 1"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -53,8 +53,8 @@ def test_what_an_import_says_is_shown_where_it_fails(tmp_path):
         for text in ("good", "bad"):
             (tmp_path / "tensorflow_text.py").write_text("" if text == "good" else 'raise ImportError("broken")\n')
             program = (
-                f"import sys; sys.path.insert(0, {str(tmp_path)!r}); sys.modules['rnnsearch_tf.backend'] = sys\n"
-                "from rnnsearch_tf.imports import import_tensorflow; import_tensorflow()"
+                f"import sys; sys.path.insert(0, {str(tmp_path)!r}); sys.modules['rnnsearch_tf.runtime.backend'] = sys\n"
+                "from rnnsearch_tf.runtime.tensorflow import import_tensorflow; import_tensorflow()"
             )
             done = subprocess.run([sys.executable, "-c", program], env=os.environ | {"RNNSEARCH_DEBUG": debug}, capture_output=True, text=True)
             shown[debug, text] = done.returncode, "a remark of the machine" in done.stderr

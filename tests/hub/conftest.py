@@ -18,7 +18,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def preset(run):
-    from rnnsearch_tf.hub import run_to_preset
+    from rnnsearch_tf.extras.hub import run_to_preset
 
     folder = run.parent / "preset"
     run_to_preset(run, folder)

@@ -15,7 +15,7 @@ import rnnsearch_tf
 from rnnsearch_tf.cli.main import run as command
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.hub import RNNSearchBackbone, RNNSearchSeq2SeqLM, preset_to_run, run_to_preset
+from rnnsearch_tf.extras.hub import RNNSearchBackbone, RNNSearchSeq2SeqLM, preset_to_run, run_to_preset
 
 TEXTS = ["My sister sells an old book.", "the red car", "", "été ☃"]
 VOCABULARY = "assets/tokenizer/vocabulary.text.txt"
@@ -32,7 +32,7 @@ def texts(translations):
 
 def test_a_fresh_process_needs_the_import_and_the_folder(preset, model):
     code = (
-        f"import rnnsearch_tf.hub, keras_nlp\nmodel = keras_nlp.models.Seq2SeqLM.from_preset({str(preset)!r})\n"
+        f"import rnnsearch_tf.extras.hub, keras_nlp\nmodel = keras_nlp.models.Seq2SeqLM.from_preset({str(preset)!r})\n"
         f"print(model.generate({TEXTS[0]!r}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", timeout=120)

@@ -12,8 +12,8 @@ import rnnsearch_tf  # noqa: E402
 from rnnsearch_tf.config import END_ID, PAD_ID, as_dictionary, load_config  # noqa: E402
 from rnnsearch_tf.data.phrasebook import phrasebook  # noqa: E402
 from rnnsearch_tf.errors import UsageError  # noqa: E402
-from rnnsearch_tf.hub import RNNSearchBackbone, RNNSearchSeq2SeqLM, RNNSearchSeq2SeqLMPreprocessor, RNNSearchTokenizer  # noqa: E402
-from rnnsearch_tf.hub.seq2seq_lm import _texts  # noqa: E402
+from rnnsearch_tf.extras.hub import RNNSearchBackbone, RNNSearchSeq2SeqLM, RNNSearchSeq2SeqLMPreprocessor, RNNSearchTokenizer  # noqa: E402
+from rnnsearch_tf.extras.hub.seq2seq_lm import _texts  # noqa: E402
 
 SHORT = ["My sister sells an old book.", "the red car", "", "été ☃", "I see a cat."]
 """Those that samplers of keras-nlp read whole, whose source has a fixed length."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rnnsearch_tf.config import TextConfig
-from rnnsearch_tf.hub import (
+from rnnsearch_tf.extras.hub import (
     RNNSearchBackbone, RNNSearchSeq2SeqLM, RNNSearchSeq2SeqLMPreprocessor, RNNSearchTokenizer,
 )
 from rnnsearch_tf.text.pipeline import build_text

@@ -6,13 +6,13 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 import tensorflow as tf
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.models import RNNSearch, TranslationLoss
 from rnnsearch_tf.training.callbacks import Limits
 from rnnsearch_tf.training.optimizers import build_optimizer
-from rnnsearch_tf.training.state import TrainingState
+from rnnsearch_tf.training.checkpoint import TrainingState
 from tiny_rnnsearch import END, PAIRS, SOURCE_SIZE, TARGET_SIZE, batch, dataset, randomize, tiny_config, tiny_model
 
 

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from tiny_rnnsearch import PAIRS, TARGET_SIZE, batch, dataset, tiny_model
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import TranslationLoss

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import rnnsearch_tf
 import tensorflow as tf
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.layers import BahdanauAttention, BiGRUEncoder, Decoder, DeepOutput, Encoder

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from tiny_run import write_run
 
-from rnnsearch_tf import eight_bit
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runs import eight_bit
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.pretrained import pretrained_models
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runs.pretrained import pretrained_models
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.loading import load_model, load_run
 
@@ -33,7 +33,7 @@ def packed(trained, tmp_path, monkeypatch):
     eight_bit.save_weights(run.eight_bit_weights, load_model(trained).trainable_variables)
     run.model_card.write_text("# toy-model\n\nPhrases,\nto try.\n\n- BLEU: none\n")
     run.record()
-    monkeypatch.setattr("rnnsearch_tf.run.pretrained_models", lambda: {"toy-model": run.path})
+    monkeypatch.setattr("rnnsearch_tf.runs.folder.pretrained_models", lambda: {"toy-model": run.path})
     monkeypatch.setattr("rnnsearch_tf.cli.models.pretrained_models", lambda: {"toy-model": run.path})
     return run
 
@@ -129,7 +129,7 @@ def test_weights_of_another_model_are_refused(packed):
 def test_a_run_holds_weights_alone(trained, tmp_path):
     """The optimizer's moments belong to the checkpoints."""
     model, *_, config = load_run(trained)
-    from rnnsearch_tf.training.run import compile_model
+    from rnnsearch_tf.training.fit import compile_model
 
     compile_model(model, config)
     model.optimizer.build(model.trainable_variables)

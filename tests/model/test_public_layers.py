@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from rnnsearch_tf import layers
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.coverage import CoverageAttention
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow

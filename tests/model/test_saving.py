@@ -6,9 +6,9 @@ import inspect
 import numpy as np
 import pytest
 from rnnsearch_tf import layers
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import ModelConfig, TrainingConfig
-from rnnsearch_tf.effects import names_without_effect
+from rnnsearch_tf.config.effects import names_without_effect
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
 from rnnsearch_tf.layers.luong_attention import LuongAttention
 from rnnsearch_tf.layers.output import OutputMatrix

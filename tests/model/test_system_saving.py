@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import ModelConfig, TrainingConfig
-from rnnsearch_tf.effects import names_without_effect
+from rnnsearch_tf.config.effects import names_without_effect
 from rnnsearch_tf.models import TranslationLoss
 from rnnsearch_tf.training.optimizers import build_optimizer
 from tiny_rnnsearch import PAIRS, batch, dataset

@@ -7,8 +7,8 @@ WORDS, MIXED = f"{START}::test_new_words_come_behind_the_old_and_change_nothing_
 PLACE = f"{CONFIG}::test_new_text_takes_the_place_of_all_text"
 
 CONTINUING = [
-    Mutant("training/starting.py", "weights that do not grow are fresh", "            weight.assign(known)\n", "", (WORDS,)),
-    Mutant("training/starting.py", "new words are as likely as any", "known[-max(1, known.size // 10) :].mean()", "0.0", (WORDS,)),
+    Mutant("training/warm_start.py", "weights that do not grow are fresh", "            weight.assign(known)\n", "", (WORDS,)),
+    Mutant("training/warm_start.py", "new words are as likely as any", "known[-max(1, known.size // 10) :].mean()", "0.0", (WORDS,)),
     Mutant("text/vocabulary.py", "new words stand in front", "[*self.tokens, *new[:number]]", "[*self.tokens[:3], *new[:number], *self.tokens[3:]]", (WORDS,)),
     Mutant("data/continuing.py", "old text has new words too", "if _paths(config.data, corpus) not in known]", "]", (f"{START}::test_new_words_of_the_new_text_alone",)),
     Mutant("training/development.py", "where it began is not scored", "if state.began_from and not state.batches and", "if False and",

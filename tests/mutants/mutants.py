@@ -44,7 +44,7 @@ EQUATIONS = [
     Mutant("layers/attention.py", "minus infinity for padding", "tf.constant(energies.dtype.min / 2, energies.dtype)",
            "tf.constant(float('-inf'), energies.dtype)",
            (f"{EVERY}::test_a_row_of_padding_gives_no_nan", f"{GRADIENTS}::test_a_row_of_padding_gives_no_nan_and_no_gradient")),
-    Mutant("workers.py", "Keras's own optimizers get rows", "        tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]\n        if _replicas", "        tensors = list(tensors)\n        if _replicas",
+    Mutant("distributed/workers.py", "Keras's own optimizers get rows", "        tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]\n        if _replicas", "        tensors = list(tensors)\n        if _replicas",
            (f"{FIT}::test_an_optimizer_of_keras_gives_the_numbers_of_ours",)),
     Mutant("layers/attention.py", "a softmax without the shift", "tf.nn.softmax(tf.where(mask, energies, lowest))",
            "tf.exp(tf.where(mask, energies, lowest)) / tf.reduce_sum(tf.exp(tf.where(mask, energies, lowest)), -1, keepdims=True)",

@@ -66,7 +66,7 @@ DRIVING = [
     Mutant("training/development.py", "the largest loss is the best", "loss < best)", "loss > best)", (BY_LOSS,)),
     Mutant("training/development.py", "the mean of the batches' losses", "float(sum(v.sum(dtype=\"float64\") for v in values) / sum(v.size for v in values))",
            "float(sum(v.sum() for v in values) / len(values))", (BY_LOSS,)),
-    Mutant("training/state.py", "the best is forgotten at a stop", "    best_bleu: float | None = None\n",
+    Mutant("training/checkpoint.py", "the best is forgotten at a stop", "    best_bleu: float | None = None\n",
            "    best_bleu: float | None = None\n\n    def __post_init__(self):\n        self.best_bleu = None\n\n",
            (f"{DRIVER}::test_the_best_bleu_outlives_a_stop",)),
 ]

@@ -41,10 +41,10 @@ def all_mutants():
 def plant(mutant, folder):
     """Copy package and tests, and what the tests read beside them, to `folder` and put the fault in."""
     ignore = shutil.ignore_patterns("__pycache__", "build")
-    for name in (PACKAGE, "tests", "export", "serving"):
+    for name in (PACKAGE, "papers", "tests", "export", "serving"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignore)
     shutil.copy(ROOT / "pyproject.toml", folder)
-    path = folder / PACKAGE / mutant.file
+    path = folder / mutant.file if mutant.file.startswith("papers/") else folder / PACKAGE / mutant.file
     text = path.read_text(encoding="utf-8")
     if text.count(mutant.old) != 1:
         raise ValueError(f"expected {mutant.old!r} once in {mutant.file}, found it {text.count(mutant.old)} times; "

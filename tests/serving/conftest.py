@@ -21,8 +21,8 @@ def toy_base(tmp_path_factory):
 @pytest.fixture
 def served():
     """served(base, **flags) → a running Server of the model `toy` on free ports; stopped after the test."""
-    from rnnsearch_tf.serving.flags import FREE, Flags
-    from rnnsearch_tf.serving.server import Server
+    from rnnsearch_tf.extras.server.flags import FREE, Flags
+    from rnnsearch_tf.extras.server.server import Server
 
     with contextlib.ExitStack() as stack:
 
@@ -36,7 +36,7 @@ def served():
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory):
     """A throw-away authority, a server certificate for localhost and a client certificate: PEM bytes and an SSLConfig."""
-    from rnnsearch_tf.serving.config_protos import SSLConfig
+    from rnnsearch_tf.extras.server.config_protos import SSLConfig
 
     folder = tmp_path_factory.mktemp("tls")
 

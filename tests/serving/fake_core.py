@@ -8,8 +8,8 @@ from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
 from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2
 
-from rnnsearch_tf.serving.errors import ServingError, not_found
-from rnnsearch_tf.serving.metrics import Metrics
+from rnnsearch_tf.extras.server.errors import ServingError, not_found
+from rnnsearch_tf.extras.server.metrics import Metrics
 
 
 def signature(**inputs):

@@ -13,7 +13,7 @@ from fake_server import FakeServer
 from tensorflow.core.framework import types_pb2
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.serving.client import Client, tls_credentials
+from rnnsearch_tf.extras.server.client import Client, tls_credentials
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_a_server_that_does_not_answer_in_time(server):
 
 def test_all_tries_share_one_deadline(server, monkeypatch):
     """Unavailable at first, then no answer: the last try has what is left of it."""
-    monkeypatch.setattr("rnnsearch_tf.serving.client.FIRST_WAIT", 1.2)
+    monkeypatch.setattr("rnnsearch_tf.extras.server.client.FIRST_WAIT", 1.2)
     before, server.refusals = time.monotonic(), [grpc.StatusCode.UNAVAILABLE]
     with Client(server.address, "mt", deadline=2) as client:
         assert "got DEADLINE_EXCEEDED" in refusal(client.translate, ["wait"])

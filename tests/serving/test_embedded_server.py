@@ -16,8 +16,8 @@ from toy_calls import Toy, decoded, refusal
 from toy_model import Gate, write_corrupt, write_toy
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.serving.flags import FREE, Flags
-from rnnsearch_tf.serving.server import Server
+from rnnsearch_tf.extras.server.flags import FREE, Flags
+from rnnsearch_tf.extras.server.server import Server
 
 LONG = 30
 

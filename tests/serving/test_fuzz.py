@@ -16,7 +16,7 @@ import pytest
 from fuzzing import Fuzzer, attack
 from watched_server import MOST_MEMORY, watched_server
 
-from rnnsearch_tf.serving.client import Client
+from rnnsearch_tf.extras.server.client import Client
 
 COUNT = int(os.environ.get("RNNSEARCH_FUZZ", "500"))
 SEED = int(os.environ.get("RNNSEARCH_FUZZ_SEED", "1"))
@@ -28,8 +28,8 @@ MOST_GROWTH = 2  # MiB, while the same requests are sent again; some 0.5 were me
 
 @pytest.mark.parametrize("batching", [False, True], ids=["plain", "batching"])
 def test_whatever_is_sent(toy_base, batching):
-    from rnnsearch_tf.serving.flags import FREE, Flags
-    from rnnsearch_tf.serving.server import Server
+    from rnnsearch_tf.extras.server.flags import FREE, Flags
+    from rnnsearch_tf.extras.server.server import Server
 
     flags = Flags(model_name="toy", model_base_path=str(toy_base), port=FREE, rest_api_port=FREE, enable_batching=batching)
     with Server(flags) as server:

@@ -11,8 +11,8 @@ from hypothesis.extra import numpy as arrays
 from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
 
-from rnnsearch_tf.serving import json_tensors
-from rnnsearch_tf.serving.errors import ServingError
+from rnnsearch_tf.extras.server import json_tensors
+from rnnsearch_tf.extras.server.errors import ServingError
 
 NUMPY = {"float": np.float32, "double": np.float64, "int32": np.int32, "int64": np.int64, "uint64": np.uint64, "uint8": np.uint8,
          "bool": np.bool_}

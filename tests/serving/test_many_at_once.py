@@ -18,9 +18,10 @@ from toy_calls import Toy, decoded
 from toy_model import Gate
 from watched_server import watched_server
 
-from rnnsearch_tf.serving import connections, json_tensors
-from rnnsearch_tf.serving.connections import Limits
-from rnnsearch_tf.serving.rest import RestServer
+from rnnsearch_tf.extras.server import connections
+from rnnsearch_tf.extras.server import json_tensors
+from rnnsearch_tf.extras.server.connections import Limits
+from rnnsearch_tf.extras.server.rest import RestServer
 
 SOON = 3  # seconds: what is answered at once, by a busy machine; 0.02 on a quiet one
 LONG = 60

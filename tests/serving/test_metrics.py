@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from rnnsearch_tf.serving.metrics import LATENCY_LIMITS, MOST_SERIES, Metrics
+from rnnsearch_tf.extras.server.metrics import LATENCY_LIMITS, MOST_SERIES, Metrics
 
 parser = pytest.importorskip("prometheus_client.parser")
 

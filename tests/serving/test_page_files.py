@@ -9,15 +9,15 @@ import grpc
 import pytest
 from fake_core import FakeCore
 
-import rnnsearch_tf.serving
-from rnnsearch_tf.serving import config_files
-from rnnsearch_tf.serving.attention_page import AttentionPage, policy
-from rnnsearch_tf.serving.errors import ServingError
-from rnnsearch_tf.serving.flags import FREE, Flags
-from rnnsearch_tf.serving.manager import Manager
-from rnnsearch_tf.serving.rest import RestServer
+import rnnsearch_tf.extras.server
+from rnnsearch_tf.extras.server import config_files
+from rnnsearch_tf.extras.server.attention_page import AttentionPage, policy
+from rnnsearch_tf.extras.server.errors import ServingError
+from rnnsearch_tf.extras.server.flags import FREE, Flags
+from rnnsearch_tf.extras.server.manager import Manager
+from rnnsearch_tf.extras.server.rest import RestServer
 
-FOLDER = pathlib.Path(rnnsearch_tf.serving.__file__).parent / "page"
+FOLDER = pathlib.Path(rnnsearch_tf.extras.server.__file__).parent / "page"
 SCRIPTS = {f"/{path.name}": "text/javascript; charset=utf-8" for path in FOLDER.glob("*.js")}
 FILES = {"/": "text/html; charset=utf-8", "/page.css": "text/css; charset=utf-8", "/icon.svg": "image/svg+xml", **SCRIPTS}
 

@@ -18,10 +18,10 @@ from google.protobuf import text_format
 from tensorflow_serving.config import model_server_config_pb2
 
 from rnnsearch_tf.cli.main import Parser
-from rnnsearch_tf.serving import config_files
-from rnnsearch_tf.serving.client import Client, tls_credentials
-from rnnsearch_tf.serving.flags import FLAGS, FREE, WITHOUT_EFFECT, Flags
-from rnnsearch_tf.serving.server import Server
+from rnnsearch_tf.extras.server import config_files
+from rnnsearch_tf.extras.server.client import Client, tls_credentials
+from rnnsearch_tf.extras.server.flags import FLAGS, FREE, WITHOUT_EFFECT, Flags
+from rnnsearch_tf.extras.server.server import Server
 
 FOLDER = pathlib.Path(__file__).parents[2] / "serving"
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]["serving"]

@@ -6,7 +6,7 @@ import time
 import grpc
 import pytest
 
-from rnnsearch_tf.serving.grpc_server import GrpcServer
+from rnnsearch_tf.extras.server.grpc_server import GrpcServer
 
 CALLS = 50
 

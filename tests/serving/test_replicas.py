@@ -10,7 +10,7 @@ import pytest
 from toy_model import write_toy
 from watched_server import WatchedServer, watched_server
 
-from rnnsearch_tf.serving.client import Client
+from rnnsearch_tf.extras.server.client import Client
 
 ROUNDS = 40
 

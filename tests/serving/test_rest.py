@@ -12,8 +12,8 @@ import pytest
 from fake_core import FakeCore
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.serving.connections import Limits
-from rnnsearch_tf.serving.rest import HEADER_LIMIT, HTTP_STATUS, RestServer
+from rnnsearch_tf.extras.server.connections import Limits
+from rnnsearch_tf.extras.server.rest import HEADER_LIMIT, HTTP_STATUS, RestServer
 
 METRICS = "/monitoring/prometheus/metrics"
 

@@ -5,7 +5,7 @@ import json
 
 from toy_calls import Toy
 
-from rnnsearch_tf.serving.flags import FREE
+from rnnsearch_tf.extras.server.flags import FREE
 
 
 def post(server, body):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
-from rnnsearch_tf.serving import rows
-from rnnsearch_tf.serving.errors import ServingError
+from rnnsearch_tf.extras.server import rows
+from rnnsearch_tf.extras.server.errors import ServingError
 
 SOON = 10
 

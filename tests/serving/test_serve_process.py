@@ -14,7 +14,7 @@ from tensorflow_serving.apis import prediction_log_pb2
 from toy_calls import Toy, decoded
 from toy_model import Gate, write_toy
 
-from rnnsearch_tf.serving.client import Client
+from rnnsearch_tf.extras.server.client import Client
 
 LONG = 120  # seconds: TensorFlow is imported by a busy machine
 READY = 60

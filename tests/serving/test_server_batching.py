@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.serving.batching import Batcher
-from rnnsearch_tf.serving.batching_parameters import Parameters
-from rnnsearch_tf.serving.config_protos import BatchingParameters
-from rnnsearch_tf.serving.errors import ServingError, invalid_argument
+from rnnsearch_tf.extras.server.batching import Batcher
+from rnnsearch_tf.extras.server.batching_parameters import Parameters
+from rnnsearch_tf.extras.server.config_protos import BatchingParameters
+from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument
 
 LONG = 20.0  # seconds nothing here may need
 

@@ -7,7 +7,8 @@ import pytest
 
 from rnnsearch_tf.cli.main import Parser
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.serving import config_files, flags
+from rnnsearch_tf.extras.server import config_files
+from rnnsearch_tf.extras.server import flags
 
 
 def read(*words):

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
-from rnnsearch_tf.serving import tensors
-from rnnsearch_tf.serving.errors import ServingError
+from rnnsearch_tf.extras.server import tensors
+from rnnsearch_tf.extras.server.errors import ServingError
 
 FLOAT, STRING, INT8, HALF, BOOL = (tf.as_dtype(name).as_datatype_enum for name in ("float32", "string", "int8", "half", "bool"))
 FIELDS = {

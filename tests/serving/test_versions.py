@@ -8,10 +8,10 @@ import pytest
 from google.protobuf import text_format
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
-from rnnsearch_tf.serving.errors import ServingError, invalid_argument
-from rnnsearch_tf.serving.flags import Flags
-from rnnsearch_tf.serving.manager import Manager
-from rnnsearch_tf.serving.version import State
+from rnnsearch_tf.extras.server.errors import ServingError, invalid_argument
+from rnnsearch_tf.extras.server.flags import Flags
+from rnnsearch_tf.extras.server.manager import Manager
+from rnnsearch_tf.extras.server.version import State
 
 LONG = 20.0
 

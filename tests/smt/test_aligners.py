@@ -6,8 +6,8 @@ import pytest
 
 from rnnsearch_tf.data.phrasebook import phrasebook_alignments, phrasebook_tokens
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.evaluation.aer import LinkCounts
-from rnnsearch_tf.smt.aligners import align
+from rnnsearch_tf.alignment.aer import LinkCounts
+from rnnsearch_tf.alignment.aligners import align
 
 needs_thot = pytest.mark.skipif(importlib.util.find_spec("thot") is None, reason="the extra smt is not installed")
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.data.phrasebook import phrasebook_alignments, phrasebook_tokens
 from rnnsearch_tf.search.unknown import Lexicon
-from rnnsearch_tf.smt.lexicon import lexicon
+from rnnsearch_tf.alignment.lexicon import lexicon
 
 
 def test_each_word_has_what_it_is_linked_to_most_often():

@@ -7,9 +7,9 @@ import tracemalloc
 import pytest
 import sacrebleu
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.io.writing import whole_file
-from rnnsearch_tf.smt.nbest import blocks, check_feature_name, parse, read_nbest, rescore
-from rnnsearch_tf.smt.oracle import choose
+from rnnsearch_tf.files.writing import whole_file
+from rnnsearch_tf.extras.moses.nbest import blocks, check_feature_name, parse, read_nbest, rescore
+from rnnsearch_tf.extras.moses.oracle import choose
 
 LINES = [
     b"0 ||| le  chat\xff ||| d= -1 0 lm= -2.5 tm_a=3 ||| -2.5 ||| 0-0 1-1 ||| |||\r\n",

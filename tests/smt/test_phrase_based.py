@@ -10,8 +10,8 @@ import sacrebleu
 from rnnsearch_tf.data.phrase_table import read_table
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.smt.nbest import read_nbest
-from rnnsearch_tf.smt.phrase_based import FEATURES, Derivation, PhraseBased, _read_thot_table
+from rnnsearch_tf.extras.moses.nbest import read_nbest
+from rnnsearch_tf.extras.moses.phrase_based import FEATURES, Derivation, PhraseBased, _read_thot_table
 
 PAIRS = 300
 

@@ -7,8 +7,8 @@ import tracemalloc
 
 import pytest
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.smt import phrase_table
-from rnnsearch_tf.smt.phrase_table import PhraseTable, moses_ini_line
+from rnnsearch_tf.extras.moses import phrase_table
+from rnnsearch_tf.extras.moses.phrase_table import PhraseTable, moses_ini_line
 
 Forced = collections.namedtuple("Forced", "log_probability unknown_words")
 

@@ -4,7 +4,7 @@ import collections
 
 import numpy as np
 import pytest
-from rnnsearch_tf.smt.word_translations import translation_probabilities
+from rnnsearch_tf.alignment.word_translations import translation_probabilities
 
 
 def plain(pairs, iterations):

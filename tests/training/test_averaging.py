@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from rnnsearch_tf.cli.main import run
 from rnnsearch_tf.config import load_config
-from rnnsearch_tf.run import Run
-from rnnsearch_tf.training.run import train
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.training.fit import train
 from test_driver import config, language_model
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import worker
 
-from rnnsearch_tf.cluster import free_addresses, worker_variable
-from rnnsearch_tf.workers import Alone
+from rnnsearch_tf.distributed.addresses import free_addresses, worker_variable
+from rnnsearch_tf.distributed.workers import Alone
 
 TESTS = pathlib.Path(__file__).parents[1]
 

@@ -14,16 +14,16 @@ from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import scoring_batches
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.files import locked
+from rnnsearch_tf.files.atomic import locked
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import load_text
 from rnnsearch_tf.training import development
-from rnnsearch_tf.training import run as training_run
+from rnnsearch_tf.training import fit as training_run
 from rnnsearch_tf.training.optimizers import Adadelta
-from rnnsearch_tf.training.run import compile_model, train
-from rnnsearch_tf.training.state import TrainingState, _digest, load_state, save_state
+from rnnsearch_tf.training.fit import compile_model, train
+from rnnsearch_tf.training.checkpoint import TrainingState, _digest, load_state, save_state
 from rnnsearch_tf.translation import Translator
 
 TINY = [
@@ -64,7 +64,7 @@ def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, monkeypatch, untr
     seen, losses = set(), TranslationModel.token_losses
     watched = lambda model, *arguments, **options: (seen.add(model.shards), losses(model, *arguments, **options))[1]  # noqa: E731
     monkeypatch.setattr(TranslationModel, "token_losses", watched)
-    monkeypatch.setattr("rnnsearch_tf.training.run.training_shards", lambda batch_size: number)
+    monkeypatch.setattr("rnnsearch_tf.training.fit.training_shards", lambda batch_size: number)
     train(config("training.maximum_updates=17"), tmp_path / "whole")
     train(config("training.maximum_updates=10"), tmp_path / "parts")  # in the middle of an epoch, dropout on
     train(config("training.maximum_updates=17"), tmp_path / "parts", resume=True)
@@ -96,7 +96,7 @@ def scripted_bleu(monkeypatch, untranslated):
                 seen.append([w.numpy() for w in self.model.trainable_variables])
                 return super().score_weights(which)
 
-        monkeypatch.setattr("rnnsearch_tf.training.run.Development", Spy)
+        monkeypatch.setattr("rnnsearch_tf.training.fit.Development", Spy)
         monkeypatch.setattr("rnnsearch_tf.evaluation.bleu.bleu", lambda *_: types.SimpleNamespace(score=next(scores)))
         return seen
 

@@ -19,11 +19,11 @@ from test_nothing_lost import arrays
 
 from rnnsearch_tf.cli import launch
 from rnnsearch_tf.cli.main import run as rnnsearch
-from rnnsearch_tf.cluster import free_addresses, this_worker, worker_variable
+from rnnsearch_tf.distributed.addresses import free_addresses, this_worker, worker_variable
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.layers.dropout import Dropout, vary_dropout
-from rnnsearch_tf.training.run import train
-from rnnsearch_tf.workers import Alone
+from rnnsearch_tf.training.fit import train
+from rnnsearch_tf.distributed.workers import Alone
 
 TESTS = pathlib.Path(__file__).parents[1]
 OPTIONS = [*SETTINGS, *LANGUAGE_MODEL, "model.embedding_dropout=0", "training.precision=float64", "training.epochs=6", "data.batch_size=11"]

@@ -5,11 +5,11 @@ import types
 import pytest
 from process_memory import STATUS, anonymous_memory
 
-from rnnsearch_tf.backend import keras
+from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.models.metrics import TokensPerSecond
 from rnnsearch_tf.training.callbacks import Schedule
-from rnnsearch_tf.training.state import TrainingState
+from rnnsearch_tf.training.checkpoint import TrainingState
 
 UPDATES = 2_000
 

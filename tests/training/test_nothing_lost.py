@@ -25,13 +25,13 @@ from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.data.dataset import training_dataset
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import load_text
 from rnnsearch_tf.text.vocabulary import Vocabulary
-from rnnsearch_tf.training import run as driver
+from rnnsearch_tf.training import fit as driver
 from rnnsearch_tf.training.callbacks import Limits
 from rnnsearch_tf.training.development import Development
-from rnnsearch_tf.training.run import train
+from rnnsearch_tf.training.fit import train
 
 PROGRAM = pathlib.Path(__file__).parents[1] / "killed.py"
 

@@ -6,16 +6,16 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.data.phrasebook import phrasebook
-from rnnsearch_tf.data.numbered import NumberedBatches
-from rnnsearch_tf.data.prepared import PreparedPairs
-from rnnsearch_tf.data.preparing import prepare
+from rnnsearch_tf.data.prepared.batches import NumberedBatches
+from rnnsearch_tf.data.prepared.store import PreparedPairs
+from rnnsearch_tf.data.prepared.writing import prepare
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.models import build_model
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.training.refused import name_batch
+from rnnsearch_tf.training.bad_batch import name_batch
 from rnnsearch_tf.training.optimizers import compile_model
-from rnnsearch_tf.training.run import train
-from rnnsearch_tf.training.state import TrainingState, load_state, save_state
+from rnnsearch_tf.training.fit import train
+from rnnsearch_tf.training.checkpoint import TrainingState, load_state, save_state
 
 TINY = [
     "model.system=cslm", "model.embedding_size=6", "model.hidden_size=7", "model.second_hidden_size=6",  # traced in no time

@@ -8,7 +8,7 @@ import pytest
 
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.training.callbacks import ProgressLine
-from rnnsearch_tf.training.state import TrainingState
+from rnnsearch_tf.training.checkpoint import TrainingState
 
 LOGS = {"loss": 2.0, "perplexity": 7.389, "target_tokens_per_second": 1234.4, "gradient_norm": 0.5}
 

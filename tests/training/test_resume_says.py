@@ -9,7 +9,7 @@ from rnnsearch_tf.cli.main import run as rnnsearch
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.training.callbacks import Limits
-from rnnsearch_tf.training.run import train
+from rnnsearch_tf.training.fit import train
 
 
 def test_stopped_before_the_first_evaluation(tmp_path, untranslated, monkeypatch, capsys):

@@ -4,7 +4,7 @@ import pytest
 
 from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.training.run import train
+from rnnsearch_tf.training.fit import train
 
 ADAM, SGD = "training.optimizer=adam", "training.optimizer=sgd"
 

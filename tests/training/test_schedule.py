@@ -6,7 +6,7 @@ import pytest
 
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.training.callbacks import learning_rate, share_done
-from rnnsearch_tf.training.state import TrainingState
+from rnnsearch_tf.training.checkpoint import TrainingState
 
 
 def settings(*overrides):

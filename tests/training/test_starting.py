@@ -15,11 +15,11 @@ from rnnsearch_tf.data.continuing import continued_config
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.models import build_model
-from rnnsearch_tf.run import Run
+from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import load_text
-from rnnsearch_tf.training.run import train
-from rnnsearch_tf.training.starting import start_from
-from rnnsearch_tf.training.state import load_state
+from rnnsearch_tf.training.fit import train
+from rnnsearch_tf.training.warm_start import start_from
+from rnnsearch_tf.training.checkpoint import load_state
 from rnnsearch_tf.translation.loading import load_run
 
 NEW = [(f"The {name} is white .", f"{word} est blanc .") for name, word in (("zebra", "Zorro"), ("yak", "Yakari"), ("zebra", "Zorro"))]

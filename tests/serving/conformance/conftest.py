@@ -42,8 +42,8 @@ def address(tmp_path_factory):
 
 def embedded_server(config):
     """The embedded server, started as serving/README.md starts the stock one."""
-    from rnnsearch_tf.serving.flags import FREE, Flags
-    from rnnsearch_tf.serving.server import Server
+    from rnnsearch_tf.extras.server.flags import FREE, Flags
+    from rnnsearch_tf.extras.server.server import Server
 
     return Server(Flags(port=FREE, rest_api_port=FREE, model_config_file=str(config), max_num_load_retries=0,
                         allow_version_labels_for_unavailable_models=True, enable_grpc_healthcheck_service=True))

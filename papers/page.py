@@ -1,0 +1,98 @@
+"""A page of results: Markdown to read, the numbers as JSON, pictures as PNG."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import pathlib
+import re
+import statistics
+
+from rnnsearch_tf.extras.plots.alignment import png
+from rnnsearch_tf.files.atomic import write_file
+
+
+@dataclasses.dataclass
+class Page:
+    """What an item found.
+
+    Attributes:
+        title: what the paper calls it.
+        ours, paper: tables, as lists of rows {column: value, or the list of each seed's}; the paper's may be empty.
+        text: what the page says besides.
+        pictures: {name: matplotlib Figure}.
+    """
+
+    title: str
+    ours: list
+    paper: list = dataclasses.field(default_factory=list)
+    text: list = dataclasses.field(default_factory=list)
+    pictures: dict = dataclasses.field(default_factory=dict)
+
+    def write(self, folder, item: str, made: dict) -> pathlib.Path:
+        """Write DIR/ITEM.md, ITEM.json and its pictures; return the path of the first."""
+        folder = pathlib.Path(folder)
+        for name, figure in self.pictures.items():
+            write_file(folder / f"{item}-{name}.png", png(figure))
+        numbers = {"item": item, "title": self.title, "ours": self.ours, "paper": self.paper, "made": made}
+        write_file(folder / f"{item}.json", json.dumps(numbers, ensure_ascii=False, indent=1) + "\n")
+        parts = [f"# {self.title}", "## Ours", *table(self.ours)]
+        parts += [f"![{name}]({item}-{name}.png)" for name in self.pictures]
+        parts += ["## The paper's", *table(self.paper)] if self.paper else []
+        parts += [*self.text, "## How it was made", *(_listed(name, value) for name, value in made.items())]
+        write_file(folder / f"{item}.md", _joined(parts))
+        return folder / f"{item}.md"
+
+
+def _listed(name, value):
+    """A line of a Markdown list; several things, between semicolons, stand below it."""
+    first, *others = value.split("; ")
+    return "\n".join([f"- {name}:", *(f"    - {each}" for each in (first, *others))]) if others else f"- {name}: {value}"
+
+
+def table(rows) -> list:
+    """A Markdown table of rows with the same columns."""
+    if not rows:
+        return []
+    columns = list(rows[0])
+    lines = [columns, ["---"] * len(columns), *([_cell(row[column]) for column in columns] for row in rows)]
+    return ["\n".join(f"| {' | '.join(line)} |" for line in lines)]
+
+
+def over_seeds(values):
+    """What a cell has of each seed's value: that of one seed, the list of several; None where one has none."""
+    if None in values:
+        return None
+    return values[0] if len(values) == 1 else list(values)
+
+
+def shown(value) -> str:
+    """The value as text: a list as ``mean ± standard deviation``, numbers with two digits, those from −1 to 1 with three.
+
+    Example:
+        >>> shown([10.0, 11.0, 13.5]), shown([1500, 1500, 1500]), shown(0.0625), shown(None)
+        ('11.50 ± 1.80', '1500', '0.062', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, list):
+        if all(isinstance(each, int) and each == value[0] for each in value):
+            return str(value[0])
+        digits = 3 if max(map(abs, value)) <= 1 else 2
+        return f"{statistics.mean(value):.{digits}f} ± {statistics.stdev(value):.{digits}f}"
+    return f"{value:.{3 if abs(value) <= 1 else 2}f}" if isinstance(value, float) else str(value)
+
+
+def _cell(value):
+    """The value as text, in which nothing means something to Markdown: words may be ``<unk>`` and ``|``."""
+    text = html.escape(shown(value), quote=False)
+    return re.sub(r"([\[\]|*_`\\])", r"\\\1", text).replace("\n", " ")
+
+
+def _joined(parts):
+    """Paragraphs with a blank line between, list entries without."""
+    text = parts[0]
+    for before, part in zip(parts, parts[1:]):
+        text += ("\n" if before.startswith("- ") and part.startswith("- ") else "\n\n") + part
+    return text + "\n"

@@ -1,0 +1,136 @@
+"""The phrase-based system of the small scale: Multi30k's captions as lower-cased Moses tokens, made once and kept.
+
+::
+
+    DIR/phrase-based/texts/train.en …                train, development and test, English and French
+    DIR/phrase-based/model/                          sil-thot's files, and weights.json
+    DIR/phrase-based/nbest.development, nbest.test   in Moses's format, with the phrases behind the score
+    DIR/phrase-based/phrase-table.gz                 in Moses's format
+"""
+
+from __future__ import annotations
+
+import logging
+import pathlib
+import typing
+
+from rnnsearch_tf.runtime.optional import THOT, require
+from rnnsearch_tf.files.atomic import new_folder, write_file
+from rnnsearch_tf.files.reading import read_all
+from rnnsearch_tf.files.writing import whole_file
+from papers.corpora import FILES, LANGUAGES, read_multi30k
+from rnnsearch_tf.extras.moses.phrase_based import PhraseBased
+
+log = logging.getLogger("rnnsearch_tf")
+
+TABLE, MODEL = "phrase-table.gz", "model"
+PARTS = "development", "test"
+MADE = TABLE, *(f"nbest.{part}" for part in PARTS)
+"""What the items read of the system; where they are there, it is made."""
+
+MINUTES = 10
+"""Of one core, about."""
+
+
+def made_in(folder, data) -> pathlib.Path:
+    """The folder with all of its files, those made now that are not there.
+
+    Args:
+        folder: DIR/phrase-based.
+        data: folder of the corpora.
+
+    Raises:
+        UserError: something is to be made and sil-machine is not installed, or the corpus is not there.
+    """
+    folder, lacking = pathlib.Path(folder), missing(folder)
+    if lacking:
+        check(folder, data)
+        log.warning("the phrase-based system: about %d minutes of one core", MINUTES)
+        system = _trained(folder, data)
+        for part in PARTS:
+            if f"nbest.{part}" in lacking:
+                _write_nbest(folder, part, system)
+        if TABLE in lacking:
+            with whole_file(folder / TABLE) as output:
+                output.writelines(line.encode("utf-8") for line in system.table())
+    return folder
+
+
+def missing(folder) -> list:
+    """Names of the files that are still to be made."""
+    return [name for name in MADE if not (pathlib.Path(folder) / name).exists()]
+
+
+def check(folder, data) -> None:
+    """Raise the errors of :func:`made_in` now, before anything is made."""
+    if missing(folder):
+        require("a phrase-based system", *THOT)
+        for part in FILES:
+            read_multi30k(data, part)
+
+
+class Row(typing.NamedTuple):
+    """A phrase pair of the table: both phrases, p(target | source) as a relative frequency, and how often the source phrase was seen."""
+
+    source: str
+    target: str
+    probability: float
+    count: float
+
+
+def rows(folder):
+    """Yield a Row for each line of the phrase table."""
+    from rnnsearch_tf.data.phrase_table import SCORES, read_table
+    from rnnsearch_tf.text.escapes import unescape_bytes
+
+    for pair in read_table(pathlib.Path(folder) / TABLE):
+        source, target = (unescape_bytes(phrase).decode("utf-8", "replace") for phrase in pair.phrases)
+        yield Row(source, target, float(pair.fields[SCORES].split()[2]), float(pair.fields[SCORES + 2].split()[1]))
+
+
+def text(folder, part, language) -> list:
+    """Lines of ``train``, ``development`` or ``test`` as tokens with spaces between."""
+    return read_all(pathlib.Path(folder) / "texts" / f"{part}.{language}")
+
+
+def translated(folder, sources) -> list:
+    """Translations of other text; list[str] of tokens with spaces between, as the sources are."""
+    return [entries[0].text for entries in PhraseBased(pathlib.Path(folder) / MODEL).nbest(sources, 1)]
+
+
+def tokens(lines, language) -> list:
+    """Lines as lower-cased Moses tokens with spaces between; list[str]."""
+    import tensorflow as tf
+
+    from rnnsearch_tf.text.moses import tokenize
+    from rnnsearch_tf.text.pipeline import clean, normalize
+
+    rows = tf.strings.lower(tokenize(clean(normalize(tf.constant(lines, tf.string))), language), "utf-8")
+    return [line.decode("utf-8") for line in tf.strings.reduce_join(rows, axis=1, separator=" ").numpy()]
+
+
+def bleu(texts, references) -> float:
+    """BLEU of tokens, in percent."""
+    from rnnsearch_tf.evaluation.bleu import bleu as of_corpus
+
+    return of_corpus(texts, references, tokenize="none").score
+
+
+def _trained(folder, data) -> PhraseBased:
+    """The system, untuned if it was not tuned before."""
+    if not (folder / "texts").exists():
+        with new_folder(folder / "texts") as partial:
+            for part in FILES:
+                for language, lines in zip(LANGUAGES, read_multi30k(data, part)):
+                    write_file(partial / f"{part}.{language}", "".join(f"{line}\n" for line in tokens(lines, language)))
+    if not (folder / MODEL).exists():
+        with new_folder(folder / MODEL) as partial:
+            PhraseBased.train(partial, *(folder / "texts" / f"train.{language}" for language in LANGUAGES))
+    return PhraseBased(folder / MODEL)
+
+
+def _write_nbest(folder, part, system):
+    source, target = (text(folder, part, language) for language in LANGUAGES)
+    lists = system.tune(source, target) if part == "development" and not system.is_tuned else system.nbest(source)
+    lines = (each.nbest_line(sentence, system.weights) for sentence, entries in enumerate(lists) for each in entries)
+    write_file(folder / f"nbest.{part}", "".join(lines))

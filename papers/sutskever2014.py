@@ -1,0 +1,137 @@
+"""Sutskever, Vinyals, Le 2014: the deep LSTM with the source as it is and reversed, beams of 1, 2 and 12, an ensemble; n-best lists of a phrase-based system rescored."""
+
+from __future__ import annotations
+
+from papers import phrase_based
+from papers.corpora import LANGUAGES, read_multi30k
+from papers.page import Page, over_seeds
+
+BEAMS = 1, 2, 12
+EVEN = 0.5
+"""Share of the LSTM in the score of a hypothesis, §3.2."""
+
+OF_ONE_SEED = " The ensemble is made once, whatever the seeds."
+
+
+def table_1(work, models) -> Page:
+    """BLEU by size of the beam; the first model reads the source as it is, the others, an ensemble, reversed."""
+    rows = [
+        {"LSTM": system} | {f"beam {beam}": over_seeds([each[str(beam)] for each in found]) for beam in BEAMS}
+        for system, found in measured_systems(work, models).items()
+    ]
+    paper = [
+        {"LSTM": "forward, beam 12", "BLEU": 26.17},
+        {"LSTM": "reversed, beam 12", "BLEU": 30.59},
+        {"LSTM": "ensemble of 5, reversed, beam 1", "BLEU": 33.00},
+        {"LSTM": "ensemble of 2, reversed, beam 12", "BLEU": 33.27},
+        {"LSTM": "ensemble of 5, reversed, beam 2", "BLEU": 34.50},
+        {"LSTM": "ensemble of 5, reversed, beam 12", "BLEU": 34.81},
+    ]
+    return Page("Sutskever et al. 2014, Table 1: reversed source, beams, ensembles", rows, paper, [f"BLEU in 13a on test_2016_flickr.{OF_ONE_SEED}"])
+
+
+def measured_systems(work, models) -> dict:
+    """{system: [{beam as str: BLEU} of each seed]} of the forward and the reversed LSTM; of the ensemble, and of the best of its models, for the first seed."""
+    forward, *ensemble = models
+    systems = {"forward": [forward], "reversed": ensemble[:1]}
+    found = {system: [measured_beams(work, names, seed) for seed in work.seeds] for system, names in systems.items()}
+    members = [measured_beams(work, [name], work.seeds[0]) for name in ensemble]
+    return found | {
+        "the best of the ensemble": [max(members, key=lambda each: each["12"])],
+        f"ensemble of {len(ensemble)}, reversed": [measured_beams(work, ensemble, work.seeds[0])],
+    }
+
+
+def measured_beams(work, names, seed) -> dict:
+    """{beam as str: BLEU} of a model, or of an ensemble of several."""
+    return work.measured(f"beams-{len(names)}-{names[0]}-{seed}", lambda: _by_beam(work, names, seed))
+
+
+def table_2(work, models) -> Page:
+    """BLEU of a phrase-based system whose n-best lists are rescored by LSTMs; models as of :func:`table_1`."""
+    found = measured_rescoring(work, models)
+    rows = [{"system": system, "BLEU": over_seeds(values)} for system, values in found.items()]
+    paper = [
+        {"system": "phrase-based", "BLEU": 33.30},
+        {"system": "rescored by forward", "BLEU": 35.61},
+        {"system": "rescored by reversed", "BLEU": 35.85},
+        {"system": "rescored by ensemble of 5, reversed", "BLEU": 36.5},
+        {"system": "oracle", "BLEU": "~45"},
+    ]
+    text = [
+        "BLEU of lower-cased tokens on test_2016_flickr. The score of a hypothesis is the even average of the phrase-based system's, whose "
+        "weights sum to 1, and the LSTM's log-probability. The LSTMs know cased text: a hypothesis is detokenized and begins with a capital letter."
+        + OF_ONE_SEED
+    ]
+    return Page("Sutskever et al. 2014, Table 2: n-best lists rescored", rows, paper, text)
+
+
+def measured_rescoring(work, models) -> dict:
+    """{system: [BLEU of each seed]}; of the ensemble for the first seed, of the lists by themselves once."""
+    forward, *ensemble = models
+    measure = lambda names, seed: work.measured(f"rescored-{len(names)}-{names[0]}-{seed}", lambda: _rescored(work, names, seed))  # noqa: E731
+    alone = work.measured("phrase-based-nbest", lambda: _first_and_best(work))
+    return {
+        "phrase-based": [alone["first"]],
+        "rescored by forward": [measure([forward], seed) for seed in work.seeds],
+        "rescored by reversed": [measure(ensemble[:1], seed) for seed in work.seeds],
+        f"rescored by ensemble of {len(ensemble)}, reversed": [measure(ensemble, work.seeds[0])],
+        "oracle": [alone["oracle"]],
+    }
+
+
+def _first_and_best(work):
+    from rnnsearch_tf.extras.moses.oracle import choose
+
+    lists, references = _test_lists(work)
+    firsts, chosen = choose(lists, references, tokenize="none")
+    return {"first": phrase_based.bleu(firsts, references), "oracle": phrase_based.bleu(chosen, references)}
+
+
+def _rescored(work, names, seed):
+    from rnnsearch_tf.extras.moses.nbest import rescore
+
+    lists, references = _test_lists(work)
+    captions, _ = read_multi30k(work.data, "test")
+    entries = [entry for each in lists for entry in each]
+    texts = list(dict.fromkeys(entry.text for entry in entries))
+    sentences = dict(zip(texts, _as_sentences(texts)))
+    pairs = list(dict.fromkeys((captions[entry.sentence], sentences[entry.text]) for entry in entries))
+    scores = dict(zip(pairs, work.translator(names, seed).score(*map(list, zip(*pairs)))))
+    value = lambda entry: scores[captions[entry.sentence], sentences[entry.text]]  # noqa: E731
+    best = {each[0].sentence: rescore(each, [value(entry) for entry in each], "LSTM", EVEN)[0].text for each in lists}
+    return phrase_based.bleu([best.get(sentence, "") for sentence in range(len(references))], references)
+
+
+def _test_lists(work):
+    """(n-best lists, references as tokens)."""
+    from rnnsearch_tf.extras.moses.nbest import read_nbest
+
+    folder = work.phrase_based()
+    return list(read_nbest(folder / "nbest.test")), phrase_based.text(folder, "test", LANGUAGES[1])
+
+
+def _as_sentences(lines) -> list:
+    """French tokens as captions are written: detokenized, the first letter a capital."""
+    import tensorflow as tf
+
+    from rnnsearch_tf.text.moses import detokenize
+
+    texts = (text.decode("utf-8") for text in detokenize(tf.strings.split(tf.constant(lines)), LANGUAGES[1]).numpy())
+    return [text[:1].upper() + text[1:] for text in texts]
+
+
+def _by_beam(work, names, seed):
+    from rnnsearch_tf.evaluation.bleu import bleu
+
+    _, references = read_multi30k(work.data, "test")
+    return {beam: bleu(texts, references).score for beam, texts in translations(work, names, seed).items()}
+
+
+def translations(work, names, seed) -> dict:
+    """{beam as str: list[str]}: the test captions translated by a model, or by an ensemble of several."""
+    def translate():
+        sources, _ = read_multi30k(work.data, "test")
+        return {str(beam): [each.text for each in work.translator(names, seed).translate(sources, beam_size=beam)] for beam in BEAMS}
+
+    return work.output(f"captions-{len(names)}-{names[0]}-{seed}", translate)

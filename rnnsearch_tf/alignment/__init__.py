@@ -1,0 +1,4 @@
+"""Word alignment: links, symmetrization, error rate, aligners, lexicons.
+
+May import errors, runtime and text.
+"""

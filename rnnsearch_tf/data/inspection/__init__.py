@@ -1,0 +1,2 @@
+"""Looking at text before training: the engines of doctor, init and select.
+"""

@@ -1,0 +1,183 @@
+"""A configuration that fits two text files: the engine of `rnnsearch init`."""
+
+import collections
+import dataclasses
+import math
+import pathlib
+import re
+
+from rnnsearch_tf.data.pairs import Pairs
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.runtime.progress import progress
+from rnnsearch_tf.text import languages
+
+UNKNOWN_LANGUAGE = "und"
+"""ISO 639's code for a language that is not known."""
+
+FEWEST_PAIRS = 100
+"""Fewer are no corpus."""
+
+SHORT = 0.99
+"""Share of the sentences that the length limits keep."""
+
+LARGEST_LIMIT = 200
+"""Tokens; longer sentences take more time and memory than they teach."""
+
+VOCABULARIES = ((10_000, 2000), (100_000, 4000), (1_000_000, 8000), (math.inf, 16_000))
+"""Subwords a side, for fewer pairs than the first number; benchmarks/RESULTS.md has what small corpora reach with them."""
+
+SIZES = (
+    (300_000, dict(embedding=256, hidden=320, batch=40)),
+    (3_000_000, dict(embedding=384, hidden=512, batch=80)),
+    (math.inf, dict(embedding=620, hidden=1000, batch=80)),  # the paper's
+)
+"""Sizes of the model and the batch, for fewer pairs than the first number."""
+
+DROPOUT = ((50_000, (0.3, 0.4, 0.3)), (300_000, (0.2, 0.3, 0.2)), (math.inf, (0.1, 0.1, 0.1)))
+"""Dropout of embeddings, states and readout, for fewer pairs than the first number."""
+
+UPDATES_A_MINUTE = 300
+"""Of a small model on one core, roughly; only how often a training is evaluated depends on it."""
+
+EVALUATIONS = 10
+
+TEMPLATE = """\
+# Written by `rnnsearch init` for {pairs:,} pairs of {source} and {target}.
+# `rnnsearch options` says what each option means, and those that are not here.
+source: {{language: {source_language}, remove_invisible: true, tokenization: sentencepiece, vocabulary_size: {vocabulary}}}
+target: {{language: {target_language}, remove_invisible: true, tokenization: sentencepiece, vocabulary_size: {vocabulary}}}
+data:
+  train_source: {source_path}
+  train_target: {target_path}
+  held_out: {held_out}  # pairs taken out of the training text, to choose the best weights by
+  maximum_source_length: {source_limit}  # subwords; longer sentences are left out of training
+  maximum_target_length: {target_limit}
+  on_bad_line: {on_bad_line}{bad}
+  batching: bucketed
+  batch_size: {batch}
+  bucket_width: 2
+model:  # RNNsearch; beyond the paper: dropout, tied target embeddings
+  system: rnnsearch
+  embedding_size: {embedding}
+  hidden_size: {hidden}
+  alignment_size: {embedding}
+  maxout_size: {embedding}
+  output_rank: null
+  tie_target_embeddings: true
+  initialization: variance_preserving
+  scale_embeddings: true
+  embedding_dropout: {dropout[0]}  # more where there is little text
+  hidden_dropout: {dropout[1]}
+  readout_dropout: {dropout[2]}
+training:
+  optimizer: adam
+  learning_rate: 1.0e-3
+  epsilon: 1.0e-8
+  loss_reduction: token_mean
+  label_smoothing: 0.1
+  schedule: cosine  # down to 0 at the end, so choose the time before you start
+  warmup_updates: 200
+  precision: mixed_bfloat16
+  epochs: 1000
+  maximum_minutes: {minutes}  # or maximum_updates: N, for a training that is the same on every machine
+  evaluate_every: {evaluate_every}  # updates
+  evaluate_sentences: {evaluate_sentences}
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Inspection:
+    """What one pass over two files found.
+
+    Attributes:
+        report: data.pairs.Report: pairs kept and left out.
+        lengths: Counter of words between spaces for each side; of characters where a language writes no spaces.
+        languages: code of each side.
+    """
+
+    report: object
+    lengths: tuple
+    languages: tuple
+
+
+def inspect(source, target, source_language=None, target_language=None) -> Inspection:
+    """Read two files once.
+
+    Args:
+        source, target: paths, plain or .gz.
+        source_language, target_language: codes; None takes them from the files' names.
+
+    Raises:
+        UserError: a file cannot be read, they are the same file, or there are too few good pairs.
+    """
+    if pathlib.Path(source).resolve() == pathlib.Path(target).resolve():
+        raise UserError(f"{source}: expected two files, a text and its translation, got one file twice; name the other one")
+    codes = tuple(code or language_of(path) for path, code in ((source, source_language), (target, target_language)))
+    unsegmented = [languages.base(code) in languages.UNSEGMENTED for code in codes]
+    lengths = (collections.Counter(), collections.Counter())
+    pairs = Pairs(str(source), str(target), on_bad_line="skip")
+    for texts in progress(pairs, doing="reading the two files", unit="pairs"):
+        for side, text in enumerate(texts):
+            lengths[side][len(text) if unsegmented[side] else len(text.split())] += 1
+    if pairs.report.kept < FEWEST_PAIRS:
+        raise UserError(f"{source}, {target}: expected at least {FEWEST_PAIRS} pairs of sentences, got {pairs.report}; check the files")
+    return Inspection(pairs.report, lengths, codes)
+
+
+def language_of(path) -> str:
+    """The language that a file is named after: its last suffix or its stem.
+
+    Example:
+        >>> language_of("corpus/train.en.gz"), language_of("train.pt-BR.xz"), language_of("fr.txt"), language_of("train.txt")
+        ('en', 'pt-BR', 'fr', 'und')
+    """
+    for word in reversed(pathlib.PurePath(path).name.split(".")):
+        if re.fullmatch("[a-z]{2}([-_][A-Za-z]{2,4})?", word) and word not in ("gz", "xz"):
+            return word
+    return UNKNOWN_LANGUAGE
+
+
+def configuration(inspection, source, target, minutes) -> str:
+    """The text of a YAML file for this corpus and so many minutes of training."""
+    pairs, report = inspection.report.kept, inspection.report
+    sizes, dropout = _by(pairs, SIZES), _by(pairs, DROPOUT)
+    limits = [_limit(lengths) for lengths in inspection.lengths]
+    every = max(100, 100 * round(minutes * UPDATES_A_MINUTE / EVALUATIONS / 100))
+    return TEMPLATE.format(
+        pairs=pairs, source=pathlib.PurePath(source).name, target=pathlib.PurePath(target).name,
+        source_language=_quoted(inspection.languages[0]), target_language=_quoted(inspection.languages[1]),
+        vocabulary=_by(pairs, VOCABULARIES), source_path=_quoted(pathlib.Path(source).absolute()),
+        target_path=_quoted(pathlib.Path(target).absolute()), held_out=held_out_size(pairs), source_limit=limits[0],
+        target_limit=limits[1], on_bad_line="skip" if report.skipped else "error",
+        bad=f"  # bad lines: {report.skipped:,}, such as {report.examples[0]}" if report.skipped else "", dropout=dropout,
+        minutes=minutes, evaluate_every=min(every, 2000), evaluate_sentences=200 if minutes < 10 else 1000, **sizes,
+    )
+
+
+def quantile(lengths, share) -> int:
+    """The length, of a Counter of lengths, that this share of the sentences does not exceed."""
+    left = share * lengths.total()
+    for length in sorted(lengths):
+        left -= lengths[length]
+        if left <= 0:
+            return length
+
+
+def held_out_size(pairs) -> int:
+    """How many of so many pairs are held out for development where nobody says: a twentieth, from 20 to 1,000, but no more than half."""
+    return min(1000, max(20, pairs // 20), pairs // 2)
+
+
+def _by(pairs, table):
+    return next(value for most, value in table if pairs < most)
+
+
+def _limit(lengths):
+    """Subwords that nearly all sentences have at most: some one and a half times their words, and no fewer than 50."""
+    return min(LARGEST_LIMIT, max(50, 10 * math.ceil(0.15 * quantile(lengths, SHORT))))
+
+
+def _quoted(value):
+    """A path or a code as a YAML string."""
+    text = str(value)
+    return text if re.fullmatch(r"[\w/.-]+", text) and text not in ("no", "on", "y", "n") else "'" + text.replace("'", "''") + "'"

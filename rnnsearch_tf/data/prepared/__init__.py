@@ -1,0 +1,2 @@
+"""Corpora beyond memory: written once as ids, read by number.
+"""

@@ -1,0 +1,111 @@
+"""RUN folders to presets of keras-nlp, and back."""
+
+import pathlib
+
+from rnnsearch_tf.config import as_dictionary, save_config, saved_config
+from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files.atomic import new_folder
+from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
+from rnnsearch_tf.extras.hub.preprocessor import RNNSearchSeq2SeqLMPreprocessor
+from rnnsearch_tf.extras.hub.seq2seq_lm import RNNSearchSeq2SeqLM
+from rnnsearch_tf.extras.hub.tokenizer import RNNSearchTokenizer
+from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.text.pipeline import load_text
+from rnnsearch_tf.files.untrusted import check_preset
+
+CARD = """\
+---
+library_name: keras-hub
+pipeline_tag: translation
+language: [{source}, {target}]
+---
+# {system}, {source} to {target}
+
+A translation model of `rnnsearch_tf`, for Keras 3 on TensorFlow:
+
+    import rnnsearch_tf.extras.hub, keras_nlp
+    keras_nlp.models.Seq2SeqLM.from_preset("THIS FOLDER"{dtype}).generate(["…"])
+
+{parameters:,} parameters; vocabularies of {source_size:,} and {target_size:,} entries. `import rnnsearch_tf.extras.hub` comes first: it
+registers the classes. Other backends than TensorFlow cannot run it.
+"""
+
+
+def load_run(run):
+    """A RUN's best model as RNNSearchSeq2SeqLM."""
+    run = Run.open(run)
+    run.verify()
+    config = saved_config(run.config)
+    source, target = (RNNSearchTokenizer(load_text(run, side, getattr(config, side))) for side in ("source", "target"))
+    values = as_dictionary(config)
+    backbone = RNNSearchBackbone(
+        source.vocabulary_size(), target.vocabulary_size(), values["model"], config.training.seed, dtype=config.training.precision
+    )
+    run.read_weights(backbone.system)
+    preprocessor = RNNSearchSeq2SeqLMPreprocessor(
+        target, source, config.data.maximum_source_length + 1, config.data.maximum_target_length + 1
+    )
+    return RNNSearchSeq2SeqLM(backbone, preprocessor, values["search"])
+
+
+def run_to_preset(run, folder):
+    """Write a RUN's best model as a preset.
+
+    Args:
+        run: path of the RUN folder.
+        folder: path that does not exist yet.
+
+    Raises:
+        UserError: the RUN is incomplete, or there is something at ``folder``.
+    """
+    folder = _new(folder)
+    model = load_run(run)
+    config, system = model.run_config(), model.backbone.system
+    # keras-hub's own loader ends in an error at a policy that it is not told of.
+    dtype = ', dtype="mixed_bfloat16"' if config.training.precision == "mixed_bfloat16" else ""
+    with new_folder(folder) as partial:
+        model.save_to_preset(str(partial))
+        (partial / "README.md").write_text(CARD.format(
+            dtype=dtype,
+            source=config.source.language, target=config.target.language, system=type(system).__name__, parameters=system.count_params(),
+            source_size=system.source_vocabulary_size, target_size=system.target_vocabulary_size,
+        ), encoding="utf-8")
+
+
+def preset_to_run(preset, folder):
+    """Write a preset as a RUN folder, for the command line and for export.
+
+    Args:
+        preset: what ``from_preset`` takes.
+        folder: path that does not exist yet.
+
+    Raises:
+        UserError: there is something at ``folder``, or the preset is none of an RNNSearchSeq2SeqLM, damaged, or names code.
+    """
+    folder = _new(folder)
+    if pathlib.Path(preset).is_dir():
+        check_preset(preset)
+    try:
+        model = RNNSearchSeq2SeqLM.from_preset(preset)
+        config = model.run_config()
+    except UserError:
+        raise
+    except Exception as error:  # keras-nlp and h5py raise what comes, down to OSError of a file and KeyError of a configuration
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(
+            f"{preset}: expected a preset that `rnnsearch preset` or save_to_preset wrote, got another or a damaged one ({reason}); make it again"
+        ) from None
+    with new_folder(folder) as partial:
+        run = Run(partial)
+        save_config(config, run.config)
+        for side, tokenizer in (("source", model.preprocessor.source_tokenizer), ("target", model.preprocessor.tokenizer)):
+            tokenizer.text.save(run, side)
+        run.write_weights(model.backbone.system)
+        run.record()
+
+
+def _new(folder):
+    folder = pathlib.Path(folder)
+    if folder.exists():
+        raise UserError(f"{folder}: expected nothing there yet, found something; choose another folder, or delete it")
+    return folder

@@ -1,0 +1,163 @@
+"""Moses n-best lists, ``id ||| text ||| features ||| score``: read one sentence at a time, features added, rescored.
+
+A line is kept as bytes; what is not changed stays as it was, byte for byte.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+
+from rnnsearch_tf.data.phrase_table import SEPARATOR, is_number, shown
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files.reading import read_raw
+
+TEXT, FEATURES, SCORE = 1, 2, 3
+LINES_AT_ONCE = 2000
+"""Hypotheses scored together (the last list of them whole): what bounds the memory."""
+
+_EXPECTED = "expected `id ||| text ||| features ||| score`"
+_NAME = re.compile(r"[^\s=:|]+")
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One hypothesis: the number of its sentence from 0, and the fields of its line as they stood."""
+
+    sentence: int
+    fields: tuple  # bytes; Moses may have put further fields behind the first four
+
+    @property
+    def text(self) -> str:
+        return self.fields[TEXT].decode("utf-8", "replace")
+
+    @property
+    def score(self) -> float:
+        return float(self.fields[SCORE])
+
+    @property
+    def line(self) -> bytes:
+        return SEPARATOR.join(self.fields) + b"\n"
+
+
+def read_nbest(path, sentences=None):
+    """Yield the list of each sentence, in order.
+
+    Args:
+        path: a plain or .gz file; None or ``-`` for standard input.
+        sentences: how many source sentences there are; None: any number.
+
+    Yields:
+        list[Entry]: the hypotheses of one sentence. A sentence may have none and is left out then.
+
+    Raises:
+        UserError: with file and line, where a field is missing, a number is none, or the
+            sentences are not in order; and for files that cannot be read.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "list")
+        >>> _ = path.write_bytes(b"0 ||| le chat ||| lm= -2.5 ||| -2.5" + bytes([10]))
+        >>> [(entry.sentence, entry.text, entry.score) for entries in read_nbest(path) for entry in entries]
+        [(0, 'le chat', -2.5)]
+    """
+    where = "standard input" if path in (None, "-") else str(path)
+    for _, entries in itertools.groupby(_entries(path, where, sentences), lambda entry: entry.sentence):
+        yield list(entries)
+
+
+def _entries(path, where, sentences):
+    last = 0
+    for number, line in enumerate(read_raw(path), start=1):
+        try:
+            entry = parse(line, last, sentences)
+        except UserError as error:
+            raise UserError(f"{where}:{number}: {error}") from None
+        last = entry.sentence
+        yield entry
+
+
+def parse(line, last=0, sentences=None) -> Entry:
+    """The Entry of a line, checked; `last` is the sentence of the line before."""
+    fields = tuple(line.split(SEPARATOR))
+    if len(fields) <= SCORE:
+        raise UserError(f"{_EXPECTED}, got {len(fields)} field(s)")
+    if not fields[0].strip().isdigit():
+        raise UserError(f"{_EXPECTED}, got the sentence number {shown(fields[0])}; expected a whole number from 0")
+    sentence = int(fields[0])
+    if sentence < last:
+        raise UserError(f"expected the sentences in order, got number {sentence} after {last}; sort the list by its first field")
+    if sentences is not None and sentence >= sentences:
+        raise UserError(f"expected a sentence number below {sentences}, as many as the other file has lines, got {sentence}")
+    if not is_number(fields[SCORE]):
+        raise UserError(f"{_EXPECTED}, got the score {shown(fields[SCORE])}; expected a number")
+    for word in fields[FEATURES].split():
+        if not word.endswith((b"=", b":")) and not is_number(word.rpartition(b"=")[2]):
+            raise UserError(f"expected features `Name= number …`, got {shown(word)}")
+    return Entry(sentence, fields)
+
+
+def blocks(lists, size=LINES_AT_ONCE):
+    """Lists gathered until they have at least `size` hypotheses: yields lists of lists."""
+    block, count = [], 0
+    for entries in lists:
+        block.append(entries)
+        count += len(entries)
+        if count >= size:
+            yield block
+            block, count = [], 0
+    if block:
+        yield block
+
+
+def check_feature_name(name) -> str:
+    """The name, if it can stand in a list as ``Name=``.
+
+    Raises:
+        UsageError: it has a space, `=`, `:` or `|`.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"--feature: expected a name without spaces, =, : or |, got {name!r}")
+    return name
+
+
+def add_feature(entry, name, value) -> Entry:
+    """The entry with ``name= value`` behind its features.
+
+    Raises:
+        UsageError: the entry has a feature of that name.
+    """
+    features = entry.fields[FEATURES].rstrip()
+    if f"{name}=".encode() in features.split():
+        raise UsageError(f"--feature: expected a name that is not in the list yet, got {name}; choose another")
+    space = b" " if features else b""
+    return _with_field(entry, FEATURES, features + space + f"{name}= {value:.6f}".encode())
+
+
+def rescore(entries, values, name, weight=None) -> list:
+    """A sentence's list with a feature added; with a weight, the scores mixed with it and the list sorted, best first.
+
+    The new score is (1 − weight) · score + weight · value: 0.5 is the even average of Sutskever et al. 2014, §3.2.
+
+    Args:
+        entries: list[Entry] of one sentence.
+        values: list[float], the feature of each.
+        name: of the feature.
+        weight: 0 to 1; None leaves scores and order as they are.
+    """
+    result = [add_feature(entry, name, value) for entry, value in zip(entries, values, strict=True)]
+    if weight is None:
+        return result
+    scores = [(1 - weight) * entry.score + weight * value for entry, value in zip(entries, values)]
+    order = sorted(range(len(entries)), key=lambda place: -scores[place])  # equal scores keep their order
+    return [_with_score(result[place], scores[place]) for place in order]
+
+
+def _with_score(entry, score) -> Entry:
+    field = entry.fields[SCORE]
+    return _with_field(entry, SCORE, field.replace(field.strip(), f"{score:.6f}".encode()))
+
+
+def _with_field(entry, place, field) -> Entry:
+    return Entry(entry.sentence, (*entry.fields[:place], field, *entry.fields[place + 1 :]))

@@ -1,0 +1,2 @@
+"""Pictures: attention, learned vectors, TensorBoard.
+"""

@@ -1,0 +1,4 @@
+"""Text files and atomic writes: one reader, one writer.
+
+May import errors.
+"""

@@ -1,1 +1,0 @@
-"""Lines of text files in, results out: one reader, one writer."""

@@ -1,0 +1,4 @@
+"""A trained model on disk (a RUN): paths, checksums, weights, shipped models.
+
+May import errors and files.
+"""
