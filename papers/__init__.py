@@ -1,1 +1,3 @@
-"""The papers' tables and figures made again: each item trains its models, measures them, and leaves a page."""
+"""The papers' tables and figures made again: each item trains its models, measures them, and leaves
+a page.
+"""

@@ -1,16 +1,19 @@
-"""Make a table or figure of the papers again, with python -m papers ITEM: train its models, measure them, write DIR/ITEM.md with ours beside the paper's.
+"""Make a table or figure of the papers again, with python -m papers ITEM: train its models, measure
+them, write DIR/ITEM.md with ours beside the paper's.
 
-Without ITEM: what there is, and how long each takes on one core. `all` makes everything. Models are shared by the items
-that need them, and all that is made is kept: started again after a stop, the program goes on where it was. `claims` makes the
-items first that it is about.
+Without ITEM: what there is, and how long each takes on one core. `all` makes everything. Models are
+shared by the items that need them, and all that is made is kept: started again after a stop, the
+program goes on where it was. `claims` makes the items first that it is about.
 
---scale small is for two CPU cores and the corpora at hand: --data names a folder with multi30k/ in it (train, val and
-test_2016_flickr, .en.gz and .fr.gz); items on the built-in corpus need none. The phrase-based system and word aligners
-need the extra smt; without it Table 1 of Bahdanau et al. lacks a row, and other items say so before they begin.
+--scale small is for two CPU cores and the corpora at hand: --data names a folder with multi30k/ in
+it (train, val and test_2016_flickr, .en.gz and .fr.gz); items on the built-in corpus need none. The
+phrase-based system and word aligners need the extra smt; without it Table 1 of Bahdanau et al.
+lacks a row, and other items say so before they begin.
 
---scale paper is for days of a GPU: the items of Bahdanau et al. 2015 on WMT'14 English-French. It downloads the corpora to
---data (mtdata, sacreBLEU) or takes them from there, checks them, selects, writes ids, and trains with the updates of Table 2.
-What is left, with disk and time, is said before anything is done.
+--scale paper is for days of a GPU: the items of Bahdanau et al. 2015 on WMT'14 English-French. It
+downloads the corpora to --data (mtdata, sacreBLEU) or takes them from there, checks them, selects,
+writes ids, and trains with the updates of Table 2. What is left, with disk and time, is said before
+anything is done.
 """
 
 import difflib
@@ -25,15 +28,42 @@ from rnnsearch_tf.runtime.progress import duration
 
 
 def arguments(parser):
-    parser.add_argument("item", nargs="?", metavar="ITEM", help="a table or figure, or all; none: the list of them")
-    parser.add_argument("--scale", default="small", choices=("small", "paper"), help="default: %(default)s")
-    parser.add_argument("--output", metavar="DIR", default="runs/reproduce", help="folder of models, measurements and pages (default: %(default)s)")
-    parser.add_argument("--data", metavar="DIR", default="data", help="folder of the corpora (default: %(default)s)")
-    parser.add_argument("--seed", type=whole_number(0, 2**32 - 1), default=1234, metavar="N", help="of the first model of each kind (default: %(default)s)")
     parser.add_argument(
-        "--seeds", type=whole_number(1), default=1, metavar="N", help="models of each kind; tables then give mean and spread (default: %(default)s)"
+        "item", nargs="?", metavar="ITEM", help="a table or figure, or all; none: the list of them"
     )
-    parser.add_argument("--set", action="append", default=[], metavar="section.key=value", help="change one setting of every training")
+    parser.add_argument(
+        "--scale", default="small", choices=("small", "paper"), help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--output",
+        metavar="DIR",
+        default="runs/reproduce",
+        help="folder of models, measurements and pages (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--data", metavar="DIR", default="data", help="folder of the corpora (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed",
+        type=whole_number(0, 2**32 - 1),
+        default=1234,
+        metavar="N",
+        help="of the first model of each kind (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=whole_number(1),
+        default=1,
+        metavar="N",
+        help="models of each kind; tables then give mean and spread (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="section.key=value",
+        help="change one setting of every training",
+    )
 
 
 def run(arguments):
@@ -41,7 +71,9 @@ def run(arguments):
     from papers.workspace import Workspace
 
     seeds = range(arguments.seed, arguments.seed + arguments.seeds)
-    work = Workspace(arguments.output, arguments.data, seeds, arguments.set, SCALES[arguments.scale])
+    work = Workspace(
+        arguments.output, arguments.data, seeds, arguments.set, SCALES[arguments.scale]
+    )
     if arguments.item is None:
         return _list(work, arguments.scale)
     chosen = _chosen(arguments.item, arguments.scale)
@@ -53,13 +85,21 @@ def run(arguments):
         for number, step in enumerate(steps, start=1):
             _say(f"step {number} of {len(steps)}: {step}")
             step.make()
-        if configs:  # the smallest decide: a command that trains two large ones among many small ones is faster so, and so is it after a stop
-            smallest = min((config.model for config in configs), key=lambda model: model.hidden_size)
+        if (
+            configs
+            # the smallest decide: a command that trains two large ones among many small ones is faster
+            # so, and so is it after a stop
+        ):
+            smallest = min(
+                (config.model for config in configs), key=lambda model: model.hidden_size
+            )
             use_one_thread_per_op([smallest], min(config.data.batch_size for config in configs))
         for name, item in chosen.items():
             _say(f"{name}: {item.shows}")
             work.train(name, item)
-            page = item.make(work.for_item(item), item.models).write(work.folder, name, work.made(arguments.item, item))
+            page = item.make(work.for_item(item), item.models).write(
+                work.folder, name, work.made(arguments.item, item)
+            )
             work.note_made(name, item)
             print(page, flush=True)
 
@@ -73,7 +113,10 @@ def _chosen(name, scale) -> dict:
     if name not in items:
         if others := [f"--scale {other}" for other in SCALES if name in SCALES[other].items]:
             choice = ", ".join(items)
-            raise UsageError(f"expected a table or figure of --scale {scale}, got {name}, which only {others[0]} has; choose one of {choice}")
+            raise UsageError(
+                f"expected a table or figure of --scale {scale}, got {name}, which only {others[0]}"
+                f" has; choose one of {choice}"
+            )
         close = difflib.get_close_matches(name, items, n=1, cutoff=0.4)
         hint = f"did you mean {close[0]}?" if close else "python -m papers lists them"
         raise UsageError(f"expected a table or figure, or all, got {name}; {hint}")
@@ -81,13 +124,16 @@ def _chosen(name, scale) -> dict:
 
 
 def _check(work, items) -> tuple:
-    """(configurations of the models of which something is still to be measured, steps before they are trained). What would fail late fails now: a missing extra, a wrong setting."""
+    """(configurations of the models of which something is still to be measured, steps before they
+    are trained). What would fail late fails now: a missing extra, a wrong setting.
+    """
     from rnnsearch_tf.data.corpus import check_files
 
     require("pictures", "matplotlib")
     require("plots of vectors", "sklearn")
     work.begin()
-    needed, untrained = work.needed(items), work.untrained(items)
+    needed = work.needed(items)
+    untrained = work.untrained(items)
     steps = work.steps(needed)
     for name, seed in untrained:
         check_files(work.config(name, seed, guided=False))
@@ -99,17 +145,27 @@ def _check(work, items) -> tuple:
     for step in steps:
         _say(f"to do: {step}")
     if steps:
-        size, time = sum(step.gigabytes for step in steps), duration(60 * sum(step.minutes for step in steps))
-        _say(f"{len(steps)} steps before the trainings: about {size:.1f} GB, {time} of one core and of a network of 10 MB a second")
+        size = sum(step.gigabytes for step in steps)
+        time = duration(60 * sum(step.minutes for step in steps))
+        _say(
+            f"{len(steps)} steps before the trainings: about {size:.1f} GB, {time} of one core and"
+            " of a network of 10 MB a second"
+        )
     cost = f"{work.cost(untrained, more)} in all, {work.gigabytes(untrained):.1f} GB"
-    _say(f"{len(untrained)} models to train, {cost}; then some minutes to measure each" if needed else "everything is measured; the pages are written anew")
+    _say(
+        f"{len(untrained)} models to train, {cost}; then some minutes to measure each"
+        if needed
+        else "everything is measured; the pages are written anew"
+    )
     return [work.config(name, seed, guided=False) for name, seed in needed], steps
 
 
 def _list(work, scale):
     for name, item in work.scale.items.items():
         asked = _chosen(name, scale)
-        minutes = work.minutes(work.untrained(asked)) + max(work.phrase_based_minutes(*each) for each in asked.items())
+        minutes = work.minutes(work.untrained(asked)) + max(
+            work.phrase_based_minutes(*each) for each in asked.items()
+        )
         left = duration(60 * minutes) if minutes else "trained" if work.needed(asked) else "made"
         print(f"{name:<24}{left:>11}  {item.shows}")
 

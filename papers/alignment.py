@@ -1,8 +1,10 @@
-"""How well attention aligns words: against the grammar's links of the built-in corpus, and beside word aligners on Multi30k.
+"""How well attention aligns words: against the grammar's links of the built-in corpus, and beside
+word aligners on Multi30k.
 
     AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
 
-Every gold link is sure. On Multi30k nobody has made links: there S are an aligner's, and 1 − AER says how far two alignments agree.
+Every gold link is sure. On Multi30k nobody has made links: there S are an aligner's, and 1 − AER
+says how far two alignments agree.
 """
 
 from __future__ import annotations
@@ -14,16 +16,25 @@ from rnnsearch_tf.alignment.aligners import ALIGNERS, align
 
 
 def phrasebook(work, models) -> Page:
-    """Alignment error rate of each form of attention, without and with guided alignment, and of the aligners."""
-    rows = [{"system": name.removeprefix("phrasebook-")} | luong2015.measured(work, name) for name in models]
+    """Alignment error rate of each form of attention, without and with guided alignment, and of the
+    aligners.
+    """
+    rows = [
+        {"system": name.removeprefix("phrasebook-")} | luong2015.measured(work, name)
+        for name in models
+    ]
     for kind, name in ALIGNERS.items():
-        found = work.measured(f"phrasebook-{kind}", lambda kind=kind: _phrasebook_of(kind, work.config(models[0], work.seeds[0])))
+        found = work.measured(
+            f"phrasebook-{kind}",
+            lambda kind=kind: _phrasebook_of(kind, work.config(models[0], work.seeds[0])),
+        )
         rows.append({"system": name, "BLEU": "–"} | found)
     text = [
-        "The held-out sentences of the built-in corpus, beam 5. Links: each target word to the source word it attends to most, of the "
-        "model's own alignment of the reference. The gold links are the grammar's, all of them sure. A model that ends in -guided was "
-        "trained with those of the training text. The aligners have learned from the training text of RNNsearch without any links; "
-        "theirs are of both directions, by grow-diag-final-and."
+        "The held-out sentences of the built-in corpus, beam 5. Links: each target word to the"
+        " source word it attends to most, of the model's own alignment of the reference. The gold"
+        " links are the grammar's, all of them sure. A model that ends in -guided was trained with"
+        " those of the training text. The aligners have learned from the training text of RNNsearch"
+        " without any links; theirs are of both directions, by grow-diag-final-and."
     ]
     return Page("Alignment error rate on the built-in corpus", rows, [], text)
 
@@ -32,7 +43,8 @@ def _phrasebook_of(kind, config):
     from rnnsearch_tf.data.corpus import HELD_OUT_SIZE
     from rnnsearch_tf.data.phrasebook import phrasebook_alignments, phrasebook_tokens
 
-    seed, sizes = config.data.phrasebook_seed, {"train": config.data.phrasebook_size, "test": HELD_OUT_SIZE}
+    seed = config.data.phrasebook_seed
+    sizes = {"train": config.data.phrasebook_size, "test": HELD_OUT_SIZE}
     joined = lambda sides: [[" ".join(words) for words in side] for side in sides]  # noqa: E731
     train, test = (joined(phrasebook_tokens(size, seed, part)) for part, size in sizes.items())
     gold = phrasebook_alignments(HELD_OUT_SIZE, seed, "test")
@@ -43,17 +55,25 @@ def multi30k(work, models) -> Page:
     """1 − AER of each alignment against each aligner's."""
     rows = work.measured(f"agreement-{work.seeds[0]}", lambda: _agreements(work, models))
     text = [
-        "Agreement, 1 − AER, on test_2016_flickr and its references, of each row with the links of each column. The aligners have learned "
-        "from the captions, lower-cased Moses tokens; their links are of both directions, by grow-diag-final-and. The model that ends in "
-        "-guided was trained with fast_align's links."
+        "Agreement, 1 − AER, on test_2016_flickr and its references, of each row with the links of"
+        " each column. The aligners have learned from the captions, lower-cased Moses tokens; their"
+        " links are of both directions, by grow-diag-final-and. The model that ends in -guided was"
+        " trained with fast_align's links."
     ]
     return Page("Agreement of attention with word aligners on Multi30k", rows, [], text)
 
 
 def _agreements(work, models):
-    of_aligners = {name: work.output(f"links-{kind}", lambda kind=kind: _links_of(work, models[0], kind)) for kind, name in ALIGNERS.items()}
+    of_aligners = {
+        name: work.output(f"links-{kind}", lambda kind=kind: _links_of(work, models[0], kind))
+        for kind, name in ALIGNERS.items()
+    }
     rows = {name: _links_of_model(work, name, work.seeds[0]) for name in models} | of_aligners
-    return [{"alignment": name} | {other: _agreement(gold, links) for other, gold in of_aligners.items()} for name, links in rows.items()]
+    return [
+        {"alignment": name}
+        | {other: _agreement(gold, links) for other, gold in of_aligners.items()}
+        for name, links in rows.items()
+    ]
 
 
 def _agreement(gold, links):
@@ -66,7 +86,10 @@ def _links_of(work, model, kind):
 
     translator = work.translator(model, work.seeds[0])
     texts = translator.source_text, translator.target_text
-    train, test = ([tokenized(*side) for side in zip(texts, read_multi30k(work.data, part))] for part in ("train", "test"))
+    train, test = (
+        [tokenized(*side) for side in zip(texts, read_multi30k(work.data, part))]
+        for part in ("train", "test")
+    )
     return align(kind, train, test)
 
 

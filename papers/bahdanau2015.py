@@ -1,7 +1,9 @@
-"""Bahdanau, Cho, Bengio 2015: RNNencdec and RNNsearch, trained on sentences of up to 30 and up to 50 words.
+"""Bahdanau, Cho, Bengio 2015: RNNencdec and RNNsearch, trained on sentences of up to 30 and up to
+50 words.
 
-At the small scale a test text of every length is made of test_2016_flickr: its sentences alone, in twos, up to fives (corpora.py);
-at the paper's it is newstest2014. BLEU is of tokens, as the paper's (multi-bleu.perl), lower-cased where the models are.
+At the small scale a test text of every length is made of test_2016_flickr: its sentences alone, in
+twos, up to fives (corpora.py); at the paper's it is newstest2014. BLEU is of tokens, as the paper's
+(multi-bleu.perl), lower-cased where the models are.
 """
 
 from __future__ import annotations
@@ -32,9 +34,13 @@ ENOUGH = 50
 """Sentences of a length whose BLEU says something."""
 
 PAPER_TABLE_1 = [
-    ("rnnencdec-30", 13.93, 24.19), ("rnnsearch-30", 21.50, 31.44), ("rnnencdec-50", 17.82, 26.71), ("rnnsearch-50", 26.75, 34.16),
-    ("rnnsearch-50-longer", 28.45, 36.15), ("Moses", 33.30, 35.63),
-]  # fmt: skip
+    ("rnnencdec-30", 13.93, 24.19),
+    ("rnnsearch-30", 21.50, 31.44),
+    ("rnnencdec-50", 17.82, 26.71),
+    ("rnnsearch-50", 26.75, 34.16),
+    ("rnnsearch-50-longer", 28.45, 36.15),
+    ("Moses", 33.30, 35.63),
+]
 PAPER_TABLE_2 = [
     ("rnnencdec-30", 846_000, 6.4, 109.0, 28.1, 53.0),
     ("rnnsearch-30", 471_000, 3.6, 113.0, 26.7, 47.2),
@@ -52,41 +58,75 @@ def test_text(work):
 def translations(work, name, seed, forbid_unknown=False) -> dict:
     """{"tokens": with spaces between, "source_lengths": in tokens} of the test text.
 
-    BLEU is of the tokens that the model wrote. Its detokenized text is no way back to them: Moses's rules split a full stop off in a
-    line only where a capital follows, and these models write lower case.
+    BLEU is of the tokens that the model wrote. Its detokenized text is no way back to them: Moses's
+    rules split a full stop off in a line only where a capital follows, and these models write lower
+    case.
     """
     sources, _ = test_text(work)
 
     def translate():
         changes = {"allow_unknown": False} if forbid_unknown else {}
         found = work.translator(name, seed).translate(sources, beam_size=BEAM, **changes)
-        return {"tokens": [" ".join(each.tokens) for each in found], "source_lengths": [len(each.source_tokens) for each in found]}
+        return {
+            "tokens": [" ".join(each.tokens) for each in found],
+            "source_lengths": [len(each.source_tokens) for each in found],
+        }
 
-    return work.output(f"translations{'-no-unk' if forbid_unknown else ''}-{name}-{seed}", translate)
+    return work.output(
+        f"translations{'-no-unk' if forbid_unknown else ''}-{name}-{seed}", translate
+    )
 
 
 def known(work, models) -> list:
-    """Positions of the test pairs all of whose words all of these models know, so that each is scored on the same."""
+    """Positions of the test pairs all of whose words all of these models know, so that each is
+    scored on the same.
+    """
     from rnnsearch_tf.evaluation.words import unknown_words
 
     def find():
         translators = (work.translator(name, work.seeds[0]) for name in models)
-        counts = [unknown_words(each.source_text, each.target_text, *test_text(work)) for each in translators]
+        counts = [
+            unknown_words(each.source_text, each.target_text, *test_text(work))
+            for each in translators
+        ]
         return [number for number, unknown in enumerate(zip(*counts)) if not any(unknown)]
 
     return work.measured(f"known-{'-'.join(models)}", find)
 
 
 def table_1(work, models) -> Page:
-    """BLEU of all sentences, and of those without unknown words with a decoder that may not produce one."""
-    columns = {"all": "All", "short": "of the single sentences", "no_unk": "No UNK", "no_unk_sentences": "sentences without UNK"}
-    row = lambda name, found: {"model": name} | {columns[key]: over_seeds([each[key] for each in found]) for key in columns if key in found[0]}  # noqa: E731
+    """BLEU of all sentences, and of those without unknown words with a decoder that may not produce
+    one.
+    """
+    columns = {
+        "all": "All",
+        "short": "of the single sentences",
+        "no_unk": "No UNK",
+        "no_unk_sentences": "sentences without UNK",
+    }
+    row = lambda name, found: (
+        {"model": name}
+        | {
+            columns[key]: over_seeds([each[key] for each in found])
+            for key in columns
+            if key in found[0]
+        }
+    )  # noqa: E731
     rows = [row(name, measured_bleu(work, name, models)) for name in models]
-    text = ['Without the phrase-based system: its packages are not installed; pip install "rnnsearch-tf[smt]".'] if work.scale.phrase_based else []
+    text = (
+        [
+            "Without the phrase-based system: its packages are not installed; pip install"
+            ' "rnnsearch-tf[smt]".'
+        ]
+        if work.scale.phrase_based
+        else []
+    )
     if work.is_measured(PHRASE_BASED) or work.can_have_phrase_based():
         rows.append(row("phrase-based", [measured_phrase_based(work, models)]))
         text = ["The phrase-based system was trained on the captions alone."]
-    text.append("BLEU of tokens. The sentences without UNK are those that all models know all words of.")
+    text.append(
+        "BLEU of tokens. The sentences without UNK are those that all models know all words of."
+    )
     paper = [dict(zip(("model", "All", "No UNK"), row)) for row in PAPER_TABLE_1]
     return Page("Bahdanau et al. 2015, Table 1: BLEU", rows, paper, text)
 
@@ -97,26 +137,47 @@ def measured_phrase_based(work, models) -> dict:
 
 
 def _phrase_based(work, models):
-    sources, references = (phrase_based.tokens(lines, language) for lines, language in zip(test_text(work), LANGUAGES))
-    texts, few = phrase_based.translated(work.phrase_based(), sources), known(work, models)
-    score = lambda chosen: phrase_based.bleu([texts[i] for i in chosen], [references[i] for i in chosen]) if len(chosen) else None  # noqa: E731
+    sources, references = (
+        phrase_based.tokens(lines, language) for lines, language in zip(test_text(work), LANGUAGES)
+    )
+    texts = phrase_based.translated(work.phrase_based(), sources)
+    few = known(work, models)
+    score = lambda chosen: (
+        phrase_based.bleu([texts[i] for i in chosen], [references[i] for i in chosen])
+        if len(chosen)
+        else None
+    )  # noqa: E731
     return {
-        "all": score(range(len(texts))), "short": score(range(work.texts.single_sentences)), "no_unk": score(few), "no_unk_sentences": len(few),
-    }  # fmt: skip
+        "all": score(range(len(texts))),
+        "short": score(range(work.texts.single_sentences)),
+        "no_unk": score(few),
+        "no_unk_sentences": len(few),
+    }
 
 
 def measured_bleu(work, name, models) -> list:
-    """[{"all", "short" (where there are such), "no_unk" (BLEU), "no_unk_sentences"} of each seed] of one of the models."""
+    """[{"all", "short" (where there are such), "no_unk" (BLEU), "no_unk_sentences"} of each seed]
+    of one of the models.
+    """
     return work.of_each_seed("table1", name, functools.partial(_table_1_of, models=models))
 
 
 def _table_1_of(work, name, seed, models):
-    texts, forbidden, few = translations(work, name, seed)["tokens"], translations(work, name, seed, True)["tokens"], known(work, models)
+    texts = translations(work, name, seed)["tokens"]
+    forbidden = translations(work, name, seed, True)["tokens"]
+    few = known(work, models)
     _, references = test_text(work)
-    score = lambda texts, chosen: _bleu(work, name, seed, [texts[i] for i in chosen], [references[i] for i in chosen])  # noqa: E731
+    score = lambda texts, chosen: _bleu(
+        work, name, seed, [texts[i] for i in chosen], [references[i] for i in chosen]
+    )  # noqa: E731
     single = work.texts.single_sentences
     short = {} if single is None else {"short": score(texts, range(single))}
-    return {"all": score(texts, range(len(texts))), **short, "no_unk": score(forbidden, few), "no_unk_sentences": len(few)}
+    return {
+        "all": score(texts, range(len(texts))),
+        **short,
+        "no_unk": score(forbidden, few),
+        "no_unk_sentences": len(few),
+    }
 
 
 def _bleu(work, name, seed, texts, references):
@@ -126,7 +187,9 @@ def _bleu(work, name, seed, texts, references):
     if not texts:
         return None
     side = work.translator(name, seed).target_text
-    return bleu(texts, tokenized(side, references), tokenize="none", lowercase=side.config.lowercase).score
+    return bleu(
+        texts, tokenized(side, references), tokenize="none", lowercase=side.config.lowercase
+    ).score
 
 
 def table_2(work, models) -> Page:
@@ -134,9 +197,17 @@ def table_2(work, models) -> Page:
     rows = []
     for name in models:
         found = work.of_each_seed("table2", name, _table_2_of)
-        rows.append({"model": name} | {column: over_seeds([each[column] for each in found]) for column in found[0]})
+        rows.append(
+            {"model": name}
+            | {column: over_seeds([each[column] for each in found]) for column in found[0]}
+        )
     paper = [dict(zip(rows[0], row)) for row in PAPER_TABLE_2]
-    return Page("Bahdanau et al. 2015, Table 2: training", rows, paper, ["NLL: negative log-likelihood of a sentence, in nats, its mean."])
+    return Page(
+        "Bahdanau et al. 2015, Table 2: training",
+        rows,
+        paper,
+        ["NLL: negative log-likelihood of a sentence, in nats, its mean."],
+    )
 
 
 def _table_2_of(work, name, seed):
@@ -144,9 +215,16 @@ def _table_2_of(work, name, seed):
     from rnnsearch_tf.training.callbacks import epochs_done
 
     translator = work.translator(name, seed)
-    state, config, nll = work.trained(name, seed), work.config(name, seed, prepared=False), {}
-    learned_from = (pair for pair in open_corpus(config, "train") if _fits(translator, config.data, pair))
-    for pairs, key in ((learned_from, "training NLL"), (open_corpus(config, "development"), "development NLL")):
+    state = work.trained(name, seed)
+    config = work.config(name, seed, prepared=False)
+    nll = {}
+    learned_from = (
+        pair for pair in open_corpus(config, "train") if _fits(translator, config.data, pair)
+    )
+    for pairs, key in (
+        (learned_from, "training NLL"),
+        (open_corpus(config, "development"), "development NLL"),
+    ):
         sources, targets = map(list, zip(*itertools.islice(pairs, SCORED)))
         nll[key] = -float(np.mean(translator.score(sources, targets)))
     hours = None if state["seconds"] is None else state["seconds"] / 3600
@@ -156,26 +234,48 @@ def _table_2_of(work, name, seed):
 
 def _fits(translator, data, pair):
     """Whether training takes a pair."""
-    texts, limits = (translator.source_text, translator.target_text), (data.maximum_source_length, data.maximum_target_length)
-    return all(int(text.tokenize([line]).row_lengths()[0]) <= limit for text, line, limit in zip(texts, pair, limits))
+    texts = (translator.source_text, translator.target_text)
+    limits = (data.maximum_source_length, data.maximum_target_length)
+    return all(
+        int(text.tokenize([line]).row_lengths()[0]) <= limit
+        for text, line, limit in zip(texts, pair, limits)
+    )
 
 
 def figure_2(work, models) -> Page:
     """BLEU by the length of the source sentence."""
-    rows, curves = [], {}
+    rows = []
+    curves = {}
     for name in models:
         found = measured_lengths(work, name)
         lengths = [bucket["shortest"] for bucket in found[0]]
         values = [[each[k]["bleu"] for each in found] for k in range(len(lengths))]
         shown = with_enough_sentences(found[0])
-        curves[name] = [bucket["shortest"] + 4.5 for bucket in shown], [float(np.mean(values[found[0].index(bucket)])) for bucket in shown]
-        rows.append({"model": name} | {f"{length}–{length + 9}": over_seeds(each) for length, each in zip(lengths, values)})
-    sentences = {f"{bucket['shortest']}–{bucket['longest']}": bucket["sentences"] for bucket in found[0]}
+        curves[name] = (
+            [bucket["shortest"] + 4.5 for bucket in shown],
+            [float(np.mean(values[found[0].index(bucket)])) for bucket in shown],
+        )
+        rows.append(
+            {"model": name}
+            | {f"{length}–{length + 9}": over_seeds(each) for length, each in zip(lengths, values)}
+        )
+    sentences = {
+        f"{bucket['shortest']}–{bucket['longest']}": bucket["sentences"] for bucket in found[0]
+    }
     counts = ", ".join(f"{length} words {count}" for length, count in sentences.items())
     means = " Its curves are means over the seeds." if len(work.seeds) > 1 else ""
-    text = [f"BLEU of tokens. Sentences of each length: {counts}. The picture has the lengths with {ENOUGH} sentences or more.{means}"]
+    text = [
+        f"BLEU of tokens. Sentences of each length: {counts}. The picture has the lengths with"
+        f" {ENOUGH} sentences or more.{means}"
+    ]
     picture = curves_figure({"words of the source sentence": curves})
-    return Page("Bahdanau et al. 2015, Figure 2: BLEU by sentence length", rows, [], text, {"curves": picture})
+    return Page(
+        "Bahdanau et al. 2015, Figure 2: BLEU by sentence length",
+        rows,
+        [],
+        text,
+        {"curves": picture},
+    )
 
 
 def curves_figure(panels):
@@ -190,10 +290,19 @@ def curves_figure(panels):
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6 * len(panels), 4), layout="constrained")
-    for axes, (label, curves) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items()):
+    for axes, (label, curves) in zip(
+        figure.subplots(1, len(panels), squeeze=False)[0], panels.items()
+    ):
         axes.set(xlabel=label, ylabel="BLEU")
         for name, (places, values) in curves.items():
-            axes.plot(places, values, "-" if name.startswith("rnnsearch") else "--", marker="o", markersize=3, label=name)
+            axes.plot(
+                places,
+                values,
+                "-" if name.startswith("rnnsearch") else "--",
+                marker="o",
+                markersize=3,
+                label=name,
+            )
         axes.set_ylim(bottom=0)
         axes.legend()
     return figure
@@ -213,45 +322,83 @@ def _figure_2_of(work, name, seed):
     from rnnsearch_tf.evaluation.groups import by_length
     from rnnsearch_tf.evaluation.words import tokenized
 
-    found, side = translations(work, name, seed), work.translator(name, seed).target_text
-    return by_length(found["tokens"], tokenized(side, test_text(work)[1]), found["source_lengths"], lowercase=side.config.lowercase, tokenize="none")
+    found = translations(work, name, seed)
+    side = work.translator(name, seed).target_text
+    return by_length(
+        found["tokens"],
+        tokenized(side, test_text(work)[1]),
+        found["source_lengths"],
+        lowercase=side.config.lowercase,
+        tokenize="none",
+    )
 
 
 def figure_3(work, models) -> Page:
     """Where a model looks."""
     from rnnsearch_tf.extras.plots.alignment import alignment_figure
 
-    pictures, rows = {}, []
+    pictures = {}
+    rows = []
     [drawn] = work.of_each_seed("figure3", models[0], _figure_3_of)
     for number, each in enumerate(drawn, start=1):
-        pictures[str(number)] = alignment_figure(np.array(each["alignment"]), each["source_tokens"], each["tokens"])
-        rows.append({"picture": number, "source": each["source"], "translation": each["translation"]})
-    text = ["Source words along the top, target words down the side; α_ij from 0, black, to 1, white."]
+        pictures[str(number)] = alignment_figure(
+            np.array(each["alignment"]), each["source_tokens"], each["tokens"]
+        )
+        rows.append(
+            {"picture": number, "source": each["source"], "translation": each["translation"]}
+        )
+    text = [
+        "Source words along the top, target words down the side; α_ij from 0, black, to 1, white."
+    ]
     return Page("Bahdanau et al. 2015, Figure 3: alignments", rows, [], text, pictures)
 
 
 def _figure_3_of(work, name, seed):
-    """[{"source", "translation", and of the picture "source_tokens", "tokens", "alignment"}] for each of SHOWN_LENGTHS."""
+    """[{"source", "translation", and of the picture "source_tokens", "tokens", "alignment"}] for
+    each of SHOWN_LENGTHS.
+    """
     sources, _ = test_text(work)
-    words, end = [len(source.split()) for source in sources], [SPECIAL_TOKENS[END_ID]]
-    chosen = [sources[words.index(min(words, key=lambda length: abs(length - wanted)))] for wanted in SHOWN_LENGTHS]
+    words = [len(source.split()) for source in sources]
+    end = [SPECIAL_TOKENS[END_ID]]
+    chosen = [
+        sources[words.index(min(words, key=lambda length: abs(length - wanted)))]
+        for wanted in SHOWN_LENGTHS
+    ]
     return [
-        {"source": source, "translation": found.text, "source_tokens": found.source_tokens + end, "tokens": found.tokens + end,
-         "alignment": np.round(found.alignment.astype(float), 4).tolist()}
-        for source, found in zip(chosen, work.translator(name, seed).translate(chosen, beam_size=BEAM))
-    ]  # fmt: skip
+        {
+            "source": source,
+            "translation": found.text,
+            "source_tokens": found.source_tokens + end,
+            "tokens": found.tokens + end,
+            "alignment": np.round(found.alignment.astype(float), 4).tolist(),
+        }
+        for source, found in zip(
+            chosen, work.translator(name, seed).translate(chosen, beam_size=BEAM)
+        )
+    ]
 
 
 def table_3(work, models) -> Page:
     """Long sentences, translated by each model."""
-    rows = work.measured(f"table3-{'-'.join(models)}-{work.seeds[0]}", lambda: _table_3(work, models))
+    rows = work.measured(
+        f"table3-{'-'.join(models)}-{work.seeds[0]}", lambda: _table_3(work, models)
+    )
     return Page("Bahdanau et al. 2015, Table 3: long sentences", rows)
 
 
 def _table_3(work, models):
     sources, references = test_text(work)
     longest = sorted(range(len(sources)), key=lambda i: -len(sources[i].split()))[:3]
-    found = {name: work.translator(name, work.seeds[0]).translate([sources[i] for i in longest], beam_size=BEAM) for name in models}
+    found = {
+        name: (
+            work.translator(name, work.seeds[0]).translate(
+                [sources[i] for i in longest], beam_size=BEAM
+            )
+        )
+        for name in models
+    }
     return [
-        {"source": sources[i], "reference": references[i]} | {name: each[number].text for name, each in found.items()} for number, i in enumerate(longest)
+        {"source": sources[i], "reference": references[i]}
+        | {name: each[number].text for name, each in found.items()}
+        for number, i in enumerate(longest)
     ]

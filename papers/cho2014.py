@@ -1,10 +1,13 @@
-"""Cho et al. 2014a: the RNN Encoder–Decoder scores the phrase pairs of a phrase-based system, beside a neural language model (CSLM).
+"""Cho et al. 2014a: the RNN Encoder–Decoder scores the phrase pairs of a phrase-based system,
+beside a neural language model (CSLM).
 
-The paper's decoder searches with the scores. Here they are features of n-best lists, which are then tuned and sorted anew:
+The paper's decoder searches with the scores. Here they are features of n-best lists, which are then
+tuned and sorted anew:
 
     RNN     Σ over the phrases of a derivation of  log p(target phrase | source phrase)
     CSLM    log p(sentence)
-    WP      words of the phrases, on both sides, that the RNN does not know: the paper's word penalty
+    WP      words of the phrases, on both sides, that the RNN does not know: the paper's word
+    penalty
 """
 
 from __future__ import annotations
@@ -19,41 +22,66 @@ from rnnsearch_tf.extras.moses.phrase_based import PhraseBased
 
 NETWORKS = "RNN", "CSLM", "WP"
 VARIANTS = {
-    "Baseline": (), "CSLM": ("CSLM",), "RNN": ("RNN",), "CSLM + RNN": ("CSLM", "RNN"), "CSLM + RNN + WP": ("CSLM", "RNN", "WP"),
-}  # fmt: skip
+    "Baseline": (),
+    "CSLM": ("CSLM",),
+    "RNN": ("RNN",),
+    "CSLM + RNN": ("CSLM", "RNN"),
+    "CSLM + RNN + WP": ("CSLM", "RNN", "WP"),
+}
 PAPER_TABLE_1 = [(27.63, 29.33), (28.33, 29.58), (28.48, 29.96), (28.60, 30.64), (28.93, 31.18)]
 
 STARTS = 16
-"""Weights that tuning begins from. With 4, two seeds reach development BLEU 0.2 apart with the same features."""
+"""Weights that tuning begins from. With 4, two seeds reach development BLEU 0.2 apart with the same
+features.
+"""
 
 LONG = 4
 """Words that a source phrase of Tables 2 and 3 has at least."""
 
-TRANSLATIONS, SHOWN, CHOSEN = 3, 3, 5
+TRANSLATIONS = 3
+SHOWN = 3
+CHOSEN = 5
 """Translations that such a phrase has at least, those shown of it, and phrases of each kind."""
 
 SEED = 1
-SAMPLES, TOP = 50, 5
+SAMPLES = 50
+TOP = 5
 
 
 def table_1(work, models) -> Page:
     """BLEU of the phrase-based system with the networks' scores."""
     found = measured_rescoring(work, models)
     rows = [
-        {"model": name} | {part: over_seeds([each[name][part] for each in found]) for part in phrase_based.PARTS} for name in found[0]
+        {"model": name}
+        | {part: over_seeds([each[name][part] for each in found]) for part in phrase_based.PARTS}
+        for name in found[0]
     ]
-    paper = [{"model": name} | dict(zip(phrase_based.PARTS, values)) for name, values in zip(VARIANTS, PAPER_TABLE_1)]
+    paper = [
+        {"model": name} | dict(zip(phrase_based.PARTS, values))
+        for name, values in zip(VARIANTS, PAPER_TABLE_1)
+    ]
     text = [
-        "BLEU of lower-cased tokens. The scores are features of n-best lists, which are sorted anew; the paper's decoder searches with "
-        "them. Every row but the first has its own weights, tuned on the development lists by minimum error rate training, anew for each "
-        "seed. The phrase-based system is one, whatever the seeds."
+        "BLEU of lower-cased tokens. The scores are features of n-best lists, which are sorted"
+        " anew; the paper's decoder searches with them. Every row but the first has its own"
+        " weights, tuned on the development lists by minimum error rate training, anew for each"
+        " seed. The phrase-based system is one, whatever the seeds."
     ]
-    return Page("Cho et al. 2014a, Table 1: phrase pairs scored by the RNN Encoder–Decoder", rows, paper, text)
+    return Page(
+        "Cho et al. 2014a, Table 1: phrase pairs scored by the RNN Encoder–Decoder",
+        rows,
+        paper,
+        text,
+    )
 
 
 def measured_rescoring(work, models) -> list:
-    """[{variant: {"development", "test": BLEU}} of each seed]; models are the phrase scorer and the language model."""
-    return [work.measured(f"cho2014-table1-{seed}", lambda seed=seed: _rescored(work, models, seed)) for seed in work.seeds]
+    """[{variant: {"development", "test": BLEU}} of each seed]; models are the phrase scorer and the
+    language model.
+    """
+    return [
+        work.measured(f"cho2014-table1-{seed}", lambda seed=seed: _rescored(work, models, seed))
+        for seed in work.seeds
+    ]
 
 
 def _rescored(work, models, seed):
@@ -62,17 +90,25 @@ def _rescored(work, models, seed):
 
     folder = work.phrase_based()
     lists = {part: list(read_nbest(folder / f"nbest.{part}")) for part in phrase_based.PARTS}
-    added = [_scores_of(work, models, seed, folder, part, lists[part]) for part in phrase_based.PARTS]
+    added = [
+        _scores_of(work, models, seed, folder, part, lists[part]) for part in phrase_based.PARTS
+    ]
     references = [phrase_based.text(folder, part, LANGUAGES[1]) for part in phrase_based.PARTS]
-    decoded = [phrase_based.bleu([entries[0].text for entries in lists[part]], gold) for part, gold in zip(phrase_based.PARTS, references)]
+    decoded = [
+        phrase_based.bleu([entries[0].text for entries in lists[part]], gold)
+        for part, gold in zip(phrase_based.PARTS, references)
+    ]
     results = {"as decoded": dict(zip(phrase_based.PARTS, decoded))}
     begin = PhraseBased(folder / phrase_based.MODEL).weights
     development, test = (
-        Candidates.of(_with_features(lists[part], more), gold) for part, more, gold in zip(phrase_based.PARTS, added, references)
+        Candidates.of(_with_features(lists[part], more), gold)
+        for part, more, gold in zip(phrase_based.PARTS, added, references)
     )
     for name, used in VARIANTS.items():
         columns = [*range(len(begin)), *(len(begin) + NETWORKS.index(score) for score in used)]
-        weights, reached = tune(development.with_features(columns), [*begin, *[0.0] * len(used)], STARTS, seed)
+        weights, reached = tune(
+            development.with_features(columns), [*begin, *[0.0] * len(used)], STARTS, seed
+        )
         results[name] = {"development": reached, "test": test.with_features(columns).bleu(weights)}
     return results
 
@@ -80,15 +116,27 @@ def _rescored(work, models, seed):
 def _scores_of(work, models, seed, folder, part, lists) -> dict:
     """{"RNN", "WP", "CSLM": one float for each hypothesis of the lists, in their order}."""
     source = phrase_based.text(folder, part, LANGUAGES[0])
-    derivations = [_phrases(entry, source[entry.sentence]) for entries in lists for entry in entries]
+    derivations = [
+        _phrases(entry, source[entry.sentence]) for entries in lists for entry in entries
+    ]
     pairs = list(dict.fromkeys(itertools.chain.from_iterable(derivations)))
-    scored = dict(zip(pairs, work.translator(models[0], seed).score_targets(*_sides(pairs), tokenized=True)))
-    texts = list(dict.fromkeys((source[entry.sentence], entry.text) for entries in lists for entry in entries))
-    fluency = dict(zip(texts, work.translator(models[1], seed).score(*_sides(texts), tokenized=True)))
+    scored = dict(
+        zip(pairs, work.translator(models[0], seed).score_targets(*_sides(pairs), tokenized=True))
+    )
+    texts = list(
+        dict.fromkeys(
+            (source[entry.sentence], entry.text) for entries in lists for entry in entries
+        )
+    )
+    fluency = dict(
+        zip(texts, work.translator(models[1], seed).score(*_sides(texts), tokenized=True))
+    )
     return {
         "RNN": [sum(scored[pair].log_probability for pair in each) for each in derivations],
         "WP": [float(sum(scored[pair].unknown_words for pair in each)) for each in derivations],
-        "CSLM": [fluency[source[entry.sentence], entry.text] for entries in lists for entry in entries],
+        "CSLM": [
+            fluency[source[entry.sentence], entry.text] for entries in lists for entry in entries
+        ],
     }
 
 
@@ -97,10 +145,14 @@ def _sides(pairs):
 
 
 def _phrases(entry, source) -> list:
-    """[(source phrase, target phrase)] of a derivation; its fifth field has their places, ``0-1=0-1 2=2``."""
+    """[(source phrase, target phrase)] of a derivation; its fifth field has their places, ``0-1=0-1
+    2=2``.
+    """
     words = source.split(), entry.text.split()
     pairs = (word.split("=") for word in entry.fields[4].decode().split())
-    return [tuple(" ".join(_span(side, places)) for side, places in zip(words, pair)) for pair in pairs]
+    return [
+        tuple(" ".join(_span(side, places)) for side, places in zip(words, pair)) for pair in pairs
+    ]
 
 
 def _span(words, places):
@@ -116,13 +168,18 @@ def _features(entry) -> list:
 def _with_features(lists, added) -> list:
     """Candidates' lists: the decoder's features, then NETWORKS."""
     more = zip(*(added[name] for name in NETWORKS))
-    return [[(entry.text, [*_features(entry), *next(more)]) for entry in entries] for entries in lists]
+    return [
+        [(entry.text, [*_features(entry), *next(more)]) for entry in entries] for entries in lists
+    ]
 
 
 def table_2(work, models) -> Page:
     """The best translations of phrases by the table and by the model."""
     rows = work.measured(f"cho2014-table2-{work.seeds[0]}", lambda: list(_table_2(work, models[0])))
-    text = [f"Source phrases of {LONG} words or more with at least {TRANSLATIONS} translations in the table, drawn at random; p(target | source)."]
+    text = [
+        f"Source phrases of {LONG} words or more with at least {TRANSLATIONS} translations in the"
+        " table, drawn at random; p(target | source)."
+    ]
     return Page("Cho et al. 2014a, Table 2: the best translations of phrases", rows, [], text)
 
 
@@ -130,18 +187,29 @@ def _table_2(work, name):
     translator = work.translator(name, work.seeds[0])
     for kind, chosen in _chosen_phrases(work).items():
         for source, targets in chosen:
-            by_model = translator.score([source] * len(targets), [target for target, _ in targets], tokenized=True)
+            by_model = translator.score(
+                [source] * len(targets), [target for target, _ in targets], tokenized=True
+            )
             best = {
                 "translation model": sorted(targets, key=lambda each: -each[1]),
-                "RNN Encoder–Decoder": [each for _, each in sorted(zip(by_model, targets), key=lambda each: -each[0])],
+                "RNN Encoder–Decoder": [
+                    each for _, each in sorted(zip(by_model, targets), key=lambda each: -each[0])
+                ],
             }
-            yield {"phrases": kind, "source": source} | {side: _shown(target for target, _ in found[:SHOWN]) for side, found in best.items()}
+            yield {"phrases": kind, "source": source} | {
+                side: _shown(target for target, _ in found[:SHOWN]) for side, found in best.items()
+            }
 
 
 def table_3(work, models) -> Page:
     """Samples of the model for the phrases of Table 2."""
     rows = work.measured(f"cho2014-table3-{work.seeds[0]}", lambda: list(_table_3(work, models[0])))
-    return Page("Cho et al. 2014a, Table 3: samples", rows, [], [f"The {TOP} likeliest of {SAMPLES} samples, with how often each was drawn."])
+    return Page(
+        "Cho et al. 2014a, Table 3: samples",
+        rows,
+        [],
+        [f"The {TOP} likeliest of {SAMPLES} samples, with how often each was drawn."],
+    )
 
 
 def _table_3(work, name):
@@ -149,8 +217,13 @@ def _table_3(work, name):
 
     translator = work.translator(name, work.seeds[0])
     for kind, chosen in _chosen_phrases(work).items():
-        for (source, _), samples in zip(chosen, translator.sample([source for source, _ in chosen], SAMPLES)):
-            shown = (f"{text}{f' (×{count})' if count > 1 else ''}" for text, _, count in distinct(samples)[:TOP])
+        for (source, _), samples in zip(
+            chosen, translator.sample([source for source, _ in chosen], SAMPLES)
+        ):
+            shown = (
+                f"{text}{f' (×{count})' if count > 1 else ''}"
+                for text, _, count in distinct(samples)[:TOP]
+            )
             yield {"phrases": kind, "source": source, "samples": _shown(shown)}
 
 
@@ -159,14 +232,23 @@ def _shown(phrases):
 
 
 def _chosen_phrases(work) -> dict:
-    """{"frequent", "rare": [(source, [(target, p(target | source))])]}: drawn from the tenth that comes most often, and the half that least."""
-    targets, counts = {}, {}
+    """{"frequent", "rare": [(source, [(target, p(target | source))])]}: drawn from the tenth that
+    comes most often, and the half that least.
+    """
+    targets = {}
+    counts = {}
     for row in phrase_based.rows(work.phrase_based()):
         if len(row.source.split()) >= LONG:
             targets.setdefault(row.source, []).append((row.target, row.probability))
             counts[row.source] = row.count
-    known = sorted((source for source in targets if len(targets[source]) >= TRANSLATIONS), key=lambda source: (-counts[source], source))
+    known = sorted(
+        (source for source in targets if len(targets[source]) >= TRANSLATIONS),
+        key=lambda source: (-counts[source], source),
+    )
     generator = random.Random(SEED)
     parts = {"frequent": known[: -(-len(known) // 10)], "rare": known[len(known) // 2 :]}
     draw = lambda phrases: generator.sample(phrases, min(CHOSEN, len(phrases)))  # noqa: E731
-    return {kind: [(source, targets[source]) for source in draw(phrases)] for kind, phrases in parts.items()}
+    return {
+        kind: [(source, targets[source]) for source in draw(phrases)]
+        for kind, phrases in parts.items()
+    }

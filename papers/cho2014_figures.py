@@ -1,4 +1,6 @@
-"""Cho et al. 2014a, the figures: phrase pairs by two scores; words and phrases in the plane; whether phrases near in meaning lie near."""
+"""Cho et al. 2014a, the figures: phrase pairs by two scores; words and phrases in the plane;
+whether phrases near in meaning lie near.
+"""
 
 from __future__ import annotations
 
@@ -17,36 +19,63 @@ LONG = 4
 FREQUENT = 10
 """How often a frequent source phrase was seen, at least."""
 
-PAIRS, WORDS, PHRASES = 5000, 1500, 1500
+PAIRS = 5000
+WORDS = 1500
+PHRASES = 1500
 """Drawn at random for a picture; of words the most frequent ones."""
 
 PARAPHRASES = 1000
 """Pairs of phrases of the same translation, at most."""
 
 LOOKED_AT = 3000
-"""Phrases that are looked at, at most, for one to compare with; a pair for which none fits is left out."""
+"""Phrases that are looked at, at most, for one to compare with; a pair for which none fits is left
+out.
+"""
 
 SEED = 1
 
 
 def figure_3(work, models) -> Page:
     """log p(target | source) by the phrase table and by the model, each phrase pair a point."""
-    table, picture = [], None
+    table = []
+    picture = None
     for name in models:
         found = work.of_each_seed("cho-figure3", name, _scores)
         picture = picture or _scatter(found[0])
         for kind, chosen in _kinds(found[0]).items():
             values = [_rank_correlation(each, chosen) for each in found]
-            table.append({"model": name, "source phrase": kind, "pairs": len(chosen), "rank correlation": over_seeds(values)})
+            table.append(
+                {
+                    "model": name,
+                    "source phrase": kind,
+                    "pairs": len(chosen),
+                    "rank correlation": over_seeds(values),
+                }
+            )
     text = [
-        f"{len(found[0]['table'])} phrase pairs drawn at random from the table. Along: log p(target | source) of the table, a relative "
-        "frequency, the third of Moses's scores. Up: that of the model, the end symbol included; natural logarithms. The line is where "
-        "both are alike.",
-        "Spearman's rank correlation. A source phrase that was seen once has p = 1 in the table: a column of points at 0. Dark points: source "
-        f"phrases seen {FREQUENT} times or more. A dash: a score is the same for all pairs.",
-        "The paper: many phrase pairs are scored similarly by both, but as many are scored radically differently.",
-    ]  # fmt: skip
-    return Page("Cho et al. 2014a, Figure 3: phrase pairs by two scores", table, [], text, {"scores": picture})
+        (
+            f"{len(found[0]['table'])} phrase pairs drawn at random from the table. Along: log"
+            " p(target | source) of the table, a relative frequency, the third of Moses's scores."
+            " Up: that of the model, the end symbol included; natural logarithms. The line is"
+            " where both are alike."
+        ),
+        (
+            "Spearman's rank correlation. A source phrase that was seen once has p = 1 in the"
+            f" table: a column of points at 0. Dark points: source phrases seen {FREQUENT} times or"
+            " more. A dash: a score is the same for all pairs."
+        ),
+        (
+            "The paper: many phrase pairs are scored similarly by both, but as many are scored"
+            " radically differently."
+        ),
+    ]
+    return Page(
+        "Cho et al. 2014a, Figure 3: phrase pairs by two scores",
+        table,
+        [],
+        text,
+        {"scores": picture},
+    )
 
 
 def _scores(work, name, seed):
@@ -54,14 +83,24 @@ def _scores(work, name, seed):
     from rnnsearch_tf.data.inspection.selection import sampled
 
     pairs = sampled(phrase_based.rows(work.phrase_based()), PAIRS, random.Random(SEED))
-    scored = work.translator(name, seed).score([row.source for row in pairs], [row.target for row in pairs], tokenized=True)
-    return {"table": [float(np.log(row.probability)) for row in pairs], "model": scored, "counts": [row.count for row in pairs]}
+    scored = work.translator(name, seed).score(
+        [row.source for row in pairs], [row.target for row in pairs], tokenized=True
+    )
+    return {
+        "table": [float(np.log(row.probability)) for row in pairs],
+        "model": scored,
+        "counts": [row.count for row in pairs],
+    }
 
 
 def _kinds(found):
     """{which source phrases: places of the pairs}."""
     counts = np.array(found["counts"])
-    kinds = {"any": counts > 0, "seen more than once": counts > 1, f"seen {FREQUENT} times or more": counts >= FREQUENT}
+    kinds = {
+        "any": counts > 0,
+        "seen more than once": counts > 1,
+        f"seen {FREQUENT} times or more": counts >= FREQUENT,
+    }
     return {kind: np.flatnonzero(chosen) for kind, chosen in kinds.items()}
 
 
@@ -70,16 +109,31 @@ def _rank_correlation(found, chosen):
     from scipy.stats import spearmanr
 
     table, model = (np.array(found[key])[chosen] for key in ("table", "model"))
-    return float(spearmanr(table, model).statistic) if len(set(table)) > 1 and len(set(model)) > 1 else None
+    return (
+        float(spearmanr(table, model).statistic)
+        if len(set(table)) > 1 and len(set(model)) > 1
+        else None
+    )
 
 
 def _scatter(found):
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 6), layout="constrained")
-    axes = figure.add_subplot(xlabel="log p(target | source), phrase table", ylabel="log p(target | source), RNN Encoder–Decoder")
-    for chosen, colour, size in zip(_kinds(found).values(), ("tab:blue", "tab:blue", "black"), (3, 3, 8)):
-        axes.scatter(*(np.array(found[key])[chosen] for key in ("table", "model")), s=size, color=colour, alpha=0.3, linewidths=0)
+    axes = figure.add_subplot(
+        xlabel="log p(target | source), phrase table",
+        ylabel="log p(target | source), RNN Encoder–Decoder",
+    )
+    for chosen, colour, size in zip(
+        _kinds(found).values(), ("tab:blue", "tab:blue", "black"), (3, 3, 8)
+    ):
+        axes.scatter(
+            *(np.array(found[key])[chosen] for key in ("table", "model")),
+            s=size,
+            color=colour,
+            alpha=0.3,
+            linewidths=0,
+        )
     axes.axline((0, 0), slope=1, color="0.5", linewidth=0.8)
     axes.set(xlim=(min(found["table"]) - 0.5, 0.5), ylim=(min(found["model"]) - 0.5, 0.5))
     return figure
@@ -87,9 +141,13 @@ def _scatter(found):
 
 def figure_4(work, models) -> Page:
     """The words of the source in the plane."""
-    plane = work.measured(f"cho-figure4-{work.seeds[0]}", lambda: _words_in_the_plane(work, models[0]))
+    plane = work.measured(
+        f"cho-figure4-{work.seeds[0]}", lambda: _words_in_the_plane(work, models[0])
+    )
     text = [_shown(plane["texts"], "most frequent words: rows of the embedding")]
-    return Page("Cho et al. 2014a, Figure 4: words in the plane", [], [], text, zoomed_figures(**plane))
+    return Page(
+        "Cho et al. 2014a, Figure 4: words in the plane", [], [], text, zoomed_figures(**plane)
+    )
 
 
 def _words_in_the_plane(work, name):
@@ -102,22 +160,40 @@ def _words_in_the_plane(work, name):
 def figure_5(work, models) -> Page:
     """Long phrases in the plane, and whether those of one translation lie near each other."""
     columns = {
-        "near": "nearer than a phrase with as many words in common", "same": "cosine, same translation",
-        "other": "as many words in common", "random": "any two", "pairs": "pairs",
-    }  # fmt: skip
+        "near": "nearer than a phrase with as many words in common",
+        "same": "cosine, same translation",
+        "other": "as many words in common",
+        "random": "any two",
+        "pairs": "pairs",
+    }
     table = []
     for name in models:
         found = measured_paraphrases(work, name)
-        table.append({"model": name} | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()})
-    plane = work.measured(f"cho-figure5-{work.seeds[0]}", lambda: _phrases_in_the_plane(work, models[0]))
+        table.append(
+            {"model": name}
+            | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()}
+        )
+    plane = work.measured(
+        f"cho-figure5-{work.seeds[0]}", lambda: _phrases_in_the_plane(work, models[0])
+    )
     text = [
-        _shown(plane["texts"], f"phrases of {LONG} or more words, drawn at random: c, what the encoder makes of them"),
-        "Do phrases near in meaning lie near? Two source phrases count as near in meaning where the table gives both the same likeliest "
-        "translation. They share words, too. So each pair is compared with a third phrase of as many words, which shares as many words with "
-        "the first and has another translation. Near is said by the cosine of the phrases' states. The table has the mean cosines, and the "
-        "share of the pairs whose second phrase is nearer to the first than the third one is. Where meaning does not matter, that is 1/2.",
-    ]  # fmt: skip
-    return Page("Cho et al. 2014a, Figure 5: phrases in the plane", table, [], text, zoomed_figures(**plane))
+        _shown(
+            plane["texts"],
+            f"phrases of {LONG} or more words, drawn at random: c, what the encoder makes of them",
+        ),
+        (
+            "Do phrases near in meaning lie near? Two source phrases count as near in meaning where"
+            " the table gives both the same likeliest translation. They share words, too. So each"
+            " pair is compared with a third phrase of as many words, which shares as many words"
+            " with the first and has another translation. Near is said by the cosine of the"
+            " phrases' states. The table has the mean cosines, and the share of the pairs whose"
+            " second phrase is nearer to the first than the third one is. Where meaning does not"
+            " matter, that is 1/2."
+        ),
+    ]
+    return Page(
+        "Cho et al. 2014a, Figure 5: phrases in the plane", table, [], text, zoomed_figures(**plane)
+    )
 
 
 def _phrases_in_the_plane(work, name):
@@ -125,14 +201,21 @@ def _phrases_in_the_plane(work, name):
     from rnnsearch_tf.extras.plots.vectors import sentence_vectors
 
     translator = work.translator(name, work.seeds[0])
-    phrases = sampled(sorted(best_translations(phrase_based.rows(work.phrase_based()))), PHRASES, random.Random(SEED))
-    return _in_the_plane(phrases, sentence_vectors(translator.model, translator.source_text, phrases))
+    phrases = sampled(
+        sorted(best_translations(phrase_based.rows(work.phrase_based()))),
+        PHRASES,
+        random.Random(SEED),
+    )
+    return _in_the_plane(
+        phrases, sentence_vectors(translator.model, translator.source_text, phrases)
+    )
 
 
 def _shown(items, what):
     return (
-        f"The {len(items)} {what}, of the model of the first seed, by t-SNE. A region in a frame is shown by itself, in the same colour: those "
-        "whose vectors are most alike. Labels that would cover another are left out."
+        f"The {len(items)} {what}, of the model of the first seed, by t-SNE. A region in a frame is"
+        " shown by itself, in the same colour: those whose vectors are most alike. Labels that"
+        " would cover another are left out."
     )
 
 
@@ -141,11 +224,16 @@ def _in_the_plane(texts, vectors):
     from rnnsearch_tf.extras.plots.vectors import in_the_plane
 
     points = in_the_plane(vectors)
-    return {"texts": list(texts), "points": points.tolist(), "squares": [[centre.tolist(), half] for centre, half in regions(points, vectors)]}
+    return {
+        "texts": list(texts),
+        "points": points.tolist(),
+        "squares": [[centre.tolist(), half] for centre, half in regions(points, vectors)],
+    }
 
 
 def best_translations(table) -> dict:
-    """{long source phrase: its likeliest translation}; of translations as likely the first in the alphabet.
+    """{long source phrase: its likeliest translation}; of translations as likely the first in the
+    alphabet.
 
     Args:
         table: iterable of phrase_based.Row.
@@ -159,7 +247,9 @@ def best_translations(table) -> dict:
 
 
 def measured_paraphrases(work, name) -> list:
-    """[{"near": share, "same", "other", "random": mean cosines, "pairs"} of each seed], as the page of Figure 5 explains."""
+    """[{"near": share, "same", "other", "random": mean cosines, "pairs"} of each seed], as the page
+    of Figure 5 explains.
+    """
     return work.of_each_seed("paraphrases", name, _measure_paraphrases)
 
 
@@ -169,16 +259,28 @@ def _measure_paraphrases(work, name, seed):
     triples = paraphrases(best_translations(phrase_based.rows(work.phrase_based())), PARAPHRASES)
     if not triples:
         raise UserError(
-            f"the phrase table: expected phrases of {LONG} or more words that share their likeliest translation, found none; "
-            "train the phrase-based system on more text"
+            f"the phrase table: expected phrases of {LONG} or more words that share their likeliest"
+            " translation, found none; train the phrase-based system on more text"
         )
     translator = work.translator(name, seed)
     phrases = sorted({phrase for triple in triples for phrase in triple})
     vectors = sentence_vectors(translator.model, translator.source_text, phrases).astype(np.float64)
     units = dict(zip(phrases, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)))
-    first, second, third = (np.stack([units[phrase] for phrase in column]) for column in zip(*triples))
-    same, other, any_two = ((first * column).sum(axis=1) for column in (second, third, np.roll(second, 1, axis=0)))
-    means = {key: float(np.mean(values)) for key, values in (("near", same > other), ("same", same), ("other", other), ("random", any_two))}
+    first, second, third = (
+        np.stack([units[phrase] for phrase in column]) for column in zip(*triples)
+    )
+    same, other, any_two = (
+        (first * column).sum(axis=1) for column in (second, third, np.roll(second, 1, axis=0))
+    )
+    means = {
+        key: float(np.mean(values))
+        for key, values in (
+            ("near", same > other),
+            ("same", same),
+            ("other", other),
+            ("random", any_two),
+        )
+    }
     return means | {"pairs": len(triples)}
 
 
@@ -190,14 +292,17 @@ def paraphrases(translations, number: int) -> list:
         number: of pairs at most; a translation gives one pair.
 
     Returns:
-        list of (first, second, third): the third has another translation, as many words as the second, and shares as many with the first.
+        list of (first, second, third): the third has another translation, as many words as the
+        second, and shares as many with the first.
 
     Example:
         >>> table = {"the man sits down": "x", "the man is sitting": "x", "the man runs away": "y", "a red car stops": "z"}
         >>> [third for _, _, third in paraphrases(table, 10)]
         ['the man runs away']
     """
-    generator, of_translation, of_word = random.Random(SEED), {}, {}
+    generator = random.Random(SEED)
+    of_translation = {}
+    of_word = {}
     for phrase, translation in sorted(translations.items()):
         of_translation.setdefault(translation, []).append(phrase)
         for word in set(phrase.split()):
@@ -210,7 +315,9 @@ def paraphrases(translations, number: int) -> list:
         common = sorted(_common(first, second))
         others = of_word[generator.choice(common)] if common else sorted(translations)
         for third in generator.sample(others, min(LOOKED_AT, len(others))):
-            alike = len(third.split()) == len(second.split()) and len(_common(first, third)) == len(common)
+            alike = len(third.split()) == len(second.split()) and len(_common(first, third)) == len(
+                common
+            )
             if alike and translations[third] != translations[first]:
                 found.append((first, second, third))
                 break

@@ -1,7 +1,8 @@
 """The texts of the small scale: Multi30k with its short sentences joined to long ones.
 
-The papers train and test on sentences of up to 50 words and more; Multi30k's have 12. Captions that follow each other are joined, so
-that lengths up to 60 words are there, with all of their translations at hand. Every model of one comparison reads the same files.
+The papers train and test on sentences of up to 50 words and more; Multi30k's have 12. Captions that
+follow each other are joined, so that lengths up to 60 words are there, with all of their
+translations at hand. Every model of one comparison reads the same files.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ SEED = 1
 
 
 class JoinedTexts:
-    """The texts of the models of the small scale; those that are joined are written when they are first asked for.
+    """The texts of the models of the small scale; those that are joined are written when they are
+    first asked for.
 
     Args:
         folder: DIR of the experiment.
@@ -37,7 +39,8 @@ class JoinedTexts:
     test_name = "the joined test captions"
 
     def __init__(self, folder, data):
-        self.folder, self.data = pathlib.Path(folder) / "texts", data
+        self.folder = pathlib.Path(folder) / "texts"
+        self.data = data
 
     def corpora(self) -> list:
         """The files that everything here is made of."""
@@ -49,19 +52,26 @@ class JoinedTexts:
         return len(read_multi30k(self.data, "test")[0])
 
     def settings(self, recipe, prepared: bool) -> list:
-        """The settings that name a model's texts, as ``section.key=value``; there are no prepared ones."""
+        """The settings that name a model's texts, as ``section.key=value``; there are no prepared
+        ones.
+        """
         if recipe.corpus == "captions":
             return [f"data.folder={pathlib.Path(self.data).resolve() / 'multi30k'}"]
         if recipe.corpus == "phrasebook":
             return []
         if recipe.corpus == "phrases":
             return [f"data.folder={(self.folder.parent / 'phrase-based').resolve()}"]
-        parts, sides = ("train", "development"), zip(("source", "target"), LANGUAGES)
-        files = [f"data.{part}_{side}={part}.{language}" for side, language in sides for part in parts]
+        parts = ("train", "development")
+        sides = zip(("source", "target"), LANGUAGES)
+        files = [
+            f"data.{part}_{side}={part}.{language}" for side, language in sides for part in parts
+        ]
         return [f"data.folder={self._up_to(recipe.longest).resolve()}", *files]
 
     def guided_settings(self, recipe) -> list:
-        """The settings of guided alignment; the links of joined texts are written now if they are not there."""
+        """The settings of guided alignment; the links of joined texts are written now if they are
+        not there.
+        """
         settings = [f"training.guided_alignment_weight={recipe.guided}"]
         if recipe.corpus == "phrasebook":
             return settings
@@ -81,7 +91,9 @@ class JoinedTexts:
         return []
 
     def _up_to(self, longest) -> pathlib.Path:
-        """The folder of the joined texts, written now if it is not there; only the training part has a longest sentence."""
+        """The folder of the joined texts, written now if it is not there; only the training part
+        has a longest sentence.
+        """
         folder = self.folder / f"up-to-{longest}"
         if not folder.exists():
             with new_folder(folder) as partial:
@@ -110,10 +122,12 @@ def joined(pairs, sizes: Iterator[int]) -> Iterator[tuple[str, str]]:
 
 
 def write_joined(data, folder, longest: int) -> None:
-    """Write the joined texts: train (once in groups of one to four, in random order of sizes, twice over), development, test.
+    """Write the joined texts: train (once in groups of one to four, in random order of sizes, twice
+    over), development, test.
 
     Args:
-        data: folder with ``multi30k/train.en.gz``, ``train.fr.gz``, ``val`` and ``test_2016_flickr`` of both languages.
+        data: folder with ``multi30k/train.en.gz``, ``train.fr.gz``, ``val`` and
+            ``test_2016_flickr`` of both languages.
         folder: where ``train.en`` and so on are written.
         longest: words a side of a training pair may have.
 
@@ -123,7 +137,9 @@ def write_joined(data, folder, longest: int) -> None:
     sizes = {
         "train": [_random_sizes(SEED), _random_sizes(SEED + 1)],
         "development": [_random_sizes(SEED)],
-        "test": map(itertools.repeat, range(1, MOST_JOINED + 1)),  # the whole text in ones, then in twos, up to fives: it has every length
+        "test": map(
+            itertools.repeat, range(1, MOST_JOINED + 1)
+        ),  # the whole text in ones, then in twos, up to fives: it has every length
     }
     for part, readings in sizes.items():
         pairs = list(zip(*read_multi30k(data, part)))
@@ -131,7 +147,9 @@ def write_joined(data, folder, longest: int) -> None:
         if part == "train":
             made = [pair for pair in made if max(len(side.split()) for side in pair) <= longest]
         for language, lines in zip(LANGUAGES, zip(*made)):
-            write_file(pathlib.Path(folder) / f"{part}.{language}", "".join(f"{line}\n" for line in lines))
+            write_file(
+                pathlib.Path(folder) / f"{part}.{language}", "".join(f"{line}\n" for line in lines)
+            )
 
 
 def write_links(folder, source: TextConfig, target: TextConfig) -> None:
@@ -162,12 +180,17 @@ def read_multi30k(data, part: str) -> tuple:
     """(English lines, French lines) of ``train``, ``development`` or ``test``, a list[str] each."""
     paths = _multi30k_files(data, part)
     if missing := [str(path) for path in paths if not path.exists()]:
-        raise UserError(f"expected Multi30k under {data}, got no {' and no '.join(missing)}; name the folder that has multi30k/ with --data")
+        raise UserError(
+            f"expected Multi30k under {data}, got no {' and no '.join(missing)}; name the folder"
+            " that has multi30k/ with --data"
+        )
     return tuple(map(read_all, paths))
 
 
 def _multi30k_files(data, part):
-    return [pathlib.Path(data) / "multi30k" / f"{FILES[part]}.{language}.gz" for language in LANGUAGES]
+    return [
+        pathlib.Path(data) / "multi30k" / f"{FILES[part]}.{language}.gz" for language in LANGUAGES
+    ]
 
 
 def _random_sizes(seed):

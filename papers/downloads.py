@@ -1,7 +1,8 @@
-"""Files that are downloaded: the archives of a parallel corpus by mtdata, test sets by sacreBLEU; and what is checked of each.
+"""Files that are downloaded: the archives of a parallel corpus by mtdata, test sets by sacreBLEU;
+and what is checked of each.
 
-A file is downloaded into a folder of its own, and has its name and place once it was checked. Files may also be placed there by
-hand; all are checked when they are read.
+A file is downloaded into a folder of its own, and has its name and place once it was checked. Files
+may also be placed there by hand; all are checked when they are read.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class Archive:
         url: where it is; the end of it is its name here.
         size: bytes.
         sha256: of the archive, in hexadecimal.
-        members: names of the English and of the French text in it; those that end in .gz are compressed once more.
+        members: names of the English and of the French text in it; those that end in .gz are
+            compressed once more.
         pairs: lines of each.
     """
 
@@ -74,7 +76,9 @@ class Archive:
         try:
             from mtdata.cache import Cache
         except ImportError:
-            raise NotDownloaded('mtdata is not installed: pip install "rnnsearch-tf[corpora]"') from None
+            raise NotDownloaded(
+                'mtdata is not installed: pip install "rnnsearch-tf[corpora]"'
+            ) from None
         for attempt in range(1, TIMES + 1):
             with _partial_folder(folder, self.name) as partial:
                 try:
@@ -85,13 +89,21 @@ class Archive:
                 if fault is None:
                     return _place(partial / self.name, folder)
                 log.warning("warning: %s: %s (download %d of %d)", self.url, fault, attempt, TIMES)
-        raise UserError(f"{self.url}: {fault}, each time of {TIMES}; try again later, or place another copy in {folder} by hand")
+        raise UserError(
+            f"{self.url}: {fault}, each time of {TIMES}; try again later, or place another copy in"
+            f" {folder} by hand"
+        )
 
     def fault(self, path, sum_too: bool = True) -> str | None:
-        """What is wrong with a file that should be the archive; None: nothing. Its size is looked at, and its SHA-256 if asked for."""
+        """What is wrong with a file that should be the archive; None: nothing. Its size is looked
+        at, and its SHA-256 if asked for.
+        """
         size = os.stat(path).st_size
         if size != self.size:
-            return f"expected {self.size:,} bytes, got {size:,}: {'it is cut off' if size < self.size else 'it is another file'}"
+            return (
+                f"expected {self.size:,} bytes, got {size:,}:"
+                f" {'it is cut off' if size < self.size else 'it is another file'}"
+            )
         if sum_too:
             with announced(f"checking {path}"):
                 found = digest_of(path)
@@ -111,10 +123,16 @@ class Archive:
         Raises:
             UserError: the text is not there, has other lines than expected, or is not UTF-8.
         """
-        counts = [self._copy_side(path, member, stream) for member, stream in zip(self.members, streams)]
+        counts = [
+            self._copy_side(path, member, stream) for member, stream in zip(self.members, streams)
+        ]
         if counts != [self.pairs] * 2:
-            found = " and ".join(f"{count:,} in {member}" for count, member in zip(counts, self.members))
-            raise UserError(f"{path}: expected {self.pairs:,} lines on both sides, got {found}; {AGAIN}")
+            found = " and ".join(
+                f"{count:,} in {member}" for count, member in zip(counts, self.members)
+            )
+            raise UserError(
+                f"{path}: expected {self.pairs:,} lines on both sides, got {found}; {AGAIN}"
+            )
 
     def _copy_side(self, path, member, stream) -> int:
         """Lines of one side."""
@@ -123,13 +141,21 @@ class Archive:
             with tarfile.open(path) as archive:
                 file = archive.extractfile(member)
                 file = gzip.open(file) if member.endswith(".gz") else file
-                for line in progress(file, doing=f"reading {member}", total=self.pairs, unit="lines"):
+                for line in progress(
+                    file, doing=f"reading {member}", total=self.pairs, unit="lines"
+                ):
                     stream.write(line if line.endswith(b"\n") else line + b"\n")
-                    lines, unreadable = lines + 1, unreadable + (not is_utf8(line))
+                    lines = lines + 1
+                    unreadable = unreadable + (not is_utf8(line))
         except (tarfile.TarError, KeyError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise UserError(f"{path}: expected an archive with {member} in it, got: {_one_line(error)}; {AGAIN}") from None
+            raise UserError(
+                f"{path}: expected an archive with {member} in it, got: {_one_line(error)}; {AGAIN}"
+            ) from None
         if unreadable > MOST_UNREADABLE * lines:
-            raise UserError(f"{path}: expected text in UTF-8, got {unreadable:,} of {lines:,} lines of {member} that are not; {AGAIN}")
+            raise UserError(
+                f"{path}: expected text in UTF-8, got {unreadable:,} of {lines:,} lines of {member}"
+                f" that are not; {AGAIN}"
+            )
         return lines
 
 
@@ -165,9 +191,13 @@ class TestSet:
         """
         with _partial_folder(folder, self.name) as partial:
             for side, path in zip(("src", "ref"), self.paths(partial)):
-                found = subprocess.run([sys.executable, "-m", *self.command(side)], capture_output=True)
+                found = subprocess.run(
+                    [sys.executable, "-m", *self.command(side)], capture_output=True
+                )
                 if found.returncode:
-                    raise NotDownloaded(f"{' '.join(self.command(side))}: {_last_line(found.stderr)}")
+                    raise NotDownloaded(
+                        f"{' '.join(self.command(side))}: {_last_line(found.stderr)}"
+                    )
                 write_file(path, found.stdout)
             self.check(partial)
             for path in self.paths(partial):
@@ -178,10 +208,20 @@ class TestSet:
         for path in self.paths(folder):
             lines = list(read_bytes(path))
             if len(lines) != self.pairs:
-                raise UserError(f"{path}: expected {self.pairs:,} lines, as {self.sacrebleu} of sacreBLEU has, got {len(lines):,}; {AGAIN}")
-            wrong = [number for number, line in enumerate(lines, start=1) if not line.strip() or not is_utf8(line)]
+                raise UserError(
+                    f"{path}: expected {self.pairs:,} lines, as {self.sacrebleu} of sacreBLEU has,"
+                    f" got {len(lines):,}; {AGAIN}"
+                )
+            wrong = [
+                number
+                for number, line in enumerate(lines, start=1)
+                if not line.strip() or not is_utf8(line)
+            ]
             if wrong:
-                raise UserError(f"{path}:{wrong[0]}: expected a sentence in UTF-8, got {lines[wrong[0] - 1][:40]!r}; {AGAIN}")
+                raise UserError(
+                    f"{path}:{wrong[0]}: expected a sentence in UTF-8, got"
+                    f" {lines[wrong[0] - 1][:40]!r}; {AGAIN}"
+                )
 
 
 AGAIN = "delete it, so that it is downloaded anew, or copy it again"
@@ -207,7 +247,9 @@ def join_archives(archives, folder, outputs) -> None:
 
 
 def join_test_sets(test_sets, folder, outputs) -> None:
-    """Write the sentences of several test sets one after the other; arguments and errors as of :func:`join_archives`."""
+    """Write the sentences of several test sets one after the other; arguments and errors as of
+    :func:`join_archives`.
+    """
     for test_set in test_sets:
         test_set.check(folder)
     for paths, output in zip(zip(*(test_set.paths(folder) for test_set in test_sets)), outputs):
@@ -217,7 +259,9 @@ def join_test_sets(test_sets, folder, outputs) -> None:
 
 @contextlib.contextmanager
 def _partial_folder(folder, name):
-    """An empty folder for what is being downloaded, which is gone afterwards; a killed process's too."""
+    """An empty folder for what is being downloaded, which is gone afterwards; a killed process's
+    too.
+    """
     path = make_folder(folder) / (PARTIAL + name)
     shutil.rmtree(path, ignore_errors=True)
     try:

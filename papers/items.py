@@ -1,4 +1,6 @@
-"""What can be reproduced: the item's name, what it shows, the models it needs, the function that makes its page."""
+"""What can be reproduced: the item's name, what it shows, the models it needs, the function that
+makes its page.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ CLAIMED = (
     *(f"bahdanau2015-{item}" for item in ("table1", "figure2", "monotone")),
     *(f"sutskever2014-{item}" for item in ("table1", "table2", "figure2", "figure3")),
     *(f"cho2014-{item}" for item in ("table1", "figure5")),
-)  # fmt: skip
+)
 """The items that claims are about."""
 
 
@@ -38,7 +40,8 @@ class Item:
         aligners: it needs the word aligners of the extra smt.
         beside_phrase_based: it has a row of that system where its packages are installed.
         one_seed: it shows the first seed's models alone.
-        made_of: the items whose measurements it shows, and none of its own; they are made before it.
+        made_of: the items whose measurements it shows, and none of its own; they are made before
+            it.
     """
 
     shows: str
@@ -52,44 +55,142 @@ class Item:
 
 
 ITEMS = {
-    "bahdanau2015-table1": Item("BLEU of RNNencdec and RNNsearch, trained on up to 30 and 50 words", (*BAHDANAU, TRAINED_LONGER), bahdanau2015.table_1, beside_phrase_based=True),
-    "bahdanau2015-table2": Item("their updates, epochs, hours, negative log-likelihoods", (*BAHDANAU, TRAINED_LONGER), bahdanau2015.table_2),
-    "bahdanau2015-figure2": Item("their BLEU by the length of the source sentence", BAHDANAU, bahdanau2015.figure_2),
-    "bahdanau2015-figure3": Item("alignment matrices of RNNsearch-50", ("rnnsearch-50",), bahdanau2015.figure_3, one_seed=True),
-    "bahdanau2015-table3": Item("long sentences, translated by both", ("rnnencdec-50", "rnnsearch-50"), bahdanau2015.table_3, one_seed=True),
-    "bahdanau2015-monotone": Item("how far attention moves from word to word; words that change places", ("rnnsearch-50",), monotone.page),
-    "sutskever2014-table1": Item("a deep LSTM with the source as it is and reversed, beams, an ensemble", SUTSKEVER, sutskever2014.table_1),
+    "bahdanau2015-table1": Item(
+        "BLEU of RNNencdec and RNNsearch, trained on up to 30 and 50 words",
+        (*BAHDANAU, TRAINED_LONGER),
+        bahdanau2015.table_1,
+        beside_phrase_based=True,
+    ),
+    "bahdanau2015-table2": Item(
+        "their updates, epochs, hours, negative log-likelihoods",
+        (*BAHDANAU, TRAINED_LONGER),
+        bahdanau2015.table_2,
+    ),
+    "bahdanau2015-figure2": Item(
+        "their BLEU by the length of the source sentence", BAHDANAU, bahdanau2015.figure_2
+    ),
+    "bahdanau2015-figure3": Item(
+        "alignment matrices of RNNsearch-50",
+        ("rnnsearch-50",),
+        bahdanau2015.figure_3,
+        one_seed=True,
+    ),
+    "bahdanau2015-table3": Item(
+        "long sentences, translated by both",
+        ("rnnencdec-50", "rnnsearch-50"),
+        bahdanau2015.table_3,
+        one_seed=True,
+    ),
+    "bahdanau2015-monotone": Item(
+        "how far attention moves from word to word; words that change places",
+        ("rnnsearch-50",),
+        monotone.page,
+    ),
+    "sutskever2014-table1": Item(
+        "a deep LSTM with the source as it is and reversed, beams, an ensemble",
+        SUTSKEVER,
+        sutskever2014.table_1,
+    ),
     "sutskever2014-figure2": Item(
-        "sentence states of the LSTM under word order and voice", ("lstm-reversed",), sutskever2014_figures.figure_2
+        "sentence states of the LSTM under word order and voice",
+        ("lstm-reversed",),
+        sutskever2014_figures.figure_2,
     ),
     "sutskever2014-figure3": Item(
         "BLEU of LSTMs by length and by frequency of the words, beside RNNsearch",
         ("lstm-forward", "lstm-reversed", "rnnsearch-50"),
         sutskever2014_figures.figure_3,
     ),
-    "sutskever2014-table2": Item("n-best lists of a phrase-based system rescored by it", SUTSKEVER, sutskever2014.table_2, phrase_based=True),
-    "cho2014-table1": Item("the RNN Encoder–Decoder and a language model in a phrase-based system", CHO, cho2014.table_1, phrase_based=True),
-    "cho2014-table2": Item("the best translations of phrases by the table and by the model", CHO[:1], cho2014.table_2, phrase_based=True, one_seed=True),
-    "cho2014-table3": Item("samples of the model for phrases", CHO[:1], cho2014.table_3, phrase_based=True, one_seed=True),
-    "cho2014-figure3": Item("phrase pairs by the table's score and by the model's", CHO[:1], cho2014_figures.figure_3, phrase_based=True),
-    "cho2014-figure4": Item("the model's words in the plane", CHO[:1], cho2014_figures.figure_4, phrase_based=True, one_seed=True),
-    "cho2014-figure5": Item("long phrases in the plane; do those near in meaning lie near?", CHO[:1], cho2014_figures.figure_5, phrase_based=True),
+    "sutskever2014-table2": Item(
+        "n-best lists of a phrase-based system rescored by it",
+        SUTSKEVER,
+        sutskever2014.table_2,
+        phrase_based=True,
+    ),
+    "cho2014-table1": Item(
+        "the RNN Encoder–Decoder and a language model in a phrase-based system",
+        CHO,
+        cho2014.table_1,
+        phrase_based=True,
+    ),
+    "cho2014-table2": Item(
+        "the best translations of phrases by the table and by the model",
+        CHO[:1],
+        cho2014.table_2,
+        phrase_based=True,
+        one_seed=True,
+    ),
+    "cho2014-table3": Item(
+        "samples of the model for phrases",
+        CHO[:1],
+        cho2014.table_3,
+        phrase_based=True,
+        one_seed=True,
+    ),
+    "cho2014-figure3": Item(
+        "phrase pairs by the table's score and by the model's",
+        CHO[:1],
+        cho2014_figures.figure_3,
+        phrase_based=True,
+    ),
+    "cho2014-figure4": Item(
+        "the model's words in the plane",
+        CHO[:1],
+        cho2014_figures.figure_4,
+        phrase_based=True,
+        one_seed=True,
+    ),
+    "cho2014-figure5": Item(
+        "long phrases in the plane; do those near in meaning lie near?",
+        CHO[:1],
+        cho2014_figures.figure_5,
+        phrase_based=True,
+    ),
     "luong2015-attention": Item(
         "dot, general, concat, with and without input feeding: BLEU and alignment error rate",
-        ("phrasebook-rnnsearch", *(f"phrasebook-{score}{ending}" for score in ("dot", "general", "concat") for ending in ("", "-feeding"))),
-        luong2015.attention, one_seed=True,
+        (
+            "phrasebook-rnnsearch",
+            *(
+                f"phrasebook-{score}{ending}"
+                for score in ("dot", "general", "concat")
+                for ending in ("", "-feeding")
+            ),
+        ),
+        luong2015.attention,
+        one_seed=True,
     ),
     "alignment-phrasebook": Item(
-        "alignment error rate of every attention, without and with guided alignment, and of word aligners",
-        tuple(f"{name}{ending}" for name in GUIDED if name.startswith("phrasebook-") for ending in ("", "-guided")),
-        alignment.phrasebook, aligners=True, one_seed=True,
+        "alignment error rate of every attention, without and with guided alignment, and of word"
+        " aligners",
+        tuple(
+            f"{name}{ending}"
+            for name in GUIDED
+            if name.startswith("phrasebook-")
+            for ending in ("", "-guided")
+        ),
+        alignment.phrasebook,
+        aligners=True,
+        one_seed=True,
     ),
     "alignment-multi30k": Item(
-        "agreement of attention with word aligners", ("rnnsearch-50", "rnnsearch-50-guided"), alignment.multi30k, aligners=True, one_seed=True,
+        "agreement of attention with word aligners",
+        ("rnnsearch-50", "rnnsearch-50-guided"),
+        alignment.multi30k,
+        aligners=True,
+        one_seed=True,
     ),
     "rare-words": Item(
         "unknown words left, forbidden and replaced; guided alignment, a shortlist, subwords",
-        ("rnnsearch-50", "rnnsearch-50-guided", "subwords-50", "subwords-50-sampling"), rare_words.table, aligners=True, one_seed=True,
+        ("rnnsearch-50", "rnnsearch-50-guided", "subwords-50", "subwords-50-sampling"),
+        rare_words.table,
+        aligners=True,
+        one_seed=True,
     ),
-    "claims": Item("which of the papers' claims hold at this scale", (*BAHDANAU, TRAINED_LONGER, *SUTSKEVER, *CHO), claims, phrase_based=True, made_of=CLAIMED),
-}  # fmt: skip
+    "claims": Item(
+        "which of the papers' claims hold at this scale",
+        (*BAHDANAU, TRAINED_LONGER, *SUTSKEVER, *CHO),
+        claims,
+        phrase_based=True,
+        made_of=CLAIMED,
+    ),
+}

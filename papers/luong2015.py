@@ -1,4 +1,5 @@
-"""Luong, Pham, Manning 2015: the forms of attention, with and without input feeding, on the built-in corpus.
+"""Luong, Pham, Manning 2015: the forms of attention, with and without input feeding, on the
+built-in corpus.
 
 Its grammar knows which word stands for which, so that the alignment error rate is exact.
 """
@@ -12,12 +13,19 @@ def attention(work, models) -> Page:
     """BLEU and alignment error rate of each form of attention."""
     rows = [{"model": name.removeprefix("phrasebook-")} | measured(work, name) for name in models]
     text = [
-        "The held-out sentences of the built-in corpus, beam 5. Links: each target word to the source word it attends to most, of the "
-        "model's own alignment of the reference; the gold links are the grammar's, all of them sure."
+        "The held-out sentences of the built-in corpus, beam 5. Links: each target word to the"
+        " source word it attends to most, of the model's own alignment of the reference; the gold"
+        " links are the grammar's, all of them sure."
     ]
     paper = [
         {"model": model, "AER, English–German (RWTH)": rate}
-        for model, rate in (("global, location", 0.39), ("local-m, general", 0.34), ("local-p, general", 0.36), ("ensemble", 0.34), ("Berkeley aligner", 0.32))
+        for model, rate in (
+            ("global, location", 0.39),
+            ("local-m, general", 0.34),
+            ("local-p, general", 0.36),
+            ("ensemble", 0.34),
+            ("Berkeley aligner", 0.32),
+        )
     ]  # Table 6
     return Page("Luong et al. 2015: forms of attention", rows, paper, text)
 
@@ -34,7 +42,8 @@ def _measure(work, name, seed):
     from rnnsearch_tf.alignment.links import links
     from rnnsearch_tf.evaluation.bleu import bleu
 
-    config, translator = work.config(name, seed), work.translator(name, seed)
+    config = work.config(name, seed)
+    translator = work.translator(name, seed)
     sources, references = (list(side) for side in zip(*open_corpus(config, "test")))
     gold = phrasebook_alignments(len(sources), config.data.phrasebook_seed, "test")
     texts = [each.text for each in translator.translate(sources)]
@@ -43,7 +52,9 @@ def _measure(work, name, seed):
 
 
 def error_rates(gold, found) -> dict:
-    """{"AER", "precision", "recall"} of lists of links, each of one sentence; all gold links are sure."""
+    """{"AER", "precision", "recall"} of lists of links, each of one sentence; all gold links are
+    sure.
+    """
     from rnnsearch_tf.alignment.aer import LinkCounts
 
     counts = LinkCounts()

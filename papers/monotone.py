@@ -1,4 +1,6 @@
-"""Bahdanau, Cho, Bengio 2015, §5.2.1: alignments go forward mostly, and adjectives and nouns change places."""
+"""Bahdanau, Cho, Bengio 2015, §5.2.1: alignments go forward mostly, and adjectives and nouns change
+places.
+"""
 
 from __future__ import annotations
 
@@ -8,42 +10,58 @@ from papers import bahdanau2015
 from papers.page import Page, over_seeds
 
 KINDS = {
-    "same word": lambda step: step == 0, "next word": lambda step: step == 1, "further ahead": lambda step: step > 1,
-    "one word back": lambda step: step == -1, "further back": lambda step: step < -1,
-}  # fmt: skip
+    "same word": lambda step: step == 0,
+    "next word": lambda step: step == 1,
+    "further ahead": lambda step: step > 1,
+    "one word back": lambda step: step == -1,
+    "further back": lambda step: step < -1,
+}
 """How far the attention moves, in source words, from one target word to the next."""
 
 SHOWN_SWAPS = 15
 
 
 def page(work, models) -> Page:
-    """How the most attended source position moves from one target word to the next, and which words change places."""
+    """How the most attended source position moves from one target word to the next, and which words
+    change places.
+    """
     found = {name: measured_steps(work, name) for name in models}
     rows = [
-        {"model": name} | {kind: over_seeds([shares(each["steps"])[kind] for each in seeds]) for kind in KINDS}
+        {"model": name}
+        | {kind: over_seeds([shares(each["steps"])[kind] for each in seeds]) for kind in KINDS}
         for name, seeds in found.items()
     ]
     swaps = found[models[0]][0]["swaps"]
     text = [
-        "Every target word is taken to look at the source word that it attends to most. From one target word to the next, how far does "
-        f"this place move? Shares of all steps, in the alignments of the model's own translations (beam {bahdanau2015.BEAM}, no unknown "
-        f"word) of {work.texts.test_name}. The end symbols are left out.",
-        f"A step back by one word is a swap: two words change places. There are {sum(count for _, count in swaps)} of {models[0]}, "
-        "first seed. The most frequent:",
+        (
+            "Every target word is taken to look at the source word that it attends to most. From"
+            " one target word to the next, how far does this place move? Shares of all steps, in"
+            f" the alignments of the model's own translations (beam {bahdanau2015.BEAM}, no unknown"
+            f" word) of {work.texts.test_name}. The end symbols are left out."
+        ),
+        (
+            "A step back by one word is a swap: two words change places. There are"
+            f" {sum(count for _, count in swaps)} of {models[0]}, first seed. The most frequent:"
+        ),
         *(f"- {words}: {count}" for words, count in swaps[:SHOWN_SWAPS]),
-    ]  # fmt: skip
+    ]
     return Page("Bahdanau et al. 2015, §5.2.1: how monotone alignments are", rows, [], text)
 
 
 def measured_steps(work, name) -> list:
-    """[{"steps": [[step, count]], "swaps": [["source words → target words", count]], the most frequent first} of each seed]."""
+    """[{"steps": [[step, count]], "swaps": [["source words → target words", count]], the most
+    frequent first} of each seed].
+    """
     return work.of_each_seed("alignment-steps", name, _measure)
 
 
 def _measure(work, name, seed):
     sources, _ = bahdanau2015.test_text(work)
-    steps, swaps = collections.Counter(), collections.Counter()
-    for found in work.translator(name, seed).translate(sources, beam_size=bahdanau2015.BEAM, allow_unknown=False):
+    steps = collections.Counter()
+    swaps = collections.Counter()
+    for found in work.translator(name, seed).translate(
+        sources, beam_size=bahdanau2015.BEAM, allow_unknown=False
+    ):
         places = attended(found.alignment)
         steps.update(later - place for place, later in zip(places, places[1:]))
         swaps.update(swapped(places, found.source_tokens, found.tokens))
@@ -66,7 +84,8 @@ def attended(alignment) -> list:
 
 
 def swapped(places, source, target) -> list:
-    """Neighbouring target words that attend to neighbouring source words in the opposite order, as text.
+    """Neighbouring target words that attend to neighbouring source words in the opposite order, as
+    text.
 
     Example:
         >>> swapped([0, 2, 1], ["a", "black", "dog"], ["un", "chien", "noir"])
@@ -74,8 +93,9 @@ def swapped(places, source, target) -> list:
     """
     return [
         f"{source[later]} {source[place]} → {target[i]} {target[i + 1]}"
-        for i, (place, later) in enumerate(zip(places, places[1:])) if later == place - 1
-    ]  # fmt: skip
+        for i, (place, later) in enumerate(zip(places, places[1:]))
+        if later == place - 1
+    ]
 
 
 def shares(steps) -> dict:
@@ -86,7 +106,11 @@ def shares(steps) -> dict:
 
     Example:
         >>> shares([(-3, 1), (-1, 2), (0, 1), (1, 4), (2, 2)])
-        {'same word': 0.1, 'next word': 0.4, 'further ahead': 0.2, 'one word back': 0.2, 'further back': 0.1}
+        {'same word': 0.1, 'next word': 0.4, 'further ahead': 0.2, 'one word back': 0.2, 'further
+        back': 0.1}
     """
     total = sum(count for _, count in steps)
-    return {kind: sum(count for step, count in steps if belongs(step)) / max(total, 1) for kind, belongs in KINDS.items()}
+    return {
+        kind: sum(count for step, count in steps if belongs(step)) / max(total, 1)
+        for kind, belongs in KINDS.items()
+    }

@@ -19,7 +19,8 @@ class Page:
 
     Attributes:
         title: what the paper calls it.
-        ours, paper: tables, as lists of rows {column: value, or the list of each seed's}; the paper's may be empty.
+        ours, paper: tables, as lists of rows {column: value, or the list of each seed's}; the
+            paper's may be empty.
         text: what the page says besides.
         pictures: {name: matplotlib Figure}.
     """
@@ -35,12 +36,24 @@ class Page:
         folder = pathlib.Path(folder)
         for name, figure in self.pictures.items():
             write_file(folder / f"{item}-{name}.png", png(figure))
-        numbers = {"item": item, "title": self.title, "ours": self.ours, "paper": self.paper, "made": made}
-        write_file(folder / f"{item}.json", json.dumps(numbers, ensure_ascii=False, indent=1) + "\n")
+        numbers = {
+            "item": item,
+            "title": self.title,
+            "ours": self.ours,
+            "paper": self.paper,
+            "made": made,
+        }
+        write_file(
+            folder / f"{item}.json", json.dumps(numbers, ensure_ascii=False, indent=1) + "\n"
+        )
         parts = [f"# {self.title}", "## Ours", *table(self.ours)]
         parts += [f"![{name}]({item}-{name}.png)" for name in self.pictures]
         parts += ["## The paper's", *table(self.paper)] if self.paper else []
-        parts += [*self.text, "## How it was made", *(_listed(name, value) for name, value in made.items())]
+        parts += [
+            *self.text,
+            "## How it was made",
+            *(_listed(name, value) for name, value in made.items()),
+        ]
         write_file(folder / f"{item}.md", _joined(parts))
         return folder / f"{item}.md"
 
@@ -48,7 +61,11 @@ class Page:
 def _listed(name, value):
     """A line of a Markdown list; several things, between semicolons, stand below it."""
     first, *others = value.split("; ")
-    return "\n".join([f"- {name}:", *(f"    - {each}" for each in (first, *others))]) if others else f"- {name}: {value}"
+    return (
+        "\n".join([f"- {name}:", *(f"    - {each}" for each in (first, *others))])
+        if others
+        else f"- {name}: {value}"
+    )
 
 
 def table(rows) -> list:
@@ -56,19 +73,26 @@ def table(rows) -> list:
     if not rows:
         return []
     columns = list(rows[0])
-    lines = [columns, ["---"] * len(columns), *([_cell(row[column]) for column in columns] for row in rows)]
+    lines = [
+        columns,
+        ["---"] * len(columns),
+        *([_cell(row[column]) for column in columns] for row in rows),
+    ]
     return ["\n".join(f"| {' | '.join(line)} |" for line in lines)]
 
 
 def over_seeds(values):
-    """What a cell has of each seed's value: that of one seed, the list of several; None where one has none."""
+    """What a cell has of each seed's value: that of one seed, the list of several; None where one
+    has none.
+    """
     if None in values:
         return None
     return values[0] if len(values) == 1 else list(values)
 
 
 def shown(value) -> str:
-    """The value as text: a list as ``mean ± standard deviation``, numbers with two digits, those from −1 to 1 with three.
+    """The value as text: a list as ``mean ± standard deviation``, numbers with two digits, those
+    from −1 to 1 with three.
 
     Example:
         >>> shown([10.0, 11.0, 13.5]), shown([1500, 1500, 1500]), shown(0.0625), shown(None)
@@ -85,7 +109,9 @@ def shown(value) -> str:
 
 
 def _cell(value):
-    """The value as text, in which nothing means something to Markdown: words may be ``<unk>`` and ``|``."""
+    """The value as text, in which nothing means something to Markdown: words may be ``<unk>`` and
+    ``|``.
+    """
     text = html.escape(shown(value), quote=False)
     return re.sub(r"([\[\]|*_`\\])", r"\\\1", text).replace("\n", " ")
 

@@ -1,4 +1,5 @@
-"""The phrase-based system of the small scale: Multi30k's captions as lower-cased Moses tokens, made once and kept.
+"""The phrase-based system of the small scale: Multi30k's captions as lower-cased Moses tokens, made
+once and kept.
 
 ::
 
@@ -23,7 +24,8 @@ from rnnsearch_tf.extras.moses.phrase_based import PhraseBased
 
 log = logging.getLogger("rnnsearch_tf")
 
-TABLE, MODEL = "phrase-table.gz", "model"
+TABLE = "phrase-table.gz"
+MODEL = "model"
 PARTS = "development", "test"
 MADE = TABLE, *(f"nbest.{part}" for part in PARTS)
 """What the items read of the system; where they are there, it is made."""
@@ -40,7 +42,8 @@ def made_in(folder, data) -> pathlib.Path:
         data: folder of the corpora.
 
     Raises:
-        UserError: something is to be made and sil-machine is not installed, or the corpus is not there.
+        UserError: something is to be made and sil-machine is not installed, or the corpus is not
+            there.
     """
     folder, lacking = pathlib.Path(folder), missing(folder)
     if lacking:
@@ -70,7 +73,9 @@ def check(folder, data) -> None:
 
 
 class Row(typing.NamedTuple):
-    """A phrase pair of the table: both phrases, p(target | source) as a relative frequency, and how often the source phrase was seen."""
+    """A phrase pair of the table: both phrases, p(target | source) as a relative frequency, and how
+    often the source phrase was seen.
+    """
 
     source: str
     target: str
@@ -84,8 +89,15 @@ def rows(folder):
     from rnnsearch_tf.text.escapes import unescape_bytes
 
     for pair in read_table(pathlib.Path(folder) / TABLE):
-        source, target = (unescape_bytes(phrase).decode("utf-8", "replace") for phrase in pair.phrases)
-        yield Row(source, target, float(pair.fields[SCORES].split()[2]), float(pair.fields[SCORES + 2].split()[1]))
+        source, target = (
+            unescape_bytes(phrase).decode("utf-8", "replace") for phrase in pair.phrases
+        )
+        yield Row(
+            source,
+            target,
+            float(pair.fields[SCORES].split()[2]),
+            float(pair.fields[SCORES + 2].split()[1]),
+        )
 
 
 def text(folder, part, language) -> list:
@@ -95,7 +107,9 @@ def text(folder, part, language) -> list:
 
 def translated(folder, sources) -> list:
     """Translations of other text; list[str] of tokens with spaces between, as the sources are."""
-    return [entries[0].text for entries in PhraseBased(pathlib.Path(folder) / MODEL).nbest(sources, 1)]
+    return [
+        entries[0].text for entries in PhraseBased(pathlib.Path(folder) / MODEL).nbest(sources, 1)
+    ]
 
 
 def tokens(lines, language) -> list:
@@ -105,8 +119,12 @@ def tokens(lines, language) -> list:
     from rnnsearch_tf.text.moses import tokenize
     from rnnsearch_tf.text.pipeline import clean, normalize
 
-    rows = tf.strings.lower(tokenize(clean(normalize(tf.constant(lines, tf.string))), language), "utf-8")
-    return [line.decode("utf-8") for line in tf.strings.reduce_join(rows, axis=1, separator=" ").numpy()]
+    rows = tf.strings.lower(
+        tokenize(clean(normalize(tf.constant(lines, tf.string))), language), "utf-8"
+    )
+    return [
+        line.decode("utf-8") for line in tf.strings.reduce_join(rows, axis=1, separator=" ").numpy()
+    ]
 
 
 def bleu(texts, references) -> float:
@@ -122,15 +140,28 @@ def _trained(folder, data) -> PhraseBased:
         with new_folder(folder / "texts") as partial:
             for part in FILES:
                 for language, lines in zip(LANGUAGES, read_multi30k(data, part)):
-                    write_file(partial / f"{part}.{language}", "".join(f"{line}\n" for line in tokens(lines, language)))
+                    write_file(
+                        partial / f"{part}.{language}",
+                        "".join(f"{line}\n" for line in tokens(lines, language)),
+                    )
     if not (folder / MODEL).exists():
         with new_folder(folder / MODEL) as partial:
-            PhraseBased.train(partial, *(folder / "texts" / f"train.{language}" for language in LANGUAGES))
+            PhraseBased.train(
+                partial, *(folder / "texts" / f"train.{language}" for language in LANGUAGES)
+            )
     return PhraseBased(folder / MODEL)
 
 
 def _write_nbest(folder, part, system):
     source, target = (text(folder, part, language) for language in LANGUAGES)
-    lists = system.tune(source, target) if part == "development" and not system.is_tuned else system.nbest(source)
-    lines = (each.nbest_line(sentence, system.weights) for sentence, entries in enumerate(lists) for each in entries)
+    lists = (
+        system.tune(source, target)
+        if part == "development" and not system.is_tuned
+        else system.nbest(source)
+    )
+    lines = (
+        each.nbest_line(sentence, system.weights)
+        for sentence, entries in enumerate(lists)
+        for each in entries
+    )
     write_file(folder / f"nbest.{part}", "".join(lines))

@@ -1,8 +1,10 @@
-"""Words that the vocabulary lacks, the weakness that Bahdanau et al. 2015 name, and what can be done about them.
+"""Words that the vocabulary lacks, the weakness that Bahdanau et al. 2015 name, and what can be
+done about them.
 
-Luong et al. 2015b put the aligned source word, or its translation, in an unknown word's place; here attention aligns. Guided alignment
-(Chen et al. 2016) is to make it align better. A shortlist (Jean et al. 2015) bounds the search, not the vocabulary. Subwords
-(Sennrich et al. 2016) leave no word unknown, and subword regularization (Kudo 2018) draws them anew every time.
+Luong et al. 2015b put the aligned source word, or its translation, in an unknown word's place; here
+attention aligns. Guided alignment (Chen et al. 2016) is to make it align better. A shortlist (Jean
+et al. 2015) bounds the search, not the vocabulary. Subwords (Sennrich et al. 2016) leave no word
+unknown, and subword regularization (Kudo 2018) draws them anew every time.
 """
 
 from __future__ import annotations
@@ -21,8 +23,10 @@ ALIGNED = 20_000
 LEAST = 1e-4
 """Word pairs less probable stay out of the shortlist."""
 
+
 def table(work, models) -> Page:
-    """BLEU of each way, of all captions and of those that have a word that the first model does not know.
+    """BLEU of each way, of all captions and of those that have a word that the first model does not
+    know.
 
     Args:
         work: Workspace.
@@ -30,22 +34,39 @@ def table(work, models) -> Page:
     """
     words, guided, subwords, sampling = models
     ways = [
-        ("left in", words, {}), ("forbidden", words, {"allow_unknown": False}),
+        ("left in", words, {}),
+        ("forbidden", words, {"allow_unknown": False}),
         ("replaced by the source word attended to", words, {"replace_unknown": True}),
-        ("… by its translation in a lexicon of the model's alignments", words, {"replace_unknown": True, "lexicon": "lexicon"}),
+        (
+            "… by its translation in a lexicon of the model's alignments",
+            words,
+            {"replace_unknown": True, "lexicon": "lexicon"},
+        ),
         ("guided alignment, left in", guided, {}),
-        ("guided alignment, replaced by the source word attended to", guided, {"replace_unknown": True}),
-        ("… by its translation in a lexicon of the model's alignments", guided, {"replace_unknown": True, "lexicon": "lexicon"}),
+        (
+            "guided alignment, replaced by the source word attended to",
+            guided,
+            {"replace_unknown": True},
+        ),
+        (
+            "… by its translation in a lexicon of the model's alignments",
+            guided,
+            {"replace_unknown": True, "lexicon": "lexicon"},
+        ),
         ("shortlist, left in", words, {"shortlist": "shortlist"}),
-        ("SentencePiece", subwords, {}), ("SentencePiece with sampling", sampling, {}),
-    ]  # fmt: skip
+        ("SentencePiece", subwords, {}),
+        ("SentencePiece with sampling", sampling, {}),
+    ]
     rows = []
     for number, (way, name, search) in enumerate(ways, start=1):
-        [found] = work.of_each_seed(f"rare-words-{number}", name, functools.partial(_measure, words=words, search=search))
+        [found] = work.of_each_seed(
+            f"rare-words-{number}", name, functools.partial(_measure, words=words, search=search)
+        )
         rows.append({"unknown words": way, "model": name} | found)
     text = [
-        f"BLEU of lower-cased Moses tokens on test_2016_flickr, beam {BEAM}. The second BLEU is of the sentences that have, or whose "
-        f"reference has, a word that {words} does not know. Lexicon and shortlist are of {ALIGNED:,} training pairs."
+        f"BLEU of lower-cased Moses tokens on test_2016_flickr, beam {BEAM}. The second BLEU is of"
+        f" the sentences that have, or whose reference has, a word that {words} does not know."
+        f" Lexicon and shortlist are of {ALIGNED:,} training pairs."
     ]
     return Page("Rare words", rows, [], text)
 
@@ -55,31 +76,51 @@ def _measure(work, name, seed, words, search):
     from rnnsearch_tf.evaluation.bleu import bleu
     from rnnsearch_tf.evaluation.words import tokenized
 
-    rare, (sources, references) = _sentences_with_unknown_words(work, words, seed), read_multi30k(work.data, "test")
-    files = {option: str(_file(work, option, name, seed)) for option in ("lexicon", "shortlist") if option in search}
-    translator, unknown = work.translator(name, seed), SPECIAL_TOKENS[UNKNOWN_ID]
+    rare, (sources, references) = (
+        _sentences_with_unknown_words(work, words, seed),
+        read_multi30k(work.data, "test"),
+    )
+    files = {
+        option: str(_file(work, option, name, seed))
+        for option in ("lexicon", "shortlist")
+        if option in search
+    }
+    translator = work.translator(name, seed)
+    unknown = SPECIAL_TOKENS[UNKNOWN_ID]
     found = translator.translate(sources, beam_size=BEAM, **search | files)
-    lower_cased = ([line.lower() for line in lines] for lines in ([each.text for each in found], references))
-    texts, gold = (tokenized(translator.target_text, lines) for lines in lower_cased)  # Moses's rules cut a line otherwise where it has capitals
+    lower_cased = (
+        [line.lower() for line in lines] for lines in ([each.text for each in found], references)
+    )
+    texts, gold = (
+        tokenized(translator.target_text, lines) for lines in lower_cased
+    )  # Moses's rules cut a line otherwise where it has capitals
 
     def score(chosen):
         if not chosen:
             return None
-        return bleu([texts[i] for i in chosen], [gold[i] for i in chosen], tokenize="none", lowercase=True).score
+        return bleu(
+            [texts[i] for i in chosen], [gold[i] for i in chosen], tokenize="none", lowercase=True
+        ).score
 
     return {
-        "BLEU": score(range(len(texts))), "of sentences with unknown words": score(rare), "such sentences": len(rare),
+        "BLEU": score(range(len(texts))),
+        "of sentences with unknown words": score(rare),
+        "such sentences": len(rare),
         "unknown words left": sum(each.tokens.count(unknown) for each in found),
-    }  # fmt: skip
+    }
 
 
 def _sentences_with_unknown_words(work, name, seed) -> list:
-    """Positions of the captions with a word, theirs or their reference's, that a model does not know."""
+    """Positions of the captions with a word, theirs or their reference's, that a model does not
+    know.
+    """
     from rnnsearch_tf.evaluation.words import unknown_words
 
     def find():
         translator = work.translator(name, seed)
-        counts = unknown_words(translator.source_text, translator.target_text, *read_multi30k(work.data, "test"))
+        counts = unknown_words(
+            translator.source_text, translator.target_text, *read_multi30k(work.data, "test")
+        )
         return [number for number, count in enumerate(counts) if count]
 
     return work.measured(f"unknown-{name}-{seed}", find)
@@ -107,7 +148,12 @@ def _lexicon(work, name, seed):
     from rnnsearch_tf.alignment.lexicon import lexicon
 
     scored = work.translator(name, seed).score_targets(*_training_text(work, name, seed))
-    return map(" ".join, lexicon((links(pair.alignment), pair.source_tokens, pair.target_tokens) for pair in scored).items())
+    return map(
+        " ".join,
+        lexicon(
+            (links(pair.alignment), pair.source_tokens, pair.target_tokens) for pair in scored
+        ).items(),
+    )
 
 
 def _shortlist(work, name, seed):
@@ -115,9 +161,13 @@ def _shortlist(work, name, seed):
     from rnnsearch_tf.alignment.word_translations import translation_probabilities
 
     texts = work.translator(name, seed).source_text, work.translator(name, seed).target_text
-    sources, targets = (text.encode(lines).to_list() for text, lines in zip(texts, _training_text(work, name, seed)))
+    sources, targets = (
+        text.encode(lines).to_list() for text, lines in zip(texts, _training_text(work, name, seed))
+    )
     pairs = zip(sources, (ids[:-1] for ids in targets))
     words = [text.vocabulary.tokens for text in texts]
-    for source, target, probability in zip(*translation_probabilities(pairs, texts[1].vocabulary.size)):
+    for source, target, probability in zip(
+        *translation_probabilities(pairs, texts[1].vocabulary.size)
+    ):
         if probability >= LEAST:
             yield f"{words[0][source]} {words[1][target]} {probability:.6f}"

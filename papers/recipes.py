@@ -1,4 +1,6 @@
-"""The models of the small scale, each meant for at most 20 minutes of one CPU core, and those of the paper's; items share them."""
+"""The models of the small scale, each meant for at most 20 minutes of one CPU core, and those of
+the paper's; items share them.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,16 @@ class Recipe:
     Attributes:
         configuration: name of a shipped configuration.
         changes: ``section.key=value`` of what differs from it.
-        corpus: ``joined``: Multi30k's captions joined to long texts, see corpora.py; ``captions``: as they are; ``phrasebook``: built in;
-            ``phrases``: the phrase-based system's table, see phrase_based.py; ``wmt14``: see wmt14.py.
+        corpus: ``joined``: Multi30k's captions joined to long texts, see corpora.py; ``captions``:
+            as they are; ``phrasebook``: built in; ``phrases``: the phrase-based system's table, see
+            phrase_based.py; ``wmt14``: see wmt14.py.
         longest: words a side of a training pair may have, of joined ones and of WMT'14.
         member: of an ensemble, from 0. They differ in nothing but the seed.
         first_seed: whether it is trained for the first seed alone.
         minutes: of the cores of the scale, about.
         gigabytes: of its RUN, about.
-        guided: weight of guided alignment. The links are the built-in corpus's own, of joined texts fast_align's.
+        guided: weight of guided alignment. The links are the built-in corpus's own, of joined texts
+            fast_align's.
     """
 
     configuration: str
@@ -36,17 +40,31 @@ class Recipe:
 
 
 WORDS = (
-    "source.vocabulary_size=5000", "target.vocabulary_size=5000", "data.maximum_source_length=90", "data.maximum_target_length=90",
-    "data.batch_size=40", "training.learning_rate=2.0e-3", *(f"model.{where}_dropout=0.2" for where in ("embedding", "hidden", "readout")),
-    "training.average=0", "training.evaluate_sentences=500",
-)  # fmt: skip
-"""Whole words, and so few that some are unknown, as in the papers. Tokens are more than words, by punctuation.
+    "source.vocabulary_size=5000",
+    "target.vocabulary_size=5000",
+    "data.maximum_source_length=90",
+    "data.maximum_target_length=90",
+    "data.batch_size=40",
+    "training.learning_rate=2.0e-3",
+    *(f"model.{where}_dropout=0.2" for where in ("embedding", "hidden", "readout")),
+    "training.average=0",
+    "training.evaluate_sentences=500",
+)
+"""Whole words, and so few that some are unknown, as in the papers. Tokens are more than words, by
+punctuation.
 
 What learns fast in a few passes: RESULTS.md, "What was tried beside the recipes".
 """
 
-UPDATES = {"rnnencdec-30": 4800, "rnnsearch-30": 2700, "rnnencdec-50": 3200, "rnnsearch-50": 1800, "rnnsearch-50-longer": 3600}
-"""As many as fit ten minutes, so that all have the same time, as in §4.2; fewer of longer sentences and of attention, as in Table 2.
+UPDATES = {
+    "rnnencdec-30": 4800,
+    "rnnsearch-30": 2700,
+    "rnnencdec-50": 3200,
+    "rnnsearch-50": 1800,
+    "rnnsearch-50-longer": 3600,
+}
+"""As many as fit ten minutes, so that all have the same time, as in §4.2; fewer of longer sentences
+and of attention, as in Table 2.
 
 The last is trained twice as long: in the paper 2.3 times.
 """
@@ -58,63 +76,118 @@ def _updates(number):
 
 
 def _bahdanau():
-    without_attention = "model.system=rnnencdec", "model.alignment_size=1000"  # it has none: the default
+    without_attention = (
+        "model.system=rnnencdec",
+        "model.alignment_size=1000",
+    )  # it has none: the default
     for name, updates in UPDATES.items():
         system, longest, *longer = name.split("-")
         changes = without_attention if system == "rnnencdec" else ()
-        yield name, Recipe(
-            "multi30k-en-fr-words", (*WORDS, *_updates(updates), *changes), longest=int(longest), minutes=20 if longer else 10, first_seed=bool(longer)
+        yield (
+            name,
+            Recipe(
+                "multi30k-en-fr-words",
+                (*WORDS, *_updates(updates), *changes),
+                longest=int(longest),
+                minutes=20 if longer else 10,
+                first_seed=bool(longer),
+            ),
         )
 
 
 def _sutskever():
     lstm = Recipe("multi30k-en-fr-deep-lstm", _updates(5300), "captions", minutes=14)
-    yield "lstm-forward", dataclasses.replace(lstm, changes=(*lstm.changes, "model.reverse_source=false"))
+    yield (
+        "lstm-forward",
+        dataclasses.replace(lstm, changes=(*lstm.changes, "model.reverse_source=false")),
+    )
     yield "lstm-reversed", lstm
     yield "lstm-reversed-2", dataclasses.replace(lstm, member=1, first_seed=True)
 
 
 FEW_WORDS = "source.vocabulary_size=5000", "target.vocabulary_size=5000"
 PHRASES = (
-    "source.tokenization=space", "target.tokenization=space", *FEW_WORDS,
-    "data.corpus=phrase_table", "data.phrase_table=phrase-table.gz", "data.train_source=null", "data.train_target=null",
-    "data.development_source=null", "data.development_target=null", "data.maximum_source_length=10", "data.maximum_target_length=10",
-    "data.batch_size=64", "data.shuffle_buffer=1500000",
-    "training.label_smoothing=0", "training.average=0", "training.maximum_updates=8000",
-    "model.embedding_dropout=0.2", "model.hidden_dropout=0.2", "model.readout_dropout=0.2",
-)  # fmt: skip
-"""Each distinct pair as often, whatever its counts; scores are to be probabilities, so nothing is smoothed.
+    "source.tokenization=space",
+    "target.tokenization=space",
+    *FEW_WORDS,
+    "data.corpus=phrase_table",
+    "data.phrase_table=phrase-table.gz",
+    "data.train_source=null",
+    "data.train_target=null",
+    "data.development_source=null",
+    "data.development_target=null",
+    "data.maximum_source_length=10",
+    "data.maximum_target_length=10",
+    "data.batch_size=64",
+    "data.shuffle_buffer=1500000",
+    "training.label_smoothing=0",
+    "training.average=0",
+    "training.maximum_updates=8000",
+    "model.embedding_dropout=0.2",
+    "model.hidden_dropout=0.2",
+    "model.readout_dropout=0.2",
+)
+"""Each distinct pair as often, whatever its counts; scores are to be probabilities, so nothing is
+smoothed.
 
-The updates see fewer than half of the pairs, so the whole table, which is not in random order, has to be shuffled.
+The updates see fewer than half of the pairs, so the whole table, which is not in random order, has
+to be shuffled.
 """
 
 LOWER_CASED_WORDS = (
-    *(f"{side}.{setting}" for side in ("source", "target") for setting in ("tokenization=moses", "lowercase=true")), *FEW_WORDS,
-)  # fmt: skip
+    *(
+        f"{side}.{setting}"
+        for side in ("source", "target")
+        for setting in ("tokenization=moses", "lowercase=true")
+    ),
+    *FEW_WORDS,
+)
 
 
 def _cho():
     yield "phrase-scorer", Recipe("multi30k-en-fr-encoder-decoder", PHRASES, "phrases", minutes=15)
-    development = "data.development_source=val.en.gz", "data.development_target=val.fr.gz"  # its loss says when to stop
-    yield "cslm", Recipe("multi30k-fr-cslm", (*LOWER_CASED_WORDS, *development, "training.maximum_updates=9000"), "captions", minutes=10)
+    development = (
+        "data.development_source=val.en.gz",
+        "data.development_target=val.fr.gz",
+    )  # its loss says when to stop
+    yield (
+        "cslm",
+        Recipe(
+            "multi30k-fr-cslm",
+            (*LOWER_CASED_WORDS, *development, "training.maximum_updates=9000"),
+            "captions",
+            minutes=10,
+        ),
+    )
 
 
 def _luong():
     for score in ("dot", "general", "concat"):
         for ending, feeding in (("", "false"), ("-feeding", "true")):
             changes = f"model.attention_score={score}", f"model.input_feeding={feeding}"
-            yield f"phrasebook-{score}{ending}", Recipe("phrasebook-luong", changes, "phrasebook", minutes=5)
+            yield (
+                f"phrasebook-{score}{ending}",
+                Recipe("phrasebook-luong", changes, "phrasebook", minutes=5),
+            )
 
 
 def _attending():
     yield "phrasebook-rnnsearch", Recipe("phrasebook", (), "phrasebook", minutes=2)
-    yield "phrasebook-coverage", Recipe("phrasebook", ("model.attention=coverage",), "phrasebook", minutes=3)
+    yield (
+        "phrasebook-coverage",
+        Recipe("phrasebook", ("model.attention=coverage",), "phrasebook", minutes=3),
+    )
     for system in ("lstm", "windows"):
         yield f"phrasebook-{system}", Recipe(f"phrasebook-{system}", (), "phrasebook", minutes=3)
 
 
 def _subwords():
-    changes = *WORDS, *_updates(UPDATES["rnnsearch-50"]), "source.tokenization=sentencepiece", "target.tokenization=sentencepiece"
+    changes = (
+        *WORDS,
+        *_updates(UPDATES["rnnsearch-50"]),
+        "source.tokenization=sentencepiece",
+        "target.tokenization=sentencepiece",
+    )
     for ending, drawn in (("", ()), ("-sampling", ("source.sampling=0.3", "target.sampling=0.3"))):
         yield f"subwords-50{ending}", Recipe("multi30k-en-fr-words", (*changes, *drawn), minutes=10)
 
@@ -122,14 +195,28 @@ def _subwords():
 MEMBER_SEEDS = 1000
 """How far apart the seeds of an ensemble's members are: further than anyone asks for seeds."""
 
-GUIDED = "rnnsearch-50", *(f"phrasebook-{system}" for system in ("rnnsearch", "lstm", "coverage", "windows", "general", "general-feeding"))
+GUIDED = (
+    "rnnsearch-50",
+    *(
+        f"phrasebook-{system}"
+        for system in ("rnnsearch", "lstm", "coverage", "windows", "general", "general-feeding")
+    ),
+)
 """Models that are trained with guided alignment too."""
 
 RECIPES = dict([*_bahdanau(), *_sutskever(), *_cho(), *_attending(), *_luong(), *_subwords()])
 RECIPES |= {f"{name}-guided": dataclasses.replace(RECIPES[name], guided=1.0) for name in GUIDED}
 
-OPERATIONS = {"rnnencdec-30": 272e9, "rnnsearch-30": 399e9, "rnnencdec-50": 377e9, "rnnsearch-50": 555e9, "rnnsearch-50-longer": 555e9}
-"""Of one update (benchmarks/products.py): 80 pairs of 18 tokens a side where the longest have 30, of 25 where they have 50, as is assumed."""
+OPERATIONS = {
+    "rnnencdec-30": 272e9,
+    "rnnsearch-30": 399e9,
+    "rnnencdec-50": 377e9,
+    "rnnsearch-50": 555e9,
+    "rnnsearch-50-longer": 555e9,
+}
+"""Of one update (benchmarks/products.py): 80 pairs of 18 tokens a side where the longest have 30,
+of 25 where they have 50, as is assumed.
+"""
 
 RATE = 0.4e12 * 0.76
 """Operations a second of two cores in float32, as docs/scaling.md has them."""
@@ -141,8 +228,21 @@ def _paper():
         minutes = round(updates * OPERATIONS[name] / RATE / 60)
         configuration = name.removesuffix("-longer")
         longest = int(configuration.rpartition("-")[2])
-        yield name, Recipe(configuration, changes, "wmt14", longest, minutes=minutes, gigabytes=3.0, first_seed=name != configuration)
+        yield (
+            name,
+            Recipe(
+                configuration,
+                changes,
+                "wmt14",
+                longest,
+                minutes=minutes,
+                gigabytes=3.0,
+                first_seed=name != configuration,
+            ),
+        )
 
 
 PAPER_RECIPES = dict(_paper())
-"""Section 4.2 and Table 2: minibatches of 80, Adadelta, words up to 30 and 50, as the shipped configurations have them."""
+"""Section 4.2 and Table 2: minibatches of 80, Adadelta, words up to 30 and 50, as the shipped
+configurations have them.
+"""

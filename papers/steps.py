@@ -37,7 +37,8 @@ class Step:
 
 
 def steps_left(steps, wanted) -> list:
-    """Those that are to be made for some files, in their order: a file that is there needs none of what it was made from.
+    """Those that are to be made for some files, in their order: a file that is there needs none of
+    what it was made from.
 
     Args:
         steps: list of Step; each stands behind those that make its inputs.
@@ -50,7 +51,8 @@ def steps_left(steps, wanted) -> list:
         >>> [step.does for step in steps_left([get, cut, sew], [there / "no-b"])]
         ['sew']
     """
-    left, wanted = [], set(wanted)
+    left = []
+    wanted = set(wanted)
     for step in reversed(steps):
         if wanted & set(step.outputs) and not all(path.exists() for path in step.outputs):
             left.insert(0, step)
@@ -73,7 +75,8 @@ def check_space(needs) -> None:
         free = shutil.disk_usage(folder).free / 1e9
         if free < gigabytes:
             raise UserError(
-                f"{folder}: expected {gigabytes:.0f} GB free on its disk, got {free:.0f}; free some, or choose another --data and --output"
+                f"{folder}: expected {gigabytes:.0f} GB free on its disk, got {free:.0f}; free"
+                " some, or choose another --data and --output"
             )
 
 

@@ -1,4 +1,6 @@
-"""Sutskever, Vinyals, Le 2014: the deep LSTM with the source as it is and reversed, beams of 1, 2 and 12, an ensemble; n-best lists of a phrase-based system rescored."""
+"""Sutskever, Vinyals, Le 2014: the deep LSTM with the source as it is and reversed, beams of 1, 2
+and 12, an ensemble; n-best lists of a phrase-based system rescored.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,12 @@ OF_ONE_SEED = " The ensemble is made once, whatever the seeds."
 
 
 def table_1(work, models) -> Page:
-    """BLEU by size of the beam; the first model reads the source as it is, the others, an ensemble, reversed."""
+    """BLEU by size of the beam; the first model reads the source as it is, the others, an ensemble,
+    reversed.
+    """
     rows = [
-        {"LSTM": system} | {f"beam {beam}": over_seeds([each[str(beam)] for each in found]) for beam in BEAMS}
+        {"LSTM": system}
+        | {f"beam {beam}": over_seeds([each[str(beam)] for each in found]) for beam in BEAMS}
         for system, found in measured_systems(work, models).items()
     ]
     paper = [
@@ -27,14 +32,24 @@ def table_1(work, models) -> Page:
         {"LSTM": "ensemble of 5, reversed, beam 2", "BLEU": 34.50},
         {"LSTM": "ensemble of 5, reversed, beam 12", "BLEU": 34.81},
     ]
-    return Page("Sutskever et al. 2014, Table 1: reversed source, beams, ensembles", rows, paper, [f"BLEU in 13a on test_2016_flickr.{OF_ONE_SEED}"])
+    return Page(
+        "Sutskever et al. 2014, Table 1: reversed source, beams, ensembles",
+        rows,
+        paper,
+        [f"BLEU in 13a on test_2016_flickr.{OF_ONE_SEED}"],
+    )
 
 
 def measured_systems(work, models) -> dict:
-    """{system: [{beam as str: BLEU} of each seed]} of the forward and the reversed LSTM; of the ensemble, and of the best of its models, for the first seed."""
+    """{system: [{beam as str: BLEU} of each seed]} of the forward and the reversed LSTM; of the
+    ensemble, and of the best of its models, for the first seed.
+    """
     forward, *ensemble = models
     systems = {"forward": [forward], "reversed": ensemble[:1]}
-    found = {system: [measured_beams(work, names, seed) for seed in work.seeds] for system, names in systems.items()}
+    found = {
+        system: [measured_beams(work, names, seed) for seed in work.seeds]
+        for system, names in systems.items()
+    }
     members = [measured_beams(work, [name], work.seeds[0]) for name in ensemble]
     return found | {
         "the best of the ensemble": [max(members, key=lambda each: each["12"])],
@@ -44,11 +59,15 @@ def measured_systems(work, models) -> dict:
 
 def measured_beams(work, names, seed) -> dict:
     """{beam as str: BLEU} of a model, or of an ensemble of several."""
-    return work.measured(f"beams-{len(names)}-{names[0]}-{seed}", lambda: _by_beam(work, names, seed))
+    return work.measured(
+        f"beams-{len(names)}-{names[0]}-{seed}", lambda: _by_beam(work, names, seed)
+    )
 
 
 def table_2(work, models) -> Page:
-    """BLEU of a phrase-based system whose n-best lists are rescored by LSTMs; models as of :func:`table_1`."""
+    """BLEU of a phrase-based system whose n-best lists are rescored by LSTMs; models as of
+    :func:`table_1`.
+    """
     found = measured_rescoring(work, models)
     rows = [{"system": system, "BLEU": over_seeds(values)} for system, values in found.items()]
     paper = [
@@ -59,17 +78,22 @@ def table_2(work, models) -> Page:
         {"system": "oracle", "BLEU": "~45"},
     ]
     text = [
-        "BLEU of lower-cased tokens on test_2016_flickr. The score of a hypothesis is the even average of the phrase-based system's, whose "
-        "weights sum to 1, and the LSTM's log-probability. The LSTMs know cased text: a hypothesis is detokenized and begins with a capital letter."
-        + OF_ONE_SEED
+        "BLEU of lower-cased tokens on test_2016_flickr. The score of a hypothesis is the even"
+        " average of the phrase-based system's, whose weights sum to 1, and the LSTM's"
+        " log-probability. The LSTMs know cased text: a hypothesis is detokenized and begins with a"
+        " capital letter." + OF_ONE_SEED
     ]
     return Page("Sutskever et al. 2014, Table 2: n-best lists rescored", rows, paper, text)
 
 
 def measured_rescoring(work, models) -> dict:
-    """{system: [BLEU of each seed]}; of the ensemble for the first seed, of the lists by themselves once."""
+    """{system: [BLEU of each seed]}; of the ensemble for the first seed, of the lists by themselves
+    once.
+    """
     forward, *ensemble = models
-    measure = lambda names, seed: work.measured(f"rescored-{len(names)}-{names[0]}-{seed}", lambda: _rescored(work, names, seed))  # noqa: E731
+    measure = lambda names, seed: work.measured(
+        f"rescored-{len(names)}-{names[0]}-{seed}", lambda: _rescored(work, names, seed)
+    )  # noqa: E731
     alone = work.measured("phrase-based-nbest", lambda: _first_and_best(work))
     return {
         "phrase-based": [alone["first"]],
@@ -85,7 +109,10 @@ def _first_and_best(work):
 
     lists, references = _test_lists(work)
     firsts, chosen = choose(lists, references, tokenize="none")
-    return {"first": phrase_based.bleu(firsts, references), "oracle": phrase_based.bleu(chosen, references)}
+    return {
+        "first": phrase_based.bleu(firsts, references),
+        "oracle": phrase_based.bleu(chosen, references),
+    }
 
 
 def _rescored(work, names, seed):
@@ -96,11 +123,18 @@ def _rescored(work, names, seed):
     entries = [entry for each in lists for entry in each]
     texts = list(dict.fromkeys(entry.text for entry in entries))
     sentences = dict(zip(texts, _as_sentences(texts)))
-    pairs = list(dict.fromkeys((captions[entry.sentence], sentences[entry.text]) for entry in entries))
+    pairs = list(
+        dict.fromkeys((captions[entry.sentence], sentences[entry.text]) for entry in entries)
+    )
     scores = dict(zip(pairs, work.translator(names, seed).score(*map(list, zip(*pairs)))))
     value = lambda entry: scores[captions[entry.sentence], sentences[entry.text]]  # noqa: E731
-    best = {each[0].sentence: rescore(each, [value(entry) for entry in each], "LSTM", EVEN)[0].text for each in lists}
-    return phrase_based.bleu([best.get(sentence, "") for sentence in range(len(references))], references)
+    best = {
+        each[0].sentence: rescore(each, [value(entry) for entry in each], "LSTM", EVEN)[0].text
+        for each in lists
+    }
+    return phrase_based.bleu(
+        [best.get(sentence, "") for sentence in range(len(references))], references
+    )
 
 
 def _test_lists(work):
@@ -117,7 +151,10 @@ def _as_sentences(lines) -> list:
 
     from rnnsearch_tf.text.moses import detokenize
 
-    texts = (text.decode("utf-8") for text in detokenize(tf.strings.split(tf.constant(lines)), LANGUAGES[1]).numpy())
+    texts = (
+        text.decode("utf-8")
+        for text in detokenize(tf.strings.split(tf.constant(lines)), LANGUAGES[1]).numpy()
+    )
     return [text[:1].upper() + text[1:] for text in texts]
 
 
@@ -125,13 +162,25 @@ def _by_beam(work, names, seed):
     from rnnsearch_tf.evaluation.bleu import bleu
 
     _, references = read_multi30k(work.data, "test")
-    return {beam: bleu(texts, references).score for beam, texts in translations(work, names, seed).items()}
+    return {
+        beam: bleu(texts, references).score
+        for beam, texts in translations(work, names, seed).items()
+    }
 
 
 def translations(work, names, seed) -> dict:
-    """{beam as str: list[str]}: the test captions translated by a model, or by an ensemble of several."""
+    """{beam as str: list[str]}: the test captions translated by a model, or by an ensemble of
+    several.
+    """
+
     def translate():
         sources, _ = read_multi30k(work.data, "test")
-        return {str(beam): [each.text for each in work.translator(names, seed).translate(sources, beam_size=beam)] for beam in BEAMS}
+        return {
+            str(beam): [
+                each.text
+                for each in work.translator(names, seed).translate(sources, beam_size=beam)
+            ]
+            for beam in BEAMS
+        }
 
     return work.output(f"captions-{len(names)}-{names[0]}-{seed}", translate)

@@ -1,4 +1,6 @@
-"""Sutskever, Vinyals, Le 2014, the figures: sentence states under word order and voice, BLEU by length and by frequency of the words."""
+"""Sutskever, Vinyals, Le 2014, the figures: sentence states under word order and voice, BLEU by
+length and by frequency of the words.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,29 @@ from papers.page import Page, over_seeds
 from papers.sutskever2014 import translations
 
 NOUNS = "man", "woman", "boy", "girl", "child", "dog"
-VERBS = [("holding", "held"), ("pulling", "pulled"), ("watching", "watched"), ("photographing", "photographed")]
+VERBS = [
+    ("holding", "held"),
+    ("pulling", "pulled"),
+    ("watching", "watched"),
+    ("photographing", "photographed"),
+]
 """Active and passive form; all of them, and the nouns, are words of Multi30k's captions."""
 
 WORD_ORDER = (
     [f"A man is {verb} a child." for verb in ("holding", "watching", "pulling")],
     [f"A child is {verb} a man." for verb in ("holding", "watching", "pulling")],
-)  # fmt: skip
+)
 VOICE = (
-    ["A man is holding a dog in the park.", "In the park, a man is holding a dog.", "A dog is being held by a man in the park."],
-    ["A dog is holding a man in the park.", "In the park, a dog is holding a man.", "A man is being held by a dog in the park."],
+    [
+        "A man is holding a dog in the park.",
+        "In the park, a man is holding a dog.",
+        "A dog is being held by a man in the park.",
+    ],
+    [
+        "A dog is holding a man in the park.",
+        "In the park, a dog is holding a man.",
+        "A man is being held by a dog in the park.",
+    ],
 )
 """Sentences of the pictures, in groups of one meaning."""
 
@@ -30,29 +45,59 @@ BEAM = "12"
 
 def figure_2(work, models) -> Page:
     """States of sentences in the plane, and what they are sensitive to."""
-    columns = {"order": "word order", "voice": "voice", "same": "distance, same roles", "exchanged": "distance, roles exchanged"}
+    columns = {
+        "order": "word order",
+        "voice": "voice",
+        "same": "distance, same roles",
+        "exchanged": "distance, roles exchanged",
+    }
     rows = []
     for name in models:
         found = measured_states(work, name)
-        rows.append({"model": name} | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()})
+        rows.append(
+            {"model": name}
+            | {title: over_seeds([each[key] for each in found]) for key, title in columns.items()}
+        )
     text = [
-        "Principal components of the states of all layers after the last word, of the model of the first seed. "
-        "A colour for each meaning: who does it to whom.",
-        f"The table is of the whole states, of sentences of {len(NOUNS)} nouns and {len(VERBS)} verbs.",
-        "- active: `A man is holding a child.`", "- other verb: `A man is pulling a child.`",
-        "- exchanged: `A child is holding a man.`, the same words as active", "- passive: `A child is being held by a man.`",
-        "Word order: how often active is nearer to the other verb than to exchanged; a bag of words would give 0. Voice: how often passive is "
-        "nearer to active than to exchanged. It means what active means, and has its nouns in the order of exchanged. So 1 says that states "
-        "follow the meaning alone, 0 that they follow the order alone. Then the mean distances that voice compares.",
-    ]  # fmt: skip
+        (
+            "Principal components of the states of all layers after the last word, of the model of"
+            " the first seed. A colour for each meaning: who does it to whom."
+        ),
+        (
+            f"The table is of the whole states, of sentences of {len(NOUNS)} nouns and {len(VERBS)}"
+            " verbs."
+        ),
+        "- active: `A man is holding a child.`",
+        "- other verb: `A man is pulling a child.`",
+        "- exchanged: `A child is holding a man.`, the same words as active",
+        "- passive: `A child is being held by a man.`",
+        (
+            "Word order: how often active is nearer to the other verb than to exchanged; a bag of"
+            " words would give 0. Voice: how often passive is nearer to active than to exchanged."
+            " It means what active means, and has its nouns in the order of exchanged. So 1 says"
+            " that states follow the meaning alone, 0 that they follow the order alone. Then the"
+            " mean distances that voice compares."
+        ),
+    ]
     groups = {"word-order": WORD_ORDER, "voice": VOICE}
-    places = work.measured(f"sentence-places-{models[0]}-{work.seeds[0]}", lambda: {kind: _places(work, models[0], each) for kind, each in groups.items()})
+    places = work.measured(
+        f"sentence-places-{models[0]}-{work.seeds[0]}",
+        lambda: {kind: _places(work, models[0], each) for kind, each in groups.items()},
+    )
     pictures = {kind: _meanings_figure(each, places[kind]) for kind, each in groups.items()}
-    return Page("Sutskever et al. 2014, Figure 2: sentence states under word order and voice", rows, [], text, pictures)
+    return Page(
+        "Sutskever et al. 2014, Figure 2: sentence states under word order and voice",
+        rows,
+        [],
+        text,
+        pictures,
+    )
 
 
 def measured_states(work, name) -> list:
-    """[{"order", "voice": shares from 0 to 1, "same", "exchanged": mean distances} of each seed], as the page of Figure 2 explains."""
+    """[{"order", "voice": shares from 0 to 1, "same", "exchanged": mean distances} of each seed],
+    as the page of Figure 2 explains.
+    """
     return work.of_each_seed("sentence-states", name, _measure_states)
 
 
@@ -61,23 +106,34 @@ def sentences_of(verb, first, second) -> tuple:
 
     Example:
         >>> sentences_of(("holding", "held"), "man", "child")
-        ('A man is holding a child.', 'A child is being held by a man.', 'A child is holding a man.')
+        ('A man is holding a child.', 'A child is being held by a man.', 'A child is holding a
+        man.')
     """
     active, passive = verb
-    return f"A {first} is {active} a {second}.", f"A {second} is being {passive} by a {first}.", f"A {second} is {active} a {first}."
+    return (
+        f"A {first} is {active} a {second}.",
+        f"A {second} is being {passive} by a {first}.",
+        f"A {second} is {active} a {first}.",
+    )
 
 
 def _measure_states(work, name, seed):
     roles = list(itertools.permutations(NOUNS, 2))
-    sentences = [sentence for verb in VERBS for pair in roles for sentence in sentences_of(verb, *pair)]
+    sentences = [
+        sentence for verb in VERBS for pair in roles for sentence in sentences_of(verb, *pair)
+    ]
     states = _states(work, name, seed, sentences).reshape(len(VERBS), len(roles), 3, -1)
     active, passive, exchanged = np.moveaxis(states, 2, 0)
     other_verb = np.linalg.norm(active - np.roll(active, 1, axis=0), axis=-1)
     same_words, same, other = (
-        np.linalg.norm(one - another, axis=-1) for one, another in ((active, exchanged), (passive, active), (passive, exchanged))
+        np.linalg.norm(one - another, axis=-1)
+        for one, another in ((active, exchanged), (passive, active), (passive, exchanged))
     )
     shares = {"order": other_verb < same_words, "voice": same < other}
-    return {key: float(np.mean(values)) for key, values in (shares | {"same": same, "exchanged": other}).items()}
+    return {
+        key: float(np.mean(values))
+        for key, values in (shares | {"same": same, "exchanged": other}).items()
+    }
 
 
 def _states(work, name, seed, sentences):
@@ -99,7 +155,8 @@ def _meanings_figure(groups, places):
     from matplotlib.figure import Figure
 
     points = iter(places)
-    figure, number = Figure(figsize=(9, 4.5), layout="constrained"), itertools.count(1)
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    number = itertools.count(1)
     axes = figure.add_subplot(xlabel="first component", ylabel="second component")
     for colour, marker, offset, sentences in zip(("tab:blue", "tab:red"), "os", (5, -12), groups):
         for sentence, point, k in zip(sentences, points, number):
@@ -118,26 +175,44 @@ def figure_3(work, models) -> Page:
         work: Workspace.
         models: LSTMs, then an RNNsearch of whole words, whose vocabulary gives the ranks.
     """
-    rows, panels = [], {"words of the source sentence": {}, "average frequency rank of its words": {}}
+    rows = []
+    panels = {"words of the source sentence": {}, "average frequency rank of its words": {}}
     for name in models:
         found = measured_fifths(work, name, models[-1])
         for label, kind in zip(panels, ("length", "rank")):
             values = [[each[kind][k]["bleu"] for each in found] for k in range(len(found[0][kind]))]
             middles = [(group["lowest"] + group["highest"]) / 2 for group in found[0][kind]]
             panels[label][name] = middles, [float(np.mean(each)) for each in values]
-            rows += [_row(name, kind, group, over_seeds(each)) for group, each in zip(found[0][kind], values)]
+            rows += [
+                _row(name, kind, group, over_seeds(each))
+                for group, each in zip(found[0][kind], values)
+            ]
     text = [
-        "test_2016_flickr, beam 12, BLEU of lower-cased tokens. The sentences are sorted by length, then by the average frequency rank "
-        "of their words, and divided in fifths; a point stands in the middle of its fifth. A word's rank is its place in the English vocabulary "
-        f"of {models[-1]}, in which words stand by falling frequency. {models[-1]} was trained on joined captions.",
+        (
+            "test_2016_flickr, beam 12, BLEU of lower-cased tokens. The sentences are sorted by"
+            " length, then by the average frequency rank of their words, and divided in fifths; a"
+            " point stands in the middle of its fifth. A word's rank is its place in the English"
+            f" vocabulary of {models[-1]}, in which words stand by falling frequency. {models[-1]}"
+            " was trained on joined captions."
+        ),
         "The paper: no degradation on sentences of fewer than 35 words.",
-    ]  # fmt: skip
-    return Page("Sutskever et al. 2014, Figure 3: BLEU by length and by frequency of the words", rows, [], text, {"curves": bahdanau2015.curves_figure(panels)})
+    ]
+    return Page(
+        "Sutskever et al. 2014, Figure 3: BLEU by length and by frequency of the words",
+        rows,
+        [],
+        text,
+        {"curves": bahdanau2015.curves_figure(panels)},
+    )
 
 
 def measured_fifths(work, name, words) -> list:
-    """[{"length", "rank": fifths of the sentences, each with its BLEU} of each seed] of a model; `words` is the one with whole words."""
-    return work.of_each_seed("sutskever-figure3", name, functools.partial(_figure_3_of, words=words))
+    """[{"length", "rank": fifths of the sentences, each with its BLEU} of each seed] of a model;
+    `words` is the one with whole words.
+    """
+    return work.of_each_seed(
+        "sutskever-figure3", name, functools.partial(_figure_3_of, words=words)
+    )
 
 
 def _row(name, kind, group, bleu):
@@ -146,14 +221,17 @@ def _row(name, kind, group, bleu):
 
 
 def _figure_3_of(work, name, seed, words):
-    """{"length", "rank": fifths of the sentences by either, as of evaluation.groups.by_frequency_rank}."""
+    """{"length", "rank": fifths of the sentences by either, as of
+    evaluation.groups.by_frequency_rank}.
+    """
     from rnnsearch_tf.evaluation.groups import average_ranks, by_frequency_rank
     from rnnsearch_tf.evaluation.words import tokenized
     from papers.corpora import read_multi30k
 
     sources, references = read_multi30k(work.data, "test")
     translator = work.translator(words, seed)
-    side, target = translator.source_text, translator.target_text
+    side = translator.source_text
+    target = translator.target_text
     if name == words:  # the captions are the first lines of its test text
         tokens = bahdanau2015.translations(work, name, seed)["tokens"][: len(sources)]
     else:

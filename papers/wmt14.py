@@ -9,7 +9,8 @@
     DATA/wmt14/train.en.gz, train.fr.gz           what of them looks most like news: the training text
     DIR/ids/up-to-30, up-to-50                    vocabularies and ids, as ``rnnsearch prepare`` writes them
 
-Sizes and sums of the archives are those that TensorFlow Datasets knows; the lines are those that the authors of Lingvo counted.
+Sizes and sums of the archives are those that TensorFlow Datasets knows; the lines are those that
+the authors of Lingvo counted.
 """
 
 from __future__ import annotations
@@ -28,20 +29,46 @@ def _both(name):
 
 
 ARCHIVES = [
-    Archive("http://www.statmt.org/wmt13/training-parallel-europarl-v7.tgz", 657_632_379,
-            "0224c7c710c8a063dfd893b0cc0830202d61f4c75c17eb8e31836103d27d96e7", _both("training/europarl-v7.fr-en"), 2_007_723),
-    Archive("http://www.statmt.org/wmt14/training-parallel-nc-v9.tgz", 80_418_416,
-            "cb8953f292298e6877ae433c98912b927cb0766b303f4540512ddd286c748485", _both("training/news-commentary-v9.fr-en"), 183_251),
-    Archive("http://www.statmt.org/wmt13/training-parallel-un.tgz", 2_365_634_246,
-            "29141b5c1eba149a94f7a59d3b1a834b2e47fe0f8758d68dcd77a3d3f497ee47", _both("un/undoc.2000.fr-en"), 12_886_831),
-    Archive("http://www.statmt.org/wmt13/training-parallel-commoncrawl.tgz", 918_311_367,
-            "c7a74e2ea01ac6c920123108627e35278d4ccb5701e15428ffa34de86fa3a9e5", _both("commoncrawl.fr-en"), 3_244_152),
-    Archive("http://www.statmt.org/wmt10/training-giga-fren.tar", 2_595_102_720,
-            "3ff8319f6919393520559bfbc7ad6a747ec81b3abc7be9993b338d4b017b4d9a",
-            tuple(f"giga-fren.release2.fixed.{language}.gz" for language in LANGUAGES), 22_520_376),
-]  # fmt: skip
-"""Section 4.1: Europarl, news commentary, UN, and the two crawled corpora. Of the last, the 10^9 corpus, the paper took 272.5 million
-French words that others had chosen before; here the selection chooses from all of it."""
+    Archive(
+        "http://www.statmt.org/wmt13/training-parallel-europarl-v7.tgz",
+        657_632_379,
+        "0224c7c710c8a063dfd893b0cc0830202d61f4c75c17eb8e31836103d27d96e7",
+        _both("training/europarl-v7.fr-en"),
+        2_007_723,
+    ),
+    Archive(
+        "http://www.statmt.org/wmt14/training-parallel-nc-v9.tgz",
+        80_418_416,
+        "cb8953f292298e6877ae433c98912b927cb0766b303f4540512ddd286c748485",
+        _both("training/news-commentary-v9.fr-en"),
+        183_251,
+    ),
+    Archive(
+        "http://www.statmt.org/wmt13/training-parallel-un.tgz",
+        2_365_634_246,
+        "29141b5c1eba149a94f7a59d3b1a834b2e47fe0f8758d68dcd77a3d3f497ee47",
+        _both("un/undoc.2000.fr-en"),
+        12_886_831,
+    ),
+    Archive(
+        "http://www.statmt.org/wmt13/training-parallel-commoncrawl.tgz",
+        918_311_367,
+        "c7a74e2ea01ac6c920123108627e35278d4ccb5701e15428ffa34de86fa3a9e5",
+        _both("commoncrawl.fr-en"),
+        3_244_152,
+    ),
+    Archive(
+        "http://www.statmt.org/wmt10/training-giga-fren.tar",
+        2_595_102_720,
+        "3ff8319f6919393520559bfbc7ad6a747ec81b3abc7be9993b338d4b017b4d9a",
+        tuple(f"giga-fren.release2.fixed.{language}.gz" for language in LANGUAGES),
+        22_520_376,
+    ),
+]
+"""Section 4.1: Europarl, news commentary, UN, and the two crawled corpora. Of the last, the 10^9
+corpus, the paper took 272.5 million French words that others had chosen before; here the selection
+chooses from all of it.
+"""
 
 DEVELOPMENT = [TestSet("newstest2012", "wmt12", 3003), TestSet("newstest2013", "wmt13", 3000)]
 TEST = TestSet("newstest2014", "wmt14", 3003)
@@ -56,11 +83,17 @@ PAIRS = sum(archive.pairs for archive in ARCHIVES)
 SELECTED_PAIRS = 12_000_000
 """About; Sutskever et al. (2014), Section 3.1, count so many in the same selection."""
 
-TEXT_BYTES, ID_BYTES = 125, 130
+TEXT_BYTES = 125
+ID_BYTES = 130
 """Of a pair on the disk, about: both sides as .gz, and as ids."""
 
-DOWNLOADED, JOINED, SELECTED, PREPARED = 10e6, 25_000, 850, 8_500
-"""How much a second, about, for the minutes told beforehand: bytes of a download; pairs that one core joins, selects from, prepares."""
+DOWNLOADED = 10e6
+JOINED = 25_000
+SELECTED = 850
+PREPARED = 8_500
+"""How much a second, about, for the minutes told beforehand: bytes of a download; pairs that one
+core joins, selects from, prepares.
+"""
 
 
 class Wmt14Texts:
@@ -71,24 +104,37 @@ class Wmt14Texts:
         data: DATA, folder of the corpora.
     """
 
-    single_sentences, test_name = None, "newstest2014"
+    single_sentences = None
+    test_name = "newstest2014"
 
     def __init__(self, folder, data):
         self.ids, self.folder = pathlib.Path(folder) / "ids", pathlib.Path(data) / "wmt14"
         self.all, self.train, self.development = (
-            tuple(self.folder / f"{name}.{language}.gz" for language in LANGUAGES) for name in ("all", "train", "newstest2012-2013")
+            tuple(self.folder / f"{name}.{language}.gz" for language in LANGUAGES)
+            for name in ("all", "train", "newstest2012-2013")
         )
 
     def corpora(self) -> list:
-        """None: each download is checked against a sum that is known, and what is made of them lies beside them."""
+        """None: each download is checked against a sum that is known, and what is made of them lies
+        beside them.
+        """
         return []
 
     def settings(self, recipe, prepared: bool) -> list:
-        """The settings that name a model's texts, as ``section.key=value``: the ids it learns from, or the text that they are made of."""
-        settings = [f"data.folder={self.folder.resolve()}"]  # the shipped configuration has the names of the files in it
+        """The settings that name a model's texts, as ``section.key=value``: the ids it learns from,
+        or the text that they are made of.
+        """
+        settings = [
+            f"data.folder={self.folder.resolve()}"
+        ]  # the shipped configuration has the names of the files in it
         if not prepared:
             return settings
-        return [*settings, f"data.prepared={self._ids(recipe.longest).resolve()}", "data.train_source=null", "data.train_target=null"]
+        return [
+            *settings,
+            f"data.prepared={self._ids(recipe.longest).resolve()}",
+            "data.train_source=null",
+            "data.train_target=null",
+        ]
 
     def test(self) -> tuple:
         """(file of the sources, file of the references)."""
@@ -101,7 +147,8 @@ class Wmt14Texts:
             configs: {longest: Config of the text whose ids are made}.
 
         Raises:
-            UserError: a file placed by hand has another size than it should have: now, and not hours later.
+            UserError: a file placed by hand has another size than it should have: now, and not
+                hours later.
         """
         for archive in ARCHIVES:
             if archive.paths(self.folder)[0].exists():
@@ -109,50 +156,94 @@ class Wmt14Texts:
         for test_set in (*DEVELOPMENT, TEST):
             if all(path.exists() for path in test_set.paths(self.folder)):
                 test_set.check(self.folder)
-        return steps_left(self._steps(configs), [*self.train, *self.development, *self.test(), *map(self._ids, configs)])
+        return steps_left(
+            self._steps(configs),
+            [*self.train, *self.development, *self.test(), *map(self._ids, configs)],
+        )
 
     def _steps(self, configs) -> list:
-        downloads = [self._download(archive, archive.size, f"{archive.name} from {archive.url}") for archive in ARCHIVES]
-        downloads += [self._download(each, 2e6, f"{each.name}: {' '.join(each.command('src'))}") for each in (*DEVELOPMENT, TEST)]
+        downloads = [
+            self._download(archive, archive.size, f"{archive.name} from {archive.url}")
+            for archive in ARCHIVES
+        ]
+        downloads += [
+            self._download(each, 2e6, f"{each.name}: {' '.join(each.command('src'))}")
+            for each in (*DEVELOPMENT, TEST)
+        ]
         archives = tuple(path for archive in ARCHIVES for path in archive.paths(self.folder))
         known = tuple(path for each in DEVELOPMENT for path in each.paths(self.folder))
         return [
             *downloads,
-            Step("join the test sets of 2012 and 2013 to a development text", self.development,
-                 lambda: join_test_sets(DEVELOPMENT, self.folder, self.development), known),
-            Step(f"check the archives and join their texts: {PAIRS:,} pairs", self.all,
-                 lambda: join_archives(ARCHIVES, self.folder, self.all), archives, PAIRS * TEXT_BYTES / 1e9, PAIRS / JOINED / 60),
-            Step(f"select {TARGET_WORDS:,} French words that look like news", self.train,
-                 self._select, (*self.all, *self.development), SELECTED_PAIRS * TEXT_BYTES / 1e9, PAIRS / SELECTED / 60),
-            *(Step(f"tokenize, count the words, write the ids of sentences up to {longest} words", (self._ids(longest),),
-                   functools.partial(self._prepare, config, longest), self.train,
-                   SELECTED_PAIRS * ID_BYTES / 1e9, SELECTED_PAIRS / PREPARED / 60) for longest, config in configs.items()),
-        ]  # fmt: skip
+            Step(
+                "join the test sets of 2012 and 2013 to a development text",
+                self.development,
+                lambda: join_test_sets(DEVELOPMENT, self.folder, self.development),
+                known,
+            ),
+            Step(
+                f"check the archives and join their texts: {PAIRS:,} pairs",
+                self.all,
+                lambda: join_archives(ARCHIVES, self.folder, self.all),
+                archives,
+                PAIRS * TEXT_BYTES / 1e9,
+                PAIRS / JOINED / 60,
+            ),
+            Step(
+                f"select {TARGET_WORDS:,} French words that look like news",
+                self.train,
+                self._select,
+                (*self.all, *self.development),
+                SELECTED_PAIRS * TEXT_BYTES / 1e9,
+                PAIRS / SELECTED / 60,
+            ),
+            *(
+                Step(
+                    f"tokenize, count the words, write the ids of sentences up to {longest} words",
+                    (self._ids(longest),),
+                    functools.partial(self._prepare, config, longest),
+                    self.train,
+                    SELECTED_PAIRS * ID_BYTES / 1e9,
+                    SELECTED_PAIRS / PREPARED / 60,
+                )
+                for longest, config in configs.items()
+            ),
+        ]
 
     def _ids(self, longest):
         return self.ids / f"up-to-{longest}"
 
     def _download(self, what, size, told) -> Step:
-        paths, fetch = what.paths(self.folder), functools.partial(self._fetch, what)
-        return Step(f"download {told}", paths, fetch, gigabytes=size / 1e9, minutes=size / DOWNLOADED / 60)
+        paths = what.paths(self.folder)
+        fetch = functools.partial(self._fetch, what)
+        return Step(
+            f"download {told}", paths, fetch, gigabytes=size / 1e9, minutes=size / DOWNLOADED / 60
+        )
 
     def _fetch(self, what):
         try:
             what.fetch(self.folder)
         except NotDownloaded as error:
-            everything = [path for each in (*ARCHIVES, *DEVELOPMENT, TEST) for path in each.paths(self.folder)]
+            everything = [
+                path for each in (*ARCHIVES, *DEVELOPMENT, TEST) for path in each.paths(self.folder)
+            ]
             missing = ", ".join(path.name for path in everything if not path.exists())
             raise UserError(
-                f"{what.paths(self.folder)[0]}: expected a file that can be downloaded, got: {error}. To go on, place the files that are "
-                f"missing in {self.folder} by hand and start again: {missing}; docs/guides/reproduce.md says where they are"
+                f"{what.paths(self.folder)[0]}: expected a file that can be downloaded, got:"
+                f" {error}. To go on, place the files that are missing in {self.folder} by hand and"
+                f" start again: {missing}; docs/guides/reproduce.md says where they are"
             ) from None
 
     def _select(self):
         from rnnsearch_tf.config import TextConfig
         from rnnsearch_tf.data.inspection.selection import select, write_kept
 
-        configs = [TextConfig(language=language, tokenization="moses", lowercase=True) for language in LANGUAGES]
-        selection = select(self.development, self.all, 1.0, configs, SELECTION_ORDER, target_words=TARGET_WORDS)
+        configs = [
+            TextConfig(language=language, tokenization="moses", lowercase=True)
+            for language in LANGUAGES
+        ]
+        selection = select(
+            self.development, self.all, 1.0, configs, SELECTION_ORDER, target_words=TARGET_WORDS
+        )
         write_kept(self.all, selection.kept, self.train)
 
     def _prepare(self, config, longest):

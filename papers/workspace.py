@@ -1,4 +1,5 @@
-"""The folder that reproducing works in: texts, models and measurements are each made once, and kept.
+"""The folder that reproducing works in: texts, models and measurements are each made once, and
+kept.
 
 ::
 
@@ -12,8 +13,9 @@
     DIR/corpora.json                 the SHA-256 of each file of the corpora that it was begun with
     DIR/ITEM.md, ITEM.json, ITEM-….png    the pages
 
-A page is made of measurements alone. Where they are there, no model is trained and no text is read: pages can be made anew elsewhere, from
-``measured/``, ``settings.json`` and ``corpora.json``, and further seeds be added there.
+A page is made of measurements alone. Where they are there, no model is trained and no text is read:
+pages can be made anew elsewhere, from ``measured/``, ``settings.json`` and ``corpora.json``, and
+further seeds be added there.
 """
 
 from __future__ import annotations
@@ -54,12 +56,15 @@ class Workspace:
         folder: DIR, made if it is not there.
         data: folder of the corpora.
         seeds: list[int], of the models.
-        overrides: list of ``section.key=value`` for every training, to try things out; the pages say so.
+        overrides: list of ``section.key=value`` for every training, to try things out; the pages
+            say so.
         scale: Scale.
     """
 
     def __init__(self, folder, data, seeds=(1234,), overrides=(), scale: Scale = SCALES["small"]):
-        self.folder, self.data, self.scale = pathlib.Path(folder), data, scale
+        self.folder = pathlib.Path(folder)
+        self.data = data
+        self.scale = scale
         self.texts = scale.texts(folder, data)
         self.seeds, self.overrides = list(seeds), list(overrides)
         self._loaded = None, None
@@ -68,7 +73,8 @@ class Workspace:
         """Write down the settings that differ from the recipes, and what the corpora hold.
 
         Raises:
-            UsageError: what is there was made with others, and would be shown as if it had been made with these.
+            UsageError: what is there was made with others, and would be shown as if it had been
+                made with these.
         """
         self._begin_settings()
         self._begin_corpora()
@@ -83,25 +89,39 @@ class Workspace:
         before = _read(path)
         if before != settings:
             shown = [self._flags(each) or " no --set" for each in (before, settings)]
-            raise UsageError(f"{self.folder}: expected{shown[0]}, with which it was begun, got{shown[1]}; choose another --output")
+            raise UsageError(
+                f"{self.folder}: expected{shown[0]}, with which it was begun, got{shown[1]}; choose"
+                " another --output"
+            )
 
     def _begin_corpora(self):
-        """Files that are not there do not count: nothing can be made of them, and what was made of them is kept."""
+        """Files that are not there do not count: nothing can be made of them, and what was made of
+        them is kept.
+        """
         path = self.folder / "corpora.json"
         before = _read(path) if path.exists() else {}
         found = {file.name: digest_of(file) for file in self.texts.corpora() if file.exists()}
-        if changed := [name for name, digest in found.items() if before.get(name, digest) != digest]:
-            raise UsageError(f"{self.folder}: expected the corpora with which it was begun, got another {', another '.join(changed)} under {self.data}; "
-                             "choose another --output")  # fmt: skip
+        if changed := [
+            name for name, digest in found.items() if before.get(name, digest) != digest
+        ]:
+            raise UsageError(
+                f"{self.folder}: expected the corpora with which it was begun, got another"
+                f" {', another '.join(changed)} under {self.data}; choose another --output"
+            )
         if before | found != before:
             write_file(path, json.dumps(before | found, indent=1) + "\n")
 
     def _check_recipes(self):
-        """What was measured of models that were trained otherwise does not go with what is made now."""
+        """What was measured of models that were trained otherwise does not go with what is made
+        now.
+        """
         for path in sorted((self.folder / "measured").glob("trained-*.json")):
             name = path.stem.removeprefix("trained-").rpartition("-")[0]
             if name in self.scale.recipes and _read(path).get("recipe") != self._recipe(name):
-                raise UsageError(f"{path}: expected a model trained by today's recipe of {name}, got one trained by another; choose another --output")
+                raise UsageError(
+                    f"{path}: expected a model trained by today's recipe of {name}, got one trained"
+                    " by another; choose another --output"
+                )
 
     def _recipe(self, name):
         recipe = self.scale.recipes[name]
@@ -110,48 +130,74 @@ class Workspace:
     @staticmethod
     def _flags(settings):
         """Settings as the command line has them."""
-        return "".join(f" {each}" if each.startswith("--") else f" --set {each}" for each in settings)
+        return "".join(
+            f" {each}" if each.startswith("--") else f" --set {each}" for each in settings
+        )
 
     def config(self, name: str, seed: int, prepared: bool = True, guided: bool = True):
         """The configuration of a model.
 
         Args:
             name, seed: of the model.
-            prepared: False: where it learns from prepared ids, the text is named that they were made of.
+            prepared: False: where it learns from prepared ids, the text is named that they were
+                made of.
             guided: False: without guided alignment, so that no links are made.
         """
         recipe = self.scale.recipes[name]
         files = self.texts.settings(recipe, prepared)
-        changes = [*recipe.changes, *files, f"training.seed={seed + MEMBER_SEEDS * recipe.member}", *self.overrides]
+        changes = [
+            *recipe.changes,
+            *files,
+            f"training.seed={seed + MEMBER_SEEDS * recipe.member}",
+            *self.overrides,
+        ]
         if recipe.guided and guided:
             changes += self.texts.guided_settings(recipe)
         config = load_config(shipped_config(recipe.configuration), overrides=changes)
-        return with_default_evaluations(config, set())  # phrases have no development text, whatever --set says to all trainings
+        return with_default_evaluations(
+            config, set()
+        )  # phrases have no development text, whatever --set says to all trainings
 
     def steps(self, models) -> list:
-        """The steps that are left until these (name, seed) can be trained and measured; none for none.
+        """The steps that are left until these (name, seed) can be trained and measured; none for
+        none.
 
         Raises:
-            UserError: a file that was placed there by hand is not what it should be, or a disk is too small for all that will be made.
+            UserError: a file that was placed there by hand is not what it should be, or a disk is
+                too small for all that will be made.
         """
         if not models:
             return []
-        steps = self.texts.steps_left({self.scale.recipes[name].longest: self.config(name, seed, prepared=False) for name, seed in models})
-        check_space([*((step.outputs[0], step.gigabytes) for step in steps), (self.folder, self.gigabytes(models))])
+        steps = self.texts.steps_left(
+            {
+                self.scale.recipes[name].longest: self.config(name, seed, prepared=False)
+                for name, seed in models
+            }
+        )
+        check_space(
+            [
+                *((step.outputs[0], step.gigabytes) for step in steps),
+                (self.folder, self.gigabytes(models)),
+            ]
+        )
         return steps
 
     def phrase_based(self) -> pathlib.Path:
-        """The folder of the phrase-based system's files, made now if they are not there; see phrase_based.py.
+        """The folder of the phrase-based system's files, made now if they are not there; see
+        phrase_based.py.
 
         Raises:
-            UsageError: it is not the one of which something was measured before. Another machine makes another.
+            UsageError: it is not the one of which something was measured before. Another machine
+                makes another.
         """
         folder = phrase_based.made_in(self._phrase_based, self.data)
         digests = {name: digest_of(folder / name) for name in phrase_based.MADE}
         if self.measured("phrase-based", lambda: digests) != digests:
             raise UsageError(
-                f"{folder}: expected the phrase-based system of which something is measured here, whose files have the SHA-256 of {self._measured('phrase-based')}, "
-                "got another, as another machine makes it; bring that folder from where it was made, or choose another --output"
+                f"{folder}: expected the phrase-based system of which something is measured here,"
+                f" whose files have the SHA-256 of {self._measured('phrase-based')}, got another,"
+                " as another machine makes it; bring that folder from where it was made, or choose"
+                " another --output"
             )
         return folder
 
@@ -160,20 +206,36 @@ class Workspace:
         return self.folder / "phrase-based"
 
     def can_have_phrase_based(self) -> bool:
-        """Whether the scale has a phrase-based system, and its files are there or the packages to make them."""
-        return self.scale.phrase_based and (not phrase_based.missing(self._phrase_based) or has(*THOT))
+        """Whether the scale has a phrase-based system, and its files are there or the packages to
+        make them.
+        """
+        return self.scale.phrase_based and (
+            not phrase_based.missing(self._phrase_based) or has(*THOT)
+        )
 
     def wants_phrase_based(self, name: str, item) -> bool:
-        """Whether an Item, as far as it is not made yet, asks the phrase-based system for something."""
-        beside = item.beside_phrase_based and self.can_have_phrase_based() and not self.is_measured(bahdanau2015.PHRASE_BASED)
+        """Whether an Item, as far as it is not made yet, asks the phrase-based system for
+        something.
+        """
+        beside = (
+            item.beside_phrase_based
+            and self.can_have_phrase_based()
+            and not self.is_measured(bahdanau2015.PHRASE_BASED)
+        )
         return beside or item.phrase_based and bool(self.needed({name: item}))
 
     def phrase_based_minutes(self, name: str, item) -> int:
         """Minutes of one core that :meth:`phrase_based` takes now, if an Item makes it."""
-        return phrase_based.MINUTES if self.wants_phrase_based(name, item) and phrase_based.missing(self._phrase_based) else 0
+        return (
+            phrase_based.MINUTES
+            if self.wants_phrase_based(name, item) and phrase_based.missing(self._phrase_based)
+            else 0
+        )
 
     def check_phrase_based(self) -> None:
-        """Raise what :meth:`phrase_based` would, a missing package or corpus, before anything is made."""
+        """Raise what :meth:`phrase_based` would, a missing package or corpus, before anything is
+        made.
+        """
         phrase_based.check(self._phrase_based, self.data)
 
     def run(self, name: str, seed: int) -> Run:
@@ -183,11 +245,18 @@ class Workspace:
         return self.run(name, seed).model_card.exists()  # the last thing that a training writes
 
     def needed(self, items: dict) -> list:
-        """(name, seed) of the models, each once, of which something is still to be measured for some Items, {name: Item}."""
-        return list(dict.fromkeys(
-            (model, seed) for name, item in items.items() for seed, models in self._models(item).items()
-            for model in models if model not in self._made(name, seed)
-        ))  # fmt: skip
+        """(name, seed) of the models, each once, of which something is still to be measured for
+        some Items, {name: Item}.
+        """
+        return list(
+            dict.fromkeys(
+                (model, seed)
+                for name, item in items.items()
+                for seed, models in self._models(item).items()
+                for model in models
+                if model not in self._made(name, seed)
+            )
+        )
 
     def untrained(self, items: dict) -> list:
         """Those of the :meth:`needed` models that are to be trained or trained on."""
@@ -196,11 +265,20 @@ class Workspace:
     def note_made(self, name: str, item) -> None:
         """Write down of which models an Item has measured all that it shows."""
         for seed, models in self._models(item).items():
-            _write(self._measured(f"made-{name}-{seed}"), sorted({*self._made(name, seed), *models}))
+            _write(
+                self._measured(f"made-{name}-{seed}"), sorted({*self._made(name, seed), *models})
+            )
 
     def _models(self, item):
         """{seed: names of the models of that seed that an Item measures itself}."""
-        return {} if item.made_of else {seed: [name for name in item.models if seed in self._seeds_of(name)] for seed in self.for_item(item).seeds}
+        return (
+            {}
+            if item.made_of
+            else {
+                seed: [name for name in item.models if seed in self._seeds_of(name)]
+                for seed in self.for_item(item).seeds
+            }
+        )
 
     def _made(self, name, seed):
         path = self._measured(f"made-{name}-{seed}")
@@ -208,7 +286,11 @@ class Workspace:
 
     def for_item(self, item) -> Workspace:
         """This workspace with the seeds that an Item shows."""
-        return Workspace(self.folder, self.data, self.seeds[:1], self.overrides, self.scale) if item.one_seed else self
+        return (
+            Workspace(self.folder, self.data, self.seeds[:1], self.overrides, self.scale)
+            if item.one_seed
+            else self
+        )
 
     def _seeds_of(self, name):
         return self.seeds[:1] if self.scale.recipes[name].first_seed else self.seeds
@@ -250,7 +332,10 @@ class Workspace:
 
         names = (names,) if isinstance(names, str) else tuple(names)
         if self._loaded[0] != (names, seed):
-            self._loaded = (names, seed), Translator.load([self.trained_run(name, seed) for name in names])
+            self._loaded = (
+                (names, seed),
+                Translator.load([self.trained_run(name, seed) for name in names]),
+            )
         return self._loaded[1]
 
     def measured(self, key: str, measure: Callable[[], object]):
@@ -268,31 +353,50 @@ class Workspace:
         return self.folder / "measured" / f"{key}.json"
 
     def trained(self, name: str, seed: int) -> dict:
-        """{"batches", "epoch", "batches_of_epoch", "seconds", "recipe"} of a training, None each where its checkpoints were deleted before this was asked."""
-        state, key = self.run(name, seed).state, f"trained-{name}-{seed}"
+        """{"batches", "epoch", "batches_of_epoch", "seconds", "recipe"} of a training, None each
+        where its checkpoints were deleted before this was asked.
+        """
+        state = self.run(name, seed).state
+        key = f"trained-{name}-{seed}"
         if not state.exists() and not self.is_measured(key):
             return dict.fromkeys(_COUNTS)
-        return self.measured(key, lambda: {each: _read(state)[each] for each in _COUNTS} | {"recipe": self._recipe(name)})
+        return self.measured(
+            key,
+            lambda: {each: _read(state)[each] for each in _COUNTS} | {"recipe": self._recipe(name)},
+        )
 
     def made(self, asked, item) -> dict:
         """How the page of an Item says that it was made, by the command that asked for it."""
         settings = self._flags([*self.scale.settings, *self.overrides])
         seeds = f" --seed {self.seeds[0]} --seeds {len(self.seeds)}"
-        versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("tensorflow", "keras", "sacrebleu"))
+        versions = ", ".join(
+            f"{name} {importlib.metadata.version(name)}"
+            for name in ("tensorflow", "keras", "sacrebleu")
+        )
         shown = self.for_item(item)
         trained = "; ".join(f"{name} {shown._trained(name)}" for name in item.models)
-        return {"command": f"`python -m papers {asked} --data DATA{seeds}{settings}`", "models": trained, "page written with": versions}
+        return {
+            "command": f"`python -m papers {asked} --data DATA{seeds}{settings}`",
+            "models": trained,
+            "page written with": versions,
+        }
 
     def _trained(self, name):
         states = [self.trained(name, seed) for seed in self._seeds_of(name)]
         if any(state["batches"] is None for state in states):
             return "updates and minutes not known"
         minutes = statistics.mean(state["seconds"] / 60 for state in states)
-        return f"{states[0]['batches']:,} updates, {minutes:.1f} minutes{f', mean of {len(states)}' if len(states) > 1 else ''}"
+        return (
+            f"{states[0]['batches']:,} updates, {minutes:.1f}"
+            f" minutes{f', mean of {len(states)}' if len(states) > 1 else ''}"
+        )
 
     def of_each_seed(self, key: str, name: str, measure: Callable) -> list:
         """[what ``measure(work, name, seed)`` gives] for every seed of a model."""
-        return [self.measured(f"{key}-{name}-{seed}", functools.partial(measure, self, name, seed)) for seed in self._seeds_of(name)]
+        return [
+            self.measured(f"{key}-{name}-{seed}", functools.partial(measure, self, name, seed))
+            for seed in self._seeds_of(name)
+        ]
 
 
 def _kept(path, make):
@@ -312,4 +416,7 @@ def _read(path):
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise UserError(f"{path}: expected JSON as it was written here, got: {error}; delete it, and the made-….json of its item, so that it is made anew") from None
+        raise UserError(
+            f"{path}: expected JSON as it was written here, got: {error}; delete it, and the"
+            " made-….json of its item, so that it is made anew"
+        ) from None

@@ -1,12 +1,14 @@
 """Attention-based neural machine translation in TensorFlow, after the papers.
 
-The names in ``__all__`` are the public interface, with the modules ``rnnsearch_tf.layers``, ``rnnsearch_tf.models``,
-``rnnsearch_tf.search``, ``rnnsearch_tf.evaluation`` and ``rnnsearch_tf.extras.hub``. Everything else is private and may change.
+The names in ``__all__`` are the public interface, with the modules ``rnnsearch_tf.layers``,
+``rnnsearch_tf.models``, ``rnnsearch_tf.search``, ``rnnsearch_tf.evaluation`` and
+``rnnsearch_tf.extras.hub``. Everything else is private and may change.
 
-``import rnnsearch_tf`` itself imports neither TensorFlow nor Keras: a name is imported when it is first used.
-``Config`` and ``load_config`` need neither at all. The first use of any other name, and of these where Keras is imported
-already, registers this package's classes with Keras, so that ``keras.models.load_model`` finds them; so does
-``import rnnsearch_tf`` where Keras was imported before. ``rnnsearch_tf.load_model`` needs neither.
+``import rnnsearch_tf`` itself imports neither TensorFlow nor Keras: a name is imported when it is
+first used. ``Config`` and ``load_config`` need neither at all. The first use of any other name, and
+of these where Keras is imported already, registers this package's classes with Keras, so that
+``keras.models.load_model`` finds them; so does ``import rnnsearch_tf`` where Keras was imported
+before. ``rnnsearch_tf.load_model`` needs neither.
 
 Example:
     >>> import rnnsearch_tf
@@ -67,7 +69,10 @@ def __getattr__(name):
     if name in _PUBLIC_MODULES:
         return importlib.import_module(f"{__name__}.{_PUBLIC_MODULES[name]}")
     if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its public names are {', '.join(__all__)}")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; its public names are"
+            f" {', '.join(__all__)}"
+        )
     value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     if _MODULE_OF[name] not in _WITHOUT_TENSORFLOW or "keras" in sys.modules:
         _register_with_keras()

@@ -8,8 +8,9 @@ its message as one line and exits with its code, without a traceback.
 class UserError(Exception):
     """A mistake in the input, named so that it can be corrected.
 
-    The message says what was expected, what came, where, and what to do. It is no ValueError: code that turns what a
-    library says of a damaged file into words of its own must not do so with words that are there already.
+    The message says what was expected, what came, where, and what to do. It is no ValueError: code
+    that turns what a library says of a damaged file into words of its own must not do so with words
+    that are there already.
 
     Attributes:
         exit_code: process exit status when the error reaches the command line:
@@ -19,7 +20,9 @@ class UserError(Exception):
     exit_code = 1
 
     def __init__(self, message=""):
-        super().__init__(message)  # its own, since AutoGraph puts a stack into the message of errors that have Exception's
+        super().__init__(
+            message
+        )  # its own, since AutoGraph puts a stack into the message of errors that have Exception's
 
 
 class UsageError(UserError):
@@ -29,8 +32,12 @@ class UsageError(UserError):
 
 
 class Terminated(BaseException):
-    """SIGTERM came: the work stops, and can be gone on with; no Exception, as KeyboardInterrupt is none."""
+    """SIGTERM came: the work stops, and can be gone on with; no Exception, as KeyboardInterrupt is
+    none.
+    """
 
 
 class PeerLost(Terminated):
-    """Another worker of the same training is gone: the work stops, and can be gone on with when all are there again."""
+    """Another worker of the same training is gone: the work stops, and can be gone on with when all
+    are there again.
+    """

@@ -12,7 +12,8 @@ _LINK = re.compile(r"(\d+)([-p])(\d+)")
 
 @dataclasses.dataclass
 class LinkCounts:
-    """Links counted over a corpus: A of the hypothesis, S sure and P possible ones (the sure ones among them) of the gold.
+    """Links counted over a corpus: A of the hypothesis, S sure and P possible ones (the sure ones
+    among them) of the gold.
 
     Example:
         >>> counts = LinkCounts()
@@ -28,7 +29,9 @@ class LinkCounts:
     possible_found: int = 0  # |A ∩ P|
 
     def add(self, sure, possible, hypothesis):
-        """Count a sentence; each argument is a set of (source, target), `possible` with or without the sure ones."""
+        """Count a sentence; each argument is a set of (source, target), `possible` with or without
+        the sure ones.
+        """
         self.sentences += 1
         self.hypothesis += len(hypothesis)
         self.sure += len(sure)
@@ -58,7 +61,9 @@ def gold_links(line):
         UserError: a word is no link.
     """
     links = list(_links(line, "links `1-2` (sure) or `1p2` (possible)", "-p"))
-    return tuple({(source, target) for source, kind, target in links if kind == wanted} for wanted in "-p")
+    return tuple(
+        {(source, target) for source, kind, target in links if kind == wanted} for wanted in "-p"
+    )
 
 
 def hypothesis_links(line):

@@ -1,4 +1,6 @@
-"""Alignments: from the attention matrix to Pharaoh links, of tokens or of words, and to plain numbers."""
+"""Alignments: from the attention matrix to Pharaoh links, of tokens or of words, and to plain
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def links(alignment) -> list:
         [(0, 1), (1, 0)]
     """
     words = np.asarray(alignment, dtype=np.float64)  # [I, J]
-    words = words[:-1, :-1] if words.ndim == 2 else np.zeros((0, 0))  # [words of target, words of source]
+    words = (
+        words[:-1, :-1] if words.ndim == 2 else np.zeros((0, 0))
+    )  # [words of target, words of source]
     if 0 in words.shape:
         return []
     return sorted((int(j), i) for i, j in enumerate(words.argmax(axis=1)))
@@ -40,14 +44,15 @@ def links(alignment) -> list:
 def of_words(alignment, source=None, target=None):
     """The alignment of words, from that of their subword pieces.
 
-        α'_IJ = mean over the pieces i of target word I of  Σ over the pieces j of source word J  α_ij
+        α'_IJ = mean over the pieces i of target word I of  Σ over the pieces j of source word J
+        α_ij
 
     A piece of several words counts for each by its characters.
 
     Args:
         alignment: float [I, J], end symbols last on both sides.
-        source, target: what :func:`word_shares` gives for the pieces of that side, [J - 1, source words] and
-            [I - 1, target words]; None where its tokens are words already.
+        source, target: what :func:`word_shares` gives for the pieces of that side, [J - 1, source
+            words] and [I - 1, target words]; None where its tokens are words already.
 
     Returns:
         float64 [target words + 1, source words + 1], end symbols last.
@@ -69,9 +74,10 @@ def word_shares(pieces, words=None):
     """How much of each piece belongs to each word.
 
     Args:
-        pieces: list[str] of SentencePiece pieces, a U+2581 before every word. One that stands alone belongs to the word after it.
-        words: list[str], the words that the text was made of, whose characters without spaces are those of the pieces;
-            None: words are what U+2581 separates.
+        pieces: list[str] of SentencePiece pieces, a U+2581 before every word. One that stands alone
+            belongs to the word after it.
+        words: list[str], the words that the text was made of, whose characters without spaces are
+            those of the pieces; None: words are what U+2581 separates.
 
     Returns:
         float64 [pieces, words], each row of sum 1; without words [pieces, 0].
@@ -82,7 +88,9 @@ def word_shares(pieces, words=None):
     """
     joined = "".join(pieces)
     words = joined.split(WORD_START) if words is None else words
-    owners = [number for number, word in enumerate(filter(None, words)) for _ in word]  # the word of every character
+    owners = [
+        number for number, word in enumerate(filter(None, words)) for _ in word
+    ]  # the word of every character
     shares = np.zeros((len(pieces), owners[-1] + 1 if owners else 0))
     place = 0
     for row, piece in zip(shares, pieces):
@@ -96,12 +104,14 @@ def word_shares(pieces, words=None):
 def _with_end(shares):
     """The shares with a row and a column of the end symbol, which is a word by itself."""
     whole = np.zeros(np.add(shares.shape, 1))
-    whole[:-1, :-1], whole[-1, -1] = shares, 1
+    whole[:-1, :-1] = shares
+    whole[-1, -1] = 1
     return whole
 
 
 def entropies(alignment) -> np.ndarray:
-    """How spread the attention of each target token is: −Σ_j α_ij ln α_ij, in nats, from 0 (one word) to ln J (all alike).
+    """How spread the attention of each target token is: −Σ_j α_ij ln α_ij, in nats, from 0 (one
+    word) to ln J (all alike).
 
     Args:
         alignment: float [I, J].

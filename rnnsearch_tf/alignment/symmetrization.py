@@ -1,4 +1,6 @@
-"""One alignment out of two: of a model, and of one of the other direction (Och and Ney 2003; Koehn et al. 2005)."""
+"""One alignment out of two: of a model, and of one of the other direction (Och and Ney 2003; Koehn
+et al. 2005).
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,10 @@ NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 
 def grow_diag_final_and(forward, reverse) -> set:
     """Moses's grow-diag-final-and.
 
-    It begins with the intersection. While anything is added, links of the union that touch a link, diagonally too, are added where
-    their source or their target word has none yet. At the end come links, of `forward` and then of `reverse`, both words of which
-    have none. Links are visited by target word, then by source word.
+    It begins with the intersection. While anything is added, links of the union that touch a link,
+    diagonally too, are added where their source or their target word has none yet. At the end come
+    links, of `forward` and then of `reverse`, both words of which have none. Links are visited by
+    target word, then by source word.
 
     Args:
         forward, reverse: sets of (source position, target position), from 0.
@@ -25,8 +28,10 @@ def grow_diag_final_and(forward, reverse) -> set:
         >>> sorted(grow_diag_final_and({(0, 0), (1, 1), (1, 2)}, {(0, 0), (1, 1), (3, 3)}))
         [(0, 0), (1, 1), (1, 2), (3, 3)]
     """
-    found, either = forward & reverse, forward | reverse
-    sources, targets = {j for j, _ in found}, {i for _, i in found}
+    found = forward & reverse
+    either = forward | reverse
+    sources = {j for j, _ in found}
+    targets = {i for _, i in found}
 
     def add(j, i):
         found.add((j, i))
@@ -39,7 +44,11 @@ def grow_diag_final_and(forward, reverse) -> set:
         for i, j in sorted((i, j) for j, i in either):  # only links of the union are ever there
             for di, dj in NEIGHBOURS if (j, i) in found else ():
                 near = j + dj, i + di
-                if near in either and near not in found and not (near[0] in sources and near[1] in targets):
+                if (
+                    near in either
+                    and near not in found
+                    and not (near[0] in sources and near[1] in targets)
+                ):
                     add(*near)
                     grown = True
     for links in (forward, reverse):
@@ -49,7 +58,11 @@ def grow_diag_final_and(forward, reverse) -> set:
     return found
 
 
-METHODS = {"grow-diag-final-and": grow_diag_final_and, "intersection": set.intersection, "union": set.union}
+METHODS = {
+    "grow-diag-final-and": grow_diag_final_and,
+    "intersection": set.intersection,
+    "union": set.union,
+}
 """{name: function of two sets of (source, target)}"""
 
 
@@ -63,10 +76,16 @@ def check_same_words(translator, reverse) -> None:
     Raises:
         UsageError: they cut a side in different ways.
     """
-    for side, text, other in (("source", translator.source_text, reverse.target_text), ("target", translator.target_text, reverse.source_text)):
+    for side, text, other in (
+        ("source", translator.source_text, reverse.target_text),
+        ("target", translator.target_text, reverse.source_text),
+    ):
         ways = [_way(each.config) for each in (text, other)]
         if ways[0] != ways[1]:
-            raise UsageError(f"--reverse-model: expected a model that cuts the {side} side by {ways[0]} as the first does, got {ways[1]}; their words differ")
+            raise UsageError(
+                f"--reverse-model: expected a model that cuts the {side} side by {ways[0]} as the"
+                f" first does, got {ways[1]}; their words differ"
+            )
 
 
 def _way(config) -> str:

@@ -1,4 +1,6 @@
-"""From the links of a line to those of its tokens, and to a matrix of a batch; which words a line numbers, links.py says."""
+"""From the links of a line to those of its tokens, and to a matrix of a batch; which words a line
+numbers, links.py says.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ class WordLinks:
         Args:
             line: ``0-0 1-2``.
             where: file and line, for errors.
-            pair: (source, target), each its ids, the end symbol last, or its text as SentencePiece meets it.
+            pair: (source, target), each its ids, the end symbol last, or its text as SentencePiece
+                meets it.
 
         Raises:
             UserError: a word is no link, or links what is not there.
@@ -37,13 +40,19 @@ class WordLinks:
         found = [_LINK.fullmatch(word) for word in line.split()]
         if None in found:
             wrong = line.split()[found.index(None)]
-            raise UserError(f"{where}: expected links `1-2` of words, separated by spaces, got {wrong!r}; correct the line")
+            raise UserError(
+                f"{where}: expected links `1-2` of words, separated by spaces, got {wrong!r};"
+                " correct the line"
+            )
         links = np.array([match.groups() for match in found], np.int32).reshape(-1, 2)
-        for side, last, words in zip(("source", "target"), links.max(axis=0, initial=-1), map(_words, pair, self._begins)):
+        for side, last, words in zip(
+            ("source", "target"), links.max(axis=0, initial=-1), map(_words, pair, self._begins)
+        ):
             if last >= words:
                 raise UserError(
-                    f"{where}: expected links of the {words} {side} words, from 0, got one of word {last}; number the tokens that the "
-                    f"{side} side is cut into, or under SentencePiece the words between spaces, as rnnsearch align does"
+                    f"{where}: expected links of the {words} {side} words, from 0, got one of word"
+                    f" {last}; number the tokens that the {side} side is cut into, or under"
+                    " SentencePiece the words between spaces, as rnnsearch align does"
                 )
         return links
 

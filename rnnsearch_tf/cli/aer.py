@@ -23,11 +23,18 @@ def run(arguments):
     for lines in read_pairs(arguments.gold, arguments.hypothesis, LINES):
         for gold, hypothesis in zip(*lines):
             number = counts.sentences + 1
-            links = _read(gold_links, gold, arguments.gold, number), _read(hypothesis_links, hypothesis, arguments.hypothesis, number)
+            links = (
+                _read(gold_links, gold, arguments.gold, number),
+                _read(hypothesis_links, hypothesis, arguments.hypothesis, number),
+            )
             counts.add(*links[0], links[1])
     if not counts.sentences:
         raise UserError(f"{arguments.gold}: expected alignments, got an empty file")
-    for name, value in (("AER", counts.error_rate), ("precision", counts.precision), ("recall", counts.recall)):
+    for name, value in (
+        ("AER", counts.error_rate),
+        ("precision", counts.precision),
+        ("recall", counts.recall),
+    ):
         print(f"{name:<10}{value:.4f}")
 
 

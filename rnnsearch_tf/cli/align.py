@@ -6,13 +6,16 @@ left out; every target word is linked to its most attended source word.
 What is numbered is tokens, or where the model has SentencePiece the words that spaces
 separate: the attention of a word is the sum over its pieces on the source side, the mean
 on the target side. --pieces links the pieces. With --tokenized the lines are Moses tokens,
-and these are what is numbered, as `aer` and Moses count them; a word with @-@ in it is linked by each of its tokens.
+and these are what is numbered, as `aer` and Moses count them; a word with @-@ in it is linked by
+each of its tokens.
 
-With --reverse-model, a model of the other direction, the links of both are made one set by --symmetrize: grow-diag-final-and
-as Moses defines it, the links of both (intersection), or of either (union).
+With --reverse-model, a model of the other direction, the links of both are made one set by
+--symmetrize: grow-diag-final-and as Moses defines it, the links of both (intersection), or of
+either (union).
 
---lexicon gives no links but what each source word is linked to most often, at least twice, over all pairs: lines
-`source-word target-word` for `translate --replace-unknown --lexicon`. Learn it from the training text.
+--lexicon gives no links but what each source word is linked to most often, at least twice, over all
+pairs: lines `source-word target-word` for `translate --replace-unknown --lexicon`. Learn it from
+the training text.
 
 --soft gives one JSON object a line instead: source_tokens, target_tokens (the end symbol
 last in both; pieces under SentencePiece), alignment, one row a target token, and entropy,
@@ -35,13 +38,26 @@ from rnnsearch_tf.text.escapes import joined_words
 def arguments(parser):
     add_model(parser)
     parser.add_argument("--soft", action="store_true", help="the attention weights, as JSON")
-    parser.add_argument("--lexicon", action="store_true", help="a lexicon of words in place of links")
+    parser.add_argument(
+        "--lexicon", action="store_true", help="a lexicon of words in place of links"
+    )
     add_pieces(parser)
     parser.add_argument(
-        "--tokenized", action="store_true", help="the lines are Moses tokens; without it they are tokenized as for translating"
+        "--tokenized",
+        action="store_true",
+        help="the lines are Moses tokens; without it they are tokenized as for translating",
     )
-    parser.add_argument("--reverse-model", metavar="RUN", help="a model that translates the target into the source: the links of both together")
-    parser.add_argument("--symmetrize", choices=METHODS, default=None, help=f"how both are put together (default: {next(iter(METHODS))})")
+    parser.add_argument(
+        "--reverse-model",
+        metavar="RUN",
+        help="a model that translates the target into the source: the links of both together",
+    )
+    parser.add_argument(
+        "--symmetrize",
+        choices=METHODS,
+        default=None,
+        help=f"how both are put together (default: {next(iter(METHODS))})",
+    )
     add_output(parser)
     parser.add_argument("source", metavar="SOURCE", help="source sentences, plain or .gz")
     parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
@@ -49,15 +65,26 @@ def arguments(parser):
 
 def run(arguments):
     if arguments.soft and arguments.pieces:
-        raise UsageError("--pieces: has no effect with --soft, whose tokens are pieces already; leave one out")
+        raise UsageError(
+            "--pieces: has no effect with --soft, whose tokens are pieces already; leave one out"
+        )
     if arguments.symmetrize and not arguments.reverse_model:
-        raise UsageError("--symmetrize: expected --reverse-model RUN beside it, got none; name a model of the other direction")
+        raise UsageError(
+            "--symmetrize: expected --reverse-model RUN beside it, got none; name a model of the"
+            " other direction"
+        )
     for flag in ("soft", "pieces"):
         if arguments.reverse_model and getattr(arguments, flag):
-            raise UsageError(f"--{flag}: expected no --reverse-model beside it, as it is of one model; leave one out")
+            raise UsageError(
+                f"--{flag}: expected no --reverse-model beside it, as it is of one model; leave"
+                " one out"
+            )
     for flag in ("soft", "pieces", "reverse_model"):
         if arguments.lexicon and getattr(arguments, flag):
-            raise UsageError(f"--{flag.replace('_', '-')}: has no effect with --lexicon, which is of one model's words; leave one out")
+            raise UsageError(
+                f"--{flag.replace('_', '-')}: has no effect with --lexicon, which is of one model's"
+                " words; leave one out"
+            )
     check_pairs(arguments.source, arguments.target)
     check_output(arguments.output, [arguments.source, arguments.target])
     translator = load_translator(arguments)
@@ -75,7 +102,9 @@ def run(arguments):
     with Output(arguments.output, [arguments.source, arguments.target]) as output:
         for lines in pairs:
             if arguments.soft:
-                output.write(map(_soft, translator.score_targets(*lines, tokenized=arguments.tokenized)))
+                output.write(
+                    map(_soft, translator.score_targets(*lines, tokenized=arguments.tokenized))
+                )
             else:
                 output.write(map(as_pharaoh, links(lines)))
 
@@ -85,11 +114,21 @@ def _write_lexicon(arguments, translator):
     from rnnsearch_tf.alignment.links import links
     from rnnsearch_tf.alignment.lexicon import lexicon
 
-    if "sentencepiece" in (translator.config.source.tokenization, translator.config.target.tokenization):
-        raise UsageError("--lexicon: expected a model of words, got one of subword pieces, which knows every word; leave it out")
+    if "sentencepiece" in (
+        translator.config.source.tokenization,
+        translator.config.target.tokenization,
+    ):
+        raise UsageError(
+            "--lexicon: expected a model of words, got one of subword pieces, which knows every"
+            " word; leave it out"
+        )
     read = read_pairs(arguments.source, arguments.target, translator.config.search.batch_size)
-    pairs = itertools.chain.from_iterable(translator.score_targets(*lines, tokenized=arguments.tokenized) for lines in read)
-    found = lexicon((links(pair.alignment), pair.source_tokens, pair.target_tokens) for pair in pairs)
+    pairs = itertools.chain.from_iterable(
+        translator.score_targets(*lines, tokenized=arguments.tokenized) for lines in read
+    )
+    found = lexicon(
+        (links(pair.alignment), pair.source_tokens, pair.target_tokens) for pair in pairs
+    )
     with Output(arguments.output, [arguments.source, arguments.target]) as output:
         output.write(map(" ".join, found.items()))
 
@@ -103,21 +142,29 @@ def _links(translator, links, lines, tokenized):
 
 
 def _of_tokens(links, words, lines) -> list:
-    """The links of words as those of the tokens that the lines have: where ``@-@`` has made one word of three tokens, of each of them."""
+    """The links of words as those of the tokens that the lines have: where ``@-@`` has made one
+    word of three tokens, of each of them.
+    """
     tokens = [_tokens_of_words(line.split(), side) for line, side in zip(lines, words)]
-    return sorted((j, i) for source, target in links for j in tokens[0][source] for i in tokens[1][target])
+    return sorted(
+        (j, i) for source, target in links for j in tokens[0][source] for i in tokens[1][target]
+    )
 
 
 def _tokens_of_words(tokens, words) -> list:
     """For each word the positions of its tokens."""
     places = [[] for _ in words]
-    for position, word in enumerate(range(len(tokens)) if len(tokens) == len(words) else joined_words(tokens)):
+    for position, word in enumerate(
+        range(len(tokens)) if len(tokens) == len(words) else joined_words(tokens)
+    ):
         places[word].append(position)
     return places
 
 
 def _both(arguments, translator):
-    """A function of (sources, targets) that gives the links of two models put together, of each pair."""
+    """A function of (sources, targets) that gives the links of two models put together, of each
+    pair.
+    """
     from rnnsearch_tf.translation import Translator
 
     reverse = Translator.load([Run.open(arguments.reverse_model)])
@@ -129,7 +176,10 @@ def _both(arguments, translator):
     def links(lines):
         own = _links(translator, of_one[0], lines, arguments.tokenized)
         other = _links(reverse, of_one[1], lines[::-1], arguments.tokenized)
-        return (sorted(together(set(links), {(j, i) for i, j in turned})) for links, turned in zip(own, other))
+        return (
+            sorted(together(set(links), {(j, i) for i, j in turned}))
+            for links, turned in zip(own, other)
+        )
 
     return links
 

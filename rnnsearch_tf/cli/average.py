@@ -13,7 +13,12 @@ from rnnsearch_tf.runs.folder import Run
 
 
 def arguments(parser):
-    parser.add_argument("--last", type=whole_number(2), metavar="N", help="average the last N evaluations (default: all that are kept)")
+    parser.add_argument(
+        "--last",
+        type=whole_number(2),
+        metavar="N",
+        help="average the last N evaluations (default: all that are kept)",
+    )
     parser.add_argument("--output", metavar="DIR", help="folder to write (default: RUN/averaged)")
     parser.add_argument("run", metavar="RUN", help="folder that `rnnsearch train` wrote")
 

@@ -1,8 +1,8 @@
 """Tab completion of verbs, options, file names and shipped configurations, for bash, zsh and fish.
 
-    eval "$(rnnsearch completion bash)"                   in ~/.bashrc
-    autoload -U compinit; compinit; eval "$(rnnsearch completion zsh)"        in ~/.zshrc
-    rnnsearch completion fish > ~/.config/fish/completions/rnnsearch.fish
+eval "$(rnnsearch completion bash)"                   in ~/.bashrc
+autoload -U compinit; compinit; eval "$(rnnsearch completion zsh)"        in ~/.zshrc
+rnnsearch completion fish > ~/.config/fish/completions/rnnsearch.fish
 """
 
 
@@ -34,13 +34,19 @@ def complete(parser_of, verbs):
     first = (os.environ.get("COMP_LINE", "").split() + ["", ""])[1]
     whole = argparse.ArgumentParser(prog="rnnsearch")
     words = whole.add_subparsers()
-    for verb, meaning in verbs.items():  # only the parser of the verb that is being typed is needed whole
+    for (
+        verb,
+        meaning,
+    ) in verbs.items():  # only the parser of the verb that is being typed is needed whole
         parents = [parser_of(verb)] if verb == first else []
         parser = words.add_parser(verb, help=meaning, parents=parents, add_help=False)
         for action in parser._actions:
             if "--config" in action.option_strings:
                 files = FilesCompleter(("yaml",))
-                action.completer = lambda files=files, **context: [*files(**context), *shipped_configs()]
+                action.completer = lambda files=files, **context: [
+                    *files(**context),
+                    *shipped_configs(),
+                ]
             if "--set" in action.option_strings:
                 action.completer = ChoicesCompleter([f"{name}=" for name, _ in option_fields()])
     argcomplete.autocomplete(whole, always_complete_options="long")

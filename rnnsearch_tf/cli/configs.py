@@ -7,7 +7,9 @@ from rnnsearch_tf.config import shipped_config, shipped_configs
 
 
 def arguments(parser):
-    parser.add_argument("name", nargs="?", metavar="NAME", help="print this one, as a file to start from")
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="print this one, as a file to start from"
+    )
 
 
 def run(arguments):

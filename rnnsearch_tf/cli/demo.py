@@ -26,8 +26,19 @@ REORDERED = "Our sick sisters opened this blue door."
 
 
 def arguments(parser):
-    parser.add_argument("--output", metavar="DIR", default="runs/demo", help="folder of the trained model (default: %(default)s)")
-    parser.add_argument("--set", action="append", default=[], metavar="section.key=value", help="change one setting of the training")
+    parser.add_argument(
+        "--output",
+        metavar="DIR",
+        default="runs/demo",
+        help="folder of the trained model (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="section.key=value",
+        help="change one setting of the training",
+    )
 
 
 def run(arguments):
@@ -56,11 +67,17 @@ def _train(config, folder):
     run = Run(folder)
     started = run.state.exists()
     if run.config.exists() and saved_config(run.config) != config:
-        raise UsageError(f"{folder}: expected a new folder, or a demo with these settings, got another training, which would be changed; choose another --output")
+        raise UsageError(
+            f"{folder}: expected a new folder, or a demo with these settings, got another training,"
+            " which would be changed; choose another --output"
+        )
     with contextlib.redirect_stdout(sys.stderr):
         from rnnsearch_tf.training.fit import train
 
-        print(f"{'going on with' if started else 'training'} {folder} on the built-in corpus; Ctrl-C saves")
+        print(
+            f"{'going on with' if started else 'training'} {folder} on the built-in corpus; Ctrl-C"
+            " saves"
+        )
         train(config, folder, resume=started)
 
 
@@ -69,7 +86,10 @@ def _examples(sources, translations, references):
     print(f"{SHOWN} of {len(sources)} sentences that training has not seen:")
     for source, translation, reference in list(zip(sources, translations, references))[:SHOWN]:
         print(f"  {source}")
-        print(f"    {translation.text}" + ("" if translation.text == reference else f"   (reference: {reference})"))
+        print(
+            f"    {translation.text}"
+            + ("" if translation.text == reference else f"   (reference: {reference})")
+        )
 
 
 def _scores(translations, references):
@@ -89,7 +109,14 @@ def _picture(translator, path):
     [translation] = translator.translate([REORDERED])
     end = [SPECIAL_TOKENS[END_ID]]
     try:
-        write_file(path, png(alignment_figure(translation.alignment, translation.source_tokens + end, translation.tokens + end)))
+        write_file(
+            path,
+            png(
+                alignment_figure(
+                    translation.alignment, translation.source_tokens + end, translation.tokens + end
+                )
+            ),
+        )
     except UserError as error:  # the extra is not installed: everything else is worth showing
         return print(f"no attention picture: {error}")
     print(f"where the model looks while it writes {translation.text!r}:", f"  {path}", sep="\n")
@@ -101,7 +128,11 @@ def _exported(folder):
 
     version = exported_version(folder / "served")
     if version is None or version.stat().st_mtime < Run(folder).best_weights.stat().st_mtime:
-        print("exporting, with the check of every answer in a fresh process", file=sys.stderr, flush=True)
+        print(
+            "exporting, with the check of every answer in a fresh process",
+            file=sys.stderr,
+            flush=True,
+        )
         version = export_model(folder, folder / "served").folder
     return version
 
@@ -115,16 +146,35 @@ def _served(version, sources, translations):
     flags = Flags(model_name="demo", model_base_path=str(version.parent.resolve()), port=FREE)
     with Server(flags) as server, Client(f"127.0.0.1:{server.grpc_port}", "demo") as client:
         answers = client.translate(sources)
-    same = sum(answer.text == translation.text for answer, translation in zip(answers, translations))
-    print(f"exported and served, {same} of {len(answers)} answers over gRPC equal to the ones above:")
+    same = sum(
+        answer.text == translation.text for answer, translation in zip(answers, translations)
+    )
+    print(
+        f"exported and served, {same} of {len(answers)} answers over gRPC equal to the ones above:"
+    )
     print(f"  {version}")
 
 
 def _next_steps(folder):
     print("next:")
     print(f"  echo 'My sister sells an old book.' | rnnsearch translate --model {folder}")
-    print(f"  echo 'My sister sells an old book.' | rnnsearch plot-attention --model {folder} --output {folder}/attention")
-    print(f"  rnnsearch serve --model-name demo --model-base-path {pathlib.Path(folder).resolve() / 'served'} &")
-    print("  echo 'My sister sells an old book.' | rnnsearch client --server 127.0.0.1:8500 --model-name demo")
-    print("  http://127.0.0.1:8501/     in a browser: what the model does with a sentence, while it is served")
-    print("  rnnsearch train --config F.yaml --output RUN     with data.train_source, data.train_target, … of your own text")
+    print(
+        f"  echo 'My sister sells an old book.' | rnnsearch plot-attention --model {folder}"
+        f" --output {folder}/attention"
+    )
+    print(
+        "  rnnsearch serve --model-name demo --model-base-path"
+        f" {pathlib.Path(folder).resolve() / 'served'} &"
+    )
+    print(
+        "  echo 'My sister sells an old book.' | rnnsearch client --server 127.0.0.1:8500"
+        " --model-name demo"
+    )
+    print(
+        "  http://127.0.0.1:8501/     in a browser: what the model does with a sentence, while it"
+        " is served"
+    )
+    print(
+        "  rnnsearch train --config F.yaml --output RUN     with data.train_source,"
+        " data.train_target, … of your own text"
+    )

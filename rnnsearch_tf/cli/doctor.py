@@ -10,9 +10,19 @@ from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 
 
 def arguments(parser):
-    parser.add_argument("--config", required=True, metavar="F.yaml", help="the configuration whose data to look at")
-    parser.add_argument("--set", action="append", default=[], metavar="section.key=value", help="change one setting first")
-    parser.add_argument("--quick", action="store_true", help="count words between spaces, and build no vocabularies")
+    parser.add_argument(
+        "--config", required=True, metavar="F.yaml", help="the configuration whose data to look at"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="section.key=value",
+        help="change one setting first",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="count words between spaces, and build no vocabularies"
+    )
 
 
 def run(arguments):
@@ -24,7 +34,9 @@ def run(arguments):
 
     findings = check_data(config)
     if not arguments.quick and not _errors(findings):
-        findings = check_data(config, *build_texts(config, open_corpus(config, "train").lines()))  # again, in tokens now
+        findings = check_data(
+            config, *build_texts(config, open_corpus(config, "train").lines())
+        )  # again, in tokens now
     for finding in findings:
         print(finding)
     warnings = sum(finding.severity == "warning" for finding in findings)

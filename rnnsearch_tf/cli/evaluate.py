@@ -3,27 +3,33 @@
 Every score stands beside its sacreBLEU signature. Two rows of scores: all
 sentences, and those without unknown words (pairs whose source and reference
 both consist of words in the model's vocabularies; Table 1 of the paper).
-Translations are detokenized and compared with the reference as it stands, in the Unicode normal form that the
-model writes (target.unicode_form): a line says so where that changes the reference. A --reference that is
-given again is a further one of the same sentences, and the signature says nrefs:2.
+Translations are detokenized and compared with the reference as it stands, in the Unicode normal
+form that the model writes (target.unicode_form): a line says so where that changes the reference. A
+--reference that is given again is a further one of the same sentences, and the signature says
+nrefs:2.
 
 --tokenized adds BLEU as the papers have it: of the tokens that the model wrote, the reference
 tokenized by the model's own rules (Moses rules on both if the model uses subwords). A lower-cased
 model's tokens are lower-cased, and the signature then says case:lc.
 
---lc-norm-tok adds BLEU as the literature on Multi30k has it: both sides lower-cased, punctuation normalized,
-Moses tokens with escapes. Detokenized references make the published lc.norm.tok files, to the character.
+--lc-norm-tok adds BLEU as the literature on Multi30k has it: both sides lower-cased, punctuation
+normalized, Moses tokens with escapes. Detokenized references make the published lc.norm.tok files,
+to the character.
 
---bootstrap adds 95 % confidence intervals. --baseline compares with the translations of another system (--translations of its own
-evaluation) by a paired test: the p-value is the chance of such a difference where there is none.
+--bootstrap adds 95 % confidence intervals. --baseline compares with the translations of another
+system (--translations of its own evaluation) by a paired test: the p-value is the chance of such a
+difference where there is none.
 
---by-length, --by-frequency and --by-unknown are tables of groups of sentences; --search-errors counts those whose reference
-the model scores above what its own search found, for several beam sizes.
+--by-length, --by-frequency and --by-unknown are tables of groups of sentences; --search-errors
+counts those whose reference the model scores above what its own search found, for several beam
+sizes.
 
-Without --source and --reference it is about the development text that the model's weights were chosen by.
+Without --source and --reference it is about the development text that the model's weights were
+chosen by.
 
---calibrate fits a confidence between 0 and 1 to how good the translations of these sentences are, for a sentence
-to its chrF, for a word to whether the reference has it. --confidence says how well that works on other text.
+--calibrate fits a confidence between 0 and 1 to how good the translations of these sentences are,
+for a sentence to its chrF, for a word to whether the reference has it. --confidence says how well
+that works on other text.
 
 With --shortlist all is translated a second time, among all words: what the shortlist costs in BLEU.
 """
@@ -32,7 +38,14 @@ import json
 import logging
 
 from rnnsearch_tf.cli.evaluate_table import table
-from rnnsearch_tf.cli.shared import add_model, add_output, add_search, load_translator, search_changes, whole_number
+from rnnsearch_tf.cli.shared import (
+    add_model,
+    add_output,
+    add_search,
+    load_translator,
+    search_changes,
+    whole_number,
+)
 from rnnsearch_tf.config import saved_config
 from rnnsearch_tf.data.corpus import open_corpus
 from rnnsearch_tf.errors import UsageError, UserError
@@ -51,26 +64,89 @@ BATCHES_AT_ONCE = 8
 
 def arguments(parser):
     add_model(parser)
-    parser.add_argument("--source", metavar="F", help="source sentences, plain or .gz (default, with --reference: the model's development text)")
-    parser.add_argument("--reference", action="append", metavar="F", help="reference translations, as many lines; may be given again: a further reference of every sentence")
-    parser.add_argument("--by-length", action="store_true", help="a table by source length too (Figure 2)")
     parser.add_argument(
-        "--by-frequency", action="store_true", help="a table by the average frequency rank of the source words too (Sutskever et al., Figure 3)"
+        "--source",
+        metavar="F",
+        help=(
+            "source sentences, plain or .gz (default, with --reference: the model's development"
+            " text)"
+        ),
     )
-    parser.add_argument("--by-unknown", action="store_true", help="a table by the number of words that the model does not know too")
-    parser.add_argument("--search-errors", type=_beam_sizes, metavar="BEAMS", help="a table of search errors by beam size too, such as 1,2,12; translates once for each")
-    parser.add_argument("--bootstrap", type=whole_number(2), metavar="N", help="confidence intervals of so many resamples of the sentences too, such as 1000")
-    parser.add_argument("--baseline", metavar="F", help="translations of another system; is the difference significant?")
-    parser.add_argument("--test", choices=("bootstrap", "randomization"), help="the paired test of --baseline (default: bootstrap)")
-    parser.add_argument("--tokenized", action="store_true", help="BLEU of tokens (tokenize=none) too")
-    parser.add_argument("--lc-norm-tok", action="store_true", help="BLEU as the Multi30k literature has it too (needs sacremoses)")
-    parser.add_argument("--lowercase", action="store_true", help="compare without case; the signature says so")
+    parser.add_argument(
+        "--reference",
+        action="append",
+        metavar="F",
+        help=(
+            "reference translations, as many lines; may be given again: a further reference of"
+            " every sentence"
+        ),
+    )
+    parser.add_argument(
+        "--by-length", action="store_true", help="a table by source length too (Figure 2)"
+    )
+    parser.add_argument(
+        "--by-frequency",
+        action="store_true",
+        help=(
+            "a table by the average frequency rank of the source words too (Sutskever et al.,"
+            " Figure 3)"
+        ),
+    )
+    parser.add_argument(
+        "--by-unknown",
+        action="store_true",
+        help="a table by the number of words that the model does not know too",
+    )
+    parser.add_argument(
+        "--search-errors",
+        type=_beam_sizes,
+        metavar="BEAMS",
+        help="a table of search errors by beam size too, such as 1,2,12; translates once for each",
+    )
+    parser.add_argument(
+        "--bootstrap",
+        type=whole_number(2),
+        metavar="N",
+        help="confidence intervals of so many resamples of the sentences too, such as 1000",
+    )
+    parser.add_argument(
+        "--baseline",
+        metavar="F",
+        help="translations of another system; is the difference significant?",
+    )
+    parser.add_argument(
+        "--test",
+        choices=("bootstrap", "randomization"),
+        help="the paired test of --baseline (default: bootstrap)",
+    )
+    parser.add_argument(
+        "--tokenized", action="store_true", help="BLEU of tokens (tokenize=none) too"
+    )
+    parser.add_argument(
+        "--lc-norm-tok",
+        action="store_true",
+        help="BLEU as the Multi30k literature has it too (needs sacremoses)",
+    )
+    parser.add_argument(
+        "--lowercase", action="store_true", help="compare without case; the signature says so"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object in place of the table")
     parser.add_argument(
-        "--calibrate", action="store_true", help="write RUN/confidence.json, fitted to these sentences, which should be the development text"
+        "--calibrate",
+        action="store_true",
+        help=(
+            "write RUN/confidence.json, fitted to these sentences, which should be the development"
+            " text"
+        ),
     )
-    parser.add_argument("--confidence", action="store_true", help="how well the model's confidence goes with the sentences' chrF")
-    parser.add_argument("--translations", metavar="F", help="write the translations to this file too")
+    parser.add_argument(
+        "--confidence",
+        action="store_true",
+        help="how well the model's confidence goes with the sentences' chrF",
+    )
+    parser.add_argument(
+        "--translations", metavar="F", help="write the translations to this file too"
+    )
     add_output(parser)
     add_search(parser)
 
@@ -78,20 +154,38 @@ def arguments(parser):
 def run(arguments):
     changes = search_changes(arguments) | {"nbest": 1}
     if len(arguments.model) > 1 and (arguments.calibrate or arguments.confidence):
-        raise UsageError(f"--calibrate, --confidence: expected one --model, which the calibration belongs to, got {len(arguments.model)}")
+        raise UsageError(
+            "--calibrate, --confidence: expected one --model, which the calibration belongs to,"
+            f" got {len(arguments.model)}"
+        )
     beams = arguments.search_errors
     if arguments.test and not arguments.baseline:
-        raise UsageError("--test: expected --baseline F beside it, got none; name the other system's translations")
+        raise UsageError(
+            "--test: expected --baseline F beside it, got none; name the other system's"
+            " translations"
+        )
     if len(arguments.reference or ()) > 1 and (beams or arguments.calibrate):
         flag = "--search-errors" if beams else "--calibrate"
-        raise UsageError(f"{flag}: expected one --reference, which the model is measured by, got {len(arguments.reference)}; name one")
-    name, sources, references = _files(arguments) if arguments.source or arguments.reference else _development_text(arguments)
+        raise UsageError(
+            f"{flag}: expected one --reference, which the model is measured by, got"
+            f" {len(arguments.reference)}; name one"
+        )
+    name, sources, references = (
+        _files(arguments)
+        if arguments.source or arguments.reference
+        else _development_text(arguments)
+    )
     baseline = _baseline(arguments, len(sources))
     _check_outputs(arguments)
     translator = load_translator(arguments)
-    references, baseline, forms = _in_target_form(references, baseline, translator.config.target, arguments)
+    references, baseline, forms = _in_target_form(
+        references, baseline, translator.config.target, arguments
+    )
     if translator.config.target.lowercase and not arguments.lowercase:
-        log.warning("warning: the model writes lower case and the scores count case; --lowercase compares without it")
+        log.warning(
+            "warning: the model writes lower case and the scores count case; --lowercase compares"
+            " without it"
+        )
     if beams:
         from rnnsearch_tf.evaluation.search_errors import check_scores, search_errors
 
@@ -102,21 +196,37 @@ def run(arguments):
         with Output(arguments.translations) as output:
             output.write(translation.text for translation in translations)
     report = evaluation_report(translator, sources, translations, references, arguments) | forms
-    report |= _significance([t.text for t in translations], baseline, references, translator.config.target, arguments)
+    report |= _significance(
+        [t.text for t in translations], baseline, references, translator.config.target, arguments
+    )
     if beams:
-        report["search_errors"] = search_errors(translator, sources, references[0], beams, arguments.lowercase, **changes)
+        report["search_errors"] = search_errors(
+            translator, sources, references[0], beams, arguments.lowercase, **changes
+        )
     if arguments.calibrate or arguments.confidence:
-        report["confidence"] = _confidence(translator, sources, [t.text for t in translations], references, arguments, calibration, name)
+        report["confidence"] = _confidence(
+            translator,
+            sources,
+            [t.text for t in translations],
+            references,
+            arguments,
+            calibration,
+            name,
+        )
     if translator.search_config(**changes).shortlist:
         rest = {name: value for name, value in changes.items() if not name.startswith("shortlist")}
         among_all = _translated(translator, sources, rest | {"shortlist": None})
-        report["without_shortlist"] = _scores(translator, among_all, references, range(len(sources)), arguments)
+        report["without_shortlist"] = _scores(
+            translator, among_all, references, range(len(sources)), arguments
+        )
     with Output(arguments.output) as output:
         output.write([json.dumps(report, ensure_ascii=False)] if arguments.json else table(report))
 
 
 def _check_outputs(arguments):
-    """What would fail after the work fails now: a missing package, a file that cannot be written, or that is read."""
+    """What would fail after the work fails now: a missing package, a file that cannot be written,
+    or that is read.
+    """
     if arguments.lc_norm_tok:
         require("BLEU of lc.norm.tok", "sacremoses")
     read = [arguments.source, *(arguments.reference or ()), arguments.baseline]
@@ -126,11 +236,20 @@ def _check_outputs(arguments):
 
 
 def _files(arguments):
-    """(name of the source, source sentences, a list of references for each file of them) of the files that are named."""
-    for flag, value, other in (("--source", arguments.source, "--reference"), ("--reference", arguments.reference, "--source")):
+    """(name of the source, source sentences, a list of references for each file of them) of the
+    files that are named.
+    """
+    for flag, value, other in (
+        ("--source", arguments.source, "--reference"),
+        ("--reference", arguments.reference, "--source"),
+    ):
         if value is None:
-            raise UsageError(f"{flag}: expected a file to go with {other}, got none; name both, or neither for the model's development text")
-    sources, references = read_all(arguments.source), [read_all(path) for path in arguments.reference]
+            raise UsageError(
+                f"{flag}: expected a file to go with {other}, got none; name both, or neither for"
+                " the model's development text"
+            )
+    sources = read_all(arguments.source)
+    references = [read_all(path) for path in arguments.reference]
     for path, lines in zip(arguments.reference, references):
         check_counts((arguments.source, path), (len(sources), len(lines)))
     if not sources:
@@ -139,16 +258,29 @@ def _files(arguments):
 
 
 def _development_text(arguments):
-    """(its name, source sentences, a list of one list of references) of the pairs that the first model's best weights were chosen by."""
+    """(its name, source sentences, a list of one list of references) of the pairs that the first
+    model's best weights were chosen by.
+    """
     run = Run.open(arguments.model[0])
     try:
         pairs = open_corpus(saved_config(run.config), "development")
         sources, references = ([], []) if pairs is None else map(list, zip(*pairs))
     except UserError as error:
-        raise UserError(f"{run}: expected the development text of its training, got: {error}; or name --source F --reference F") from None
+        raise UserError(
+            f"{run}: expected the development text of its training, got: {error}; or name --source"
+            " F --reference F"
+        ) from None
     if pairs is None:
-        raise UsageError(f"{run}: expected --source F --reference F, as the model was trained without a development text; name them")
-    log.warning("%s: %d pairs of the development text, which the weights were chosen by: on other text expect less", run, len(sources))
+        raise UsageError(
+            f"{run}: expected --source F --reference F, as the model was trained without a"
+            " development text; name them"
+        )
+    log.warning(
+        "%s: %d pairs of the development text, which the weights were chosen by: on other text"
+        " expect less",
+        run,
+        len(sources),
+    )
     return "the development text", sources, [references]
 
 
@@ -162,12 +294,17 @@ def _baseline(arguments, sentences):
         return None
     lines = read_all(arguments.baseline)
     if len(lines) != sentences:
-        raise UserError(f"{arguments.baseline}: expected {sentences} translations, one a source sentence, got {len(lines)} lines")
+        raise UserError(
+            f"{arguments.baseline}: expected {sentences} translations, one a source sentence, got"
+            f" {len(lines)} lines"
+        )
     return lines
 
 
 def _in_target_form(references, baseline, config, arguments):
-    """(references, baseline) in the Unicode normal form that the model writes, and what the report says of that."""
+    """(references, baseline) in the Unicode normal form that the model writes, and what the report
+    says of that.
+    """
     from rnnsearch_tf.evaluation.bleu import in_target_form
 
     names = [*(arguments.reference or ["the development text"]), arguments.baseline]
@@ -183,17 +320,23 @@ def _significance(translations, baseline, references, config, arguments) -> dict
     from rnnsearch_tf.evaluation.bleu import tokenizer_for
     from rnnsearch_tf.evaluation.significance import TESTS, compared, confidence_intervals
 
-    found, samples, rules = {}, arguments.bootstrap, dict(lowercase=arguments.lowercase, tokenize=tokenizer_for(config))
+    found = {}
+    samples = arguments.bootstrap
+    rules = dict(lowercase=arguments.lowercase, tokenize=tokenizer_for(config))
     if samples:
         found["bootstrap"] = confidence_intervals(translations, references, samples, **rules)
     if baseline is not None:
         test = arguments.test or next(iter(TESTS))
-        found["baseline"] = {"test": test, "file": arguments.baseline} | compared(translations, baseline, references, test, samples, **rules)
+        found["baseline"] = {"test": test, "file": arguments.baseline} | compared(
+            translations, baseline, references, test, samples, **rules
+        )
     return found
 
 
 def _translated(translator, sources, changes):
-    """The translations of all sources; many batches at once, so that there is progress to show and sentences of like length go together."""
+    """The translations of all sources; many batches at once, so that there is progress to show and
+    sentences of like length go together.
+    """
     at_once = BATCHES_AT_ONCE * translator.search_config(**changes).batch_size
     translations = []
     with progress(doing="translating", total=len(sources)) as bar:
@@ -204,9 +347,16 @@ def _translated(translator, sources, changes):
 
 
 def evaluation_report(translator, sources, translations, references, arguments) -> dict:
-    """All the numbers asked for, ready for JSON; `references` is a list of lists, each of one reference a sentence."""
+    """All the numbers asked for, ready for JSON; `references` is a list of lists, each of one
+    reference a sentence.
+    """
     from rnnsearch_tf.evaluation.bleu import tokenizer_for
-    from rnnsearch_tf.evaluation.groups import average_ranks, by_frequency_rank, by_length, by_unknown_words
+    from rnnsearch_tf.evaluation.groups import (
+        average_ranks,
+        by_frequency_rank,
+        by_length,
+        by_unknown_words,
+    )
     from rnnsearch_tf.evaluation.words import unknown_words
 
     rules = dict(lowercase=arguments.lowercase, tokenize=tokenizer_for(translator.config.target))
@@ -230,7 +380,9 @@ def evaluation_report(translator, sources, translations, references, arguments) 
 
 
 def _calibration(arguments, sources, name):
-    """That of the model, where --confidence asks for it alone; what --calibrate cannot be fitted to is refused before anything is translated."""
+    """That of the model, where --confidence asks for it alone; what --calibrate cannot be fitted to
+    is refused before anything is translated.
+    """
     if not (arguments.calibrate or arguments.confidence):
         return None
     from rnnsearch_tf.evaluation.confidence import Calibration
@@ -241,8 +393,12 @@ def _calibration(arguments, sources, name):
     return None
 
 
-def _confidence(translator, sources, translations, references, arguments, calibration, name) -> dict:
-    """How the confidence goes with how good the sentences are; fitted to them first where --calibrate asks for it."""
+def _confidence(
+    translator, sources, translations, references, arguments, calibration, name
+) -> dict:
+    """How the confidence goes with how good the sentences are; fitted to them first where
+    --calibrate asks for it.
+    """
     from rnnsearch_tf.evaluation.bleu import sentence_chrf
     from rnnsearch_tf.evaluation.confidence import Calibration, agreement
 
@@ -251,7 +407,9 @@ def _confidence(translator, sources, translations, references, arguments, calibr
         calibration.save(Run.open(arguments.model[0]))
     confidences = calibration(translator, sources, translations)
     chrf = [sentence_chrf(*texts) / 100 for texts in zip(translations, *references)]
-    return agreement([c.sentence for c in confidences], chrf) | {"calibrated on": f"{calibration.sentences} sentences of {calibration.source}"}
+    return agreement([c.sentence for c in confidences], chrf) | {
+        "calibrated on": f"{calibration.sentences} sentences of {calibration.source}"
+    }
 
 
 def _scores(translator, translations, references, chosen, arguments) -> dict:
@@ -262,7 +420,8 @@ def _scores(translator, translations, references, chosen, arguments) -> dict:
     if not chosen:
         return {"sentences": 0}
     hypotheses = [translations[i] for i in chosen]
-    texts, references = [h.text for h in hypotheses], chosen_references(references, chosen)
+    texts = [h.text for h in hypotheses]
+    references = chosen_references(references, chosen)
     scores = [
         bleu(texts, references, tokenizer_for(translator.config.target), arguments.lowercase),
         chrf(texts, references, lowercase=arguments.lowercase),

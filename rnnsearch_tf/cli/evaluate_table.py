@@ -1,6 +1,12 @@
 """The report of `evaluate`, as the lines that a person reads."""
 
-LABELS = {"bleu": "BLEU", "chrf": "chrF2", "ter": "TER", "tokenized_bleu": "BLEU, tokenized", "lc_norm_tok_bleu": "BLEU, lc.norm.tok"}
+LABELS = {
+    "bleu": "BLEU",
+    "chrf": "chrF2",
+    "ter": "TER",
+    "tokenized_bleu": "BLEU, tokenized",
+    "lc_norm_tok_bleu": "BLEU, lc.norm.tok",
+}
 
 TITLES = {
     "all": "all sentences",
@@ -21,12 +27,16 @@ def table(report):
                 yield f"  {label:<18}{scores[key]['score']:6.2f}  {scores[key]['signature']}"
     for text in report.get("unicode_form", {}).get("changed", ()):
         form = report["unicode_form"]["form"]
-        yield f"{text['file']}: {text['lines']} line(s) compared in {form} (target.unicode_form); as they stand sacreBLEU scores them otherwise"
+        yield (
+            f"{text['file']}: {text['lines']} line(s) compared in {form} (target.unicode_form); as"
+            " they stand sacreBLEU scores them otherwise"
+        )
     if "confidence" in report:
         found = report["confidence"]
         yield (
-            f"confidence: correlation with sentence chrF {found['correlation']:.3f} (by rank {found['rank_correlation']:.3f}); "
-            f"mean {found['mean_confidence']:.3f}, mean chrF {found['mean_chrf']:.3f}; calibrated on {found['calibrated on']}"
+            f"confidence: correlation with sentence chrF {found['correlation']:.3f} (by rank"
+            f" {found['rank_correlation']:.3f}); mean {found['mean_confidence']:.3f}, mean chrF"
+            f" {found['mean_chrf']:.3f}; calibrated on {found['calibrated on']}"
         )
     if "without_shortlist" in report:
         with_it, without = (report[name]["bleu"]["score"] for name in ("all", "without_shortlist"))
@@ -34,27 +44,51 @@ def table(report):
     yield from _resampled(report)
     for key, title, span in (
         ("by_length", "source tokens", lambda group: f"{group['shortest']}-{group['longest']}"),
-        ("by_frequency_rank", "average rank", lambda group: f"{group['lowest']:.0f}-{group['highest']:.0f}"),
-        ("by_unknown_words", "unknown words", lambda group: f"{group['fewest']}" + ("+" if group["most"] is None else "")),
+        (
+            "by_frequency_rank",
+            "average rank",
+            lambda group: f"{group['lowest']:.0f}-{group['highest']:.0f}",
+        ),
+        (
+            "by_unknown_words",
+            "unknown words",
+            lambda group: f"{group['fewest']}" + ("+" if group["most"] is None else ""),
+        ),
     ):
         if key in report:
             yield f"{title:>13}  sentences    BLEU   chrF2"
             for group in report[key]:
-                yield f"{span(group):>13}  {group['sentences']:>9}  {group['bleu']:6.2f}  {group['chrf']:6.2f}"
+                yield (
+                    f"{span(group):>13}  {group['sentences']:>9}  {group['bleu']:6.2f} "
+                    f" {group['chrf']:6.2f}"
+                )
     if "search_errors" in report:
         found = report["search_errors"]
-        yield f"search errors among {found['sentences']} sentences without unknown words in the reference"
+        yield (
+            f"search errors among {found['sentences']} sentences without unknown words in the"
+            " reference"
+        )
         yield "    beam size     errors   share    BLEU"
         for beam in found["beams"]:
-            yield f"{beam['beam_size']:>13}  {beam['search_errors']:>9}  {100 * beam['share']:5.1f}%  {beam['bleu']:6.2f}"
+            yield (
+                f"{beam['beam_size']:>13}  {beam['search_errors']:>9}  {100 * beam['share']:5.1f}% "
+                f" {beam['bleu']:6.2f}"
+            )
 
 
 def _resampled(report):
     for key, found in report.get("bootstrap", {}).items():
-        yield f"{LABELS[key]}: {found['mean']:.2f} ± {found['half_width']:.2f} (95 %)  {found['signature']}"
+        yield (
+            f"{LABELS[key]}: {found['mean']:.2f} ± {found['half_width']:.2f} (95 %) "
+            f" {found['signature']}"
+        )
     if "baseline" in report:
         found = report["baseline"]
         yield f"beside {found['file']}, paired {found['test']}:"
         for key in ("bleu", "chrf", "ter"):
-            score, other = found[key]["score"], found[key]["baseline"]
-            yield f"  {LABELS[key]:<6}{score:6.2f} and {other:6.2f}, {score - other:+.2f}, p = {found[key]['p_value']:.4f}  {found[key]['signature']}"
+            score = found[key]["score"]
+            other = found[key]["baseline"]
+            yield (
+                f"  {LABELS[key]:<6}{score:6.2f} and {other:6.2f}, {score - other:+.2f}, p ="
+                f" {found[key]['p_value']:.4f}  {found[key]['signature']}"
+            )

@@ -15,12 +15,33 @@ from rnnsearch_tf.runs.folder import Run
 
 def arguments(parser):
     add_model(parser)
-    parser.add_argument("--output", required=True, metavar="DIR", help="folder of the served model; its versions are numbered folders")
     parser.add_argument(
-        "--version", type=whole_number(1, publishing.LARGEST_VERSION), metavar="N", help="number of the version (default: the next one)"
+        "--output",
+        required=True,
+        metavar="DIR",
+        help="folder of the served model; its versions are numbered folders",
     )
-    parser.add_argument("--profile", metavar="F.yaml", help="what to export (default: every signature, the run's own search; confidence needs a calibrated RUN)")
-    parser.add_argument("--set", action="append", default=[], metavar="key=value", help="change one option of the profile")
+    parser.add_argument(
+        "--version",
+        type=whole_number(1, publishing.LARGEST_VERSION),
+        metavar="N",
+        help="number of the version (default: the next one)",
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="F.yaml",
+        help=(
+            "what to export (default: every signature, the run's own search; confidence needs a"
+            " calibrated RUN)"
+        ),
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="key=value",
+        help="change one option of the profile",
+    )
 
 
 def run(arguments):
@@ -29,8 +50,18 @@ def run(arguments):
     import_tensorflow()
     from rnnsearch_tf.export.writer import export_model
 
-    exported = export_model(arguments.model, arguments.output, arguments.version, arguments.profile, arguments.set, arguments.combine)
+    exported = export_model(
+        arguments.model,
+        arguments.output,
+        arguments.version,
+        arguments.profile,
+        arguments.set,
+        arguments.combine,
+    )
     print(exported.folder)
-    print(f"{exported.bytes:,} bytes of weights; {exported.compared} answers checked in a fresh session")
+    print(
+        f"{exported.bytes:,} bytes of weights; {exported.compared} answers checked in a fresh"
+        " session"
+    )
     for sentence in filter(None, (exported.cost, exported.left_out)):
         print(sentence)

@@ -21,7 +21,8 @@ BESIDE_THE_PRESETS = {
     "data.maximum_target_length": ((50, 30), (50, 30)),
     "search.normalize_after": (UNSAID, (False, True)),
 }
-"""What the sources fix but no preset does: they belong to a corpus, or have several right values."""
+"""What the sources fix but no preset does: they belong to a corpus, or have several right values.
+"""
 
 PAPER_IS_SILENT = {
     "data.shuffle_batches",
@@ -35,18 +36,34 @@ PAPER_IS_SILENT = {
 """Options of preset `paper` that it takes from the authors' program, the paper not saying."""
 
 ALWAYS = (
-    "vocabulary: the paper keeps the 30,000 most frequent words and maps the rest to [UNK]; the authors' 30,001 "
-    "symbols count UNK, a reserved one and the end symbol",
-    "order: the corpus is shuffled anew each epoch (data.shuffle_buffer); the authors shuffled it once, offline",
+    (
+        "vocabulary: the paper keeps the 30,000 most frequent words and maps the rest to [UNK]; the"
+        " authors' 30,001 symbols count UNK, a reserved one and the end symbol"
+    ),
+    (
+        "order: the corpus is shuffled anew each epoch (data.shuffle_buffer); the authors shuffled"
+        " it once, offline"
+    ),
     "checkpoints: the optimizer's state is kept; the authors' program lost it on resuming",
-    "unfinished search: where the authors' program gives up (a beam of 500), the best unfinished translation is given",
+    (
+        "unfinished search: where the authors' program gives up (a beam of 500), the best"
+        " unfinished translation is given"
+    ),
 )
 """Differences that no option touches."""
 
 
 def arguments(parser):
-    parser.add_argument("--config", required=True, metavar="F.yaml", help="the configuration to look at")
-    parser.add_argument("--set", action="append", default=[], metavar="section.key=value", help="change one setting first")
+    parser.add_argument(
+        "--config", required=True, metavar="F.yaml", help="the configuration to look at"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="section.key=value",
+        help="change one setting first",
+    )
 
 
 def run(arguments):
@@ -56,19 +73,27 @@ def run(arguments):
     for row in rows:
         print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths)).rstrip())
     departures = sum(row[4] == "neither" for row in rows)
-    print(f"\n{departures} of {len(rows) - 1} settings follow neither the paper nor the authors' program")
+    print(
+        f"\n{departures} of {len(rows) - 1} settings follow neither the paper nor the authors'"
+        " program"
+    )
     print("whatever the settings:", *(f"- {note}" for note in ALWAYS), sep="\n")
 
 
 def comparison(config) -> list:
-    """(option, here, paper, authors, whom it follows), all text, for every option that a source fixes."""
+    """(option, here, paper, authors, whom it follows), all text, for every option that a source
+    fixes.
+    """
     here = as_dictionary(config)
     rows = []
     for name, (paper, authors) in _sources().items():
         section, key = name.split(".")
         value = here[section][key]
         follows = {
-            (True, True): "both", (True, False): "paper", (False, True): "authors", (False, False): "neither",
+            (True, True): "both",
+            (True, False): "paper",
+            (False, True): "authors",
+            (False, False): "neither",
         }[_agrees(value, paper), _agrees(value, authors)]
         rows.append((name, _words(value), _words(paper), _words(authors), follows))
     return rows
@@ -78,7 +103,8 @@ def _sources() -> dict:
     """option → (the paper's value, the authors' program's)."""
     sources = dict(BESIDE_THE_PRESETS)
     for section in ("data", "model", "training", "search"):
-        paper, authors = PRESETS["paper"].get(section, {}), PRESETS["groundhog"].get(section, {})
+        paper = PRESETS["paper"].get(section, {})
+        authors = PRESETS["groundhog"].get(section, {})
         for key in authors | paper:
             name = f"{section}.{key}"
             silent = name in PAPER_IS_SILENT or key not in paper

@@ -1,7 +1,9 @@
-"""Write a configuration for your own text: DIR/config.yaml, made for two files in which line k of one translates line k of the other.
+"""Write a configuration for your own text: DIR/config.yaml, made for two files in which line k of
+one translates line k of the other.
 
-It looks at the files first: how many pairs, how long, which lines are bad. The languages are read off the files' names,
-such as train.en and train.fr.gz. Everything in the file may be changed before the training.
+It looks at the files first: how many pairs, how long, which lines are bad. The languages are read
+off the files' names, such as train.en and train.fr.gz. Everything in the file may be changed before
+the training.
 """
 
 import pathlib
@@ -15,40 +17,87 @@ from rnnsearch_tf.files.atomic import make_folder, write_file
 
 def arguments(parser):
     parser.add_argument("folder", metavar="DIR", help="folder to make")
-    parser.add_argument("--source", required=True, metavar="F", help="text to translate from, one sentence a line, plain or .gz")
-    parser.add_argument("--target", required=True, metavar="F", help="its translation, line by line")
+    parser.add_argument(
+        "--source",
+        required=True,
+        metavar="F",
+        help="text to translate from, one sentence a line, plain or .gz",
+    )
+    parser.add_argument(
+        "--target", required=True, metavar="F", help="its translation, line by line"
+    )
     for side in ("source", "target"):
-        parser.add_argument(f"--{side}-language", metavar="CODE", help="such as es or pt-BR (default: from the file's name)")
-    parser.add_argument("--minutes", type=whole_number(1), metavar="N", default=60, help="how long the training may take (default: %(default)s)")
+        parser.add_argument(
+            f"--{side}-language",
+            metavar="CODE",
+            help="such as es or pt-BR (default: from the file's name)",
+        )
+    parser.add_argument(
+        "--minutes",
+        type=whole_number(1),
+        metavar="N",
+        default=60,
+        help="how long the training may take (default: %(default)s)",
+    )
 
 
 def run(arguments):
-    codes = [code and check_value("source.language", code, flag) for code, flag in (
-        (arguments.source_language, "--source-language"), (arguments.target_language, "--target-language"))]
+    codes = [
+        code and check_value("source.language", code, flag)
+        for code, flag in (
+            (arguments.source_language, "--source-language"),
+            (arguments.target_language, "--target-language"),
+        )
+    ]
     folder = pathlib.Path(arguments.folder)
     if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder}: expected a folder, or nothing there yet, found a file; choose another DIR")
+        raise UserError(
+            f"{folder}: expected a folder, or nothing there yet, found a file; choose another DIR"
+        )
     path = pathlib.Path(f"{folder}/config.yaml")
     if path.exists():
-        raise UserError(f"{path}: expected no configuration there yet, found one; choose another DIR, or delete it")
-    from rnnsearch_tf.data.inspection.fitting import UNKNOWN_LANGUAGE, configuration, inspect, language_of
+        raise UserError(
+            f"{path}: expected no configuration there yet, found one; choose another DIR, or"
+            " delete it"
+        )
+    from rnnsearch_tf.data.inspection.fitting import (
+        UNKNOWN_LANGUAGE,
+        configuration,
+        inspect,
+        language_of,
+    )
 
     found = inspect(arguments.source, arguments.target, *codes)
     text = configuration(found, arguments.source, arguments.target, arguments.minutes)
     make_folder(folder)
     write_file(path, text)
-    config, trained = shlex.quote(str(path)), shlex.quote(str(folder / "run"))
+    config = shlex.quote(str(path))
+    trained = shlex.quote(str(folder / "run"))
     print(found.report)
     if found.report.unpaired:
         print(
-            f"WARNING: one file is longer than the other by {found.report.unpaired:,} line(s). If a line is missing in the middle, all that follow "
-            "stand beside the wrong ones, and nothing can be learned from them: look at the last lines of both files"
+            f"WARNING: one file is longer than the other by {found.report.unpaired:,} line(s). If a"
+            " line is missing in the middle, all that follow stand beside the wrong ones, and"
+            " nothing can be learned from them: look at the last lines of both files"
         )
-    for side, code, named in zip(("source", "target"), found.languages, map(language_of, (arguments.source, arguments.target))):
+    for side, code, named in zip(
+        ("source", "target"),
+        found.languages,
+        map(language_of, (arguments.source, arguments.target)),
+    ):
         if named not in (code, UNKNOWN_LANGUAGE):
-            print(f"WARNING: the {side} file's name says {named}, --{side}-language says {code}: check that the two have not changed places")
+            print(
+                f"WARNING: the {side} file's name says {named}, --{side}-language says {code}:"
+                " check that the two have not changed places"
+            )
         if code == UNKNOWN_LANGUAGE:
-            print(f"the {side} file's name does not tell its language: set {side}.language, if the text should know it")
+            print(
+                f"the {side} file's name does not tell its language: set {side}.language, if the"
+                " text should know it"
+            )
     print(f"written: {path}; change in it what you like")
     print(f"next, what is wrong with the text:  rnnsearch doctor --config {config}")
-    print(f"then, for {arguments.minutes} minutes:  rnnsearch train --config {config} --output {trained}")
+    print(
+        f"then, for {arguments.minutes} minutes:  rnnsearch train --config {config} --output"
+        f" {trained}"
+    )

@@ -2,17 +2,19 @@
 
   rnnsearch launch --workers 2 -- train --config F.yaml --output RUN
 
-starts 2 processes on this machine; each takes its share of every batch, of the cores and of the GPUs. On several machines the same
-command is given on each, with the addresses of all and the number of this one:
+starts 2 processes on this machine; each takes its share of every batch, of the cores and of the
+GPUs. On several machines the same command is given on each, with the addresses of all and the
+number of this one:
 
   rnnsearch launch --hosts a:2222,b:2222 --index 0 -- train --config F.yaml --output RUN
 
-What stands behind -- is a `rnnsearch train`, to which --distribute multi-worker is added. With --resume among its words it begins
-where RUN has no checkpoint yet, and goes on where it has one. RUN and the text must be seen by all workers.
+What stands behind -- is a `rnnsearch train`, to which --distribute multi-worker is added. With
+--resume among its words it begins where RUN has no checkpoint yet, and goes on where it has one.
+RUN and the text must be seen by all workers.
 
-When a worker is killed, the others are stopped, and all start again from the last checkpoint. SIGTERM and Ctrl-C
-are passed on: training stops after the batch in progress, is saved, and the exit code is 75 or 130. Workers whose launcher is killed
-stop in the same way (on Linux).
+When a worker is killed, the others are stopped, and all start again from the last checkpoint.
+SIGTERM and Ctrl-C are passed on: training stops after the batch in progress, is saved, and the exit
+code is 75 or 130. Workers whose launcher is killed stop in the same way (on Linux).
 """
 
 import argparse
@@ -36,26 +38,58 @@ PATIENCE = 120
 
 
 def arguments(parser):
-    parser.add_argument("--workers", type=whole_number(1), metavar="N", help="start N workers on this machine")
-    parser.add_argument("--hosts", metavar="HOST:PORT,…", help="the addresses of all workers, the chief's first; with --index")
-    parser.add_argument("--index", type=whole_number(), metavar="K", help="with --hosts: which of them to start here, from 0")
-    parser.add_argument("--restarts", type=whole_number(), default=3, metavar="R", help="times that they are started again at most (default: %(default)s)")
-    parser.add_argument("command", nargs="+", metavar="-- train …", help="the training, as for rnnsearch train")
+    parser.add_argument(
+        "--workers", type=whole_number(1), metavar="N", help="start N workers on this machine"
+    )
+    parser.add_argument(
+        "--hosts",
+        metavar="HOST:PORT,…",
+        help="the addresses of all workers, the chief's first; with --index",
+    )
+    parser.add_argument(
+        "--index",
+        type=whole_number(),
+        metavar="K",
+        help="with --hosts: which of them to start here, from 0",
+    )
+    parser.add_argument(
+        "--restarts",
+        type=whole_number(),
+        default=3,
+        metavar="R",
+        help="times that they are started again at most (default: %(default)s)",
+    )
+    parser.add_argument(
+        "command", nargs="+", metavar="-- train …", help="the training, as for rnnsearch train"
+    )
 
 
 def run(arguments):
     indices, addresses = _workers(arguments)
     output, goes_on, begins, resumes = _training(arguments.command)
     told = []
-    before = {number: signal.signal(number, lambda number, frame: told.append(number)) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {
+        number: signal.signal(number, lambda number, frame: told.append(number))
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
     try:
         for left in range(arguments.restarts, -1, -1):
-            job = Job(indices, addresses or free_addresses(len(indices)), resumes if goes_on and Run(output).state.exists() else begins)
+            job = Job(
+                indices,
+                addresses or free_addresses(len(indices)),
+                resumes if goes_on and Run(output).state.exists() else begins,
+            )
             code, lost = job.wait(told)
             if told or not lost or not left:
                 return code
-            print(f"launch: a worker was lost; starting again, {left - 1} more times at most", file=sys.stderr, flush=True)
-            goes_on, resumes = True, _without(resumes, flags=["--skip-batch"])  # it was left out, and is saved so
+            print(
+                f"launch: a worker was lost; starting again, {left - 1} more times at most",
+                file=sys.stderr,
+                flush=True,
+            )
+            # it was left out, and is saved so
+            goes_on = True
+            resumes = _without(resumes, flags=["--skip-batch"])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -71,9 +105,12 @@ class Job:
     """
 
     def __init__(self, indices, addresses, words):
-        self.everywhere = len(indices) < len(addresses)  # other workers are other launchers' to watch
+        self.everywhere = len(indices) < len(
+            addresses
+        )  # other workers are other launchers' to watch
         command = [sys.executable, "-m", "rnnsearch_tf", *words]
-        cores, devices = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [], _devices()
+        cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        devices = _devices()
         self.processes = []
         for place, index in enumerate(indices):
             environment = {**os.environ, VARIABLE: worker_variable(index, addresses)}
@@ -81,7 +118,9 @@ class Job:
             if own:
                 environment["CUDA_VISIBLE_DEVICES"] = ",".join(own)
             # A terminal's Ctrl-C comes through us alone.
-            process = subprocess.Popen(command, env=environment, start_new_session=True, preexec_fn=_end_with_parent)
+            process = subprocess.Popen(
+                command, env=environment, start_new_session=True, preexec_fn=_end_with_parent
+            )
             own = _part(cores, place, len(indices))
             if own:
                 os.sched_setaffinity(process.pid, own)
@@ -93,14 +132,18 @@ class Job:
         Returns:
             (exit code, whether a worker was lost and a new start may help).
         """
-        passed, deadline, first = 0, None, None
+        passed = 0
+        deadline = None
+        first = None
         # A list: every worker is polled, so that one that fails is seen while those before it run.
         while None in (codes := [process.poll() for process in self.processes]):
             for number in told[passed:]:
                 self._send(number)
             ended = next((code for code in codes if code), None)
             if len(told) > passed or first is None and ended:
-                first, passed, deadline = ended, len(told), time.monotonic() + PATIENCE
+                first = ended
+                passed = len(told)
+                deadline = time.monotonic() + PATIENCE
                 if not told:
                     self._send(signal.SIGTERM)
             if deadline and time.monotonic() > deadline:
@@ -130,18 +173,27 @@ def _end_with_parent():
 def _workers(arguments):
     """(numbers of the workers to start here, addresses of all or None)."""
     if (arguments.workers is None) == (arguments.hosts is None):
-        raise UsageError("expected --workers N, or --hosts HOST:PORT,… and --index K, got both or neither; see rnnsearch launch --help")
+        raise UsageError(
+            "expected --workers N, or --hosts HOST:PORT,… and --index K, got both or neither; see"
+            " rnnsearch launch --help"
+        )
     if (arguments.hosts is None) != (arguments.index is None):
-        raise UsageError("expected --hosts and --index together, got one of them; see rnnsearch launch --help")
+        raise UsageError(
+            "expected --hosts and --index together, got one of them; see rnnsearch launch --help"
+        )
     if arguments.workers is not None:
         return range(arguments.workers), None
-    addresses, index = arguments.hosts.split(","), arguments.index
+    addresses = arguments.hosts.split(",")
+    index = arguments.index
     for address in addresses:
         host, colon, port = address.rpartition(":")
         if not (host and port.isdecimal()):
             raise UsageError(f"--hosts: expected HOST:PORT,HOST:PORT,…, got {address!r} in it")
     if index >= len(addresses):
-        raise UsageError(f"--index: expected a number from 0 to {len(addresses) - 1}, since --hosts names {len(addresses)}, got {index}")
+        raise UsageError(
+            f"--index: expected a number from 0 to {len(addresses) - 1}, since --hosts names"
+            f" {len(addresses)}, got {index}"
+        )
     return [index], addresses
 
 
@@ -151,15 +203,22 @@ def _training(command):
     A command that is no training of several workers is refused.
     """
     if command[0] != "train":
-        raise UsageError(f"launch: expected `-- train …`, got {command[0]!r}; only a training has several workers")
+        raise UsageError(
+            f"launch: expected `-- train …`, got {command[0]!r}; only a training has several"
+            " workers"
+        )
     parser = Parser(prog="rnnsearch train")
     train.arguments(parser)
     parsed, _ = parser.parse_known_args(command[1:])
     if parsed.distribute not in (None, "multi-worker"):
-        raise UsageError(f"launch: expected --distribute multi-worker, got {parsed.distribute}; leave it out")
+        raise UsageError(
+            f"launch: expected --distribute multi-worker, got {parsed.distribute}; leave it out"
+        )
     words = [*command, *([] if parsed.distribute else ["--distribute", "multi-worker"])]
     begins = _without(words, flags=["--resume"])
-    known = ["--from", "--mix", "--new-words", "--config"] if parsed.start_from else []  # RUN has it all
+    known = (
+        ["--from", "--mix", "--new-words", "--config"] if parsed.start_from else []
+    )  # RUN has it all
     return parsed.output, parsed.resume, begins, [*_without(begins, options=known), "--resume"]
 
 
@@ -182,6 +241,8 @@ def _devices():
 
 
 def _part(things, place, count):
-    """Those of one of `count` workers: as many for each; none where there are fewer than workers, who then share all."""
+    """Those of one of `count` workers: as many for each; none where there are fewer than workers,
+    who then share all.
+    """
     size = len(things) // count
     return things[place * size : (place + 1) * size]

@@ -5,7 +5,8 @@ import time
 
 
 class LogFile:
-    """A stream that passes on what is written to it and writes its lines, each with the time, to a file.
+    """A stream that passes on what is written to it and writes its lines, each with the time, to a
+    file.
 
     Of a line that is drawn again and again, as a progress bar is, the file has the last form.
 
@@ -15,7 +16,8 @@ class LogFile:
     """
 
     def __init__(self, stream, file):
-        self.stream, self.file = stream, file
+        self.stream = stream
+        self.file = file
         self._line = ""
 
     def write(self, text):

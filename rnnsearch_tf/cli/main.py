@@ -1,4 +1,5 @@
-"""``rnnsearch VERB …``: finds the verb, parses its arguments, turns errors into one line and an exit code.
+"""``rnnsearch VERB …``: finds the verb, parses its arguments, turns errors into one line and an
+exit code.
 
 A verb is a module beside this one with two functions: ``arguments(parser)``
 declares what it takes, ``run(arguments)`` does the work. A module imports what
@@ -96,19 +97,33 @@ START = """rnnsearch trains and serves translation models. To begin:
 
 rnnsearch --help lists all verbs, rnnsearch help VERB explains one."""
 
-_NODE = re.compile(r"\[?\[?\{\{\w+ .*?\}\}\S*\]?\]?|\[\[[A-Za-z_]\S*\]\]|\[Op:\S+\]|^\s*\(\d+\) [A-Z_]+: ")
+_NODE = re.compile(
+    r"\[?\[?\{\{\w+ .*?\}\}\S*\]?\]?|\[\[[A-Za-z_]\S*\]\]|\[Op:\S+\]|^\s*\(\d+\) [A-Z_]+: "
+)
 """How TensorFlow names the nodes of a graph."""
 
 _AROUND = (
-    *("Detected at node", "File ", "<stack traces", "Original stack trace", "Stack trace for", "Additional GRPC"),
+    *(
+        "Detected at node",
+        "File ",
+        "<stack traces",
+        "Original stack trace",
+        "Stack trace for",
+        "Additional GRPC",
+    ),
     *("0 successful operations", "0 derived errors"),
 )
 """How the lines begin that TensorFlow writes around what was wrong."""
 
 DISK_FULL = os.strerror(errno.ENOSPC)
-EXIT_DONE, EXIT_FAILED, EXIT_TERMINATED, EXIT_INTERRUPTED = 0, 1, 75, 130
+EXIT_DONE = 0
+EXIT_FAILED = 1
+EXIT_TERMINATED = 75
+EXIT_INTERRUPTED = 130
 EXIT_NO_READER = 141
-"""The reader of the output has gone: 128 + SIGPIPE, as a shell says of programs that this signal ends."""
+"""The reader of the output has gone: 128 + SIGPIPE, as a shell says of programs that this signal
+ends.
+"""
 
 
 def run(argv=None) -> int:
@@ -118,7 +133,8 @@ def run(argv=None) -> int:
         argv: the words after the program's name; None takes ``sys.argv``.
 
     Returns:
-        0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable, 130 interrupted, 141 the reader of the output has gone.
+        0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable, 130 interrupted, 141
+        the reader of the output has gone.
 
     Example:
         >>> run(["--version"])
@@ -130,7 +146,8 @@ def run(argv=None) -> int:
 
 
 def run_alone(module, program: str, argv=None) -> int:
-    """Run a module with a verb's two functions as a program of its own, as ``python -m papers`` does.
+    """Run a module with a verb's two functions as a program of its own, as ``python -m papers``
+    does.
 
     Args:
         module: the module.
@@ -148,7 +165,9 @@ def _program(command) -> int:
     """Call a function; errors and exit codes as of the whole program."""
     open_closed_streams()
     use_utf8()
-    logging.basicConfig(format="rnnsearch: %(message)s", level=logging.WARNING, stream=sys.stderr, force=True)
+    logging.basicConfig(
+        format="rnnsearch: %(message)s", level=logging.WARNING, stream=sys.stderr, force=True
+    )
     code = _answered(command)
     if code:  # what went wrong has been said
         with contextlib.suppress(OSError, UserError):
@@ -180,7 +199,9 @@ def _answered(function) -> int:
         return EXIT_INTERRUPTED
     except Terminated as stop:
         return _terminated(str(stop) or "SIGTERM")
-    except Exception as error:  # the last line of defence: a user sees one line, a developer asks for more
+    except (
+        Exception
+    ) as error:  # the last line of defence: a user sees one line, a developer asks for more
         if os.environ.get("RNNSEARCH_DEBUG"):
             raise
         return _explain(error)
@@ -212,7 +233,9 @@ def _run_verb(verb, program, words) -> int:
     """Parse the words and call the module's run(), with the messages that its arguments ask for."""
     arguments = _parser(verb, program).parse(words)
     logging.getLogger("rnnsearch_tf").setLevel(_log_level(verb, arguments))
-    logging.getLogger("rnnsearch_tf.runtime.progress").setLevel(logging.ERROR if arguments.quiet else logging.INFO)
+    logging.getLogger("rnnsearch_tf.runtime.progress").setLevel(
+        logging.ERROR if arguments.quiet else logging.INFO
+    )
     with contextlib.ExitStack() as stack:
         if arguments.quiet:
             stack.enter_context(_progress_hidden())
@@ -233,22 +256,32 @@ def parser_of(name: str) -> argparse.ArgumentParser:
 
 def _parser(verb, program):
     """The parser of a module's arguments, with those that every verb takes."""
-    from rnnsearch_tf.cli.shared import StoreOnce  # every verb imports it, --version and --help do without
+    from rnnsearch_tf.cli.shared import (
+        StoreOnce,
+    )  # every verb imports it, --version and --help do without
 
     parser = Parser(
-        prog=program, description=verb.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog=program,
+        description=verb.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.register("action", None, StoreOnce)
     verb.arguments(parser)
     for option, meaning in LOUDNESS.items():
         parser.add_argument(option, action="store_true", help=meaning)
-    parser.add_argument("--log-file", metavar="F", help="append all messages to this file too, each line with its time")
+    parser.add_argument(
+        "--log-file",
+        metavar="F",
+        help="append all messages to this file too, each line with its time",
+    )
     return parser
 
 
 def _log_level(verb, arguments):
-    """The least serious messages that are shown; by itself a verb shows warnings, unless its module says LOG_LEVEL."""
+    """The least serious messages that are shown; by itself a verb shows warnings, unless its module
+    says LOG_LEVEL.
+    """
     if arguments.quiet and arguments.verbose:
         raise UsageError("expected --quiet or --verbose, got both; leave one out")
     if arguments.quiet:
@@ -262,27 +295,44 @@ def _check_log_file(arguments):
     Raises:
         UsageError: another argument names the same file.
     """
-    others = {name: value if isinstance(value, list) else [value] for name, value in vars(arguments).items() if name != "log_file"}
+    others = {
+        name: value if isinstance(value, list) else [value]
+        for name, value in vars(arguments).items()
+        if name != "log_file"
+    }
     for name, values in others.items():
         for value in values:
-            if isinstance(value, str) and value and os.path.realpath(value) == os.path.realpath(arguments.log_file):
-                raise UsageError(f"--log-file: expected a file of its own, got {value}, which {name.replace('_', '-')} names too; name another")
+            if (
+                isinstance(value, str)
+                and value
+                and os.path.realpath(value) == os.path.realpath(arguments.log_file)
+            ):
+                raise UsageError(
+                    f"--log-file: expected a file of its own, got {value}, which"
+                    f" {name.replace('_', '-')} names too; name another"
+                )
 
 
 @contextlib.contextmanager
 def _progress_hidden():
-    """Inside, what is written to standard error is dropped; errors are shown by :func:`run`, outside."""
+    """Inside, what is written to standard error is dropped; errors are shown by :func:`run`,
+    outside.
+    """
     with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stderr(nowhere):
         yield
 
 
 @contextlib.contextmanager
 def _logged(name):
-    """Inside, what is written to standard error stands in the file too, the error that ends the work included."""
+    """Inside, what is written to standard error stands in the file too, the error that ends the
+    work included.
+    """
     try:
         file = open(name, "a", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise UserError(f"--log-file {name}: expected a file that can be written, got: {error.strerror}") from None
+        raise UserError(
+            f"--log-file {name}: expected a file that can be written, got: {error.strerror}"
+        ) from None
     messages = logging.StreamHandler(file)
     messages.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     logging.root.addHandler(messages)
@@ -302,11 +352,17 @@ def _logged(name):
 def _unknown_word(name):
     """The error of a first word that is no verb."""
     if name == "reproduce":
-        return UsageError("reproduce: the tables and figures of the papers are made by python -m papers, in a checkout of the project")
+        return UsageError(
+            "reproduce: the tables and figures of the papers are made by python -m papers, in a"
+            " checkout of the project"
+        )
     if name in LOUDNESS:
         return UsageError(f"expected a verb beside {name}, got none; see rnnsearch --help")
     if name.startswith("-"):
-        return UsageError(f"unknown option {name!r}{_nearest(name, ['--help', '--version', *LOUDNESS])}; see rnnsearch --help")
+        return UsageError(
+            f"unknown option {name!r}{_nearest(name, ['--help', '--version', *LOUDNESS])}; see"
+            " rnnsearch --help"
+        )
     return UsageError(f"unknown verb {name!r}{_nearest(name, VERBS)}; see rnnsearch --help")
 
 
@@ -324,7 +380,10 @@ class Parser(argparse.ArgumentParser):
                 break
             name = word.partition("=")[0]
             if name.startswith("--") and name not in self.option_names:
-                raise UsageError(f"unknown option {name}{_nearest(name, self.option_names)}; see {self.prog} --help")
+                raise UsageError(
+                    f"unknown option {name}{_nearest(name, self.option_names)}; see {self.prog}"
+                    " --help"
+                )
         return self.parse_args(argv)
 
     def print_help(self, file=None):
@@ -332,7 +391,9 @@ class Parser(argparse.ArgumentParser):
             print(line, file=file)
 
     def error(self, message):
-        raise UsageError(f"{' '.join(message.removeprefix('argument ').split())}; see {self.prog} --help")
+        raise UsageError(
+            f"{' '.join(message.removeprefix('argument ').split())}; see {self.prog} --help"
+        )
 
 
 def _overview() -> str:
@@ -342,27 +403,30 @@ def _overview() -> str:
         lines = [f"  {name:<{width}}  {meaning}" for name, meaning in verbs.items()]
         groups.append("\n".join([f"{group}:", *lines]))
     return (
-        "usage: rnnsearch VERB …\n\n"
-        "Attention-based neural machine translation (Bahdanau, Cho and Bengio 2015) in TensorFlow.\n\n"
+        "usage: rnnsearch VERB …\n\nAttention-based neural machine translation (Bahdanau, Cho and"
+        " Bengio 2015) in TensorFlow.\n\n"
         + "\n\n".join(groups)
-        + "\n\n"
-        "rnnsearch help VERB explains a verb; rnnsearch --version prints the version.\n"
-        "Results go to standard output, logs and progress to standard error.\n"
-        "--quiet shows errors only, --verbose adds details, --log-file F appends the messages to a file.\n"
-        "Exit code: 0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable (train, prepare,\n"
-        "translate-corpus), 130 interrupted by Ctrl-C, 141 the reader of the output is gone.\n"
-        "RNNSEARCH_DEBUG=1 shows tracebacks."
+        + "\n\nrnnsearch help VERB explains a verb; rnnsearch --version prints the"
+        " version.\nResults go to standard output, logs and progress to standard error.\n--quiet"
+        " shows errors only, --verbose adds details, --log-file F appends the messages to a"
+        " file.\nExit code: 0 done, 1 failed, 2 wrong usage, 75 stopped by SIGTERM and resumable"
+        " (train, prepare,\ntranslate-corpus), 130 interrupted by Ctrl-C, 141 the reader of the"
+        " output is gone.\nRNNSEARCH_DEBUG=1 shows tracebacks."
     )
 
 
 def _nearest(name, names) -> str:
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"; did you mean {close[0]}?" if close else f"; expected one of {', '.join(sorted(names))}"
+    return (
+        f"; did you mean {close[0]}?" if close else f"; expected one of {', '.join(sorted(names))}"
+    )
 
 
 def _explain(error: Exception) -> int:
     """One line about the error, and the exit code."""
-    if isinstance(error, OSError) and error.filename is None:  # of `print`, which does not say what it wrote to
+    if (
+        isinstance(error, OSError) and error.filename is None
+    ):  # of `print`, which does not say what it wrote to
         try:
             flush_output()
         except UserError as full:
@@ -379,20 +443,31 @@ def _explain(error: Exception) -> int:
             return _terminated("SIGTERM")
     if DISK_FULL in str(error):  # Python's own error or one of TensorFlow's, with or without a path
         paths = [word.strip("';:") for word in str(error).split() if word.startswith(("/", "'/"))]
-        _say(f"error: {paths[0] if paths else 'a disk'}: {DISK_FULL}; free some there or write elsewhere")
+        _say(
+            f"error: {paths[0] if paths else 'a disk'}: {DISK_FULL}; free some there or write"
+            " elsewhere"
+        )
         return EXIT_FAILED
     if isinstance(error, OSError) and error.filename is not None:
         _say(f"error: {error.filename}: {error.strerror or error}")
         return EXIT_FAILED
     if isinstance(error, UnicodeEncodeError) or "Error converting unicode string" in str(error):
-        _say("error: expected names of files and folders in UTF-8 here, got one with other bytes; rename it")
+        _say(
+            "error: expected names of files and folders in UTF-8 here, got one with other bytes;"
+            " rename it"
+        )
         return EXIT_FAILED
-    _say(f"unexpected error: {type(error).__name__}: {_gist(str(error))} (RNNSEARCH_DEBUG=1 shows where)")
+    _say(
+        f"unexpected error: {type(error).__name__}: {_gist(str(error))} (RNNSEARCH_DEBUG=1 shows"
+        " where)"
+    )
     return EXIT_FAILED
 
 
 def _gist(text) -> str:
-    """The line of an error's text that says what is wrong: of TensorFlow's graphs the last one that is no node, of others the first."""
+    """The line of an error's text that says what is wrong: of TensorFlow's graphs the last one that
+    is no node, of others the first.
+    """
     lines = [line for line in (_NODE.sub("", line).strip() for line in text.splitlines()) if line]
     said = [line for line in lines[1:] if not line.startswith(_AROUND)]
     if said and (lines[0] == "Graph execution error:" or lines[0].endswith("root error(s) found.")):

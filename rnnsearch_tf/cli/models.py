@@ -6,7 +6,9 @@ from rnnsearch_tf.runs.folder import Run
 
 
 def arguments(parser):
-    parser.add_argument("name", nargs="?", metavar="NAME", help="print the card of this one: data, licence, BLEU")
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="print the card of this one: data, licence, BLEU"
+    )
 
 
 def run(arguments):
@@ -16,7 +18,9 @@ def run(arguments):
     for name, folder in models.items():
         print(wrapped(_purpose(Run(folder)), f"{name}  ", " " * (len(name) + 2)))
     if models:
-        print(f'try one:  echo "Where is my book?" | rnnsearch translate --model {next(iter(models))}')
+        print(
+            f'try one:  echo "Where is my book?" | rnnsearch translate --model {next(iter(models))}'
+        )
 
 
 def _purpose(run):

@@ -11,16 +11,29 @@ from rnnsearch_tf.errors import UsageError
 
 
 def arguments(parser):
-    parser.add_argument("names", nargs="*", metavar="NAME", help="such as search.beam_size, training. or beam")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="such as search.beam_size, training. or beam"
+    )
 
 
 def run(arguments):
-    chosen = [entry for entry in option_fields() if not arguments.names or any(_matches(entry[0], name) for name in arguments.names)]
+    chosen = [
+        entry
+        for entry in option_fields()
+        if not arguments.names or any(_matches(entry[0], name) for name in arguments.names)
+    ]
     if not chosen:
-        known = {word for name, _ in option_fields() for word in (name, name.partition(".")[0] + ".", name.rpartition(".")[2])}
+        known = {
+            word
+            for name, _ in option_fields()
+            for word in (name, name.partition(".")[0] + ".", name.rpartition(".")[2])
+        }
         close = difflib.get_close_matches(arguments.names[0], sorted(known), n=1)
         hint = f"did you mean {close[0]}?" if close else "rnnsearch options lists them"
-        raise UsageError(f"expected the name of an option or a part of one, got {' '.join(arguments.names)}; {hint}")
+        raise UsageError(
+            f"expected the name of an option or a part of one, got {' '.join(arguments.names)};"
+            f" {hint}"
+        )
     for name, field in chosen:
         print(f"{name}: {yaml_value(default_of(name))}{_limits(field.metadata)}")
         print(wrapped(field.metadata["meaning"], "    ", "    "))
@@ -34,7 +47,10 @@ def _matches(option, name):
 def _limits(metadata):
     """(unit; limits), as far as an option has any."""
     words = [metadata["unit"]] if metadata["unit"] else []
-    words += [f"{word} {metadata[key]}" for key, word in (("minimum", "at least"), ("maximum", "at most"), ("above", "more than"))
-              if metadata[key] is not None]
+    words += [
+        f"{word} {metadata[key]}"
+        for key, word in (("minimum", "at least"), ("maximum", "at most"), ("above", "more than"))
+        if metadata[key] is not None
+    ]
     words += [" | ".join(map(str, metadata["choices"]))] if metadata["choices"] else []
     return f"  ({'; '.join(words)})" if words else ""

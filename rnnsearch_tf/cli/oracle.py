@@ -14,14 +14,35 @@ from rnnsearch_tf.files.writing import Output, check_output
 
 
 def arguments(parser):
-    parser.add_argument("--reference", required=True, metavar="F", help="reference translations, one a sentence of the list")
-    parser.add_argument("--tokenized", action="store_true", help="list and reference are tokens already (tokenize=none)")
     parser.add_argument(
-        "--target-language", metavar="CODE", default="en", help="of the translations: without spaces between words they are compared by characters, as by `evaluate` (default: %(default)s)"
+        "--reference",
+        required=True,
+        metavar="F",
+        help="reference translations, one a sentence of the list",
     )
-    parser.add_argument("--lowercase", action="store_true", help="compare without case; the signature says so")
-    parser.add_argument("--chosen", metavar="F", help="write the oracle's sentences to this file too")
-    parser.add_argument("nbest", metavar="NBEST", help="Moses n-best list, plain or .gz; -: standard input")
+    parser.add_argument(
+        "--tokenized",
+        action="store_true",
+        help="list and reference are tokens already (tokenize=none)",
+    )
+    parser.add_argument(
+        "--target-language",
+        metavar="CODE",
+        default="en",
+        help=(
+            "of the translations: without spaces between words they are compared by characters, as"
+            " by `evaluate` (default: %(default)s)"
+        ),
+    )
+    parser.add_argument(
+        "--lowercase", action="store_true", help="compare without case; the signature says so"
+    )
+    parser.add_argument(
+        "--chosen", metavar="F", help="write the oracle's sentences to this file too"
+    )
+    parser.add_argument(
+        "nbest", metavar="NBEST", help="Moses n-best list, plain or .gz; -: standard input"
+    )
 
 
 def run(arguments):
@@ -33,13 +54,22 @@ def run(arguments):
 
     references = read_all(arguments.reference)
     if not references:
-        raise UserError(f"{arguments.reference}: expected reference translations, got an empty file; check the path")
-    tokenizer = "none" if arguments.tokenized else tokenizer_for(TextConfig(language=arguments.target_language))
+        raise UserError(
+            f"{arguments.reference}: expected reference translations, got an empty file; check the"
+            " path"
+        )
+    tokenizer = (
+        "none"
+        if arguments.tokenized
+        else tokenizer_for(TextConfig(language=arguments.target_language))
+    )
     rules = dict(tokenize=tokenizer, lowercase=arguments.lowercase)
     lists = read_nbest(arguments.nbest, len(references))
     first = next(lists, None)
     if first is None:
-        raise UserError(f"{arguments.nbest}: expected an n-best list, got an empty one; check the path")
+        raise UserError(
+            f"{arguments.nbest}: expected an n-best list, got an empty one; check the path"
+        )
     firsts, chosen = choose(itertools.chain([first], lists), references, **rules)
     if arguments.chosen:
         with Output(arguments.chosen) as output:

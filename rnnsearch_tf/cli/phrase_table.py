@@ -24,14 +24,18 @@ def arguments(parser):
     add_model(parser)
     add_pairs_at_once(parser)
     parser.add_argument("table", metavar="IN", help="phrase table, plain or .gz")
-    parser.add_argument("output", metavar="OUT", help="the table with the new scores (.gz: compressed)")
+    parser.add_argument(
+        "output", metavar="OUT", help="the table with the new scores (.gz: compressed)"
+    )
 
 
 def run(arguments):
     from rnnsearch_tf.extras.moses.phrase_table import NEW_SCORES, PhraseTable, moses_ini_line
 
     if arguments.table == "-":
-        raise UsageError("IN: expected a file, which is read twice, got standard input; write it to a file first")
+        raise UsageError(
+            "IN: expected a file, which is read twice, got standard input; write it to a file first"
+        )
     check_output(arguments.output, [arguments.table])
     table = PhraseTable(arguments.table)
     translator = load_translator(arguments)
@@ -40,6 +44,8 @@ def run(arguments):
         return translator.score_targets(sources, targets, arguments.batch_size, tokenized=True)
 
     with whole_file(arguments.output) as output:
-        for line in progress(table.scored(score), doing="scoring the table", total=table.lines, unit="lines"):
+        for line in progress(
+            table.scored(score), doing="scoring the table", total=table.lines, unit="lines"
+        ):
             output.write(line)
     print(moses_ini_line(os.path.abspath(arguments.output), table.scores + NEW_SCORES))

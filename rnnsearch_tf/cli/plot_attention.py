@@ -5,7 +5,14 @@ Source words along the top, target words down the side, weights in grayscale
 sentence has no picture and an empty line. Needs the extra `plots`.
 """
 
-from rnnsearch_tf.cli.shared import add_files, add_model, add_search, input_batches, load_translator, search_changes
+from rnnsearch_tf.cli.shared import (
+    add_files,
+    add_model,
+    add_search,
+    input_batches,
+    load_translator,
+    search_changes,
+)
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.optional import require
 from rnnsearch_tf.files.atomic import make_folder, write_file
@@ -16,8 +23,17 @@ from rnnsearch_tf.files.writing import Output
 def arguments(parser):
     add_model(parser)
     parser.add_argument("--source", metavar="F", help="the same as FILE")
-    parser.add_argument("--target", metavar="F", help="draw the alignment with these sentences, not with the translations")
-    parser.add_argument("--output", metavar="DIR", default="attention", help="folder of the pictures (default: %(default)s)")
+    parser.add_argument(
+        "--target",
+        metavar="F",
+        help="draw the alignment with these sentences, not with the translations",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="DIR",
+        default="attention",
+        help="folder of the pictures (default: %(default)s)",
+    )
     add_search(parser)
     add_files(parser, "source sentences")
 
@@ -26,7 +42,10 @@ def run(arguments):
     files = _files(arguments)
     changes = search_changes(arguments)
     if arguments.target and (changes.keys() - {"batch_size"}):
-        raise UsageError("--target: expected no option of the search beside it, as nothing is searched for; leave one out")
+        raise UsageError(
+            "--target: expected no option of the search beside it, as nothing is searched for;"
+            " leave one out"
+        )
     require("pictures", "matplotlib")
     if arguments.target:
         check_pairs(*(files or ["-"]), arguments.target)
@@ -37,9 +56,20 @@ def run(arguments):
     translator.require_attention("plot-attention")
     number = 0
     with Output() as output:
-        for source_tokens, target_tokens, alignment in _sentences(files, arguments.target, translator, changes):
+        for source_tokens, target_tokens, alignment in _sentences(
+            files, arguments.target, translator, changes
+        ):
             number += 1
-            output.write([_draw(folder / f"attention-{number:04d}.png", source_tokens, target_tokens, alignment)])
+            output.write(
+                [
+                    _draw(
+                        folder / f"attention-{number:04d}.png",
+                        source_tokens,
+                        target_tokens,
+                        alignment,
+                    )
+                ]
+            )
 
 
 def _files(arguments) -> list:
@@ -48,7 +78,9 @@ def _files(arguments) -> list:
         raise UsageError("expected source sentences in FILE or in --source, got both")
     files = [arguments.source] if arguments.source else arguments.files
     if arguments.target and len(files) > 1:
-        raise UsageError(f"--target: expected one FILE of source sentences beside it, got {len(files)}")
+        raise UsageError(
+            f"--target: expected one FILE of source sentences beside it, got {len(files)}"
+        )
     return files
 
 

@@ -3,11 +3,13 @@
 Training then begins at once, shuffles all pairs together, and goes on at once after a stop:
 
   rnnsearch prepare --config F.yaml --output DIR
-  rnnsearch train --config F.yaml --output RUN --set data.prepared=DIR --set data.train_source=null --set data.train_target=null
+  rnnsearch train --config F.yaml --output RUN --set data.prepared=DIR --set data.train_source=null
+  --set data.train_target=null
 
-Vocabularies and SentencePiece models that F.yaml does not name are built too. Several files on each side (a list or a
-pattern in data.train_source) are read at once. A preparation that was stopped (by SIGTERM with exit code 75) or killed goes
-on with the files that were left when it is started again. --check compares a prepared corpus with its checksums.
+Vocabularies and SentencePiece models that F.yaml does not name are built too. Several files on each
+side (a list or a pattern in data.train_source) are read at once. A preparation that was stopped (by
+SIGTERM with exit code 75) or killed goes on with the files that were left when it is started again.
+--check compares a prepared corpus with its checksums.
 """
 
 import dataclasses
@@ -25,18 +27,40 @@ from rnnsearch_tf.config.training_text import TRAINING_TEXT
 
 
 def arguments(parser):
-    parser.add_argument("--config", metavar="F.yaml", help="the configuration whose training text to prepare")
-    parser.add_argument("--set", action="append", default=[], metavar="section.key=value", help="change one setting first")
-    parser.add_argument("--output", required=True, metavar="DIR", help="folder to write; with --check, to read")
-    parser.add_argument("--processes", type=whole_number(1), metavar="N", help="how many read a text in several files at once (default: one for each core)")
-    parser.add_argument("--check", action="store_true", help="write nothing: read all of DIR and compare it with its checksums")
+    parser.add_argument(
+        "--config", metavar="F.yaml", help="the configuration whose training text to prepare"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="section.key=value",
+        help="change one setting first",
+    )
+    parser.add_argument(
+        "--output", required=True, metavar="DIR", help="folder to write; with --check, to read"
+    )
+    parser.add_argument(
+        "--processes",
+        type=whole_number(1),
+        metavar="N",
+        help="how many read a text in several files at once (default: one for each core)",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing: read all of DIR and compare it with its checksums",
+    )
 
 
 def run(arguments):
     if arguments.check:
         return _check(arguments)
     if arguments.config is None:
-        raise UsageError("expected --config F.yaml, got none (only --check can do without); see rnnsearch prepare --help")
+        raise UsageError(
+            "expected --config F.yaml, got none (only --check can do without); see rnnsearch"
+            " prepare --help"
+        )
     config = load_config(arguments.config, overrides=arguments.set)
     check_files(config)
     with sigterm_raises():
@@ -45,27 +69,44 @@ def run(arguments):
 
         pairs = prepare(config, arguments.output, arguments.processes)
     print(f"{pairs.report}. Next: {_next_command(arguments, config)}", file=sys.stderr)
-    print(json.dumps({"prepared": arguments.output, "pairs": pairs.count, "ids": pairs.manifest["ids"]}))
+    print(
+        json.dumps(
+            {"prepared": arguments.output, "pairs": pairs.count, "ids": pairs.manifest["ids"]}
+        )
+    )
 
 
 def _next_command(arguments, config) -> str:
     """The command that trains on what was written.
 
-    The options that name the text, or hold some of it out, are at their defaults, and so are those without effect then.
+    The options that name the text, or hold some of it out, are at their defaults, and so are those
+    without effect then.
     """
     text = {name: default_of(f"data.{name}") for name in (*TRAINING_TEXT, "held_out")}
     named = [name for name, default in text.items() if getattr(config.data, name) != default]
-    data = dataclasses.replace(config.data, prepared=arguments.output, **{name: text[name] for name in named})
-    dropped = {f"data.{name}" for name in named} | names_without_effect(sections_of(config) | {"data": data})
+    data = dataclasses.replace(
+        config.data, prepared=arguments.output, **{name: text[name] for name in named}
+    )
+    dropped = {f"data.{name}" for name in named} | names_without_effect(
+        sections_of(config) | {"data": data}
+    )
     settings = [setting for setting in arguments.set if setting.partition("=")[0] not in dropped]
-    settings += [f"data.prepared={arguments.output}", *(f"data.{name}={yaml_value(text[name])}" for name in named)]
+    settings += [
+        f"data.prepared={arguments.output}",
+        *(f"data.{name}={yaml_value(text[name])}" for name in named),
+    ]
     changes = [word for setting in settings for word in ("--set", setting)]
-    return shlex.join(["rnnsearch", "train", "--config", arguments.config, "--output", "RUN", *changes])
+    return shlex.join(
+        ["rnnsearch", "train", "--config", arguments.config, "--output", "RUN", *changes]
+    )
 
 
 def _check(arguments):
     if arguments.config is not None or arguments.set or arguments.processes is not None:
-        raise UsageError("--check: expected --output DIR alone, got --config, --set or --processes beside it; leave them out")
+        raise UsageError(
+            "--check: expected --output DIR alone, got --config, --set or --processes beside it;"
+            " leave them out"
+        )
     import_tensorflow()
     from rnnsearch_tf.data.prepared.store import PreparedPairs
 

@@ -1,7 +1,8 @@
-"""A trained model as a preset of keras-nlp (keras-hub), for `Seq2SeqLM.from_preset`, or such a preset as a RUN.
+"""A trained model as a preset of keras-nlp (keras-hub), for `Seq2SeqLM.from_preset`, or such a
+preset as a RUN.
 
-FROM a RUN folder, DIR becomes a preset: configuration, weights, tokenizers, a model card. FROM a preset of this package, DIR becomes a
-RUN, for the other verbs.
+FROM a RUN folder, DIR becomes a preset: configuration, weights, tokenizers, a model card. FROM a
+preset of this package, DIR becomes a RUN, for the other verbs.
 """
 
 import pathlib
@@ -25,7 +26,10 @@ def run(arguments):
     if not preset:
         Run.open(arguments.model)
     if pathlib.Path(arguments.folder).exists():
-        raise UserError(f"{arguments.folder}: expected nothing there yet, found something; choose another folder")
+        raise UserError(
+            f"{arguments.folder}: expected nothing there yet, found something; choose another"
+            " folder"
+        )
     import_tensorflow()
     from rnnsearch_tf.extras.hub import preset_to_run, run_to_preset
 

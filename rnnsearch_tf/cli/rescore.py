@@ -22,17 +22,32 @@ from rnnsearch_tf.runtime.progress import progress
 
 def arguments(parser):
     add_model(parser)
-    parser.add_argument("--source", required=True, metavar="SOURCE", help="source sentences, plain or .gz")
-    parser.add_argument("--feature", metavar="NAME", default="RNN", help="name of the new feature (default: %(default)s)")
     parser.add_argument(
-        "--weight", type=number("a number from 0 to 1", lambda share: 0 <= share <= 1), metavar="W",
+        "--source", required=True, metavar="SOURCE", help="source sentences, plain or .gz"
+    )
+    parser.add_argument(
+        "--feature",
+        metavar="NAME",
+        default="RNN",
+        help="name of the new feature (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--weight",
+        type=number("a number from 0 to 1", lambda share: 0 <= share <= 1),
+        metavar="W",
         help="mix the feature into the score with this share, 0 to 1, and sort",
     )
     parser.add_argument(
-        "--tokenized", action="store_true", help="source and list are Moses tokens; without it both are tokenized as for translating"
+        "--tokenized",
+        action="store_true",
+        help="source and list are Moses tokens; without it both are tokenized as for translating",
     )
     add_pairs_at_once(parser)
-    parser.add_argument("--output", metavar="F", help="write the list to this file (.gz: compressed), once it is whole")
+    parser.add_argument(
+        "--output",
+        metavar="F",
+        help="write the list to this file (.gz: compressed), once it is whole",
+    )
     parser.add_argument("nbest", metavar="NBEST", help="the list, plain or .gz; -: standard input")
 
 
@@ -46,14 +61,29 @@ def run(arguments):
         for entries in read_nbest(arguments.nbest, len(sources)):
             rescore(entries, [0.0] * len(entries), name)
     translator = load_translator(arguments)
-    with whole_file(arguments.output) as output, progress(doing="rescoring", total=len(sources)) as bar:
+    with (
+        whole_file(arguments.output) as output,
+        progress(doing="rescoring", total=len(sources)) as bar,
+    ):
         for block in blocks(read_nbest(arguments.nbest, len(sources))):
-            pairs = list(dict.fromkeys((entry.sentence, entry.text) for entries in block for entry in entries))
+            pairs = list(
+                dict.fromkeys(
+                    (entry.sentence, entry.text) for entries in block for entry in entries
+                )
+            )
             texts = [sources[sentence] for sentence, _ in pairs], [text for _, text in pairs]
             # Each text once: such lists abound in derivations of the same text.
-            values = dict(zip(pairs, translator.score(*texts, arguments.batch_size, arguments.tokenized), strict=True))
+            values = dict(
+                zip(
+                    pairs,
+                    translator.score(*texts, arguments.batch_size, arguments.tokenized),
+                    strict=True,
+                )
+            )
             for entries in block:
                 mine = [values[entry.sentence, entry.text] for entry in entries]
-                output.writelines(entry.line for entry in rescore(entries, mine, name, arguments.weight))
+                output.writelines(
+                    entry.line for entry in rescore(entries, mine, name, arguments.weight)
+                )
             output.flush()
             bar.update(len(block))

@@ -1,8 +1,10 @@
-"""List trainings: system, updates, minutes, best development BLEU, and how the loss went, as a curve of text.
+"""List trainings: system, updates, minutes, best development BLEU, and how the loss went, as a
+curve of text.
 
-A folder is a RUN itself or has RUNs below it, up to four levels deep; without one it is the current folder. Hidden folders
-are left out. The curve goes from the first record of the loss to the last, its height is the logarithm of the
-loss. BLEU is that of training's own evaluations; `rnnsearch evaluate` says how good a model is.
+A folder is a RUN itself or has RUNs below it, up to four levels deep; without one it is the current
+folder. Hidden folders are left out. The curve goes from the first record of the loss to the last,
+its height is the logarithm of the loss. BLEU is that of training's own evaluations; `rnnsearch
+evaluate` says how good a model is.
 """
 
 import contextlib
@@ -30,23 +32,41 @@ TITLES = ("RUN", "system", "updates", "minutes", "BLEU", "loss", "")
 
 
 def arguments(parser):
-    parser.add_argument("folders", nargs="*", default=["."], metavar="DIR", help="where to look (default: the current folder)")
+    parser.add_argument(
+        "folders",
+        nargs="*",
+        default=["."],
+        metavar="DIR",
+        help="where to look (default: the current folder)",
+    )
 
 
 def run(arguments):
-    runs = list(dict.fromkeys(run for folder in arguments.folders for run in _runs(pathlib.Path(folder))))
+    runs = list(
+        dict.fromkeys(run for folder in arguments.folders for run in _runs(pathlib.Path(folder)))
+    )
     if not runs:
-        raise UserError(f"{', '.join(arguments.folders)}: expected RUN folders that `rnnsearch train` wrote, found none; name where they are")
+        raise UserError(
+            f"{', '.join(arguments.folders)}: expected RUN folders that `rnnsearch train` wrote,"
+            " found none; name where they are"
+        )
     rows = [TITLES, *map(_row, runs)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(TITLES))]
     for row in rows:
-        words = [word.ljust(width) if column < 2 else word.rjust(width) for column, (word, width) in enumerate(zip(row, widths))]
+        words = [
+            word.ljust(width) if column < 2 else word.rjust(width)
+            for column, (word, width) in enumerate(zip(row, widths))
+        ]
         print("  ".join(words).rstrip())
 
 
 def _runs(folder):
-    """The folder itself and the RUNs below it, by name; a configuration by itself is none, a training just begun is one."""
-    found, level, seen = [], [folder], set()
+    """The folder itself and the RUNs below it, by name; a configuration by itself is none, a
+    training just begun is one.
+    """
+    found = []
+    level = [folder]
+    seen = set()
     for _ in range(LEVELS + 1):
         below = []
         for path in level:
@@ -57,10 +77,19 @@ def _runs(folder):
             if Run(path).config.exists() and _begun(Run(path)):
                 found.append(path)
             with contextlib.suppress(OSError):  # a folder that may not be read, or a file
-                below += [path / entry.name for entry in os.scandir(path) if entry.is_dir() and not entry.name.startswith(".")]
+                below += [
+                    path / entry.name
+                    for entry in os.scandir(path)
+                    if entry.is_dir() and not entry.name.startswith(".")
+                ]
         level = sorted(below)
     if len(seen) >= MOST_FOLDERS:
-        log.warning("warning: %s: has more than %d folders, not all were looked at; name the folder of the RUNs", folder, MOST_FOLDERS)
+        log.warning(
+            "warning: %s: has more than %d folders, not all were looked at; name the folder of the"
+            " RUNs",
+            folder,
+            MOST_FOLDERS,
+        )
     return sorted(found)
 
 
@@ -70,18 +99,29 @@ def _begun(run):
 
 def _row(folder):
     records = _records(Run(folder).metrics)
-    losses = [record["loss"] for record in records if record["kind"] == "batches" and (record.get("loss") or 0) > 0]
+    losses = [
+        record["loss"]
+        for record in records
+        if record["kind"] == "batches" and (record.get("loss") or 0) > 0
+    ]
     bleu = [record["best_bleu"] for record in records if record.get("best_bleu") is not None]
     last = records[-1] if records else _saved(Run(folder).state)
     system, accumulate = _settings(Run(folder).config)
     return (
-        str(folder), system, f"{last['batches'] // accumulate:,}", f"{last['minutes']:.1f}", f"{bleu[-1]:.2f}" if bleu else "–",
-        f"{losses[-1]:.3f}" if losses else "–", curve(losses),
+        str(folder),
+        system,
+        f"{last['batches'] // accumulate:,}",
+        f"{last['minutes']:.1f}",
+        f"{bleu[-1]:.2f}" if bleu else "–",
+        f"{losses[-1]:.3f}" if losses else "–",
+        curve(losses),
     )
 
 
 def _settings(path):
-    """(system, batches of an update); of a configuration that this version refuses, as far as it can be read."""
+    """(system, batches of an update); of a configuration that this version refuses, as far as it
+    can be read.
+    """
     try:
         config = saved_config(path)
         return config.model.system, config.training.accumulate
@@ -90,7 +130,9 @@ def _settings(path):
 
 
 def _saved(state):
-    """What a saved state says in place of a record: {"batches": number, "minutes": number}; nothing is done yet where there is none, or none that is whole."""
+    """What a saved state says in place of a record: {"batches": number, "minutes": number}; nothing
+    is done yet where there is none, or none that is whole.
+    """
     try:
         saved = json.loads(state.read_text(encoding="utf-8"))
         return {"batches": saved["batches"], "minutes": saved["seconds"] / 60}
@@ -99,7 +141,9 @@ def _saved(state):
 
 
 def _records(path):
-    """The objects of a metrics.jsonl; what a training that was killed left of a last line is no record."""
+    """The objects of a metrics.jsonl; what a training that was killed left of a last line is no
+    record.
+    """
     records = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         try:
@@ -119,5 +163,6 @@ def curve(losses) -> str:
     count = min(CURVE_WIDTH, len(losses))
     cuts = [round(number * len(losses) / count) for number in range(count + 1)] if count else []
     heights = [math.log(sum(losses[a:b]) / (b - a)) for a, b in zip(cuts, cuts[1:])]
-    lowest, spread = min(heights, default=0), (max(heights) - min(heights) if heights else 0) or 1
+    lowest = min(heights, default=0)
+    spread = (max(heights) - min(heights) if heights else 0) or 1
     return "".join(BARS[round((height - lowest) / spread * (len(BARS) - 1))] for height in heights)

@@ -1,4 +1,5 @@
-"""Draw translations at random from the model, and count the duplicates: of standard input, the named files, or --sentence.
+"""Draw translations at random from the model, and count the duplicates: of standard input, the
+named files, or --sentence.
 
 For each source sentence the distinct samples, most probable first, one a line:
 sentence number from 0, log-probability, count, text, separated by tabs. The
@@ -7,7 +8,16 @@ symbol included, higher is better, not length-normalized. Table 3 of Cho et al. 
 `-n 50 --top 5`.
 """
 
-from rnnsearch_tf.cli.shared import above_zero, add_files, add_model, add_output, input_batches, load_translator, number, whole_number
+from rnnsearch_tf.cli.shared import (
+    above_zero,
+    add_files,
+    add_model,
+    add_output,
+    input_batches,
+    load_translator,
+    number,
+    whole_number,
+)
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.writing import Output
 
@@ -17,14 +27,40 @@ LINES = 64
 
 def arguments(parser):
     add_model(parser)
-    parser.add_argument("-n", "--number", type=whole_number(1), metavar="N", default=50, help="samples for each sentence (default: %(default)s)")
     parser.add_argument(
-        "--temperature", type=number("a number above 0", above_zero), metavar="T", default="1",
+        "-n",
+        "--number",
+        type=whole_number(1),
+        metavar="N",
+        default=50,
+        help="samples for each sentence (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--temperature",
+        type=number("a number above 0", above_zero),
+        metavar="T",
+        default="1",
         help="logits are divided by it: below 1 nearer the best (default: %(default)s)",
     )
-    parser.add_argument("--top", type=whole_number(1), metavar="N", help="only the N most probable of the distinct samples (default: all)")
-    parser.add_argument("--seed", type=whole_number(0, 2**31 - 1), metavar="N", default=1, help="the same seed gives the same samples (default: %(default)s)")
-    parser.add_argument("--sentence", metavar="TEXT", action="append", help="a source sentence, in place of files; may be repeated")
+    parser.add_argument(
+        "--top",
+        type=whole_number(1),
+        metavar="N",
+        help="only the N most probable of the distinct samples (default: all)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=whole_number(0, 2**31 - 1),
+        metavar="N",
+        default=1,
+        help="the same seed gives the same samples (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--sentence",
+        metavar="TEXT",
+        action="append",
+        help="a source sentence, in place of files; may be repeated",
+    )
     parser.add_argument("--source", metavar="F", help="the same as FILE")
     add_output(parser)
     add_files(parser, "source sentences")
@@ -38,14 +74,23 @@ def run(arguments):
     index = 0
     with Output(arguments.output, [*arguments.files, arguments.source]) as output:
         for texts in batches:
-            for samples in translator.sample(texts, arguments.number, temperature=arguments.temperature, seed=arguments.seed):
-                output.write(f"{index}\t{value:.6f}\t{count}\t{text}" for text, value, count in distinct(samples)[: arguments.top])
+            for samples in translator.sample(
+                texts, arguments.number, temperature=arguments.temperature, seed=arguments.seed
+            ):
+                output.write(
+                    f"{index}\t{value:.6f}\t{count}\t{text}"
+                    for text, value, count in distinct(samples)[: arguments.top]
+                )
                 index += 1
 
 
 def _batches(arguments):
     """Lists of source sentences, from the one place that was named."""
-    places = {"FILE": arguments.files, "--source": arguments.source, "--sentence": arguments.sentence}
+    places = {
+        "FILE": arguments.files,
+        "--source": arguments.source,
+        "--sentence": arguments.sentence,
+    }
     named = [name for name, value in places.items() if value]
     if len(named) > 1:
         raise UsageError(f"expected one of {', '.join(places)}, got both {' and '.join(named)}")

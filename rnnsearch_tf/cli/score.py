@@ -12,7 +12,9 @@ from rnnsearch_tf.files.writing import Output, check_output
 
 def arguments(parser):
     add_model(parser)
-    parser.add_argument("--normalize", action="store_true", help="divide by the target's length, end symbol counted")
+    parser.add_argument(
+        "--normalize", action="store_true", help="divide by the target's length, end symbol counted"
+    )
     add_output(parser)
     parser.add_argument("source", metavar="SOURCE", help="source sentences, plain or .gz")
     parser.add_argument("target", metavar="TARGET", help="target sentences, as many lines")
@@ -24,7 +26,10 @@ def run(arguments):
     translator = load_translator(arguments)
     total = count_lines([arguments.source])
     pairs = read_pairs(arguments.source, arguments.target, translator.config.search.batch_size)
-    with Output(arguments.output, [arguments.source, arguments.target]) as output, lines_done("scoring", total, arguments.output) as bar:
+    with (
+        Output(arguments.output, [arguments.source, arguments.target]) as output,
+        lines_done("scoring", total, arguments.output) as bar,
+    ):
         for sources, targets in pairs:
             for scored in translator.score_targets(sources, targets):
                 length = len(scored.target_tokens) + 1 if arguments.normalize else 1

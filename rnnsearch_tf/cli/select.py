@@ -1,11 +1,15 @@
-"""Choose from a large corpus the pairs that look like a domain, by cross-entropy difference on both sides.
+"""Choose from a large corpus the pairs that look like a domain, by cross-entropy difference on both
+sides.
 
-Moore and Lewis (2010), Axelrod, He and Gao (2011): the score of a pair is H_in(s) − H_out(s) + H_in(t) − H_out(t), the
-cross-entropy, in nats a token, by an n-gram model of the domain less that by one of as many pairs drawn from the corpus. The
-lowest scores are kept, in the order of the files and byte for byte. A thousand pairs of the domain are enough to begin with.
-Without --output-source and --output-target they go to standard output, a pair a line with a tab between (a tab in a text becomes a space).
+Moore and Lewis (2010), Axelrod, He and Gao (2011): the score of a pair is H_in(s) − H_out(s) +
+H_in(t) − H_out(t), the cross-entropy, in nats a token, by an n-gram model of the domain less that
+by one of as many pairs drawn from the corpus. The lowest scores are kept, in the order of the files
+and byte for byte. A thousand pairs of the domain are enough to begin with. Without --output-source
+and --output-target they go to standard output, a pair a line with a tab between (a tab in a text
+becomes a space).
 
-Pairs with an empty side, and those beyond --maximum-length, are never kept. How many were kept is printed. Case does not count.
+Pairs with an empty side, and those beyond --maximum-length, are never kept. How many were kept is
+printed. Case does not count.
 """
 
 import sys
@@ -20,59 +24,135 @@ SIDES = "source", "target"
 
 
 def arguments(parser):
-    for name, meaning in (("in-domain-", "text of the domain"), ("", "text to choose from, plain or .gz; read several times")):
+    for name, meaning in (
+        ("in-domain-", "text of the domain"),
+        ("", "text to choose from, plain or .gz; read several times"),
+    ):
         for side in SIDES:
-            parser.add_argument(f"--{name}{side}", required=True, metavar="F", help=f"{meaning}, {side} side")
+            parser.add_argument(
+                f"--{name}{side}", required=True, metavar="F", help=f"{meaning}, {side} side"
+            )
     parser.add_argument(
-        "--keep", type=number("a share of the pairs above 0 and at most 1", lambda share: 0 < share <= 1), required=True, metavar="X",
+        "--keep",
+        type=number("a share of the pairs above 0 and at most 1", lambda share: 0 < share <= 1),
+        required=True,
+        metavar="X",
         help="share of the pairs to keep, such as 0.2",
     )
-    parser.add_argument("--target-words", type=whole_number(1), metavar="N", help="keep no more pairs than have N target tokens together (default: any number)")
-    for side in SIDES:
-        parser.add_argument(f"--output-{side}", metavar="F", help=f"the {side} side of what is kept (.gz: compressed)")
-    parser.add_argument("--scores", metavar="F", help="write the score of every pair to this file too, one a line; inf: never kept")
-    parser.add_argument("--maximum-length", type=whole_number(1), metavar="N", help="pairs with more tokens on a side are left out (default: any length)")
-    parser.add_argument("--tokenized", action="store_true", help="the lines are tokens already, separated by spaces (default: Moses rules)")
-    for side in SIDES:
-        parser.add_argument(f"--{side}-language", metavar="CODE", default="en", help=f"whose Moses rules cut the {side} side (default: %(default)s)")
     parser.add_argument(
-        "--order", type=whole_number(1, 6), metavar="N", default=2, help="words of the longest n-grams, 1 to 6; the papers take 4 (default: %(default)s)"
+        "--target-words",
+        type=whole_number(1),
+        metavar="N",
+        help="keep no more pairs than have N target tokens together (default: any number)",
+    )
+    for side in SIDES:
+        parser.add_argument(
+            f"--output-{side}",
+            metavar="F",
+            help=f"the {side} side of what is kept (.gz: compressed)",
+        )
+    parser.add_argument(
+        "--scores",
+        metavar="F",
+        help="write the score of every pair to this file too, one a line; inf: never kept",
     )
     parser.add_argument(
-        "--rounds", type=whole_number(1, 9), metavar="N", default=1,
-        help="2: once more, with the better half of what was kept as text of the domain too; for a corpus that has as much of the "
-        "domain as is kept (default: %(default)s)",
+        "--maximum-length",
+        type=whole_number(1),
+        metavar="N",
+        help="pairs with more tokens on a side are left out (default: any length)",
     )
-    parser.add_argument("--seed", type=whole_number(), metavar="N", default=1, help="of the draw of pairs from the corpus (default: %(default)s)")
+    parser.add_argument(
+        "--tokenized",
+        action="store_true",
+        help="the lines are tokens already, separated by spaces (default: Moses rules)",
+    )
+    for side in SIDES:
+        parser.add_argument(
+            f"--{side}-language",
+            metavar="CODE",
+            default="en",
+            help=f"whose Moses rules cut the {side} side (default: %(default)s)",
+        )
+    parser.add_argument(
+        "--order",
+        type=whole_number(1, 6),
+        metavar="N",
+        default=2,
+        help="words of the longest n-grams, 1 to 6; the papers take 4 (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=whole_number(1, 9),
+        metavar="N",
+        default=1,
+        help=(
+            "2: once more, with the better half of what was kept as text of the domain too; for a"
+            " corpus that has as much of the domain as is kept (default: %(default)s)"
+        ),
+    )
+    parser.add_argument(
+        "--seed",
+        type=whole_number(),
+        metavar="N",
+        default=1,
+        help="of the draw of pairs from the corpus (default: %(default)s)",
+    )
 
 
 def run(arguments):
     in_domain, files, outputs, languages = (
-        [getattr(arguments, name.format(side)) for side in SIDES] for name in ("in_domain_{}", "{}", "output_{}", "{}_language")
+        [getattr(arguments, name.format(side)) for side in SIDES]
+        for name in ("in_domain_{}", "{}", "output_{}", "{}_language")
     )
     outputs = [None if name == "-" else name for name in outputs]
     if (outputs[0] is None) != (outputs[1] is None):
-        raise UsageError("--output-source, --output-target: expected two files, or neither, got one; name the file of the other side too")
+        raise UsageError(
+            "--output-source, --output-target: expected two files, or neither, got one; name the"
+            " file of the other side too"
+        )
     for side, code in zip(SIDES, languages):
         check_value(f"{side}.language", code, f"--{side}-language")
-    check_outputs({"--output-source": outputs[0], "--output-target": outputs[1], "--scores": arguments.scores}, [*in_domain, *files])
+    check_outputs(
+        {
+            "--output-source": outputs[0],
+            "--output-target": outputs[1],
+            "--scores": arguments.scores,
+        },
+        [*in_domain, *files],
+    )
     import_tensorflow()
     from rnnsearch_tf.data.inspection.selection import kept_pairs, select, write_kept
 
     tokenization = "space" if arguments.tokenized else "moses"
-    configs = [TextConfig(language=language, tokenization=tokenization, lowercase=True) for language in languages]
+    configs = [
+        TextConfig(language=language, tokenization=tokenization, lowercase=True)
+        for language in languages
+    ]
     selection = select(
-        in_domain, files, arguments.keep, configs, arguments.order, arguments.maximum_length, arguments.seed, arguments.rounds, arguments.target_words
+        in_domain,
+        files,
+        arguments.keep,
+        configs,
+        arguments.order,
+        arguments.maximum_length,
+        arguments.seed,
+        arguments.rounds,
+        arguments.target_words,
     )
     if outputs[0]:
         write_kept(files, selection.kept, outputs)
     else:
         with whole_file(None) as stream:
-            stream.writelines(source + b"\t" + target + b"\n" for source, target in kept_pairs(files, selection.kept))
+            stream.writelines(
+                source + b"\t" + target + b"\n"
+                for source, target in kept_pairs(files, selection.kept)
+            )
     if arguments.scores:
         with Output(arguments.scores) as output:
             output.write(f"{score:.6f}" for score in selection.scores)
-    pairs, kept = len(selection.scores), int(selection.kept.sum())
+    pairs = len(selection.scores)
+    kept = int(selection.kept.sum())
     report = sys.stdout if outputs[0] else sys.stderr  # standard output has the pairs
     print(f"kept       {kept} of {pairs} pairs ({100 * kept / pairs:.1f} %)", file=report)
     print(f"left out   {selection.left_out} with an empty side or too long", file=report)

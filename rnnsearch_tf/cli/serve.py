@@ -37,7 +37,9 @@ def run(arguments):
     told = _told_to_end()
     log = logging.getLogger("rnnsearch_tf")
     starting = concurrent.futures.Future()
-    threading.Thread(target=_start, args=(chosen, starting), daemon=True).start()  # which does not keep the process from ending
+    threading.Thread(
+        target=_start, args=(chosen, starting), daemon=True
+    ).start()  # which does not keep the process from ending
     while not starting.done():
         concurrent.futures.wait([starting], LOOK)
         if told:
@@ -46,23 +48,33 @@ def run(arguments):
     server = starting.result()
     host = f"[{chosen.host}]" if ":" in chosen.host else chosen.host
     for interface, port in (("gRPC", server.grpc_port), ("REST", server.rest_port)):
-        page = "" if interface == "gRPC" or chosen.no_page else f"; a page for people: http://{host}:{port}/"
+        page = (
+            ""
+            if interface == "gRPC" or chosen.no_page
+            else f"; a page for people: http://{host}:{port}/"
+        )
         if port is not None:
             log.info("%s on %s:%d%s", interface, chosen.host, port, page)
     while not told:
         time.sleep(LOOK)
     log.info("stopping: requests on their way are finished first")
-    end = threading.Timer(chosen.shutdown_grace_in_seconds + AFTER_GRACE, os._exit, [1])  # whatever the threads are doing by then
+    end = threading.Timer(
+        chosen.shutdown_grace_in_seconds + AFTER_GRACE, os._exit, [1]
+    )  # whatever the threads are doing by then
     end.daemon = True
     end.start()
     if server.stop(chosen.shutdown_grace_in_seconds):
         return 0
-    log.error("error: requests that did not end in %g s are broken off", chosen.shutdown_grace_in_seconds)
+    log.error(
+        "error: requests that did not end in %g s are broken off", chosen.shutdown_grace_in_seconds
+    )
     return 1
 
 
 def _start(chosen, starting):
-    """Give the Future a Server that listens; TensorFlow's import is here because it takes seconds, too."""
+    """Give the Future a Server that listens; TensorFlow's import is here because it takes seconds,
+    too.
+    """
     try:
         import_tensorflow()
         from rnnsearch_tf.extras.server.server import Server
@@ -77,8 +89,8 @@ def _start(chosen, starting):
 def _told_to_end() -> list:
     """A list that the first SIGTERM or SIGINT is put into; the second ends the process.
 
-    Not a threading.Event: its lock may be held by the very code that the signal interrupts, and a signal that another
-    thread receives does not wake its wait.
+    Not a threading.Event: its lock may be held by the very code that the signal interrupts, and a
+    signal that another thread receives does not wake its wait.
     """
     told = []
 

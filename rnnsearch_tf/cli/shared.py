@@ -1,4 +1,6 @@
-"""What several verbs have in common: naming the run, search options, the output file, being told to end."""
+"""What several verbs have in common: naming the run, search options, the output file, being told to
+end.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ SEARCH_FLAGS = {
 
 @contextlib.contextmanager
 def sigterm_raises():
-    """Inside, SIGTERM raises Terminated at once; while a model is fitted, training/interruption.py sees to it."""
+    """Inside, SIGTERM raises Terminated at once; while a model is fitted, training/interruption.py
+    sees to it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -54,62 +58,115 @@ def sigterm_raises():
 
 
 class StoreOnce(argparse.Action):
-    """What `store` is, of a flag that may be given once: a second value would take the place of the first without a word."""
+    """What `store` is, of a flag that may be given once: a second value would take the place of the
+    first without a word.
+    """
 
     _stored_in = None  # the namespace of the command line that is being read
 
     def __call__(self, parser, namespace, values, option_string=None):
         if option_string and self._stored_in is namespace:
-            raise argparse.ArgumentError(self, f"expected once, got it again with {values!r}; leave one out")
+            raise argparse.ArgumentError(
+                self, f"expected once, got it again with {values!r}; leave one out"
+            )
         self._stored_in = namespace
         setattr(namespace, self.dest, values)
 
 
 def add_model(parser):
     parser.add_argument(
-        "--model", action="append", required=True, metavar="RUN", help="folder that `rnnsearch train` wrote, or a name of `rnnsearch models`; several form an ensemble"
+        "--model",
+        action="append",
+        required=True,
+        metavar="RUN",
+        help=(
+            "folder that `rnnsearch train` wrote, or a name of `rnnsearch models`; several form an"
+            " ensemble"
+        ),
     )
     parser.add_argument(
-        "--combine", choices=("probabilities", "log_probabilities"), default="probabilities",
-        help="what an ensemble averages: the members' probabilities (the default) or, geometrically, their logarithms",
+        "--combine",
+        choices=("probabilities", "log_probabilities"),
+        default="probabilities",
+        help=(
+            "what an ensemble averages: the members' probabilities (the default) or, geometrically,"
+            " their logarithms"
+        ),
     )
 
 
 def add_output(parser):
-    parser.add_argument("--output", metavar="F", help="write the results to this file (.gz: compressed), not to standard output")
+    parser.add_argument(
+        "--output",
+        metavar="F",
+        help="write the results to this file (.gz: compressed), not to standard output",
+    )
 
 
 def add_files(parser, purpose="text to translate"):
     """Where a text verb reads: the named files, one after the other, or standard input."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help=f"{purpose}, plain or .gz; none or -: standard input")
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help=f"{purpose}, plain or .gz; none or -: standard input",
+    )
 
 
 def input_batches(names, size, hint="check the path"):
-    """Yield lists of 1 to `size` lines of the files that `add_files` took; an int is a descriptor, see :func:`read_batches`.
+    """Yield lists of 1 to `size` lines of the files that `add_files` took; an int is a descriptor,
+    see :func:`read_batches`.
 
     Raises:
-        UserError: at once, before anything is read: a file is not there; the message ends with the hint.
+        UserError: at once, before anything is read: a file is not there; the message ends with the
+            hint.
     """
     check_inputs(names, hint)
     return (lines for name in names or ["-"] for lines in read_batches(name, size))
 
 
 def lines_done(doing, total, output):
-    """A progress bar of lines; hidden if how many there are is not known, or if the results come on the same terminal."""
+    """A progress bar of lines; hidden if how many there are is not known, or if the results come on
+    the same terminal.
+    """
     on_screen = output in (None, "-") and sys.stdout.isatty()
     return progress(doing=doing, total=total, unit="lines", hidden=total is None or on_screen)
 
 
 def add_pairs_at_once(parser):
-    parser.add_argument("--batch-size", type=whole_number(1), metavar="N", default=256, help="pairs scored at once (default: %(default)s)")
+    parser.add_argument(
+        "--batch-size",
+        type=whole_number(1),
+        metavar="N",
+        default=256,
+        help="pairs scored at once (default: %(default)s)",
+    )
 
 
 def add_search(parser):
-    """The options of beam search that differ for one call; what each means is said in options.py only."""
+    """The options of beam search that differ for one call; what each means is said in options.py
+    only.
+    """
     for flag, name in SEARCH_FLAGS.items():
-        metavar = {"length_penalty": "A", "coverage_penalty": "B", "lexicon": "F", "shortlist": "F"}.get(name, "N")
-        parser.add_argument(flag, metavar=metavar, help=f"{MEANINGS[name]} (default: the run's search.{name})".replace("%", "%%"))
-    parser.add_argument("--no-unknown", action="store_true", help="never produce the unknown word (under search.shrinking_beam: only where the search ends with nothing else)")
+        metavar = {
+            "length_penalty": "A",
+            "coverage_penalty": "B",
+            "lexicon": "F",
+            "shortlist": "F",
+        }.get(name, "N")
+        parser.add_argument(
+            flag,
+            metavar=metavar,
+            help=f"{MEANINGS[name]} (default: the run's search.{name})".replace("%", "%%"),
+        )
+    parser.add_argument(
+        "--no-unknown",
+        action="store_true",
+        help=(
+            "never produce the unknown word (under search.shrinking_beam: only where the search"
+            " ends with nothing else)"
+        ),
+    )
     parser.add_argument("--replace-unknown", action="store_true", help=MEANINGS["replace_unknown"])
 
 
@@ -128,9 +185,13 @@ def search_changes(arguments) -> dict:
 
 
 def wrapped(text, first, rest) -> str:
-    """Running text in lines of 60 to 120 columns, as the terminal has; `first` and `rest` stand before its first line and the others."""
+    """Running text in lines of 60 to 120 columns, as the terminal has; `first` and `rest` stand
+    before its first line and the others.
+    """
     width = max(60, min(shutil.get_terminal_size().columns, 120))
-    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return textwrap.fill(
+        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )
 
 
 def option_value(name, text, flag):
@@ -142,7 +203,11 @@ def option_value(name, text, flag):
 
 def yaml_value(value) -> str:
     """A value as it stands in a YAML file, on one line."""
-    return yaml.safe_dump(value, default_flow_style=True, allow_unicode=True).removesuffix("\n...\n").strip()
+    return (
+        yaml.safe_dump(value, default_flow_style=True, allow_unicode=True)
+        .removesuffix("\n...\n")
+        .strip()
+    )
 
 
 def whole_number(minimum=0, maximum=math.inf):

@@ -1,4 +1,5 @@
-"""Make a shortlist: for every source word its likely translations, learned from parallel text (IBM Model 1).
+"""Make a shortlist: for every source word its likely translations, learned from parallel text (IBM
+Model 1).
 
 One line a word pair, `source-word target-word probability`, by source word, likeliest first;
 words are those of the model's vocabularies, and the lines of </s> hold for any sentence. What
@@ -25,28 +26,56 @@ LEAST = 1e-4
 """Word pairs less probable are left out."""
 
 MOST_CELLS = 40_000_000
-"""Source words times target words, summed over the pairs learned from: some 100 bytes of memory each."""
+"""Source words times target words, summed over the pairs learned from: some 100 bytes of memory
+each.
+"""
 
 
 def arguments(parser):
-    parser.add_argument("--model", required=True, metavar="RUN", help="folder that `rnnsearch train` wrote")
-    parser.add_argument("--translations", type=whole_number(1), metavar="N", default=50, help="most of them for a source word (default: %(default)s)")
     parser.add_argument(
-        "--pairs", type=whole_number(1), metavar="N", default=50_000,
-        help="sentence pairs to learn from, the first of the files; 50,000 of 25 words take some 3 GB of memory (default: %(default)s)",
+        "--model", required=True, metavar="RUN", help="folder that `rnnsearch train` wrote"
     )
     parser.add_argument(
-        "--maximum-length", type=whole_number(1), metavar="N",
-        help="pairs with more tokens on a side are left out (default: the limits of the model's training)",
+        "--translations",
+        type=whole_number(1),
+        metavar="N",
+        default=50,
+        help="most of them for a source word (default: %(default)s)",
     )
-    parser.add_argument("--iterations", type=whole_number(1), metavar="N", default=5, help="of expectation maximization (default: %(default)s)")
+    parser.add_argument(
+        "--pairs",
+        type=whole_number(1),
+        metavar="N",
+        default=50_000,
+        help=(
+            "sentence pairs to learn from, the first of the files; 50,000 of 25 words take some 3"
+            " GB of memory (default: %(default)s)"
+        ),
+    )
+    parser.add_argument(
+        "--maximum-length",
+        type=whole_number(1),
+        metavar="N",
+        help=(
+            "pairs with more tokens on a side are left out (default: the limits of the model's"
+            " training)"
+        ),
+    )
+    parser.add_argument(
+        "--iterations",
+        type=whole_number(1),
+        metavar="N",
+        default=5,
+        help="of expectation maximization (default: %(default)s)",
+    )
     add_output(parser)
     parser.add_argument("source", metavar="SOURCE", help="training text, plain or .gz")
     parser.add_argument("target", metavar="TARGET", help="its translation, as many lines")
 
 
 def run(arguments):
-    longest, pairs = arguments.maximum_length, arguments.pairs
+    longest = arguments.maximum_length
+    pairs = arguments.pairs
     check_pairs(arguments.source, arguments.target)
     check_output(arguments.output, [arguments.source, arguments.target])
     run = Run.open(arguments.model)
@@ -58,18 +87,29 @@ def run(arguments):
 
     config = saved_config(run.config)
     texts = [load_text(run, side, getattr(config, side)) for side in ("source", "target")]
-    limits = (longest or config.data.maximum_source_length, longest or config.data.maximum_target_length)
-    read = progress(itertools.islice(_pairs(arguments), pairs), doing="reading the pairs", total=_number(arguments, pairs), unit="pairs")
+    limits = (
+        longest or config.data.maximum_source_length,
+        longest or config.data.maximum_target_length,
+    )
+    read = progress(
+        itertools.islice(_pairs(arguments), pairs),
+        doing="reading the pairs",
+        total=_number(arguments, pairs),
+        unit="pairs",
+    )
     text = _bounded(_ids(read, texts), limits)
     with announced("learning which word translates which"):
         found = translation_probabilities(text, texts[1].vocabulary.size, arguments.iterations)
     if not found[0].size:
         raise UserError(
-            f"{arguments.source}: expected sentence pairs of at most {limits[0]} source and {limits[1]} target tokens to learn from, found none; "
-            "give other text, or a larger --maximum-length"
+            f"{arguments.source}: expected sentence pairs of at most {limits[0]} source and"
+            f" {limits[1]} target tokens to learn from, found none; give other text, or a larger"
+            " --maximum-length"
         )
     with Output(arguments.output) as output:
-        output.write(_lines(zip(*found), *(text.vocabulary.tokens for text in texts), arguments.translations))
+        output.write(
+            _lines(zip(*found), *(text.vocabulary.tokens for text in texts), arguments.translations)
+        )
 
 
 def _number(arguments, most):
@@ -85,12 +125,16 @@ def _pairs(arguments):
 def _ids(pairs, texts):
     """(source ids with the end symbol, the model's empty word; target ids without it) of each pair."""
     while batch := list(itertools.islice(pairs, 1024)):
-        sources, targets = (text.encode(list(lines)).to_list() for text, lines in zip(texts, zip(*batch)))
+        sources, targets = (
+            text.encode(list(lines)).to_list() for text, lines in zip(texts, zip(*batch))
+        )
         yield from zip(sources, (target[:-1] for target in targets))
 
 
 def _bounded(pairs, limits):
-    """The pairs within the length limits, as long as memory allows; what is left out is said at the end."""
+    """The pairs within the length limits, as long as memory allows; what is left out is said at the
+    end.
+    """
     read = long = cells = 0
     for source, target in pairs:
         read += 1
@@ -100,13 +144,21 @@ def _bounded(pairs, limits):
         cells += len(source) * len(target)
         if cells > MOST_CELLS:
             log.warning(
-                "warning: learned from the first %d pairs; more would take over %.1f GB of memory (--pairs, --maximum-length)",
-                read - 1, MOST_CELLS * 100 / 1e9,
-            )  # fmt: skip
+                "warning: learned from the first %d pairs; more would take over %.1f GB of memory"
+                " (--pairs, --maximum-length)",
+                read - 1,
+                MOST_CELLS * 100 / 1e9,
+            )
             break
         yield source, target
     if long:
-        log.warning("warning: %d of %d pairs are longer than %d source or %d target tokens and were left out", long, read, *limits)
+        log.warning(
+            "warning: %d of %d pairs are longer than %d source or %d target tokens and were"
+            " left out",
+            long,
+            read,
+            *limits,
+        )
 
 
 def _lines(found, source_words, target_words, translations):

@@ -14,8 +14,8 @@ _STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))  # descriptors 0, 
 def open_closed_streams() -> None:
     """Put os.devnull in the place of each standard stream that was closed when Python started.
 
-    Its descriptor is taken first. Otherwise the next file to be opened would get it, and would have in it what a C++ library
-    writes to standard error.
+    Its descriptor is taken first. Otherwise the next file to be opened would get it, and would have
+    in it what a C++ library writes to standard error.
     """
     for number, (name, mode) in enumerate(_STREAMS):
         if getattr(sys, name) is not None:
@@ -27,7 +27,9 @@ def open_closed_streams() -> None:
 
 
 def use_utf8() -> None:
-    """Text goes in and out as UTF-8 whatever the locale; a lone surrogate (odd file name) does not stop it."""
+    """Text goes in and out as UTF-8 whatever the locale; a lone surrogate (odd file name) does not
+    stop it.
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", write_through=True)
@@ -36,7 +38,8 @@ def use_utf8() -> None:
 def flush_output() -> None:
     """Write out what the standard streams still hold. What cannot be written is dropped.
 
-    Python does that by itself only after the exit code is decided, and complains about what it meets.
+    Python does that by itself only after the exit code is decided, and complains about what it
+    meets.
 
     Raises:
         BrokenPipeError: the reader of standard output has gone.
@@ -56,6 +59,9 @@ def _flush(stream):
     try:
         stream.flush()
     except OSError:
-        with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:  # it may be no file
+        with (
+            contextlib.suppress(OSError, ValueError),
+            open(os.devnull, "wb") as nowhere,
+        ):  # it may be no file
             os.dup2(nowhere.fileno(), stream.fileno())
         raise

@@ -25,9 +25,10 @@ The mark is taken away, its words stay. Without --term-marks a line is plain tex
 whatever it looks like; with it, write &lt; for a < and &amp; for an & that would be
 read otherwise. An empty source line has an empty translation, with phrases too.
 
-Confidence, from 0 to 1, after `rnnsearch evaluate --calibrate` on development text: of the sentence, how much chrF to
-expect of it; of each word, what spaces separate, how likely a reference has it. text: two more columns, after tabs, the
-second with one number a word; json: as `confidence` and `word_confidences`. The export of a calibrated RUN gives it too.
+Confidence, from 0 to 1, after `rnnsearch evaluate --calibrate` on development text: of the
+sentence, how much chrF to expect of it; of each word, what spaces separate, how likely a reference
+has it. text: two more columns, after tabs, the second with one number a word; json: as `confidence`
+and `word_confidences`. The export of a calibrated RUN gives it too.
 
 Alignments:
   hard   Pharaoh links source-target from 0, the end symbols left out, every target
@@ -43,7 +44,15 @@ import json
 
 from rnnsearch_tf.cli.links import Links, add_pieces
 from rnnsearch_tf.cli.shared import (
-    add_files, add_model, add_output, add_search, input_batches, lines_done, load_translator, option_value, search_changes,
+    add_files,
+    add_model,
+    add_output,
+    add_search,
+    input_batches,
+    lines_done,
+    load_translator,
+    option_value,
+    search_changes,
 )
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.publishing import exported_version
@@ -57,20 +66,34 @@ from rnnsearch_tf.runs.folder import Run
 def arguments(parser):
     add_model(parser)
     add_search(parser)
-    parser.add_argument("--n-best", metavar="N", help="hypotheses for each sentence, at most the beam size")
     parser.add_argument(
-        "--output-type", choices=("text", "json", "nbest"), help="default: text, or nbest if --n-best is above 1"
+        "--n-best", metavar="N", help="hypotheses for each sentence, at most the beam size"
     )
     parser.add_argument(
-        "--constraints", metavar="F",
-        help="phrases that the translations must have: line k those of source line k, tabs between them; an empty line: none",
+        "--output-type",
+        choices=("text", "json", "nbest"),
+        help="default: text, or nbest if --n-best is above 1",
     )
     parser.add_argument(
-        "--term-marks", action="store_true", help='take such phrases from marks <term translation="PHRASE">WORDS</term> in the source'
+        "--constraints",
+        metavar="F",
+        help=(
+            "phrases that the translations must have: line k those of source line k, tabs between"
+            " them; an empty line: none"
+        ),
+    )
+    parser.add_argument(
+        "--term-marks",
+        action="store_true",
+        help='take such phrases from marks <term translation="PHRASE">WORDS</term> in the source',
     )
     parser.add_argument("--alignment", choices=("hard", "soft"), help="give alignments too")
     add_pieces(parser)
-    parser.add_argument("--confidence", action="store_true", help="how sure the model is, of the sentence and of each word, from 0 to 1")
+    parser.add_argument(
+        "--confidence",
+        action="store_true",
+        help="how sure the model is, of the sentence and of each word, from 0 to 1",
+    )
     add_output(parser)
     add_files(parser)
 
@@ -81,13 +104,20 @@ def run(arguments):
         changes["nbest"] = option_value("search.nbest", arguments.n_best, "--n-best")
     form = arguments.output_type or ("nbest" if changes.get("nbest", 1) > 1 else "text")
     if form == "text" and changes.get("nbest", 1) > 1:
-        raise UsageError(f"--n-best {changes['nbest']}: expected --output-type json or nbest with it, got text")
+        raise UsageError(
+            f"--n-best {changes['nbest']}: expected --output-type json or nbest with it, got text"
+        )
     if form == "nbest" and arguments.alignment == "soft":
         raise UsageError("--alignment soft: expected --output-type text or json with it, got nbest")
     if arguments.pieces and arguments.alignment != "hard":
-        raise UsageError("--pieces: expected --alignment hard beside it, whose links it is about; add it")
+        raise UsageError(
+            "--pieces: expected --alignment hard beside it, whose links it is about; add it"
+        )
     if arguments.confidence and (form == "nbest" or len(arguments.model) > 1):
-        raise UsageError("--confidence: expected one --model and --output-type text or json with it, which a calibration is of; leave it out")
+        raise UsageError(
+            "--confidence: expected one --model and --output-type text or json with it, which a"
+            " calibration is of; leave it out"
+        )
     phrase_lines = _phrase_lines(arguments)
     check_inputs(arguments.files)
     inputs_of = [*arguments.files, arguments.constraints]
@@ -96,34 +126,64 @@ def run(arguments):
     nbest = changes.get("nbest", 1)
     calibration = _calibration(arguments, exported)
     constrained = bool(arguments.constraints or arguments.term_marks)
-    translator = _load_exported(exported, form, arguments, nbest, constrained) if exported else load_translator(arguments)
+    translator = (
+        _load_exported(exported, form, arguments, nbest, constrained)
+        if exported
+        else load_translator(arguments)
+    )
     if arguments.alignment and not exported:
         translator.require_attention("--alignment")
     config = translator.search_config(**changes)
     translator.translate([], **changes)  # so that a bad lexicon is an error before input is awaited
-    alignment = {"hard": _hard(Links(translator, arguments.pieces)), "soft": _soft, None: None}[arguments.alignment]
+    alignment = {"hard": _hard(Links(translator, arguments.pieces)), "soft": _soft, None: None}[
+        arguments.alignment
+    ]
     number = 0
-    inputs = _constrained(input_batches(arguments.files, config.batch_size), phrase_lines, arguments)
+    inputs = _constrained(
+        input_batches(arguments.files, config.batch_size), phrase_lines, arguments
+    )
     total = count_lines(arguments.files or ["-"])
-    with Output(arguments.output, inputs_of) as output, lines_done("translating", total, arguments.output) as bar:
+    with (
+        Output(arguments.output, inputs_of) as output,
+        lines_done("translating", total, arguments.output) as bar,
+    ):
         for texts, constraints in inputs:
             translations = translator.translate(texts, constraints, **changes)
-            confidences = calibration(translator, texts, [t.text for t in translations]) if calibration else itertools.repeat(None)
+            confidences = (
+                calibration(translator, texts, [t.text for t in translations])
+                if calibration
+                else itertools.repeat(None)
+            )
             for translation, confidence in zip(translations, confidences):
-                if exported and alignment and translation.tokens and not translation.alignment.any():
-                    raise UsageError(f"--alignment: expected a model with attention, got {exported}, which aligns nothing")
-                output.write(formatted(translation, number, form, alignment, config.nbest, confidence), flush=False)
+                if (
+                    exported
+                    and alignment
+                    and translation.tokens
+                    and not translation.alignment.any()
+                ):
+                    raise UsageError(
+                        f"--alignment: expected a model with attention, got {exported}, which"
+                        " aligns nothing"
+                    )
+                output.write(
+                    formatted(translation, number, form, alignment, config.nbest, confidence),
+                    flush=False,
+                )
                 number += 1
             output.flush()
             bar.update(len(texts))
 
 
 def _calibration(arguments, exported):
-    """What gives confidences of (translator, sources, translations): the RUN's Calibration, or an exported model; None: not asked for."""
+    """What gives confidences of (translator, sources, translations): the RUN's Calibration, or an
+    exported model; None: not asked for.
+    """
     if not arguments.confidence:
         return None
     if exported:
-        return lambda translator, sources, translations: translator.confidences(sources, translations)
+        return lambda translator, sources, translations: translator.confidences(
+            sources, translations
+        )
     run = Run.open(arguments.model[0])
     import_tensorflow()
     from rnnsearch_tf.evaluation.confidence import Calibration
@@ -136,25 +196,40 @@ def _phrase_lines(arguments):
     if arguments.constraints is None:
         return None
     if arguments.constraints == "-" and (not arguments.files or "-" in arguments.files):
-        raise UsageError("--constraints -: expected a file, as the text comes from standard input; name a file for one of them")
+        raise UsageError(
+            "--constraints -: expected a file, as the text comes from standard input; name a file"
+            " for one of them"
+        )
     batches = input_batches([arguments.constraints], 1024)
-    phrases, lines = count_lines([arguments.constraints]), count_lines(arguments.files or ["-"])
-    if None not in (phrases, lines):  # where one is a pipe it is said at the first line without its partner
+    phrases = count_lines([arguments.constraints])
+    lines = count_lines(arguments.files or ["-"])
+    if None not in (
+        phrases,
+        lines,
+    ):  # where one is a pipe it is said at the first line without its partner
         check_lines(arguments.constraints, phrases, lines)
     return batches
 
 
 def _constrained(batches, phrase_lines, arguments):
-    """Yield (texts, constraints of each or None): phrases of --constraints, and those of marks under --term-marks."""
+    """Yield (texts, constraints of each or None): phrases of --constraints, and those of marks
+    under --term-marks.
+    """
     if phrase_lines is not None:
         batches = with_constraints(batches, phrase_lines, arguments.constraints)
     else:
-        batches = ((texts, [[] for _ in texts] if arguments.term_marks else None) for texts in batches)
+        batches = (
+            (texts, [[] for _ in texts] if arguments.term_marks else None) for texts in batches
+        )
     number = 0
     for texts, constraints in batches:
         if arguments.term_marks:
-            read = [without_marks(text, f"source line {number + k}") for k, text in enumerate(texts, start=1)]
-            texts, constraints = [text for text, _ in read], [more + marked for more, (_, marked) in zip(constraints, read)]
+            read = [
+                without_marks(text, f"source line {number + k}")
+                for k, text in enumerate(texts, start=1)
+            ]
+            texts = [text for text, _ in read]
+            constraints = [more + marked for more, (_, marked) in zip(constraints, read)]
         number += len(texts)
         yield texts, constraints
 
@@ -164,9 +239,15 @@ def _load_exported(folder, form, arguments, nbest, constrained):
     alignment = arguments.alignment
     lists = form == "nbest" or nbest > 1
     if constrained and (form != "text" or alignment):
-        raise UsageError("--constraints, --term-marks: expected --output-type text without --alignment with them for an exported model")
+        raise UsageError(
+            "--constraints, --term-marks: expected --output-type text without --alignment with them"
+            " for an exported model"
+        )
     if lists and alignment:
-        raise UsageError("--alignment: expected no n-best list with it for an exported model, which aligns its best translation only")
+        raise UsageError(
+            "--alignment: expected no n-best list with it for an exported model, which aligns its"
+            " best translation only"
+        )
     import_tensorflow()
     from rnnsearch_tf.export.translator import ExportedTranslator
 
@@ -182,14 +263,20 @@ def _load_exported(folder, form, arguments, nbest, constrained):
 
 
 def formatted(translation, number, form, alignment, nbest, confidence=None) -> list:
-    """The output lines of one sentence; `alignment` is None or makes links or numbers of a hypothesis, `confidence` None or its Confidence."""
+    """The output lines of one sentence; `alignment` is None or makes links or numbers of a
+    hypothesis, `confidence` None or its Confidence.
+    """
     source = translation.source_tokens
     if form == "nbest":
-        return [_moses_line(number, hypothesis, source, alignment) for hypothesis in translation.nbest]
+        return [
+            _moses_line(number, hypothesis, source, alignment) for hypothesis in translation.nbest
+        ]
     if form == "json":
         fields = _fields(translation, source, alignment) | {"source_tokens": source}
         if nbest > 1:
-            fields["nbest"] = [_fields(hypothesis, source, alignment) for hypothesis in translation.nbest]
+            fields["nbest"] = [
+                _fields(hypothesis, source, alignment) for hypothesis in translation.nbest
+            ]
         if confidence:
             words = [[word, round(p, 4)] for word, p in confidence.words]
             fields |= {"confidence": round(confidence.sentence, 4), "word_confidences": words}
@@ -216,7 +303,9 @@ def _fields(hypothesis, source_tokens, alignment) -> dict:
 def _hard(links):
     from rnnsearch_tf.alignment.links import as_pharaoh
 
-    return lambda hypothesis, source: as_pharaoh(links(hypothesis.alignment, source, hypothesis.tokens, text=hypothesis.text))
+    return lambda hypothesis, source: as_pharaoh(
+        links(hypothesis.alignment, source, hypothesis.tokens, text=hypothesis.text)
+    )
 
 
 def _soft(hypothesis, _):

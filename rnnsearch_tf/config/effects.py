@@ -1,6 +1,8 @@
-"""Options that have an effect only beside certain values of others, as ``only_with`` of their fields says.
+"""Options that have an effect only beside certain values of others, as ``only_with`` of their
+fields says.
 
-What is not at its default and has no effect is an error, so that nobody believes in a setting that does nothing.
+What is not at its default and has no effect is an error, so that nobody believes in a setting that
+does nothing.
 """
 
 from __future__ import annotations
@@ -23,21 +25,26 @@ def check_effects(sections: dict, named: set | None = None) -> None:
     """Raise UsageError where an option is not at its default and has no effect beside the others.
 
     Args:
-        sections: {name of a section: its dataclass}; what needs an option of another section is taken to have its effect.
+        sections: {name of a section: its dataclass}; what needs an option of another section is
+            taken to have its effect.
         named: dotted names of the options that are looked at; None: all.
     """
     for name, field, other, wanted in _without_effect(sections):
         if named is None or name in named:
             value = _words(_value(sections, other))
             raise UsageError(
-                f"{name}: has no effect with {other}={value}; {_change(other, wanted)}, or leave {name} at its "
-                f"default, {_words(field.default)}"
+                f"{name}: has no effect with {other}={value}; {_change(other, wanted)}, or leave"
+                f" {name} at its default, {_words(field.default)}"
             )
 
 
 def with_defaults_where_unnamed(sections: dict, named: set) -> dict:
-    """The sections; every option that has no effect, and is not one of the dotted names, is at its default."""
-    while idle := [(name, field) for name, field, *_ in _without_effect(sections) if name not in named]:
+    """The sections; every option that has no effect, and is not one of the dotted names, is at its
+    default.
+    """
+    while idle := [
+        (name, field) for name, field, *_ in _without_effect(sections) if name not in named
+    ]:
         for name, field in idle:
             section = name.partition(".")[0]
             changed = dataclasses.replace(sections[section], **{field.name: field.default})
@@ -46,7 +53,8 @@ def with_defaults_where_unnamed(sections: dict, named: set) -> dict:
 
 
 def evaluation_defaults(training, named: set = frozenset()) -> dict:
-    """{name: default} of the options of the evaluations that are not at their defaults, without those of the dotted names.
+    """{name: default} of the options of the evaluations that are not at their defaults, without
+    those of the dotted names.
 
     Args:
         training: TrainingConfig.
@@ -54,18 +62,26 @@ def evaluation_defaults(training, named: set = frozenset()) -> dict:
     """
     fields = [field for field in dataclasses.fields(training) if field.metadata["of_evaluations"]]
     set_ones = [field for field in fields if getattr(training, field.name) != field.default]
-    return {field.name: field.default for field in set_ones if f"training.{field.name}" not in named}
+    return {
+        field.name: field.default for field in set_ones if f"training.{field.name}" not in named
+    }
 
 
 def names_without_effect(sections: dict) -> set:
-    """Dotted names of the options that have no effect beside the others, those at their defaults too."""
+    """Dotted names of the options that have no effect beside the others, those at their defaults
+    too.
+    """
     return {name for name, field in _fields(sections) if _missing_company(name, field, sections)}
 
 
 def _without_effect(sections):
-    """Yield (dotted name, field, other option, its values that would do) of what is not at its default and has no effect."""
+    """Yield (dotted name, field, other option, its values that would do) of what is not at its
+    default and has no effect.
+    """
     for name, field in _fields(sections):
-        if _value(sections, name) != field.default and (missing := _missing_company(name, field, sections)):
+        if _value(sections, name) != field.default and (
+            missing := _missing_company(name, field, sections)
+        ):
             yield name, field, *missing
 
 
@@ -76,16 +92,25 @@ def _fields(sections):
 
 
 def _missing_company(name, field, sections):
-    """(the other option that keeps this one from having an effect, the values of it that would do), or None."""
+    """(the other option that keeps this one from having an effect, the values of it that would do),
+    or None.
+    """
     section = name.partition(".")[0]
-    most, missing = -1, None
+    most = -1
+    missing = None
     for company in field.metadata.get("only_with", ()):
-        others = [(other if "." in other else f"{section}.{other}", wanted) for other, wanted in company.items()]
+        others = [
+            (other if "." in other else f"{section}.{other}", wanted)
+            for other, wanted in company.items()
+        ]
         failing = [number for number, each in enumerate(others) if not _met(sections, *each)]
         if not failing:
             return None
-        if failing[0] > most:  # the nearest of several companies is the one that most of holds, from its beginning on
-            most, missing = failing[0], others[failing[0]]
+        if (
+            failing[0] > most
+        ):  # the nearest of several companies is the one that most of holds, from its beginning on
+            most = failing[0]
+            missing = others[failing[0]]
     return missing
 
 
@@ -111,4 +136,8 @@ def _change(other, wanted):
 
 def _words(value):
     """A value as YAML has it."""
-    return {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
+    return (
+        {None: "null", True: "true", False: "false"}[value]
+        if value is None or isinstance(value, bool)
+        else str(value)
+    )

@@ -35,7 +35,12 @@ from collections.abc import Sequence
 
 import yaml
 
-from rnnsearch_tf.config.effects import evaluation_defaults, names_without_effect, sections_of, with_defaults_where_unnamed
+from rnnsearch_tf.config.effects import (
+    evaluation_defaults,
+    names_without_effect,
+    sections_of,
+    with_defaults_where_unnamed,
+)
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.config.options import (  # noqa: F401  what the package calls its configuration
@@ -52,11 +57,19 @@ from rnnsearch_tf.config.options import (  # noqa: F401  what the package calls 
     UNKNOWN_ID,
 )
 from rnnsearch_tf.config.training_text import names_development_text
-from rnnsearch_tf.config.yaml_files import parse_value, read_value, read_with_bases, read_yaml  # noqa: F401
+from rnnsearch_tf.config.yaml_files import (
+    parse_value,
+    read_value,
+    read_with_bases,
+    read_yaml,
+)  # noqa: F401
 
 
 def load_config(
-    path: str | os.PathLike | None = None, overrides: Sequence[str] = (), values: dict | None = None, below: dict | None = None,
+    path: str | os.PathLike | None = None,
+    overrides: Sequence[str] = (),
+    values: dict | None = None,
+    below: dict | None = None,
     called: str | os.PathLike | None = None,
 ) -> Config:
     """Read a configuration, check it, and return it.
@@ -66,8 +79,9 @@ def load_config(
             Only such a file may have a ``base``.
         overrides: strings ``section.key=value``; the value is read as YAML.
         values: nested dictionary to use in place of a file.
-        below: nested dictionary of what stands where neither the file nor its preset says otherwise; None: the defaults. What has
-            no effect there is at its default, as it is in a preset.
+        below: nested dictionary of what stands where neither the file nor its preset says
+            otherwise; None: the defaults. What has no effect there is at its default, as it is in a
+            preset.
         called: what messages call the configuration where there is no file.
 
     Returns:
@@ -75,11 +89,11 @@ def load_config(
 
     Raises:
         UsageError: the file is missing or not YAML, a key is unknown (the message
-            names the nearest one), a value has the wrong type or is out of range, or an option that is not at
-            its default has no effect beside the others. An option of the file that loses its effect by an
-            override takes its default; so does one of a base that loses it by the file. If the development text is
-            taken away, the options of the evaluations take their defaults too.
-            Or a base is missing, is no text, or leads back to the file.
+            names the nearest one), a value has the wrong type or is out of range, or an option that
+            is not at its default has no effect beside the others. An option of the file that loses
+            its effect by an override takes its default; so does one of a base that loses it by the
+            file. If the development text is taken away, the options of the evaluations take their
+            defaults too. Or a base is missing, is no text, or leads back to the file.
     """
     where, (tree, *layers) = _layers(Config(), path, overrides, values)
     where = where if called is None else str(called)
@@ -87,10 +101,14 @@ def load_config(
     for layer in layers:
         _, below_it = _sections(tree, below, where)
         changed = set(_names(layer))
-        named = changed | (named & names_without_effect(below_it))  # what lost its effect takes its default
+        named = changed | (
+            named & names_without_effect(below_it)
+        )  # what lost its effect takes its default
         tree = _merge(tree, layer)
         _, sections = _sections(tree, below, where)
-        if names_development_text(below_it["data"]) and not names_development_text(sections["data"]):
+        if names_development_text(below_it["data"]) and not names_development_text(
+            sections["data"]
+        ):
             tree = _merge(tree, {"training": evaluation_defaults(sections["training"], changed)})
     read, sections = _sections(tree, below, where)
     return _made(Config(), read | with_defaults_where_unnamed(sections, named), where)
@@ -117,7 +135,9 @@ def saved_config(path: str | os.PathLike, overrides: Sequence[str] = ()) -> Conf
     return load_config(overrides=overrides, below=_with_preset(read_yaml(path)), called=path)
 
 
-def named_options(path: str | os.PathLike | None = None, overrides: Sequence[str] = (), default=Config()) -> set:
+def named_options(
+    path: str | os.PathLike | None = None, overrides: Sequence[str] = (), default=Config()
+) -> set:
     """Dotted names, such as ``data.batch_size``, of what a YAML file, its bases and overrides set.
 
     Args:
@@ -130,7 +150,12 @@ def named_options(path: str | os.PathLike | None = None, overrides: Sequence[str
 
 def shipped_configs() -> dict:
     """Paths of the configurations that come with the package, by name."""
-    return {path.stem: path for path in sorted((pathlib.Path(__file__).parent / "shipped").glob("*.yaml"), key=lambda path: path.stem)}
+    return {
+        path.stem: path
+        for path in sorted(
+            (pathlib.Path(__file__).parent / "shipped").glob("*.yaml"), key=lambda path: path.stem
+        )
+    }
 
 
 def shipped_config(name) -> pathlib.Path:
@@ -143,12 +168,16 @@ def shipped_config(name) -> pathlib.Path:
     if name not in shipped:
         close = difflib.get_close_matches(str(name), shipped, n=1)
         hint = f"did you mean {close[0]}?" if close else "rnnsearch configs lists them"
-        raise UsageError(f"{name}: expected a YAML configuration file or the name of a shipped one, found neither; {hint}")
+        raise UsageError(
+            f"{name}: expected a YAML configuration file or the name of a shipped one, found"
+            f" neither; {hint}"
+        )
     return shipped[name]
 
 
 def load_section(default, path=None, overrides=()):
-    """A dataclass of options that is a file of its own, read and checked as :func:`load_config` does it.
+    """A dataclass of options that is a file of its own, read and checked as :func:`load_config`
+    does it.
 
     Args:
         default: the dataclass with the values that the file need not repeat.
@@ -159,7 +188,8 @@ def load_section(default, path=None, overrides=()):
 
 
 def check_value(name, value, where=None):
-    """One option's value, checked as in a file: its type and limits, not what depends on other options.
+    """One option's value, checked as in a file: its type and limits, not what depends on other
+    options.
 
     Args:
         name: dotted name, such as ``search.beam_size``.
@@ -195,7 +225,9 @@ def as_dictionary(config) -> dict:
 
 
 def save_config(config, path) -> None:
-    """Write the effective configuration, or another dataclass of options; loading the file gives an equal one."""
+    """Write the effective configuration, or another dataclass of options; loading the file gives an
+    equal one.
+    """
     text = yaml.safe_dump(as_dictionary(config), sort_keys=False, allow_unicode=True)
     write_file(path, text)
 
@@ -223,15 +255,19 @@ def default_of(name: str):
 def _layers(default, path, overrides, values):
     """(what messages call the source, nested dictionaries, the lowest first)."""
     if path is None:
-        where, layers = "configuration", [dict(values or {})]
+        where = "configuration"
+        layers = [dict(values or {})]
     elif isinstance(default, Config):
         where, layers = _with_bases(path)
     else:
-        where, layers = str(path), [read_yaml(_file(path))]
+        where = str(path)
+        layers = [read_yaml(_file(path))]
     changes = {}
     for text in overrides:
         update = _parsed(text)
-        _check_names(default, update, f"--set {text}")  # by itself, so that the file is not blamed for it
+        _check_names(
+            default, update, f"--set {text}"
+        )  # by itself, so that the file is not blamed for it
         changes = _merge(changes, update)
     return where, [*layers, changes] if overrides else layers
 
@@ -248,7 +284,11 @@ def _with_bases(path):
 
 def _file(path):
     """A file that is there, or the shipped configuration of this name."""
-    named = not pathlib.Path(path).exists() and pathlib.PurePath(path).suffix == "" and len(pathlib.PurePath(path).parts) == 1
+    named = (
+        not pathlib.Path(path).exists()
+        and pathlib.PurePath(path).suffix == ""
+        and len(pathlib.PurePath(path).parts) == 1
+    )
     return shipped_config(path) if named else path
 
 
@@ -262,7 +302,9 @@ def _parsed(text: str) -> dict:
     """One ``section.key=value`` as a nested dictionary."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise UsageError(f"--set {text}: expected section.key=value, for example model.hidden_size=256")
+        raise UsageError(
+            f"--set {text}: expected section.key=value, for example model.hidden_size=256"
+        )
     *sections, key = name.strip().split(".")
     if not _is_plain_text(name.strip(), value):
         value = parse_value(value, f"--set {text}")
@@ -273,7 +315,9 @@ def _parsed(text: str) -> dict:
 
 
 def _is_plain_text(name, value):
-    """Whether a value is of an option that takes text, a path say, and is written without quotes: then it is what stands there."""
+    """Whether a value is of an option that takes text, a path say, and is written without quotes:
+    then it is what stands there.
+    """
     if not value or value != value.strip() or value in ("null", "~") or value[0] in "'\"[{":
         return False
     hint = _type_hints().get(name)
@@ -300,7 +344,9 @@ def _check_names(default, tree, where, prefix=""):
 def _names(tree, prefix=""):
     """Dotted names of what a nested dictionary has."""
     for key, value in tree.items():
-        yield from _names(value, f"{prefix}{key}.") if isinstance(value, dict) else [f"{prefix}{key}"]
+        yield from (
+            _names(value, f"{prefix}{key}.") if isinstance(value, dict) else [f"{prefix}{key}"]
+        )
 
 
 def _merge(below: dict, above: dict) -> dict:
@@ -332,9 +378,13 @@ def _made(default, values, where):
 
 
 def _entries(default, tree, where, prefix):
-    """Yield (key, its checked value, None), or (key, dictionary, the section's default) of a section within this one."""
+    """Yield (key, its checked value, None), or (key, dictionary, the section's default) of a
+    section within this one.
+    """
     if not isinstance(tree, dict):
-        raise UsageError(f"{where}: {prefix.rstrip('.')}: expected a section of `key: value` lines, got {tree!r}")
+        raise UsageError(
+            f"{where}: {prefix.rstrip('.')}: expected a section of `key: value` lines, got {tree!r}"
+        )
     hints = typing.get_type_hints(type(default))
     fields = {field.name: field for field in dataclasses.fields(default)}
     for key, value in tree.items():
@@ -342,8 +392,9 @@ def _entries(default, tree, where, prefix):
             known = [*fields, "base"] if isinstance(default, Config) else fields
             if key in known:
                 raise UsageError(
-                    f"{where}: base: expected none here, got {value!r}; only a YAML file that --config "
-                    "names may have a base: write the options out, or write base into such a file"
+                    f"{where}: base: expected none here, got {value!r}; only a YAML file that"
+                    " --config names may have a base: write the options out, or write base into"
+                    " such a file"
                 )
             raise UsageError(f"{where}: unknown option {prefix}{key}{_nearest(prefix, key, known)}")
         if dataclasses.is_dataclass(hints[key]):
@@ -368,7 +419,10 @@ def _check_list(value, kind, field, where):
     if not isinstance(value, (list, tuple)) or not value:
         raise UsageError(f"{where}: expected a list such as [a, b], got {value!r}")
     if dataclasses.is_dataclass(kind):
-        return tuple(_build(kind(), entry, f"{where}: entry {number}", prefix="") for number, entry in enumerate(value, start=1))
+        return tuple(
+            _build(kind(), entry, f"{where}: entry {number}", prefix="")
+            for number, entry in enumerate(value, start=1)
+        )
     return tuple(_check(entry, kind, field, where) for entry in value)
 
 
@@ -376,7 +430,9 @@ def _check_code(value, pattern, where):
     """A language code."""
     value = "no" if value is False else value  # Norwegian, which YAML takes for false
     if not isinstance(value, str) or not re.fullmatch(pattern, value):
-        raise UsageError(f"{where}: expected a language code such as es, tdt or pt-BR, got {value!r}")
+        raise UsageError(
+            f"{where}: expected a language code such as es, tdt or pt-BR, got {value!r}"
+        )
     return value
 
 
@@ -387,7 +443,9 @@ def _check(value, hint, field, where):
         return None
     kind = next(k for k in kinds if k is not type(None))
     lists = [k for k in kinds if typing.get_origin(k) is tuple]
-    if lists and (kind in lists or isinstance(value, (list, tuple))):  # a list, or the one of several things that is written as one
+    if lists and (
+        kind in lists or isinstance(value, (list, tuple))
+    ):  # a list, or the one of several things that is written as one
         kind = lists[0]
         return _check_list(value, typing.get_args(kind)[0], field, where)
     if kind is float and isinstance(value, str):  # YAML reads 1e-3 as a string
@@ -405,9 +463,15 @@ def _check(value, hint, field, where):
         raise UsageError(f"{where}: expected {names[kind]}, got {value!r}")
     if meta["choices"] and value not in meta["choices"]:
         text = str(value)
-        close = [meta["renamed"][text]] if text in meta["renamed"] else difflib.get_close_matches(text, meta["choices"], n=1)
+        close = (
+            [meta["renamed"][text]]
+            if text in meta["renamed"]
+            else difflib.get_close_matches(text, meta["choices"], n=1)
+        )
         hint_text = f"; did you mean {close[0]}?" if close else ""
-        raise UsageError(f"{where}: expected one of {', '.join(meta['choices'])}, got {value!r}{hint_text}")
+        raise UsageError(
+            f"{where}: expected one of {', '.join(meta['choices'])}, got {value!r}{hint_text}"
+        )
     if kind is float and not math.isfinite(value):
         raise UsageError(f"{where}: expected a number, got {value}")
     for limit, fine, words in (

@@ -11,141 +11,202 @@ from rnnsearch_tf.config.presets import LAYERED, MAXOUT, SYSTEMS, TRANSLATING
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:
-    """Architecture; sizes by the letters of Bahdanau et al. 2015. ``only_with`` says which systems have an option."""
+    """Architecture; sizes by the letters of Bahdanau et al. 2015. ``only_with`` says which systems
+    have an option.
+    """
 
     system: str = option(
         "rnnsearch",
-        "rnnsearch, rnnencdec: Bahdanau et al. 2015; encoder_decoder: Cho et al. 2014a, Appendix A; "
-        "deep_lstm: Sutskever et al. 2014; luong: Luong's attention; stacked: layers with skip connections; "
-        "cslm: feed-forward language model of the target side (Cho et al. 2014a, §4.1.2)",
+        "rnnsearch, rnnencdec: Bahdanau et al. 2015; encoder_decoder: Cho et al. 2014a, Appendix A;"
+        " deep_lstm: Sutskever et al. 2014; luong: Luong's attention; stacked: layers with skip"
+        " connections; cslm: feed-forward language model of the target side (Cho et al. 2014a,"
+        " §4.1.2)",
         choices=SYSTEMS,
     )
     unit: str = option(
-        "gru", "gru: the gated unit of Bahdanau et al. 2015; gru_reset_after: cuDNN's; lstm: an LSTM", choices=("gru", "gru_reset_after", "lstm"),
+        "gru",
+        "gru: the gated unit of Bahdanau et al. 2015; gru_reset_after: cuDNN's; lstm: an LSTM",
+        choices=("gru", "gru_reset_after", "lstm"),
         only_with={"system": ("rnnsearch", "rnnencdec", "luong", "stacked")},
     )
     layer_normalization: bool = option(
-        False, "the products of every recurrent unit are normalized (Ba et al. 2016)",
+        False,
+        "the products of every recurrent unit are normalized (Ba et al. 2016)",
         only_with={"system": ("rnnsearch", "rnnencdec", *LAYERED)},
     )
     forget_bias: float = option(
-        0.0, "the bias towards keeping its state that every recurrent unit begins with; 1 carries the state through long sentences from the "
-        "start. It is of an LSTM's forget gate (Gers et al. 2000; Jozefowicz et al. 2015) or, which needs biases: all, of a gated unit's "
-        "update gate", minimum=0.0,
+        0.0,
+        "the bias towards keeping its state that every recurrent unit begins with; 1 carries the"
+        " state through long sentences from the start. It is of an LSTM's forget gate (Gers et al."
+        " 2000; Jozefowicz et al. 2015) or, which needs biases: all, of a gated unit's update gate",
+        minimum=0.0,
         only_with=(
             {"system": TRANSLATING, "biases": ("all",)},
             {"system": ("deep_lstm",), "biases": ("groundhog", "all")},
-            {"system": ("rnnsearch", "rnnencdec", "luong", "stacked"), "unit": ("lstm",), "biases": ("groundhog", "all")},
+            {
+                "system": ("rnnsearch", "rnnencdec", "luong", "stacked"),
+                "unit": ("lstm",),
+                "biases": ("groundhog", "all"),
+            },
         ),
     )
     peepholes: bool = option(
-        False, "LSTM gates see the cell through diagonal weights (Graves 2013)",
+        False,
+        "LSTM gates see the cell through diagonal weights (Graves 2013)",
         only_with=(
             {"system": ("luong", "stacked"), "unit": ("lstm",)},
             {"system": ("deep_lstm",)},
         ),
     )
     layers: int = option(
-        1, "recurrent layers of the encoder and of the decoder", unit="layers", minimum=1,
+        1,
+        "recurrent layers of the encoder and of the decoder",
+        unit="layers",
+        minimum=1,
         only_with={"system": LAYERED},
     )
     reverse_source: bool = option(
-        False, "the source words are read last to first, the end symbol still last",
+        False,
+        "the source words are read last to first, the end symbol still last",
         only_with={"system": LAYERED},
     )
     attention: str = option(
         "content",
-        "content: by the annotations (Bahdanau et al. 2015); coverage: the same, knowing where it has looked before "
-        "(See et al. 2017); gaussian_window: windows that move right (Graves 2013)",
+        "content: by the annotations (Bahdanau et al. 2015); coverage: the same, knowing where it"
+        " has looked before (See et al. 2017); gaussian_window: windows that move right (Graves"
+        " 2013)",
         choices=("content", "coverage", "gaussian_window"),
         only_with={"system": ("rnnsearch",)},
     )
     windows: int = option(
-        10, "Gaussian windows under attention: gaussian_window", unit="windows", minimum=1,
+        10,
+        "Gaussian windows under attention: gaussian_window",
+        unit="windows",
+        minimum=1,
         only_with={"system": ("rnnsearch",), "attention": ("gaussian_window",)},
     )
     attention_score: str = option(
-        "general", "of a state s and an annotation h: dot: sᵀ h; general: sᵀ W_a h; concat: v_aᵀ tanh(W_a [s ; h])",
+        "general",
+        "of a state s and an annotation h: dot: sᵀ h; general: sᵀ W_a h; concat: v_aᵀ tanh(W_a [s"
+        " ; h])",
         choices=("dot", "general", "concat"),
         only_with={"system": ("luong",)},
     )
     input_feeding: bool = option(
-        False, "the decoder also reads the last attentional state ŝ_{t−1}",
+        False,
+        "the decoder also reads the last attentional state ŝ_{t−1}",
         only_with={"system": ("luong",)},
     )
     ngram_order: int = option(
-        7, "the word that is predicted, and those before it that are looked at", unit="words", minimum=2,
+        7,
+        "the word that is predicted, and those before it that are looked at",
+        unit="words",
+        minimum=2,
         only_with={"system": ("cslm",)},
     )
     second_hidden_size: int = option(
-        1024, "second rectified layer; hidden_size is the first", unit="units", minimum=1,
+        1024,
+        "second rectified layer; hidden_size is the first",
+        unit="units",
+        minimum=1,
         only_with={"system": ("cslm",)},
     )
     embedding_size: int = option(620, "word embedding, m", unit="units", minimum=1)
-    hidden_size: int = option(1000, "gated units of the decoder and of each encoder direction, n", unit="units", minimum=1)
+    hidden_size: int = option(
+        1000, "gated units of the decoder and of each encoder direction, n", unit="units", minimum=1
+    )
     alignment_size: int = option(
-        1000, "hidden layer of the alignment model, n'", unit="units", minimum=1,
+        1000,
+        "hidden layer of the alignment model, n'",
+        unit="units",
+        minimum=1,
         only_with=(
             {"system": ("rnnsearch",), "attention": ("content", "coverage")},
             {"system": ("luong",), "attention_score": ("concat",)},
         ),
     )
     maxout_size: int = option(
-        500, "maxout units of the deep output, l", unit="units", minimum=1,
+        500,
+        "maxout units of the deep output, l",
+        unit="units",
+        minimum=1,
         only_with={"system": MAXOUT},
     )
     output_rank: int | None = option(
-        620, "output matrix factored l → rank → V; null: one matrix l → V", unit="units", minimum=1,
+        620,
+        "output matrix factored l → rank → V; null: one matrix l → V",
+        unit="units",
+        minimum=1,
         only_with={"system": MAXOUT},
     )
     decoder_order: str = option(
         "look_generate_update",
-        "look_generate_update: y_i is read out of s_{i-1}, then s_i = f(s_{i-1}, y_i, c_i) (the authors' program); "
-        "paper: y_i is read out of s_{i-1}, and s_i = f(s_{i-1}, y_{i-1}, c_i) (Appendix A.2.2); "
-        "look_update_generate: s_i = f(s_{i-1}, y_{i-1}, c_i), then y_i is read out of s_i (eq. 4)",
+        "look_generate_update: y_i is read out of s_{i-1}, then s_i = f(s_{i-1}, y_i, c_i) (the"
+        " authors' program); paper: y_i is read out of s_{i-1}, and s_i = f(s_{i-1}, y_{i-1}, c_i)"
+        " (Appendix A.2.2); look_update_generate: s_i = f(s_{i-1}, y_{i-1}, c_i), then y_i is read"
+        " out of s_i (eq. 4)",
         choices=("look_generate_update", "paper", "look_update_generate"),
         only_with={"system": ("rnnsearch", "rnnencdec")},
     )
     biases: str = option(
         "groundhog",
-        "groundhog: on the embeddings, the candidate states, s_0, the hidden term of the readout and the softmax; "
-        "none: as the formulas are printed; all: on the gates and the alignment model too. "
-        "An LSTM has one on every gate, and deep_lstm, luong and stacked none on the embeddings, unless none",
+        "groundhog: on the embeddings, the candidate states, s_0, the hidden term of the readout"
+        " and the softmax; none: as the formulas are printed; all: on the gates and the alignment"
+        " model too. An LSTM has one on every gate, and deep_lstm, luong and stacked none on the"
+        " embeddings, unless none",
         choices=("groundhog", "none", "all"),
     )
     initialization: str = option(
         "paper",
-        "paper: N(0, 0.01²), alignment N(0, 0.001²), orthogonal recurrent matrices, v_a and biases 0; "
-        "variance_preserving: words of unit variance, Glorot uniform for every other matrix of the paper by its own sizes, "
-        "v_a too, orthogonal recurrent matrices: what learns fastest here; "
-        "uniform: every weight and bias between −0.08 and 0.08 (Sutskever et al. 2014)",
+        "paper: N(0, 0.01²), alignment N(0, 0.001²), orthogonal recurrent matrices, v_a and biases"
+        " 0; variance_preserving: words of unit variance, Glorot uniform for every other matrix of"
+        " the paper by its own sizes, v_a too, orthogonal recurrent matrices: what learns fastest"
+        " here; uniform: every weight and bias between −0.08 and 0.08 (Sutskever et al. 2014)",
         choices=("paper", "variance_preserving", "uniform"),
     )
     tie_target_embeddings: bool = option(
-        False, "the output matrix is the target embedding; needs what meets it (output_rank, else maxout_size; else hidden_size) "
-        "to be of embedding_size",
+        False,
+        "the output matrix is the target embedding; needs what meets it (output_rank, else"
+        " maxout_size; else hidden_size) to be of embedding_size",
         only_with={"system": (*MAXOUT, "deep_lstm", "luong")},
     )
     scale_embeddings: bool = option(
-        False, "words are looked up √embedding_size times as large as they are stored (Vaswani et al. 2017), on both sides: words "
-        "learn faster under Adam, and a tied embedding is of the right scale for both its uses"
+        False,
+        "words are looked up √embedding_size times as large as they are stored (Vaswani et al."
+        " 2017), on both sides: words learn faster under Adam, and a tied embedding is of the right"
+        " scale for both its uses",
     )
-    embedding_dropout: float = option(0.0, "share of embedding components dropped in training", minimum=0.0, maximum=0.95)
+    embedding_dropout: float = option(
+        0.0, "share of embedding components dropped in training", minimum=0.0, maximum=0.95
+    )
     hidden_dropout: float = option(
-        0.0, "share of annotation and decoder-state components dropped in training, before attention and deep output",
-        minimum=0.0, maximum=0.95,
+        0.0,
+        "share of annotation and decoder-state components dropped in training, before attention and"
+        " deep output",
+        minimum=0.0,
+        maximum=0.95,
     )
     readout_dropout: float = option(
-        0.0, "share of maxout outputs dropped in training", minimum=0.0, maximum=0.95,
+        0.0,
+        "share of maxout outputs dropped in training",
+        minimum=0.0,
+        maximum=0.95,
         only_with={"system": (*MAXOUT, "luong")},
     )
 
 
 def check_tied(model: ModelConfig) -> None:
     """A target embedding that is the output matrix too has the size of what meets that matrix."""
-    name = "hidden_size" if model.system not in MAXOUT else "output_rank" if model.output_rank else "maxout_size"
+    name = (
+        "hidden_size"
+        if model.system not in MAXOUT
+        else "output_rank"
+        if model.output_rank
+        else "maxout_size"
+    )
     if model.tie_target_embeddings and getattr(model, name) != model.embedding_size:
         raise UsageError(
-            f"model.tie_target_embeddings: expected model.{name} = model.embedding_size = {model.embedding_size}, "
-            f"got {getattr(model, name)}; set model.{name}={model.embedding_size}"
+            f"model.tie_target_embeddings: expected model.{name} = model.embedding_size ="
+            f" {model.embedding_size}, got {getattr(model, name)}; set"
+            f" model.{name}={model.embedding_size}"
         )

@@ -3,24 +3,54 @@
 _FAITHFUL = {
     "data": dict(batching="paper", batch_size=80, batches_read_ahead=20, shuffle_batches=0),
     "model": dict(
-        unit="gru", embedding_size=620, hidden_size=1000, alignment_size=1000, maxout_size=500, initialization="paper",
-        tie_target_embeddings=False, scale_embeddings=False, embedding_dropout=0.0, hidden_dropout=0.0, readout_dropout=0.0,
+        unit="gru",
+        embedding_size=620,
+        hidden_size=1000,
+        alignment_size=1000,
+        maxout_size=500,
+        initialization="paper",
+        tie_target_embeddings=False,
+        scale_embeddings=False,
+        embedding_dropout=0.0,
+        hidden_dropout=0.0,
+        readout_dropout=0.0,
     ),
     "training": dict(
-        optimizer="adadelta", learning_rate=1.0, rho=0.95, epsilon=1e-6, global_clipnorm=1.0, loss_reduction="sum",
-        schedule="constant", warmup_updates=0, label_smoothing=0.0, accumulate=1,
+        optimizer="adadelta",
+        learning_rate=1.0,
+        rho=0.95,
+        epsilon=1e-6,
+        global_clipnorm=1.0,
+        loss_reduction="sum",
+        schedule="constant",
+        warmup_updates=0,
+        label_smoothing=0.0,
+        accumulate=1,
     ),
-    "search": dict(shrinking_beam=True, length_penalty=0.0, minimum_length_ratio=0.5, maximum_length_ratio=3.0),
+    "search": dict(
+        shrinking_beam=True, length_penalty=0.0, minimum_length_ratio=0.5, maximum_length_ratio=3.0
+    ),
 }
 
 PRESETS = {
-    "groundhog": _FAITHFUL
-    | {
-        "model": _FAITHFUL["model"]
-        | dict(output_rank=620, decoder_order="look_generate_update", biases="groundhog"),
-        "training": _FAITHFUL["training"] | dict(non_finite_gradient="decay_weights"),
-    },
-    "paper": _FAITHFUL | {"model": _FAITHFUL["model"] | dict(output_rank=None, decoder_order="paper", biases="none")},
+    "groundhog": (
+        _FAITHFUL
+        | {
+            "model": (
+                _FAITHFUL["model"]
+                | dict(output_rank=620, decoder_order="look_generate_update", biases="groundhog")
+            ),
+            "training": _FAITHFUL["training"] | dict(non_finite_gradient="decay_weights"),
+        }
+    ),
+    "paper": (
+        _FAITHFUL
+        | {
+            "model": (
+                _FAITHFUL["model"] | dict(output_rank=None, decoder_order="paper", biases="none")
+            )
+        }
+    ),
 }
 """What each preset fixes; a YAML file may still override any of it."""
 

@@ -9,7 +9,9 @@ TRAINING_TEXT = ("corpus", "train_source", "train_target", "corpora", "phrase_ta
 
 
 def names_development_text(data) -> bool:
-    """Whether a DataConfig names a development text; yes of a prepared corpus, which may have one. Opens no file."""
+    """Whether a DataConfig names a development text; yes of a prepared corpus, which may have one.
+    Opens no file.
+    """
     named = data.development_source or data.development_target or data.held_out or data.prepared
     return data.corpus == "phrasebook" or bool(named)
 
@@ -20,17 +22,27 @@ def check_training_text(data) -> None:
     Args:
         data: DataConfig.
     """
-    if data.held_out and (data.corpus != "files" or data.development_source or data.development_target):
+    if data.held_out and (
+        data.corpus != "files" or data.development_source or data.development_target
+    ):
         raise UsageError(
-            "data.held_out: takes a development text out of the training files, where no development files are named; "
-            f"got data.corpus={data.corpus}, data.development_source={data.development_source}; set data.held_out=0"
+            "data.held_out: takes a development text out of the training files, where no"
+            f" development files are named; got data.corpus={data.corpus},"
+            f" data.development_source={data.development_source}; set data.held_out=0"
         )
     files = ("train_source", "train_target")
-    _check_alone(data, "prepared", (*files, "corpora", "held_out"), "it says what `rnnsearch prepare` reads: for training")
+    _check_alone(
+        data,
+        "prepared",
+        (*files, "corpora", "held_out"),
+        "it says what `rnnsearch prepare` reads: for training",
+    )
     _check_alone(data, "corpora", files, "put them into the list, or")
     for number, corpus in enumerate(data.corpora or (), start=1):
         if corpus.source is None:
-            raise UsageError(f"data.corpora: entry {number}: expected source and target, got neither")
+            raise UsageError(
+                f"data.corpora: entry {number}: expected source and target, got neither"
+            )
 
 
 def check_guided_alignment(config) -> None:
@@ -39,17 +51,22 @@ def check_guided_alignment(config) -> None:
     Args:
         config: Config.
     """
-    data, name = config.data, "training.guided_alignment_weight"
-    if not config.training.guided_alignment_weight or data.corpus == "phrasebook":  # which has its own links
+    data = config.data
+    name = "training.guided_alignment_weight"
+    if (
+        not config.training.guided_alignment_weight or data.corpus == "phrasebook"
+    ):  # which has its own links
         return
     for other in ("phrase_table", "corpora", "prepared"):
         if getattr(data, other) is not None:
             raise UsageError(
-                f"{name}: needs one training text in files, with its links, got data.{other}; set it to 0, or name data.train_source"
+                f"{name}: needs one training text in files, with its links, got data.{other}; set"
+                " it to 0, or name data.train_source"
             )
     if data.train_alignments is None:
         raise UsageError(
-            f"{name}: expected data.train_alignments beside it, links of the training text's words, got none; set it, or the weight to 0"
+            f"{name}: expected data.train_alignments beside it, links of the training text's words,"
+            " got none; set it, or the weight to 0"
         )
 
 
@@ -59,8 +76,9 @@ def check_sampling(config) -> None:
         text = getattr(config, side)
         if text.sampling is not None and config.data.prepared is not None:
             raise UsageError(
-                f"{side}.sampling: draws other pieces every time, and data.prepared={config.data.prepared} has ids, which stay; "
-                f"set {side}.sampling=null, or train from the text"
+                f"{side}.sampling: draws other pieces every time, and"
+                f" data.prepared={config.data.prepared} has ids, which stay; set"
+                f" {side}.sampling=null, or train from the text"
             )
 
 
@@ -71,4 +89,7 @@ def _check_alone(data, name, others, hint):
     for other in others:
         if value := getattr(data, other):
             default = 0 if other == "held_out" else "null"
-            raise UsageError(f"data.{name}: expected no data.{other} beside it, got {value}; {hint} set data.{other}={default}")
+            raise UsageError(
+                f"data.{name}: expected no data.{other} beside it, got {value}; {hint} set"
+                f" data.{other}={default}"
+            )

@@ -12,8 +12,10 @@ from rnnsearch_tf.errors import UsageError
 
 _NUMBERS = {
     "tag:yaml.org,2002:int": r"[-+]?(?:0x[0-9a-fA-F_]+|0b[01_]+|0|[1-9][0-9_]*)",
-    "tag:yaml.org,2002:float": r"[-+]?(?:(?:(?:0|[1-9][0-9_]*)\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?|\.(?:inf|Inf|INF))"
-    r"|\.(?:nan|NaN|NAN)",
+    "tag:yaml.org,2002:float": (
+        r"[-+]?(?:(?:(?:0|[1-9][0-9_]*)\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?|\.(?:inf|Inf|INF))"
+        r"|\.(?:nan|NaN|NAN)"
+    ),
 }
 """What a number looks like in a configuration."""
 
@@ -27,21 +29,37 @@ def read_yaml(path) -> dict:
         with open(path, encoding="utf-8") as file:
             text = file.read(MOST_CHARACTERS + 1)
     except FileNotFoundError:
-        raise UsageError(f"{path}: expected a YAML configuration file, found none; check the path") from None
+        raise UsageError(
+            f"{path}: expected a YAML configuration file, found none; check the path"
+        ) from None
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: expected a YAML file in UTF-8, got byte 0x{error.object[error.start]:02x}, which is none; check the path") from None
+        raise UsageError(
+            f"{path}: expected a YAML file in UTF-8, got byte 0x{error.object[error.start]:02x},"
+            " which is none; check the path"
+        ) from None
     except OSError as error:
-        raise UsageError(f"{path}: expected a YAML file that can be read, got: {error.strerror}; check the path") from None
+        raise UsageError(
+            f"{path}: expected a YAML file that can be read, got: {error.strerror}; check the path"
+        ) from None
     if len(text) > MOST_CHARACTERS:
-        raise UsageError(f"{path}: expected a configuration of at most {MOST_CHARACTERS:,} characters, got more; check the path")
+        raise UsageError(
+            f"{path}: expected a configuration of at most {MOST_CHARACTERS:,} characters, got more;"
+            " check the path"
+        )
     try:
         tree = yaml.load(text, _Loader)
         if _size(tree, {}) > MOST_CHARACTERS:
-            raise UsageError(f"{path}: expected a configuration, got one that anchors and aliases blow up; write the values out")
+            raise UsageError(
+                f"{path}: expected a configuration, got one that anchors and aliases blow up; write"
+                " the values out"
+            )
     except yaml.YAMLError as error:
         raise UsageError(_not_yaml(path, text, error)) from None
     except RecursionError:
-        raise UsageError(f"{path}: expected sections of `key: value` lines, got ones nested without end; check the file") from None
+        raise UsageError(
+            f"{path}: expected sections of `key: value` lines, got ones nested without end; check"
+            " the file"
+        ) from None
     if tree is None:
         return {}
     if not isinstance(tree, dict):
@@ -64,7 +82,8 @@ def read_with_bases(name: str, file, shipped) -> list:
         UsageError: a file is missing or not YAML, or names a base that is none or leads back to it.
     """
     tree = read_yaml(file)
-    found, paths = [(name, tree)], [os.path.realpath(file)]
+    found = [(name, tree)]
+    paths = [os.path.realpath(file)]
     while "base" in tree:
         try:
             base_name, file = _base_file(file, tree.pop("base"), shipped)
@@ -100,7 +119,8 @@ def _base_file(file, base, shipped):
 class _Loader(yaml.SafeLoader):
     """Refuses a key that stands twice in a section; PyYAML takes the last.
 
-    Numbers are decimal: what YAML 1.1 takes for octal or for base 60, 010 and 12:30, is text, which no number is.
+    Numbers are decimal: what YAML 1.1 takes for octal or for base 60, 010 and 12:30, is text, which
+    no number is.
     """
 
     yaml_implicit_resolvers = {
@@ -109,10 +129,16 @@ class _Loader(yaml.SafeLoader):
     }
 
     def construct_mapping(self, node, deep=False):
-        entries, known = node.value if isinstance(node, yaml.MappingNode) else (), set()
+        entries = node.value if isinstance(node, yaml.MappingNode) else ()
+        known = set()
         for key in (key for key, _ in entries if isinstance(key, yaml.ScalarNode)):
             if key.value in known:
-                raise yaml.constructor.ConstructorError(None, None, f"{key.value} stands here for the second time; put the two together", key.start_mark)
+                raise yaml.constructor.ConstructorError(
+                    None,
+                    None,
+                    f"{key.value} stands here for the second time; put the two together",
+                    key.start_mark,
+                )
             known.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -122,7 +148,9 @@ for _tag, _pattern in _NUMBERS.items():
 
 
 def parse_value(text: str, where: str):
-    """The value of one option, written as YAML; UsageError, which names the place, where it is none."""
+    """The value of one option, written as YAML; UsageError, which names the place, where it is
+    none.
+    """
     try:
         return yaml.load(text, _Loader)
     except yaml.YAMLError:
@@ -141,10 +169,14 @@ def _not_yaml(path, text, error) -> str:
     """What is wrong with a YAML file, and in which line."""
     mark = getattr(error, "problem_mark", None)
     if mark is None:  # a character that YAML does not allow
-        return f"{path}: expected YAML, got a file that does not parse: {' '.join(str(error).split())}"
+        return (
+            f"{path}: expected YAML, got a file that does not parse: {' '.join(str(error).split())}"
+        )
     lines = text.splitlines()
     found = repr(lines[mark.line].strip()[:60]) if mark.line < len(lines) else "the end of the file"
-    return f"{path}:{mark.line + 1}: expected YAML such as `key: value`, got {found}: {error.problem}"
+    return (
+        f"{path}:{mark.line + 1}: expected YAML such as `key: value`, got {found}: {error.problem}"
+    )
 
 
 def _size(tree, known) -> int:
@@ -153,5 +185,7 @@ def _size(tree, known) -> int:
         return 1
     if id(tree) not in known:
         known[id(tree)] = MOST_CHARACTERS + 1  # of one that contains itself
-        known[id(tree)] = 1 + sum(_size(value, known) for value in (tree.values() if isinstance(tree, dict) else tree))
+        known[id(tree)] = 1 + sum(
+            _size(value, known) for value in (tree.values() if isinstance(tree, dict) else tree)
+        )
     return known[id(tree)]

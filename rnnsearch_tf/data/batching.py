@@ -1,10 +1,11 @@
-"""Pairs of ids, in some order → padded batches: the paper's scheme, buckets of like length, or as they come.
+"""Pairs of ids, in some order → padded batches: the paper's scheme, buckets of like length, or as
+they come.
 
 Everything here streams: at most the pairs of one read-ahead, one shuffle buffer
 or the open buckets are held. A pair is (source ids, target ids), two int32
 arrays of any length, the end symbol included, and where the corpus has some, links of their
-tokens, int32 [links, 2]; a batch is a dictionary of two right-padded int32 arrays, [B, J] and [B, I],
-and of the links float32 [B, I, J].
+tokens, int32 [links, 2]; a batch is a dictionary of two right-padded int32 arrays, [B, J] and [B,
+I], and of the links float32 [B, I, J].
 """
 
 import collections
@@ -37,14 +38,16 @@ def shuffled(items, buffer_size, generator):
     buffer = list(itertools.islice(items, buffer_size))
     for item in items:
         place = int(generator.integers(len(buffer)))
-        buffer[place], drawn = item, buffer[place]
+        drawn = buffer[place]
+        buffer[place] = item
         yield drawn
     for place in generator.permutation(len(buffer)):
         yield buffer[place]
 
 
 def batch_of(pairs) -> dict[str, np.ndarray]:
-    """The batch of these pairs, both sides filled up with PAD_ID on the right; of links see :func:`alignment_matrix`.
+    """The batch of these pairs, both sides filled up with PAD_ID on the right; of links see
+    :func:`alignment_matrix`.
 
     Example:
         >>> batch_of([(np.array([5, 1]), np.array([1])), (np.array([1]), np.array([7, 1]))])["source_ids"].tolist()
@@ -53,19 +56,22 @@ def batch_of(pairs) -> dict[str, np.ndarray]:
     sources, targets, *links = zip(*pairs)
     batch = {"source_ids": padded(sources), "target_ids": padded(targets)}
     if links:
-        batch["links"] = alignment_matrix(links[0], batch["source_ids"].shape[1], batch["target_ids"].shape[1])
+        batch["links"] = alignment_matrix(
+            links[0], batch["source_ids"].shape[1], batch["target_ids"].shape[1]
+        )
     return batch
 
 
 def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
-    """A worker's rows of a batch: the worker-th and every workers-th after it, without columns that only pad them.
+    """A worker's rows of a batch: the worker-th and every workers-th after it, without columns that
+    only pad them.
 
-    A worker whose share is empty gets the batch's first source with a target of one padding, which is no sentence and has no word:
-    it adds nothing, and all workers have as many batches.
+    A worker whose share is empty gets the batch's first source with a target of one padding, which
+    is no sentence and has no word: it adds nothing, and all workers have as many batches.
 
     Args:
-        batch: {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, with ``links`` float32 [B, I, J]
-            and ``sample_weight`` float [B] or [B, I], or without; B at least 1.
+        batch: {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, with ``links`` float32 [B,
+            I, J] and ``sample_weight`` float [B] or [B, I], or without; B at least 1.
         worker, workers: this worker's number from 0, and how many there are.
 
     Example:
@@ -74,10 +80,18 @@ def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
         [[[8, 1]], [[8, 9, 1]], [[0]]]
     """
     empty = tf.shape(batch["source_ids"])[0] <= worker
-    rows = {name: tf.cond(empty, lambda ids=ids: ids[:1], lambda ids=ids: ids[worker::workers]) for name, ids in batch.items()}
-    longest = lambda ids: tf.reduce_max(tf.math.count_nonzero(ids != PAD_ID, axis=1, dtype=tf.int32))  # noqa: E731
-    source, target = rows["source_ids"], rows["target_ids"]
-    target = tf.where(empty, tf.zeros_like(target), target)[:, : tf.where(empty, 1, longest(target))]
+    rows = {
+        name: tf.cond(empty, lambda ids=ids: ids[:1], lambda ids=ids: ids[worker::workers])
+        for name, ids in batch.items()
+    }
+    longest = lambda ids: tf.reduce_max(
+        tf.math.count_nonzero(ids != PAD_ID, axis=1, dtype=tf.int32)
+    )  # noqa: E731
+    source = rows["source_ids"]
+    target = rows["target_ids"]
+    target = tf.where(empty, tf.zeros_like(target), target)[
+        :, : tf.where(empty, 1, longest(target))
+    ]
     source = source[:, : longest(source)]
     rows |= {"source_ids": source, "target_ids": target}
     if "links" in rows:
@@ -88,10 +102,14 @@ def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
 
 
 def shares(dataset: tf.data.Dataset, count: int) -> tf.data.Dataset:
-    """The shares of every batch one after the other, as :func:`share` makes them, for the replicas of a MirroredStrategy."""
+    """The shares of every batch one after the other, as :func:`share` makes them, for the replicas
+    of a MirroredStrategy.
+    """
 
     def split(batch):
-        one, *others = (tf.data.Dataset.from_tensors(share(batch, number, count)) for number in range(count))
+        one, *others = (
+            tf.data.Dataset.from_tensors(share(batch, number, count)) for number in range(count)
+        )
         for other in others:
             one = one.concatenate(other)
         return one
@@ -111,7 +129,8 @@ def unsorted_batches(pairs, batch_size):
 
 
 def paper_batches(pairs, batch_size, batches_read_ahead):
-    """The scheme of Bahdanau et al. 2015, Appendix B.2: sort what is read ahead, cut, shortest batch first.
+    """The scheme of Bahdanau et al. 2015, Appendix B.2: sort what is read ahead, cut, shortest
+    batch first.
 
     "We sorted 1600 pairs by length and split them into 20 minibatches"; length
     and order as in the authors' program: by the longer side, pairs of like
@@ -122,9 +141,11 @@ def paper_batches(pairs, batch_size, batches_read_ahead):
 
 
 def bucketed_batches(pairs, batch_size, bucket_width):
-    """Batches whose pairs are of like length, each as soon as it is full; smaller ones at the end, shortest first.
+    """Batches whose pairs are of like length, each as soon as it is full; smaller ones at the end,
+    shortest first.
 
-    The batches of tf.data's ``bucket_by_sequence_length``, which meets every pair in TensorFlow and takes twenty times as long.
+    The batches of tf.data's ``bucket_by_sequence_length``, which meets every pair in TensorFlow and
+    takes twenty times as long.
 
     Args:
         pairs: iterable of (source ids, target ids).

@@ -1,4 +1,6 @@
-"""The configuration of a training that goes on from a trained model: its settings, with other text or with more."""
+"""The configuration of a training that goes on from a trained model: its settings, with other text
+or with more.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ import os
 import sys
 from collections.abc import Sequence
 
-from rnnsearch_tf.config import Config, as_dictionary, default_of, load_config, named_options, saved_config
+from rnnsearch_tf.config import (
+    Config,
+    as_dictionary,
+    default_of,
+    load_config,
+    named_options,
+    saved_config,
+)
 from rnnsearch_tf.data.corpus import open_corpus, training_corpora, with_default_evaluations
 from rnnsearch_tf.data.inspection.fitting import held_out_size
 from rnnsearch_tf.data.shards import files_of
@@ -20,7 +29,9 @@ DEVELOPMENT_TEXT = ("development_source", "development_target", "held_out")
 """Those that name a development text."""
 
 LIMITS = ("maximum_updates", "maximum_minutes")
-"""Options of the training section that say how long it trains; whoever sets one means it without the RUN's other."""
+"""Options of the training section that say how long it trains; whoever sets one means it without
+the RUN's other.
+"""
 
 MAY_CHANGE = ("embedding_dropout", "hidden_dropout", "readout_dropout", "sampling")
 """Options of the model and of its texts that its weights and its ids do not depend on."""
@@ -35,26 +46,35 @@ def continued_config(
 ) -> Config:
     """The configuration of a RUN, with the values of a file and of overrides laid over it.
 
-    A new training text takes the place of everything that names text in the RUN's configuration, its folder and its
-    development text too. Where no new development text is named, one is held out of the new training text. Without one
-    (``data.held_out=0``), the RUN's options of the evaluations are at their defaults.
+    A new training text takes the place of everything that names text in the RUN's configuration,
+    its folder and its development text too. Where no new development text is named, one is held out
+    of the new training text. Without one (``data.held_out=0``), the RUN's options of the
+    evaluations are at their defaults.
 
     Args:
         run: path of the RUN folder.
         path: YAML file, or the name of a shipped configuration; None: none.
         overrides: strings ``section.key=value``.
-        mix: the RUN's own training text is trained on too: so many of its pairs for one of the new text, before the length limits.
-        workers: how many processes will train; for one, the RUN's ``training.worker_gradients`` is at its default.
+        mix: the RUN's own training text is trained on too: so many of its pairs for one of the new
+            text, before the length limits.
+        workers: how many processes will train; for one, the RUN's ``training.worker_gradients`` is
+            at its default.
 
     Raises:
         UserError: the RUN is not one, or its training text, which is to be mixed in, is gone.
-        UsageError: an option of the model or of its texts is not as the RUN has it; or there is nothing to mix.
+        UsageError: an option of the model or of its texts is not as the RUN has it; or there is
+            nothing to mix.
     """
     run = Run.open(run)
-    before, named = saved_config(run.config), named_options(path, overrides)
-    below, new_text = as_dictionary(before), named & {f"data.{name}" for name in TRAINING_TEXT}
+    before = saved_config(run.config)
+    named = named_options(path, overrides)
+    below = as_dictionary(before)
+    new_text = named & {f"data.{name}" for name in TRAINING_TEXT}
     if new_text:
-        below["data"] |= {name: getattr(DataConfig, name) for name in ("folder", "train_alignments", *TRAINING_TEXT, *DEVELOPMENT_TEXT)}
+        below["data"] |= {
+            name: getattr(DataConfig, name)
+            for name in ("folder", "train_alignments", *TRAINING_TEXT, *DEVELOPMENT_TEXT)
+        }
         below["data"]["corpus"] = "phrase_table" if "data.phrase_table" in named else "files"
     if named & {f"training.{name}" for name in LIMITS}:
         below["training"] |= dict.fromkeys(LIMITS)
@@ -70,14 +90,15 @@ def continued_config(
         return config
     if not new_text:
         raise UsageError(
-            f"--mix: expected new text beside that of {run}, got none; name it, for example with --set data.train_source=F "
-            "--set data.train_target=F"
+            f"--mix: expected new text beside that of {run}, got none; name it, for example with"
+            " --set data.train_source=F --set data.train_target=F"
         )
     return _mixed(config, before, run, mix)
 
 
 def check_continues(config: Config, before: Config, run) -> None:
-    """Raise UsageError where a training that goes on from a RUN has another architecture or makes other ids of text.
+    """Raise UsageError where a training that goes on from a RUN has another architecture or makes
+    other ids of text.
 
     Args:
         config: Config of the new training.
@@ -89,13 +110,15 @@ def check_continues(config: Config, before: Config, run) -> None:
         for key in old:
             if key not in MAY_CHANGE and old[key] != new[key]:
                 raise UsageError(
-                    f"{section}.{key}: expected {old[key]}, as {run} has it, got {new[key]}; a training that goes on from a model keeps "
-                    "its architecture and its vocabularies: leave the option out, or train anew without --from"
+                    f"{section}.{key}: expected {old[key]}, as {run} has it, got {new[key]}; a"
+                    " training that goes on from a model keeps its architecture and its"
+                    " vocabularies: leave the option out, or train anew without --from"
                 )
 
 
 def new_text(config: Config, before: Config):
-    """The training pairs of the files that a RUN was not trained on; all of them where there are no others.
+    """The training pairs of the files that a RUN was not trained on; all of them where there are no
+    others.
 
     Args:
         config: Config of the new training.
@@ -106,7 +129,11 @@ def new_text(config: Config, before: Config):
     """
     corpora = open_corpus(config, "train").corpora
     known = {_paths(before.data, corpus) for corpus in training_corpora(before.data)}
-    new = [pairs for (pairs, _), corpus in zip(corpora, training_corpora(config.data)) if _paths(config.data, corpus) not in known]
+    new = [
+        pairs
+        for (pairs, _), corpus in zip(corpora, training_corpora(config.data))
+        if _paths(config.data, corpus) not in known
+    ]
     return new or [pairs for pairs, _ in corpora]
 
 
@@ -115,37 +142,64 @@ def _with_development_text(config):
     first, _ = open_corpus(config, "train").corpora[0]
     size = held_out_size(first.check().kept)
     print(
-        f"development text: none is named; about {size:,} pairs of {first.name('source')} are held out for it (data.held_out)",
+        f"development text: none is named; about {size:,} pairs of {first.name('source')} are held"
+        " out for it (data.held_out)",
         file=sys.stderr,
     )
     return _with_data(config, held_out=size)
 
 
 def _mixed(config, before, run, times):
-    """The RUN's own corpora behind the new ones, with weights that make `times` as many pairs of them an epoch."""
+    """The RUN's own corpora behind the new ones, with weights that make `times` as many pairs of
+    them an epoch.
+    """
     for name, data in (("the new training text", config.data), (f"that of {run}", before.data)):
         if data.corpus != "files" or data.prepared is not None:
-            found = f"data.corpus={data.corpus}" if data.prepared is None else f"data.prepared={data.prepared}"
-            raise UsageError(f"--mix: expected {name} to be in text files, got {found}; train without --mix")
-    for path in (path for corpus in training_corpora(before.data) for side in _paths(before.data, corpus) for path in side):
+            found = (
+                f"data.corpus={data.corpus}"
+                if data.prepared is None
+                else f"data.prepared={data.prepared}"
+            )
+            raise UsageError(
+                f"--mix: expected {name} to be in text files, got {found}; train without --mix"
+            )
+    for path in (
+        path
+        for corpus in training_corpora(before.data)
+        for side in _paths(before.data, corpus)
+        for path in side
+    ):
         if not os.path.exists(path):
             raise UserError(
-                f"--mix: {path}: expected the text that {run} was trained on, got none of that name; go to the folder that it was trained "
-                "in, or name the text where it is now in data.corpora, without --mix"
+                f"--mix: {path}: expected the text that {run} was trained on, got none of that"
+                " name; go to the folder that it was trained in, or name the text where it is now"
+                " in data.corpora, without --mix"
             )
     old, new = (_pairs_an_epoch(open_corpus(c, "train")) for c in (before, config))
     factor = times * new / old
     print(
-        f"mixed: in an epoch {new:,.0f} pairs of the new text and {times * new:,.0f} of the {old:,.0f} that {run} was trained on",
+        f"mixed: in an epoch {new:,.0f} pairs of the new text and {times * new:,.0f} of the"
+        f" {old:,.0f} that {run} was trained on",
         file=sys.stderr,
     )
     kept = []
     for corpus in training_corpora(before.data):
-        source, target = (paths[0] if len(paths) == 1 else paths for paths in _paths(before.data, corpus))
-        kept.append(dataclasses.replace(corpus, source=source, target=target, weight=float(f"{factor * corpus.weight:.4g}")))
+        source, target = (
+            paths[0] if len(paths) == 1 else paths for paths in _paths(before.data, corpus)
+        )
+        kept.append(
+            dataclasses.replace(
+                corpus, source=source, target=target, weight=float(f"{factor * corpus.weight:.4g}")
+            )
+        )
     if before.data.held_out:
         kept[0] = dataclasses.replace(kept[0], held_out=before.data.held_out)
-    return _with_data(config, train_source=None, train_target=None, corpora=(*training_corpora(config.data), *kept))
+    return _with_data(
+        config,
+        train_source=None,
+        train_target=None,
+        corpora=(*training_corpora(config.data), *kept),
+    )
 
 
 def _pairs_an_epoch(pairs):
@@ -155,7 +209,9 @@ def _pairs_an_epoch(pairs):
 
 
 def _paths(data, corpus):
-    """The absolute paths of a corpus's files, whether or not they are still there: a tuple of them for each side."""
+    """The absolute paths of a corpus's files, whether or not they are still there: a tuple of them
+    for each side.
+    """
     sides = (files_of(data, getattr(corpus, side)) for side in ("source", "target"))
     return tuple(tuple(map(os.path.abspath, paths)) for paths in sides)
 

@@ -30,8 +30,15 @@ _LINKS = {"links": tf.TensorSpec([None, None, None], tf.float32)}
 
 
 def training_dataset(
-    source_text: Text, target_text: Text, pairs: Pairs, data: DataConfig, seed: int, epoch: int | Callable[[], int] = 0,
-    know: Callable[[int, int], None] | None = None, worker: int = 0, workers: int = 1,
+    source_text: Text,
+    target_text: Text,
+    pairs: Pairs,
+    data: DataConfig,
+    seed: int,
+    epoch: int | Callable[[], int] = 0,
+    know: Callable[[int, int], None] | None = None,
+    worker: int = 0,
+    workers: int = 1,
 ) -> tf.data.Dataset:
     """One epoch of training batches per iteration, in a new order each time.
 
@@ -41,25 +48,28 @@ def training_dataset(
 
     Args:
         source_text, target_text: Text of each side.
-        pairs: Pairs; read and checked once before this returns, where that was not done. Of MixedPairs an epoch takes as much as the weights say.
-            Of PreparedPairs nothing is read, and the order is that of :mod:`rnnsearch_tf.data.prepared.batches`.
+        pairs: Pairs; read and checked once before this returns, where that was not done. Of
+            MixedPairs an epoch takes as much as the weights say. Of PreparedPairs nothing is read,
+            and the order is that of :mod:`rnnsearch_tf.data.prepared.batches`.
         data: DataConfig.
         seed: int.
         epoch: number of the epoch that the first iteration gives, later ones
-            counting on; or, not for PreparedPairs, a callable that is asked for it at the start of each.
-        know: called with the number of an epoch and how many batches it has, before the last of them is handed out; not for
-            PreparedPairs, whose batches are counted beforehand.
-        worker, workers: this worker's number from 0, and how many share each batch. Every worker reads the text; of PreparedPairs
-            its own pairs alone. See :func:`~rnnsearch_tf.data.batching.share`.
+            counting on; or, not for PreparedPairs, a callable that is asked for it at the start of
+            each.
+        know: called with the number of an epoch and how many batches it has, before the last of
+            them is handed out; not for PreparedPairs, whose batches are counted beforehand.
+        worker, workers: this worker's number from 0, and how many share each batch. Every worker
+            reads the text; of PreparedPairs its own pairs alone. See
+            :func:`~rnnsearch_tf.data.batching.share`.
 
     Returns:
         tf.data.Dataset, finite, of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]},
-        right-padded with PAD_ID, every row ending with END_ID. Of LinkedPairs also "links": float32 [B, I, J], the share
-        of source token j in the links of target token i.
+        right-padded with PAD_ID, every row ending with END_ID. Of LinkedPairs also "links": float32
+        [B, I, J], the share of source token j in the links of target token i.
 
     Raises:
-        UserError: bad lines under on_bad_line "error", unreadable files, no pair within the length limits,
-            or links of words that are not there.
+        UserError: bad lines under on_bad_line "error", unreadable files, no pair within the length
+            limits, or links of words that are not there.
     """
     if isinstance(pairs, PreparedPairs):
         pairs.check_texts((source_text, target_text))
@@ -74,21 +84,33 @@ def training_dataset(
     def batches():
         this_epoch = number()
         sampling = _generator(seed, this_epoch, 3)
-        drawn = [(ids.drawn(sampling), corpus.report.kept, weight) for ids, (corpus, weight) in zip(encoded, pairs.corpora)]
+        drawn = [
+            (ids.drawn(sampling), corpus.report.kept, weight)
+            for ids, (corpus, weight) in zip(encoded, pairs.corpora)
+        ]
         together = mixed(drawn, _generator(seed, this_epoch, 2))
         ordered = batching.shuffled(together, data.shuffle_buffer, _generator(seed, this_epoch, 0))
-        batches = batching.shuffled(_batches(ordered, data), data.shuffle_batches, _generator(seed, this_epoch, 1))
-        return batches if know is None else _counted(batches, lambda number: know(this_epoch, number))
+        batches = batching.shuffled(
+            _batches(ordered, data), data.shuffle_batches, _generator(seed, this_epoch, 1)
+        )
+        return (
+            batches if know is None else _counted(batches, lambda number: know(this_epoch, number))
+        )
 
-    dataset = tf.data.Dataset.from_generator(batches, output_signature=_SIGNATURE | (_LINKS if pairs.linked else {}))
+    dataset = tf.data.Dataset.from_generator(
+        batches, output_signature=_SIGNATURE | (_LINKS if pairs.linked else {})
+    )
     if workers > 1:
-        own = tf.autograph.experimental.do_not_convert(lambda batch: batching.share(batch, worker, workers))
+        own = tf.autograph.experimental.do_not_convert(
+            lambda batch: batching.share(batch, worker, workers)
+        )
         dataset = dataset.map(own)
     return batching.single_threaded(dataset.prefetch(2))
 
 
 def scoring_batches(source_text, target_text, sentences, batch_size) -> list:
-    """All pairs once, whatever their length, in batches of like length, the shortest first: for scoring.
+    """All pairs once, whatever their length, in batches of like length, the shortest first: for
+    scoring.
 
     Args:
         source_text, target_text: Text of each side.
@@ -96,70 +118,95 @@ def scoring_batches(source_text, target_text, sentences, batch_size) -> list:
         batch_size: pairs of a batch.
 
     Returns:
-        list of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, as :func:`training_dataset` gives them.
+        list of {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}, as
+        :func:`training_dataset` gives them.
     """
-    ids = [text.encode(tf.constant(side, tf.string)).to_list() for text, side in zip((source_text, target_text), sentences)]
+    ids = [
+        text.encode(tf.constant(side, tf.string)).to_list()
+        for text, side in zip((source_text, target_text), sentences)
+    ]
     return list(batching.unsorted_batches(sorted(zip(*ids), key=batching.length), batch_size))
 
 
 def none_fits(names, limits) -> UserError:
-    """The error of a text, (source, target) by name, of which no pair is within the (source, target) length limits."""
+    """The error of a text, (source, target) by name, of which no pair is within the (source,
+    target) length limits.
+    """
     return UserError(
-        f"{names[0]}, {names[1]}: expected pairs of at most {limits[0]} source and {limits[1]} target tokens, got none; "
-        "raise data.maximum_source_length or data.maximum_target_length"
+        f"{names[0]}, {names[1]}: expected pairs of at most {limits[0]} source and {limits[1]}"
+        " target tokens, got none; raise data.maximum_source_length or data.maximum_target_length"
     )
 
 
 class EncodedPairs:
-    """Pairs as ids: iterating yields (source ids, target ids), int32 arrays ending with END_ID; of LinkedPairs
-    the links of their tokens too.
+    """Pairs as ids: iterating yields (source ids, target ids), int32 arrays ending with END_ID; of
+    LinkedPairs the links of their tokens too.
 
     Once they have all been read, and are no more than data.shuffle_buffer, they
     stay in memory and are not encoded again. A side with the option ``sampling`` is kept as text,
-    and its pieces are drawn by :meth:`drawn`; the length limits are of the likeliest pieces. There links are of words until then.
+    and its pieces are drawn by :meth:`drawn`; the length limits are of the likeliest pieces. There
+    links are of words until then.
     """
 
     def __init__(self, source_text, target_text, pairs, data):
         self.samplers = [text.sampler() for text in (source_text, target_text)]
-        self.source_text, self.target_text, self.pairs = source_text, target_text, pairs
+        self.source_text = source_text
+        self.target_text = target_text
+        self.pairs = pairs
         self.may_keep = data.shuffle_buffer
-        self.limits = tf.constant((data.maximum_source_length, data.maximum_target_length), tf.int32)
+        self.limits = tf.constant(
+            (data.maximum_source_length, data.maximum_target_length), tf.int32
+        )
         self.kept = None
         self.begun = None  # the first pass, from which one pair was asked for already
         self.word_links = WordLinks((source_text, target_text)) if pairs.linked else None
         lines = tf.TensorSpec([None], tf.string)
         links = (tf.TensorSpec([None, 2], tf.string),) if pairs.linked else ()
-        encode = tf.autograph.experimental.do_not_convert(self._encode)  # nothing in it needs conversion, which takes seconds
+        encode = tf.autograph.experimental.do_not_convert(
+            self._encode
+        )  # nothing in it needs conversion, which takes seconds
         self.dataset = batching.single_threaded(
-            tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines, *links)).map(encode).prefetch(1)
+            tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines, *links))
+            .map(encode)
+            .prefetch(1)
         )
 
     def __iter__(self):
         if self.kept is not None:
             return iter(self.kept)
-        begun, self.begun = self.begun, None
+        begun = self.begun
+        self.begun = None
         return begun or self._stream()
 
     def drawn(self, generator):
-        """The pairs as an iterable that draws the pieces of sampled sides anew each time it is gone through."""
+        """The pairs as an iterable that draws the pieces of sampled sides anew each time it is gone
+        through.
+        """
         return _Drawn(self, generator) if any(self.samplers) else self
 
     def require_one(self):
-        """Raise UserError unless some pair is within the length limits; the next pass goes on with what was read for it."""
+        """Raise UserError unless some pair is within the length limits; the next pass goes on with
+        what was read for it.
+        """
         stream = iter(self)
         first = next(stream, None)
         if first is None:
-            raise none_fits([self.pairs.name(side) for side in ("source", "target")], self.limits.numpy())
+            raise none_fits(
+                [self.pairs.name(side) for side in ("source", "target")], self.limits.numpy()
+            )
         self.begun = itertools.chain([first], stream)
 
     def check_links(self):
-        """Read all links, where there are some, so that a wrong one is said before training begins; UserError says where."""
+        """Read all links, where there are some, so that a wrong one is said before training begins;
+        UserError says where.
+        """
         if self.word_links is not None:
             for _ in self:
                 pass
 
     def _stream(self):
-        kept, too_long = [], 0
+        kept = []
+        too_long = 0
         for chunk in self.dataset.as_numpy_iterator():
             source, target, *links, dropped = chunk
             too_long += int(dropped)
@@ -174,43 +221,66 @@ class EncodedPairs:
             self.pairs.report.too_long = too_long
 
     def _linked(self, source, target, links):
-        """The pair with its links, read from (file and line, links): of tokens, or of words where pieces are to be drawn."""
+        """The pair with its links, read from (file and line, links): of tokens, or of words where
+        pieces are to be drawn.
+        """
         where, line = (text.decode("utf-8") for text in links)
         found = self.word_links.read(line, where, (source, target))
-        return source, target, found if any(self.samplers) else self.word_links.of_tokens(found, (source, target))
+        return (
+            source,
+            target,
+            found if any(self.samplers) else self.word_links.of_tokens(found, (source, target)),
+        )
 
     def _lines(self):
-        pairs = self.pairs.lines() if self.word_links is None else ((each.source, each.target, each.links) for each in self.pairs.good())
+        pairs = (
+            self.pairs.lines()
+            if self.word_links is None
+            else ((each.source, each.target, each.links) for each in self.pairs.good())
+        )
         while group := list(itertools.islice(pairs, _LINES)):
             yield tuple(np.array(side, dtype=object) for side in zip(*group))
 
     def _encode(self, source_lines, target_lines, *links):
-        """string [L], string [L] -> (flat ids, row lengths, texts to draw from) of each side, and how many pairs were too long.
+        """string [L], string [L] -> (flat ids, row lengths, texts to draw from) of each side, and
+        how many pairs were too long.
 
-        ``links`` string [L, 2], where there are some, stand in between, those of the pairs that are kept.
+        ``links`` string [L, 2], where there are some, stand in between, those of the pairs that are
+        kept.
         """
-        texts, lines = (self.source_text, self.target_text), (source_lines, target_lines)
+        texts = (self.source_text, self.target_text)
+        lines = (source_lines, target_lines)
         ids = [text.encode(side) for text, side in zip(texts, lines)]
-        lengths = tf.cast(tf.stack([side.row_lengths() for side in ids], axis=1), tf.int32)  # [L, 2]
+        lengths = tf.cast(
+            tf.stack([side.row_lengths() for side in ids], axis=1), tf.int32
+        )  # [L, 2]
         fits = tf.reduce_all(lengths - 1 <= self.limits, axis=1)  # END_ID is not counted
         sides = []
         for text, side, rows, sampler in zip(texts, lines, ids, self.samplers):
             rows = tf.ragged.boolean_mask(rows, fits)
-            to_draw = tf.boolean_mask(text.prepared(side), fits) if sampler else tf.zeros([0], tf.string)
+            to_draw = (
+                tf.boolean_mask(text.prepared(side), fits) if sampler else tf.zeros([0], tf.string)
+            )
             sides.append((rows.flat_values, rows.row_lengths(), to_draw))
-        return *sides, *(tf.boolean_mask(each, fits) for each in links), tf.reduce_sum(tf.cast(~fits, tf.int32))
+        return (
+            *sides,
+            *(tf.boolean_mask(each, fits) for each in links),
+            tf.reduce_sum(tf.cast(~fits, tf.int32)),
+        )
 
 
 class _Drawn:
     """Pairs of ids from EncodedPairs, of which some sides are texts."""
 
     def __init__(self, pairs, generator):
-        self.pairs, self.generator = pairs, generator
+        self.pairs = pairs
+        self.generator = generator
 
     def __iter__(self):
         for *sides, links in ((*pair, None)[:3] for pair in self.pairs):
             ids = tuple(
-                side if sampler is None else sampler.encode(side, self.generator) for side, sampler in zip(sides, self.pairs.samplers)
+                side if sampler is None else sampler.encode(side, self.generator)
+                for side, sampler in zip(sides, self.pairs.samplers)
             )
             yield ids if links is None else (*ids, self.pairs.word_links.of_tokens(links, ids))
 
@@ -232,11 +302,13 @@ def _batches(pairs, data):
 
 def _counted(batches, know):
     """Yield the batches; `know` is called with their number before the last one."""
-    number, waiting = 0, None
+    number = 0
+    waiting = None
     for batch in batches:
         if number:
             yield waiting
-        number, waiting = number + 1, batch
+        number = number + 1
+        waiting = batch
     if number:
         know(number)
         yield waiting

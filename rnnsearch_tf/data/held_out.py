@@ -19,18 +19,25 @@ class HeldOut:
     """
 
     def __init__(self, pairs, size):
-        self.pairs, self.size = pairs, size
+        self.pairs = pairs
+        self.size = size
 
     @functools.cached_property
     def found(self):
         """(places below this are held out, hashes of the sources held out, hashes of the targets)."""
-        count, limit, candidates = 0, 2.0**32, []
+        count = 0
+        limit = 2.0**32
+        candidates = []
         for scanned in self.pairs.scan():
             if scanned.kind is None:
                 count += 1
-                limit = 2**32 * min(1.0, self.size / count)  # it only falls: who is not below it now will not be at the end
+                limit = 2**32 * min(
+                    1.0, self.size / count
+                )  # it only falls: who is not below it now will not be at the end
                 if (place := _place(scanned)) < limit:
-                    candidates.append((place, hash(scanned.source.strip()), hash(scanned.target.strip())))
+                    candidates.append(
+                        (place, hash(scanned.source.strip()), hash(scanned.target.strip()))
+                    )
         held_out = [hashes for place, *hashes in candidates if place < limit]
         return limit, {source for source, _ in held_out}, {target for _, target in held_out}
 
@@ -56,7 +63,9 @@ class SplitPairs(Pairs):
 
     def __init__(self, pairs, held_out, part):
         super().__init__(pairs.source, pairs.target, pairs.on_bad_line)
-        self.pairs, self.held_out, self.part = pairs, held_out, part
+        self.pairs = pairs
+        self.held_out = held_out
+        self.part = part
         self.linked = pairs.linked
 
     def name(self, side):
@@ -68,8 +77,10 @@ class SplitPairs(Pairs):
             return
         whole = self.pairs.check().kept
         raise UserError(
-            f"held_out: expected a number that leaves pairs for both parts, got {self.held_out.size:,}, which leaves none of "
-            f"{whole:,} for {'training' if self.part == 'train' else 'development'}; set it {'lower' if self.part == 'train' else 'higher'}"
+            "held_out: expected a number that leaves pairs for both parts, got"
+            f" {self.held_out.size:,}, which leaves none of {whole:,} for"
+            f" {'training' if self.part == 'train' else 'development'}; set it"
+            f" {'lower' if self.part == 'train' else 'higher'}"
         )
 
     def scan(self):
@@ -80,7 +91,11 @@ class SplitPairs(Pairs):
             if self.part == "development":
                 if good and _place(scanned) < limit:
                     yield scanned
-            elif not good or hash(scanned.source.strip()) not in sources and hash(scanned.target.strip()) not in targets:
+            elif (
+                not good
+                or hash(scanned.source.strip()) not in sources
+                and hash(scanned.target.strip()) not in targets
+            ):
                 yield scanned
 
 

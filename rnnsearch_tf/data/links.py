@@ -1,7 +1,9 @@
-"""Links of words beside the pairs, for guided alignment: lines of Pharaoh links, as many as the text has.
+"""Links of words beside the pairs, for guided alignment: lines of Pharaoh links, as many as the
+text has.
 
-A line has the links of one sentence pair, `source-target`, from 0. They number what ``rnnsearch align`` numbers: the tokens of
-each side, and under SentencePiece the words that spaces separate. There a link of two words is one of all their pieces.
+A line has the links of one sentence pair, `source-target`, from 0. They number what ``rnnsearch
+align`` numbers: the tokens of each side, and under SentencePiece the words that spaces separate.
+There a link of two words is one of all their pieces.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ class LinkedPairs(Pairs):
 
     Args:
         pairs: Pairs.
-        links: path of a plain or .gz file of Pharaoh lines, as many as the text has, or a list of them.
+        links: path of a plain or .gz file of Pharaoh lines, as many as the text has, or a list of
+            them.
 
     Example:
         >>> [scanned.links for scanned in LinkedPairs(Pairs(["a house"], ["une maison"]), ["0-0 1-1"]).good()]
@@ -31,7 +34,8 @@ class LinkedPairs(Pairs):
 
     def __init__(self, pairs, links: str | os.PathLike | list):
         super().__init__(pairs.source, pairs.target, pairs.on_bad_line)
-        self.pairs, self.links = pairs, links
+        self.pairs = pairs
+        self.links = links
 
     def name(self, side):
         return self.pairs.name(side)
@@ -40,21 +44,28 @@ class LinkedPairs(Pairs):
         self.pairs._require_one(report)
 
     def scan(self):
-        """Yield every line of both sides as Scanned; UserError where the links are not as many lines."""
+        """Yield every line of both sides as Scanned; UserError where the links are not as many
+        lines.
+        """
         in_file = isinstance(self.links, (str, os.PathLike))
         name = os.fspath(self.links) if in_file else "the links"
         lines = iter(read_lines(self.links) if in_file else self.links)
-        number, expected = 0, f"expected a line of links for each of {self.name('source')}"
+        number = 0
+        expected = f"expected a line of links for each of {self.name('source')}"
         for scanned in self.pairs.scan():
             number += 1
             line = next(lines, None)
             if line is None:
-                raise UserError(f"{name}: {expected}, got {number - 1:,} lines, and no more; make them anew")
+                raise UserError(
+                    f"{name}: {expected}, got {number - 1:,} lines, and no more; make them anew"
+                )
             yield dataclasses.replace(scanned, links=(f"{name}:{number}", line))
             if scanned.kind == "unpaired":  # it stands for all that follow
                 return
         if next(lines, None) is not None:
-            raise UserError(f"{name}:{number + 1}: {expected}, which has {number:,}, got more; make them anew")
+            raise UserError(
+                f"{name}:{number + 1}: {expected}, which has {number:,}, got more; make them anew"
+            )
 
 
 def with_links(data, pairs: Pairs) -> Pairs:
@@ -71,7 +82,8 @@ def with_links(data, pairs: Pairs) -> Pairs:
             raise UserError(f"{name}: {path}: expected a file of links, found none; check the path")
     if len(paths) != len(pairs.shards):
         raise UsageError(
-            f"{name}: expected a file for each of data.train_source, which has {len(pairs.shards):,}, got {len(paths):,}; name the same parts"
+            f"{name}: expected a file for each of data.train_source, which has"
+            f" {len(pairs.shards):,}, got {len(paths):,}; name the same parts"
         )
     linked = [LinkedPairs(shard, path) for shard, path in zip(pairs.shards, paths)]
     return ShardedPairs(linked) if isinstance(pairs, ShardedPairs) else linked[0]

@@ -1,8 +1,8 @@
 """Several corpora trained on together, each with a weight: how often an epoch goes through it.
 
-    weight 1     every pair once an epoch
-    weight 2     every pair twice
-    weight 0.25  a quarter of the pairs, drawn anew in every epoch
+weight 1     every pair once an epoch
+weight 2     every pair twice
+weight 0.25  a quarter of the pairs, drawn anew in every epoch
 """
 
 import itertools
@@ -37,7 +37,9 @@ class MixedPairs(Pairs):
         return itertools.chain.from_iterable(pairs.scan() for pairs, _ in self.corpora)
 
     def good(self):
-        """As :meth:`Pairs.good`, of one corpus after the other; one without a good pair is an error."""
+        """As :meth:`Pairs.good`, of one corpus after the other; one without a good pair is an
+        error.
+        """
         for pairs, _ in self.corpora:
             yield from pairs.good()
         self.report = sum((pairs.report for pairs, _ in self.corpora), Report())
@@ -46,7 +48,8 @@ class MixedPairs(Pairs):
 def mixed(corpora, generator):
     """One epoch of several corpora, mixed evenly from its beginning to its end.
 
-    The order within a corpus stays; which corpus the next pair is of is drawn by how much each has left.
+    The order within a corpus stays; which corpus the next pair is of is drawn by how much each has
+    left.
 
     Args:
         corpora: list of (iterable of pairs, how many there are, weight).
@@ -62,14 +65,18 @@ def mixed(corpora, generator):
         which = int(generator.choice(len(left), p=[share / total for share in left]))
         try:
             yield next(streams[which])
-            left[which] = max(1.0, left[which] - 1)  # some lines may have been too long, and the draw of a share varies
+            left[which] = max(
+                1.0, left[which] - 1
+            )  # some lines may have been too long, and the draw of a share varies
         except StopIteration:
             del streams[which], left[which]
     yield from streams[0]
 
 
 def _weighted(pairs, weight, generator):
-    """The pairs as often as the weight says; of what is beyond a whole number each pair with that chance."""
+    """The pairs as often as the weight says; of what is beyond a whole number each pair with that
+    chance.
+    """
     whole, share = divmod(weight, 1.0)
     for _ in range(int(whole)):
         yield from pairs

@@ -1,4 +1,6 @@
-"""Moses phrase tables, ``source ||| target ||| scores ||| alignment ||| counts``: read line by line, and trained on."""
+"""Moses phrase tables, ``source ||| target ||| scores ||| alignment ||| counts``: read line by
+line, and trained on.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,17 @@ from rnnsearch_tf.files.reading import read_raw
 from rnnsearch_tf.text.escapes import unescape_bytes
 
 SEPARATOR = b" ||| "
-SOURCE, TARGET, SCORES = 0, 1, 2
+SOURCE = 0
+TARGET = 1
+SCORES = 2
 _EXPECTED = "expected `source ||| target ||| scores …`"
 
 
 @dataclasses.dataclass(frozen=True)
 class PhrasePair:
-    """One line of a table: its fields as they stood, bytes; Moses may put more behind the first three."""
+    """One line of a table: its fields as they stood, bytes; Moses may put more behind the first
+    three.
+    """
 
     fields: tuple
 
@@ -31,8 +37,9 @@ def read_table(path):
     """Yield a PhrasePair for each line of a table, plain or .gz, one in memory at a time.
 
     Raises:
-        UserError: with file and line, where a field is missing, a phrase is empty, a score is no number,
-            or a line has more or fewer scores than the first; and for files that cannot be read.
+        UserError: with file and line, where a field is missing, a phrase is empty, a score is no
+            number, or a line has more or fewer scores than the first; and for files that cannot be
+            read.
     """
     expected = None
     for number, line in enumerate(read_raw(path), start=1):
@@ -65,8 +72,8 @@ class PhrasePairs(Pairs):
     """The distinct phrase pairs of a table, as training text.
 
     Each pair comes once, wherever and however often it stands in the table, and its scores and
-    counts are not looked at (Cho et al. 2014a, §3.1). Moses escapes are undone; the phrases are tokens
-    with spaces between, for ``tokenization: space``.
+    counts are not looked at (Cho et al. 2014a, §3.1). Moses escapes are undone; the phrases are
+    tokens with spaces between, for ``tokenization: space``.
 
     Args:
         table: path of a plain or .gz file.
@@ -83,7 +90,9 @@ class PhrasePairs(Pairs):
             try:
                 phrases = parse_pair(line).phrases
             except UserError as error:
-                yield Scanned(number, None, None, "unpaired", f"{self.name('source')}:{number}: {error}")
+                yield Scanned(
+                    number, None, None, "unpaired", f"{self.name('source')}:{number}: {error}"
+                )
                 continue
             if hash(phrases) in seen:  # 64 bits a pair
                 continue

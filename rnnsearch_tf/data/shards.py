@@ -18,7 +18,8 @@ class Shard(Pairs):
 
 
 class ShardedPairs(Pairs):
-    """The pairs of many pairs of files, one after the other; bad lines are named with the file they are in.
+    """The pairs of many pairs of files, one after the other; bad lines are named with the file they
+    are in.
 
     Args:
         shards: list of Shard.
@@ -26,7 +27,8 @@ class ShardedPairs(Pairs):
 
     def __init__(self, shards):
         super().__init__(None, None, shards[0].on_bad_line)
-        self.shards, self.linked = shards, shards[0].linked
+        self.shards = shards
+        self.linked = shards[0].linked
 
     def name(self, side):
         first, last = (self.shards[k].name(side) for k in (0, -1))
@@ -42,7 +44,8 @@ def open_files(data, source, target, names) -> Pairs:
 
     Args:
         data: DataConfig.
-        source, target: path, list of paths, or pattern such as ``corpus.*.en.gz``; relative to data.folder.
+        source, target: path, list of paths, or pattern such as ``corpus.*.en.gz``; relative to
+            data.folder.
         names: what messages call the two options.
 
     Raises:
@@ -57,7 +60,10 @@ def open_files(data, source, target, names) -> Pairs:
     counts = [len(paths) for paths in sides]
     if counts[0] != counts[1]:
         found = " and ".join(f"{len(paths):,} ({_shown(paths)})" for paths in sides)
-        raise UsageError(f"{names[0]}, {names[1]}: expected as many files on both sides, got {found}; name the same parts of both")
+        raise UsageError(
+            f"{names[0]}, {names[1]}: expected as many files on both sides, got {found}; name the"
+            " same parts of both"
+        )
     if counts == [1, 1]:
         return Pairs(sides[0][0], sides[1][0], data.on_bad_line)
     return ShardedPairs([Shard(*paths, data.on_bad_line) for paths in zip(*sides)])
@@ -67,7 +73,8 @@ def files_of(data, value, name=None) -> list[str]:
     """The files that an option names; those that fit a pattern in the order of their names.
 
     Raises:
-        UserError: none fits a pattern; without a name of the option the pattern then stands for itself.
+        UserError: none fits a pattern; without a name of the option the pattern then stands for
+            itself.
 
     Example:
         >>> from rnnsearch_tf.config import DataConfig
@@ -82,7 +89,9 @@ def files_of(data, value, name=None) -> list[str]:
             continue
         found = sorted(glob.glob(path))
         if name and not found:
-            raise UserError(f"{name}: {path}: expected files that fit this pattern, found none; check the path")
+            raise UserError(
+                f"{name}: {path}: expected files that fit this pattern, found none; check the path"
+            )
         paths += found or [path]
     return paths
 

@@ -1,4 +1,5 @@
-"""The workers of a training that runs in several processes, as the environment variable TF_CONFIG names them.
+"""The workers of a training that runs in several processes, as the environment variable TF_CONFIG
+names them.
 
 It is TensorFlow's own form, one object for each process::
 
@@ -26,7 +27,9 @@ def worker_variable(index: int, addresses: list[str]) -> str:
         >>> worker_variable(1, ["a:2222", "b:2222"])
         '{"cluster": {"worker": ["a:2222", "b:2222"]}, "task": {"type": "worker", "index": 1}}'
     """
-    return json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}})
+    return json.dumps(
+        {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
+    )
 
 
 def free_addresses(count: int) -> list[str]:
@@ -39,18 +42,36 @@ def free_addresses(count: int) -> list[str]:
 
 
 def this_worker() -> tuple[int, list[str]]:
-    """(this process's number, the addresses of all workers) as TF_CONFIG says; UsageError where it says none."""
-    text, example = os.environ.get(VARIABLE), worker_variable(0, ["host-a:2222", "host-b:2222"])
+    """(this process's number, the addresses of all workers) as TF_CONFIG says; UsageError where it
+    says none.
+    """
+    text = os.environ.get(VARIABLE)
+    example = worker_variable(0, ["host-a:2222", "host-b:2222"])
     advice = "rnnsearch launch sets it; see docs/guides/distributed.md"
     if not text:
-        raise UsageError(f"{VARIABLE}: expected the workers of this training, as in {example}, got none; {advice}")
+        raise UsageError(
+            f"{VARIABLE}: expected the workers of this training, as in {example}, got none;"
+            f" {advice}"
+        )
     try:
         values = json.loads(text)
-        addresses, task = values["cluster"]["worker"], values["task"]
+        addresses = values["cluster"]["worker"]
+        task = values["task"]
         index = task["index"]
-        whole = list(values["cluster"]) == ["worker"] and task["type"] == "worker" and type(index) is int and type(addresses) is list
-        if not (whole and all(isinstance(address, str) for address in addresses) and 0 <= index < len(addresses)):
+        whole = (
+            list(values["cluster"]) == ["worker"]
+            and task["type"] == "worker"
+            and type(index) is int
+            and type(addresses) is list
+        )
+        if not (
+            whole
+            and all(isinstance(address, str) for address in addresses)
+            and 0 <= index < len(addresses)
+        ):
             raise ValueError
     except (ValueError, KeyError, TypeError):
-        raise UsageError(f"{VARIABLE}: expected workers alone, as in {example}, got {text[:300]}; {advice}") from None
+        raise UsageError(
+            f"{VARIABLE}: expected workers alone, as in {example}, got {text[:300]}; {advice}"
+        ) from None
     return index, addresses

@@ -35,13 +35,16 @@ class Score:
 
 
 def tokenizer_for(config: TextConfig) -> str:
-    """sacreBLEU's tokenizer for detokenized text of a side: 13a cuts at spaces and signs, which a script without spaces lacks.
+    """sacreBLEU's tokenizer for detokenized text of a side: 13a cuts at spaces and signs, which a
+    script without spaces lacks.
 
     Args:
-        config: TextConfig. Under ``tokenization: space`` the text is tokens already, and 13a leaves them as they are.
+        config: TextConfig. Under ``tokenization: space`` the text is tokens already, and 13a leaves
+            them as they are.
 
     Returns:
-        ``13a``; ``zh`` for Chinese, ``char``, every character a token, for other languages without spaces between words.
+        ``13a``; ``zh`` for Chinese, ``char``, every character a token, for other languages without
+        spaces between words.
 
     Example:
         >>> tokenizer_for(TextConfig(language="ja", tokenization="sentencepiece"))
@@ -54,7 +57,9 @@ def tokenizer_for(config: TextConfig) -> str:
 
 
 def metrics(lowercase=False, tokenize="13a") -> dict:
-    """{"bleu", "chrf", "ter": sacreBLEU's metric for detokenized text}; lowercase: compare without case; tokenize: for BLEU."""
+    """{"bleu", "chrf", "ter": sacreBLEU's metric for detokenized text}; lowercase: compare without
+    case; tokenize: for BLEU.
+    """
     return {
         "bleu": _new_bleu(tokenize, lowercase),
         "chrf": sacrebleu.CHRF(lowercase=lowercase),
@@ -63,18 +68,23 @@ def metrics(lowercase=False, tokenize="13a") -> dict:
 
 
 def _new_bleu(tokenize, lowercase):
-    # `force` keeps sacreBLEU from warnings about text that looks tokenized, which name an option of its own program.
+    # `force` keeps sacreBLEU from warnings about text that looks tokenized, which name an option of
+    # its own program.
     return sacrebleu.BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
 
 
 @functools.cache
 def _bleu_metric(tokenize, lowercase):
-    """One for all evaluations of a training: sacreBLEU keeps the lines that a metric has tokenized, and every new metric keeps them again."""
+    """One for all evaluations of a training: sacreBLEU keeps the lines that a metric has tokenized,
+    and every new metric keeps them again.
+    """
     return _new_bleu(tokenize, lowercase)
 
 
 def streams(references) -> list:
-    """References as sacreBLEU takes them: list[str] of one reference a sentence, or a list of several such lists -> list of list[str]."""
+    """References as sacreBLEU takes them: list[str] of one reference a sentence, or a list of
+    several such lists -> list of list[str].
+    """
     references = list(references)
     if all(isinstance(line, str) for line in references):
         return [references]
@@ -87,7 +97,8 @@ def chosen_references(references, members) -> list:
 
 
 def in_target_form(lines, config: TextConfig) -> tuple:
-    """Lines in the Unicode normal form that the model writes, as its references have to be: `é` of one and of two code points differ otherwise.
+    """Lines in the Unicode normal form that the model writes, as its references have to be: `é` of
+    one and of two code points differ otherwise.
 
     Args:
         lines: list[str].
@@ -103,8 +114,8 @@ def in_target_form(lines, config: TextConfig) -> tuple:
 
 
 def bleu_of_model(translations, references, config: TextConfig) -> Score:
-    """BLEU of what a model wrote, as :func:`bleu`: cut as its target language is written, the references in its
-    Unicode normal form, and without case where it cannot write capitals.
+    """BLEU of what a model wrote, as :func:`bleu`: cut as its target language is written, the
+    references in its Unicode normal form, and without case where it cannot write capitals.
 
     Args:
         translations, references: list[str].
@@ -121,9 +132,11 @@ def bleu(hypotheses, references, tokenize="13a", lowercase=False) -> Score:
 
     Args:
         hypotheses: list[str], one translation each.
-        references: list[str], as many; or a list of several such lists, as a sentence may have several references. They are
-            taken as they are; a warning says so once where their Unicode normal form is not that of the translations.
-        tokenize: sacreBLEU tokenizer: ``none`` for tokens joined by spaces; for detokenized text see :func:`tokenizer_for`.
+        references: list[str], as many; or a list of several such lists, as a sentence may have
+            several references. They are taken as they are; a warning says so once where their
+            Unicode normal form is not that of the translations.
+        tokenize: sacreBLEU tokenizer: ``none`` for tokens joined by spaces; for detokenized text
+            see :func:`tokenizer_for`.
         lowercase: compare without case; the signature says so.
 
     Returns:
@@ -145,7 +158,9 @@ def chrf(hypotheses, references, lowercase=False) -> Score:
 
 
 def ter(hypotheses, references, lowercase=False) -> Score:
-    """TER of a corpus, in percent, lower is better; arguments and errors as for `bleu`. Case counts here too, as the signature says."""
+    """TER of a corpus, in percent, lower is better; arguments and errors as for `bleu`. Case counts
+    here too, as the signature says.
+    """
     return _score(metrics(lowercase)["ter"], "TER", hypotheses, references)
 
 
@@ -163,10 +178,21 @@ def check_references(hypotheses, references) -> list:
     lists = streams(references)
     for lines in lists:
         if len(hypotheses) != len(lines):
-            raise UserError(f"expected as many references as translations, got {len(lines)} and {len(hypotheses)}")
+            raise UserError(
+                f"expected as many references as translations, got {len(lines)} and"
+                f" {len(hypotheses)}"
+            )
     if not hypotheses:
         raise UserError("expected at least one sentence to evaluate, got none")
-    if len({all(unicodedata.is_normalized("NFC", line) for line in lines) for lines in (hypotheses, *lists)}) > 1:
+    if (
+        len(
+            {
+                all(unicodedata.is_normalized("NFC", line) for line in lines)
+                for lines in (hypotheses, *lists)
+            }
+        )
+        > 1
+    ):
         _warn_of_forms()
     return lists
 
@@ -174,19 +200,24 @@ def check_references(hypotheses, references) -> list:
 @functools.cache
 def _say_changed(changed, lines, form):
     log.warning(
-        "warning: %d of %d references are compared in %s (target.unicode_form), in which the model writes; sacreBLEU gives "
-        "another score on the references as they stand", changed, lines, form,
+        "warning: %d of %d references are compared in %s (target.unicode_form), in which the model"
+        " writes; sacreBLEU gives another score on the references as they stand",
+        changed,
+        lines,
+        form,
     )
 
 
 @functools.cache
 def _warn_of_forms():
     log.warning(
-        "warning: translations and references are not all in one Unicode normal form, and é of one and of two code points count "
-        "as different; bring both to NFC first"
+        "warning: translations and references are not all in one Unicode normal form, and é of one"
+        " and of two code points count as different; bring both to NFC first"
     )
 
 
 def _score(metric, name, hypotheses, references) -> Score:
     result = metric.corpus_score(hypotheses, check_references(hypotheses, references))
-    return Score(name, result.score, str(metric.get_signature()), getattr(result, "verbose", "") or "")
+    return Score(
+        name, result.score, str(metric.get_signature()), getattr(result, "verbose", "") or ""
+    )

@@ -1,10 +1,13 @@
-"""How sure a model is of its translations: numbers between 0 and 1 for a sentence and for each word, calibrated on development text.
+"""How sure a model is of its translations: numbers between 0 and 1 for a sentence and for each
+word, calibrated on development text.
 
-    sentence   σ(w · [1, mean log p, least log p, log length]), fitted to the chrF of its translation, in 0 … 1
-    word       σ(w · [1, log p of the word, mean log p of the sentence]), fitted to whether the reference has the word
+    sentence   σ(w · [1, mean log p, least log p, log length]), fitted to the chrF of its
+    translation, in 0 … 1 word       σ(w · [1, log p of the word, mean log p of the sentence]),
+    fitted to whether the reference has the word
 
-p are the model's probabilities of its own translation, token by token, the end symbol included; a word is what spaces separate,
-and its log p the sum over its tokens. Both fits are logistic regressions.
+p are the model's probabilities of its own translation, token by token, the end symbol included; a
+word is what spaces separate, and its log p the sum over its tokens. Both fits are logistic
+regressions.
 """
 
 from __future__ import annotations
@@ -26,7 +29,9 @@ FEWEST = 50
 
 @dataclasses.dataclass(frozen=True)
 class Confidence:
-    """Of one translation: `sentence` float, the chrF to expect; `words` list of (word, probability that a reference has it)."""
+    """Of one translation: `sentence` float, the chrF to expect; `words` list of (word, probability
+    that a reference has it).
+    """
 
     sentence: float
     words: list
@@ -55,8 +60,15 @@ class Calibration:
         """
         cls.check_enough(sources, source)
         of_sentences, of_words = zip(*_features(translator, sources, translations))
-        chrf = [sentence_chrf(text, reference) / 100 for text, reference in zip(translations, references)]
-        hits = [hit for text, reference in zip(translations, references) for hit in _found(text.split(), reference.split())]
+        chrf = [
+            sentence_chrf(text, reference) / 100
+            for text, reference in zip(translations, references)
+        ]
+        hits = [
+            hit
+            for text, reference in zip(translations, references)
+            for hit in _found(text.split(), reference.split())
+        ]
         sentence = _logistic_regression(np.stack(of_sentences), np.asarray(chrf))
         word = _logistic_regression(np.concatenate(of_words), np.asarray(hits, np.float64))
         return cls(sentence.tolist(), word.tolist(), len(sources), source)
@@ -65,7 +77,10 @@ class Calibration:
     def check_enough(sources, source: str) -> None:
         """Raise UserError where there are too few sentences to fit to; arguments as of :meth:`fit`."""
         if len(sources) < FEWEST:
-            raise UserError(f"{source}: expected at least {FEWEST} sentences to calibrate on, got {len(sources)}; take the development text")
+            raise UserError(
+                f"{source}: expected at least {FEWEST} sentences to calibrate on, got"
+                f" {len(sources)}; take the development text"
+            )
 
     @classmethod
     def load(cls, run) -> Calibration:
@@ -80,11 +95,14 @@ class Calibration:
             return calibration
         except FileNotFoundError:
             raise UserError(
-                f"{run.confidence}: expected a calibration of the model's confidence, found none; make it on development text: "
-                f"rnnsearch evaluate --model {run} --calibrate"
+                f"{run.confidence}: expected a calibration of the model's confidence, found none;"
+                f" make it on development text: rnnsearch evaluate --model {run} --calibrate"
             ) from None
         except (ValueError, TypeError) as error:
-            raise UserError(f"{run.confidence}: expected what evaluate --calibrate writes, got something else ({error}); make it again") from None
+            raise UserError(
+                f"{run.confidence}: expected what evaluate --calibrate writes, got something else"
+                f" ({error}); make it again"
+            ) from None
 
     def save(self, run) -> None:
         """Write it into a RUN."""
@@ -98,23 +116,29 @@ class Calibration:
             sources, translations: list of str each.
         """
         answers = []
-        for text, (of_sentence, of_words) in zip(translations, _features(translator, sources, translations)):
+        for text, (of_sentence, of_words) in zip(
+            translations, _features(translator, sources, translations)
+        ):
             words = zip(text.split(), _sigmoid(of_words @ self.word).tolist())
             answers.append(Confidence(float(_sigmoid(of_sentence @ self.sentence)), list(words)))
         return answers
 
 
 def agreement(confidences, chrf) -> dict:
-    """How well confidences, list of float, go with the chrF of the sentences, list of float in 0 … 1.
+    """How well confidences, list of float, go with the chrF of the sentences, list of float in 0 …
+    1.
 
     Returns:
-        dict: ``correlation`` (Pearson), ``rank_correlation`` (Spearman), ``mean_confidence``, ``mean_chrf``.
+        dict: ``correlation`` (Pearson), ``rank_correlation`` (Spearman), ``mean_confidence``,
+            ``mean_chrf``.
     """
     pairs = np.array([confidences, chrf], np.float64)
     ranks = np.stack([_ranks(values) for values in pairs])
     return {
-        "correlation": _correlation(pairs), "rank_correlation": _correlation(ranks),
-        "mean_confidence": float(pairs[0].mean()), "mean_chrf": float(pairs[1].mean()),
+        "correlation": _correlation(pairs),
+        "rank_correlation": _correlation(ranks),
+        "mean_confidence": float(pairs[0].mean()),
+        "mean_chrf": float(pairs[1].mean()),
     }
 
 
@@ -130,9 +154,14 @@ def _correlation(pairs) -> float:
 
 
 def _features(translator, sources, translations) -> list:
-    """What the regressions look at: (of the sentence, float64 [4]; of its words, float64 [words, 3]) of each translation."""
+    """What the regressions look at: (of the sentence, float64 [4]; of its words, float64 [words,
+    3]) of each translation.
+    """
     scored = translator.score_targets(sources, translations)
-    return [_features_of(pair.token_log_probabilities, pair.target_tokens, text) for pair, text in zip(scored, translations)]
+    return [
+        _features_of(pair.token_log_probabilities, pair.target_tokens, text)
+        for pair, text in zip(scored, translations)
+    ]
 
 
 def _features_of(log_probabilities, tokens, text) -> tuple:
@@ -141,12 +170,15 @@ def _features_of(log_probabilities, tokens, text) -> tuple:
     sentence = np.array([1.0, mean, log_probabilities.min(), np.log(len(log_probabilities))])
     shares = word_shares(tokens, text.split())  # [tokens, words]
     of_words = shares.T @ log_probabilities[: len(tokens)]
-    return sentence, np.stack([np.ones_like(of_words), of_words, np.full_like(of_words, mean)], axis=1)
+    return sentence, np.stack(
+        [np.ones_like(of_words), of_words, np.full_like(of_words, mean)], axis=1
+    )
 
 
 def _found(words, reference) -> list:
     """For each word whether the reference has it, as often as it has it."""
-    left, hits = collections.Counter(reference), []
+    left = collections.Counter(reference)
+    hits = []
     for word in words:
         hits.append(left[word] > 0)
         left[word] -= 1
@@ -154,7 +186,8 @@ def _found(words, reference) -> list:
 
 
 def _logistic_regression(features, target, ridge=1e-3, steps=50):
-    """The weights w that maximize Σ t log σ(w·x) + (1 − t) log(1 − σ(w·x)) − ridge |w|²/2, by Newton's method.
+    """The weights w that maximize Σ t log σ(w·x) + (1 − t) log(1 − σ(w·x)) − ridge |w|²/2, by
+    Newton's method.
 
     Args:
         features: float64 [N, D].
@@ -167,7 +200,9 @@ def _logistic_regression(features, target, ridge=1e-3, steps=50):
     for _ in range(steps):
         p = _sigmoid(features @ weights)
         gradient = features.T @ (target - p) - ridge * weights
-        curvature = (features * (p * (1 - p))[:, np.newaxis]).T @ features + ridge * np.eye(len(weights))
+        curvature = (features * (p * (1 - p))[:, np.newaxis]).T @ features + ridge * np.eye(
+            len(weights)
+        )
         change = np.linalg.solve(curvature, gradient)
         weights = weights + change / max(1.0, np.abs(change).max() / 5)  # no step that overshoots
         if np.abs(change).max() < 1e-9:

@@ -12,10 +12,14 @@ from rnnsearch_tf.evaluation.bleu import check_references, metrics
 log = logging.getLogger("rnnsearch_tf")
 
 TESTS = {"bootstrap": ("bs", 1000), "randomization": ("ar", 10_000)}
-"""{test: (sacreBLEU's name of it, its number of resamples)}; Koehn 2004, and Riezler and Maxwell 2005."""
+"""{test: (sacreBLEU's name of it, its number of resamples)}; Koehn 2004, and Riezler and Maxwell
+2005.
+"""
 
 
-def confidence_intervals(hypotheses, references, samples: int, lowercase=False, tokenize="13a") -> dict:
+def confidence_intervals(
+    hypotheses, references, samples: int, lowercase=False, tokenize="13a"
+) -> dict:
     """95 % confidence intervals by bootstrap resampling.
 
     Args:
@@ -26,21 +30,42 @@ def confidence_intervals(hypotheses, references, samples: int, lowercase=False, 
         tokenize: sacreBLEU's tokenizer for BLEU.
 
     Returns:
-        {metric: {"mean": of the resamples, "half_width": of the interval around it, "signature"}}, in percent. A metric is left out, and a warning
-        says so, where a resample has no words, as it comes with a handful of sentences some of which are empty.
+        {metric: {"mean": of the resamples, "half_width": of the interval around it, "signature"}},
+        in percent. A metric is left out, and a warning says so, where a resample has no words, as
+        it comes with a handful of sentences some of which are empty.
     """
-    found, lists = {}, check_references(hypotheses, references)
+    found = {}
+    lists = check_references(hypotheses, references)
     for name, metric in metrics(lowercase, tokenize).items():
         try:
             score = metric.corpus_score(hypotheses, lists, n_bootstrap=samples)
-        except TypeError:  # sacreBLEU gives such a resample a score of another type than the rest, and cannot average them
-            log.warning("warning: no confidence interval of %s: some resamples of these %d sentences have no words; take more sentences", name, len(hypotheses))
+        except TypeError:
+            # sacreBLEU gives such a resample a score of another type than the rest, and cannot
+            # average them
+            log.warning(
+                "warning: no confidence interval of %s: some resamples of these %d sentences have"
+                " no words; take more sentences",
+                name,
+                len(hypotheses),
+            )
             continue
-        found[name] = {"mean": float(score._mean), "half_width": float(score._ci), "signature": str(metric.get_signature())}
+        found[name] = {
+            "mean": float(score._mean),
+            "half_width": float(score._ci),
+            "signature": str(metric.get_signature()),
+        }
     return found
 
 
-def compared(hypotheses, baseline, references, test="bootstrap", samples=None, lowercase=False, tokenize="13a") -> dict:
+def compared(
+    hypotheses,
+    baseline,
+    references,
+    test="bootstrap",
+    samples=None,
+    lowercase=False,
+    tokenize="13a",
+) -> dict:
     """Whether two systems differ, by a paired test.
 
     Args:
@@ -52,7 +77,8 @@ def compared(hypotheses, baseline, references, test="bootstrap", samples=None, l
         tokenize: sacreBLEU's tokenizer for BLEU.
 
     Returns:
-        {metric: {"score", "baseline": score of the other system, "p_value": chance of such a difference where there is none, "signature"}}.
+        {metric: {"score", "baseline": score of the other system, "p_value": chance of such a
+        difference where there is none, "signature"}}.
 
     Raises:
         UserError: the lists differ in length.
@@ -65,18 +91,26 @@ def compared(hypotheses, baseline, references, test="bootstrap", samples=None, l
     lists = check_references(hypotheses, references)
     if len(baseline) != len(hypotheses):
         raise UserError(
-            f"expected as many translations of the baseline as references, got {len(baseline)} and {len(hypotheses)}; "
-            "the baseline has to be of the same sentences"
+            f"expected as many translations of the baseline as references, got {len(baseline)} and"
+            f" {len(hypotheses)}; the baseline has to be of the same sentences"
         )
     kind, usual = TESTS[test]
     tested = metrics(lowercase, tokenize)
     systems = [("baseline", baseline), ("system", hypotheses)]
     signatures, results = PairedTest(systems, tested, lists, kind, samples or usual)()
-    names = dict(zip((name for name in results if name in signatures), tested))  # sacreBLEU's name of each: chrF2
+    names = dict(
+        zip((name for name in results if name in signatures), tested)
+    )  # sacreBLEU's name of each: chrF2
     return {name: _pair(*results[title], signatures[title]) for title, name in names.items()}
 
 
 def _pair(baseline, system, signature) -> dict:
-    # No difference is what chance gives always; sacreBLEU, which counts the resamples above it, would give it the smallest p-value.
+    # No difference is what chance gives always; sacreBLEU, which counts the resamples above it,
+    # would give it the smallest p-value.
     p = float(system.p_value) if system.score != baseline.score else 1.0
-    return {"score": system.score, "baseline": baseline.score, "p_value": p, "signature": str(signature)}
+    return {
+        "score": system.score,
+        "baseline": baseline.score,
+        "p_value": p,
+        "signature": str(signature),
+    }

@@ -1,4 +1,6 @@
-"""Sentences as words: which a model knows, and the tokens that the BLEU of the papers and of the literature compares."""
+"""Sentences as words: which a model knows, and the tokens that the BLEU of the papers and of the
+literature compares.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,19 @@ def unknown_words(source_text: Text, target_text: Text, sources, *references) ->
     Returns:
         list[int].
     """
-    rows = zip(source_text.encode(sources).to_list(), *(target_text.encode(lines).to_list() for lines in references))
+    rows = zip(
+        source_text.encode(sources).to_list(),
+        *(target_text.encode(lines).to_list() for lines in references),
+    )
     return [sum(ids.count(UNKNOWN_ID) for ids in pair) for pair in rows]
 
 
 def written_tokens(text: Text, translations) -> list:
-    """The tokens of translations joined by spaces: those that the model wrote; Moses's of its text where it writes subwords.
+    """The tokens of translations joined by spaces: those that the model wrote; Moses's of its text
+    where it writes subwords.
 
-    The text of tokens that are words is no way back to them: Moses's rules cut `. il` of a lower-cased line otherwise than `. Il`.
+    The text of tokens that are words is no way back to them: Moses's rules cut `. il` of a
+    lower-cased line otherwise than `. Il`.
 
     Args:
         text: the target side.
@@ -46,10 +53,12 @@ def written_tokens(text: Text, translations) -> list:
 
 
 def tokenized(text: Text, lines) -> list:
-    """Lines as tokens joined by spaces, by the rules of one side; Moses rules where that side has subwords.
+    """Lines as tokens joined by spaces, by the rules of one side; Moses rules where that side has
+    subwords.
 
-    A lower-cased side gives lower-cased tokens; of subwords, whose translations have no capitals left for Moses's rules to go by,
-    the line is lower-cased before it is cut. An unknown word, ``<unk>``, is one token, which Moses's rules would cut into three.
+    A lower-cased side gives lower-cased tokens; of subwords, whose translations have no capitals
+    left for Moses's rules to go by, the line is lower-cased before it is cut. An unknown word,
+    ``<unk>``, is one token, which Moses's rules would cut into three.
 
     Args:
         text: the side.
@@ -66,9 +75,11 @@ def tokenized(text: Text, lines) -> list:
 
 
 def lc_norm_tok(lines, language) -> tuple:
-    """Lines in the form that published BLEU on Multi30k is of: the ``lc.norm.tok`` files of that dataset.
+    """Lines in the form that published BLEU on Multi30k is of: the ``lc.norm.tok`` files of that
+    dataset.
 
-    Lower-cased, then Moses's normalize-punctuation.perl, then its tokenizer.perl with escapes (``&apos;``).
+    Lower-cased, then Moses's normalize-punctuation.perl, then its tokenizer.perl with escapes
+    (``&apos;``).
 
     Args:
         lines: list[str].
@@ -87,7 +98,12 @@ def lc_norm_tok(lines, language) -> tuple:
     require("BLEU of lc.norm.tok", "sacremoses")
     import sacremoses
 
-    normalizer, tokenizer = sacremoses.MosesPunctNormalizer(language), sacremoses.MosesTokenizer(language)
-    # The Perl program meets every line with its line end, and one of its rules looks for what follows a quotation mark.
-    tokens = [tokenizer.tokenize(normalizer.normalize(line.lower() + "\n"), return_str=True) for line in lines]
+    normalizer = sacremoses.MosesPunctNormalizer(language)
+    tokenizer = sacremoses.MosesTokenizer(language)
+    # The Perl program meets every line with its line end, and one of its rules looks for what
+    # follows a quotation mark.
+    tokens = [
+        tokenizer.tokenize(normalizer.normalize(line.lower() + "\n"), return_str=True)
+        for line in lines
+    ]
     return tokens, f"text:lc.norm.tok-{language}|sacremoses:{sacremoses.__version__}"

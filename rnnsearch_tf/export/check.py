@@ -60,7 +60,9 @@ def check_export(folder, translator, profile, sentences, calibration=None) -> in
     try:
         answers = run_requests(folder, requests)
     except RuntimeError as error:
-        raise UserError(f"{folder}: expected a SavedModel that loads in a session, got: {error}") from None
+        raise UserError(
+            f"{folder}: expected a SavedModel that loads in a session, got: {error}"
+        ) from None
     compared = 0
     with _without_warnings():  # of overlong sentences, which are asked for on purpose
         reference = PythonAnswers(translator, profile, calibration)
@@ -71,7 +73,14 @@ def check_export(folder, translator, profile, sentences, calibration=None) -> in
                 continue
             for row, asked in enumerate(zip(*inputs.values())):
                 got = READ[name]({key: values[row] for key, values in answer.items()})
-                _compare(folder, name, asked, got, reference(name, *asked), profile.precision == "float32")
+                _compare(
+                    folder,
+                    name,
+                    asked,
+                    got,
+                    reference(name, *asked),
+                    profile.precision == "float32",
+                )
                 compared += 1
     return compared
 
@@ -82,13 +91,18 @@ def _inputs(name, lines):
     if name == "translate_constrained":
         return {"text": lines, "constraints": [_phrases(line) for line in lines[::-1]]}
     # Translator.sample numbers the samples of a sentence in the lower half of the seed.
-    return {"text": lines, "seed": [k << 32 for k in range(len(lines))]} if name == "sample" else {"text": lines}
+    return (
+        {"text": lines, "seed": [k << 32 for k in range(len(lines))]}
+        if name == "sample"
+        else {"text": lines}
+    )
 
 
 def _phrases(line):
     """The first two words of a line of the model's own words, the first word of a tricky one.
 
-    Two words that the model does not know are the same to it, so that their order in a translation is a matter of rounding.
+    Two words that the model does not know are the same to it, so that their order in a translation
+    is a matter of rounding.
     """
     return b"\t".join(line.split()[: 1 if line in TRICKY else 2])
 
@@ -99,10 +113,19 @@ READ = {
         [text for text, length in zip(row["translation"], row["length"]) if length],
         [score for score, length in zip(row["score"], row["length"]) if length],
     ),
-    "translate_aligned": lambda row: ([row["translation"], row["source_tokens"], row["target_tokens"]], [row["score"]]),
-    "translate_constrained": lambda row: ([row["translation"], row["source_truncated"]], [row["score"]]),
+    "translate_aligned": lambda row: (
+        [row["translation"], row["source_tokens"], row["target_tokens"]],
+        [row["score"]],
+    ),
+    "translate_constrained": lambda row: (
+        [row["translation"], row["source_truncated"]],
+        [row["score"]],
+    ),
     "score": lambda row: ([], [row["log_probability"]]),
-    "confidence": lambda row: ([row["words"]], [row["confidence"], *json.loads(row["word_confidences"])]),
+    "confidence": lambda row: (
+        [row["words"]],
+        [row["confidence"], *json.loads(row["word_confidences"])],
+    ),
     "sample": lambda row: ([row["translation"]], [row["log_probability"]]),
 }
 """What is compared of a row of an answer: (what must be the same, numbers that must be near)."""
@@ -123,23 +146,34 @@ class PythonAnswers:
         if name == "confidence":
             target = others[0].decode("utf-8", "replace")
             [answer] = self.calibration(self.translator, [line], [target])
-            return [" ".join(target.split()).encode()], [answer.sentence, *(p for _, p in answer.words)]
+            return [" ".join(target.split()).encode()], [
+                answer.sentence,
+                *(p for _, p in answer.words),
+            ]
         if name == "sample":
-            [[drawn]] = self.translator.sample([line], 1, self.profile.temperature, seed=others[0] >> 32)
+            [[drawn]] = self.translator.sample(
+                [line], 1, self.profile.temperature, seed=others[0] >> 32
+            )
             return [drawn.text.encode()], [drawn.log_probability]
         best, source_tokens = self._translate(line, *others)
         if name == "translate_nbest":
             return [each.text.encode() for each in best.nbest], [each.score for each in best.nbest]
         if name == "translate_aligned":
             source_tokens = " ".join(source_tokens[: self.profile.maximum_source_length])
-            return [best.text.encode(), source_tokens.encode(), " ".join(best.tokens).encode()], [best.score]
-        return [best.text.encode(), len(source_tokens) > self.profile.maximum_source_length], [best.score]
+            return [best.text.encode(), source_tokens.encode(), " ".join(best.tokens).encode()], [
+                best.score
+            ]
+        return [best.text.encode(), len(source_tokens) > self.profile.maximum_source_length], [
+            best.score
+        ]
 
     def _translate(self, line, constraints=b""):
         """(Translation, all tokens of the source)."""
         asked = line, constraints
         if asked not in self._translations:
-            [best] = self.translator.translate([line], [constraints.split(b"\t")], **self.profile.search_options)
+            [best] = self.translator.translate(
+                [line], [constraints.split(b"\t")], **self.profile.search_options
+            )
             [tokens] = self.translator.source_text.tokenize([line]).to_list()
             self._translations[asked] = best, [token.decode() for token in tokens]
         return self._translations[asked]
@@ -162,6 +196,6 @@ def _compare(folder, name, asked, got, expected, exact):
     near = all(abs(a - b) <= tolerance * max(1.0, abs(b)) for a, b in zip(got[1], expected[1]))
     if (exact and got[0] != expected[0]) or (got[0] == expected[0] and not near):
         raise UserError(
-            f"{folder}: {name}: expected the Python model's answer {expected!r} to {str(asked)[:80]}, got {got!r}; "
-            "the export would be wrong and is not published"
+            f"{folder}: {name}: expected the Python model's answer {expected!r} to"
+            f" {str(asked)[:80]}, got {got!r}; the export would be wrong and is not published"
         )

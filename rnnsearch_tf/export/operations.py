@@ -18,10 +18,19 @@ def operations(folder) -> set:
     """
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
-    graphs = SavedModel.FromString((pathlib.Path(folder) / "saved_model.pb").read_bytes()).meta_graphs
+    graphs = SavedModel.FromString(
+        (pathlib.Path(folder) / "saved_model.pb").read_bytes()
+    ).meta_graphs
     names = {node.op for graph in graphs for node in graph.graph_def.node}
-    functions = {function.signature.name for graph in graphs for function in graph.graph_def.library.function}
-    names |= {node.op for graph in graphs for function in graph.graph_def.library.function for node in function.node_def}
+    functions = {
+        function.signature.name for graph in graphs for function in graph.graph_def.library.function
+    }
+    names |= {
+        node.op
+        for graph in graphs
+        for function in graph.graph_def.library.function
+        for node in function.node_def
+    }
     return names - functions
 
 
@@ -32,7 +41,8 @@ def check_operations(folder) -> None:
         folder: path of the SavedModel.
 
     Raises:
-        UserError: naming every operation that neither TensorFlow nor tensorflow_text has, or that needs Python.
+        UserError: naming every operation that neither TensorFlow nor tensorflow_text has, or that
+            needs Python.
     """
     import tensorflow as tf
 
@@ -40,12 +50,15 @@ def check_operations(folder) -> None:
     unknown = {name for name in names if not hasattr(tf.raw_ops, name)}
     if unknown:
         in_python = {name: name.replace(">", "_") for name in unknown}
-        unknown -= {name for name, attribute in in_python.items() if attribute in _text_operations()}
+        unknown -= {
+            name for name, attribute in in_python.items() if attribute in _text_operations()
+        }
     unknown |= names & set(PYTHON_OPERATIONS)
     if unknown:
         raise UserError(
-            f"{folder}: expected only operations of TensorFlow and tensorflow_text, which the stock server has, "
-            f"got {', '.join(sorted(unknown))}; write these parts of the model in core operations"
+            f"{folder}: expected only operations of TensorFlow and tensorflow_text, which the stock"
+            f" server has, got {', '.join(sorted(unknown))}; write these parts of the model in core"
+            " operations"
         )
 
 
@@ -55,4 +68,9 @@ def _text_operations() -> set:
     import tensorflow_text
 
     libraries = (pathlib.Path(tensorflow_text.__file__).parent / "python" / "ops").glob("_*.so")
-    return {name for library in libraries for name in dir(tf.load_op_library(str(library))) if name[0].isupper()}
+    return {
+        name
+        for library in libraries
+        for name in dir(tf.load_op_library(str(library)))
+        if name[0].isupper()
+    }

@@ -1,4 +1,6 @@
-"""What an export's shortcuts cost, weights in fewer bits and a shortlist, measured on the development text of the run."""
+"""What an export's shortcuts cost, weights in fewer bits and a shortlist, measured on the
+development text of the run.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ SHORTLIST = ("shortlist", "shortlist_frequent", "shortlist_translations")
 
 
 def cost_in_bleu(translator, weights, profile) -> str | None:
-    """BLEU before and after; afterwards the Translator computes with the weights as they are stored.
+    """BLEU before and after; afterwards the Translator computes with the weights as they are
+    stored.
 
     Args:
         translator: Translator around the weights as trained.
@@ -22,7 +25,8 @@ def cost_in_bleu(translator, weights, profile) -> str | None:
         profile: Profile.
 
     Returns:
-        A sentence with both figures, or saying why there are none; None where nothing is lost (float32, no shortlist).
+        A sentence with both figures, or saying why there are none; None where nothing is lost
+        (float32, no shortlist).
     """
     shortcuts = [f"{profile.weights} weights"] if profile.weights != "float32" else []
     shortcuts += ["a shortlist"] if profile.search.shortlist else []
@@ -40,7 +44,8 @@ def cost_in_bleu(translator, weights, profile) -> str | None:
         return f"{what}; the cost in BLEU was not measured: the run's development text is not here"
     after = _bleu(translator, pairs, **{name: getattr(profile.search, name) for name in SHORTLIST})
     return (
-        f"{what}: BLEU {after.score:.2f}, without {before.score:.2f}, on {len(pairs)} development sentences ({after.signature})"
+        f"{what}: BLEU {after.score:.2f}, without {before.score:.2f}, on {len(pairs)} development"
+        f" sentences ({after.signature})"
     )
 
 

@@ -1,4 +1,5 @@
-"""An exported model in a v1 session, as the stock server holds it; nothing of this package's models is used.
+"""An exported model in a v1 session, as the stock server holds it; nothing of this package's models
+is used.
 
     python -m rnnsearch_tf.export.session FOLDER REQUESTS ANSWERS
 
@@ -41,7 +42,9 @@ class SessionModel:
         """{output: array} of one request; string outputs are arrays of bytes."""
         signature = self.signatures[signature]
         fetches = {name: output.name for name, output in signature.outputs.items()}
-        return self._session.run(fetches, {signature.inputs[name].name: value for name, value in inputs.items()})
+        return self._session.run(
+            fetches, {signature.inputs[name].name: value for name, value in inputs.items()}
+        )
 
 
 def run_requests(folder, requests) -> list:
@@ -52,7 +55,8 @@ def run_requests(folder, requests) -> list:
         requests: list of (signature, {input: list of bytes or int}).
 
     Returns:
-        list of {output: nested list}, strings as bytes; or, where a request was refused, the message (str).
+        list of {output: nested list}, strings as bytes; or, where a request was refused, the
+        message (str).
 
     Raises:
         RuntimeError: the process failed; the message ends with what it said.
@@ -61,9 +65,17 @@ def run_requests(folder, requests) -> list:
     import tempfile
 
     with tempfile.TemporaryDirectory() as place:
-        asked, answered = pathlib.Path(place) / "requests", pathlib.Path(place) / "answers"
+        asked = pathlib.Path(place) / "requests"
+        answered = pathlib.Path(place) / "answers"
         asked.write_bytes(pickle.dumps(requests))
-        command = [sys.executable, "-m", "rnnsearch_tf.export.session", str(folder), str(asked), str(answered)]
+        command = [
+            sys.executable,
+            "-m",
+            "rnnsearch_tf.export.session",
+            str(folder),
+            str(asked),
+            str(answered),
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"exit code {done.returncode}: {done.stderr[-2000:]}")
@@ -73,9 +85,14 @@ def run_requests(folder, requests) -> list:
 def _answer(model, signature, inputs):
     import tensorflow as tf
 
-    dtypes = {name: tf.as_dtype(tensor.dtype).as_numpy_dtype for name, tensor in model.signatures[signature].inputs.items()}
+    dtypes = {
+        name: tf.as_dtype(tensor.dtype).as_numpy_dtype
+        for name, tensor in model.signatures[signature].inputs.items()
+    }
     try:
-        outputs = model(signature, **{name: np.array(values, dtypes[name]) for name, values in inputs.items()})
+        outputs = model(
+            signature, **{name: np.array(values, dtypes[name]) for name, values in inputs.items()}
+        )
     except tf.errors.InvalidArgumentError as error:
         return error.message
     return {name: values.tolist() for name, values in outputs.items()}
@@ -84,7 +101,9 @@ def _answer(model, signature, inputs):
 def main(folder, asked, answered):
     import_tensorflow()
     model = SessionModel(folder)
-    answers = [_answer(model, *request) for request in pickle.loads(pathlib.Path(asked).read_bytes())]
+    answers = [
+        _answer(model, *request) for request in pickle.loads(pathlib.Path(asked).read_bytes())
+    ]
     pathlib.Path(answered).write_bytes(pickle.dumps(answers))
 
 

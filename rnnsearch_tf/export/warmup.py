@@ -28,7 +28,9 @@ def write_warmup(folder, signatures, sentences, number) -> None:
     with tf.io.TFRecordWriter(str(path)) as writer:
         for name, inputs in signatures.items():
             for request in range(number):
-                rows = [sentences[(request + k) % len(sentences)] for k in range(1 + 3 * (request % 2))]
+                rows = [
+                    sentences[(request + k) % len(sentences)] for k in range(1 + 3 * (request % 2))
+                ]
                 writer.write(_record(name, inputs, rows).SerializeToString())
 
 
@@ -39,11 +41,19 @@ def _record(name, inputs, rows):
     for key, dtype in inputs.items():
         values = rows if dtype == tf.string else list(range(len(rows)))
         request.inputs[key].CopyFrom(tf.make_tensor_proto(values, dtype=dtype, shape=[len(rows)]))
-    return prediction_log_pb2.PredictionLog(predict_log=prediction_log_pb2.PredictLog(request=request))
+    return prediction_log_pb2.PredictionLog(
+        predict_log=prediction_log_pb2.PredictLog(request=request)
+    )
 
 
 def sentences_of(text) -> list:
     """Sentences of the model's own words, of a few lengths: list[str]."""
     words = text.vocabulary.tokens[3:] or ["a"]  # the special tokens come first
-    rows = [[words[k % len(words)] for k in range(start, start + length)] for start, length in enumerate(LENGTHS)]
-    return [line.decode("utf-8") for line in text.detokenize(tf.ragged.constant(rows, tf.string)).numpy()]
+    rows = [
+        [words[k % len(words)] for k in range(start, start + length)]
+        for start, length in enumerate(LENGTHS)
+    ]
+    return [
+        line.decode("utf-8")
+        for line in text.detokenize(tf.ragged.constant(rows, tf.string)).numpy()
+    ]

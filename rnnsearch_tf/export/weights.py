@@ -1,4 +1,6 @@
-"""The weights of an exported model: each stored once, in full or in fewer bits, read once a request."""
+"""The weights of an exported model: each stored once, in full or in fewer bits, read once a
+request.
+"""
 
 import tensorflow as tf
 
@@ -18,10 +20,14 @@ class StoredWeights(tf.Module):
 
     def __init__(self, variables, storage="float32"):
         super().__init__(name="weights")
-        self.stored = [_store(variable, storage) for variable in variables]  # (value, scale or None) each
+        self.stored = [
+            _store(variable, storage) for variable in variables
+        ]  # (value, scale or None) each
 
     def tensors(self):
-        """float32 tensors in the order of the variables, for :func:`~rnnsearch_tf.search.graphs.hoist_weights`."""
+        """float32 tensors in the order of the variables, for
+        :func:`~rnnsearch_tf.search.graphs.hoist_weights`.
+        """
         return [_widen(*stored) for stored in self.stored]
 
     @property
@@ -38,7 +44,9 @@ def _store(variable, storage):
         return tf.Variable(array, trainable=False, name=name), None
     if storage == "int8":
         values, scale = quantize(array)
-        return tf.Variable(values, trainable=False, name=name), tf.Variable(scale, trainable=False, name=f"{name}.scale")
+        return tf.Variable(values, trainable=False, name=name), tf.Variable(
+            scale, trainable=False, name=f"{name}.scale"
+        )
     return tf.Variable(tf.cast(array, storage), trainable=False, name=name), None
 
 

@@ -14,22 +14,28 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.untrusted import refuse_link
 
 PARTIAL = "partial-"
-"""What the name of a file that is still being written begins with; its end is that of the final name."""
+"""What the name of a file that is still being written begins with; its end is that of the final
+name.
+"""
 
 
 @contextlib.contextmanager
 def replacing(path, rename=None, alone=True):
-    """The path of a file to be written in the block, which then takes the place of ``path`` in one move.
+    """The path of a file to be written in the block, which then takes the place of ``path`` in one
+    move.
 
-    A kill or a power failure at any moment leaves the old file or the new one. If the block fails, the old one stays.
+    A kill or a power failure at any moment leaves the old file or the new one. If the block fails,
+    the old one stays.
 
     Args:
         path: of the file.
         rename: called with both paths when the new file is on the disk; None: os.replace.
-        alone: False where another process may write the same file at the same time: the new one is called ``.NAME.`` and a suffix of its own until then.
+        alone: False where another process may write the same file at the same time: the new one is
+            called ``.NAME.`` and a suffix of its own until then.
 
     Raises:
-        UserError: the file cannot be written, because the disk is full, say; or a link stands where the new one is to grow.
+        UserError: the file cannot be written, because the disk is full, say; or a link stands where
+            the new one is to grow.
 
     Example:
         >>> import tempfile
@@ -55,7 +61,9 @@ def replacing(path, rename=None, alone=True):
 
 
 def _make_way(partial):
-    """Remove what a killed process left of a file: written over, a second name of another file would change that file, too."""
+    """Remove what a killed process left of a file: written over, a second name of another file
+    would change that file, too.
+    """
     refuse_link(partial)
     try:
         partial.unlink(missing_ok=True)
@@ -65,7 +73,8 @@ def _make_way(partial):
 
 @contextlib.contextmanager
 def new_folder(path):
-    """The path of a folder to be filled in the block, which then appears as ``path``, where there is nothing yet, in one move.
+    """The path of a folder to be filled in the block, which then appears as ``path``, where there
+    is nothing yet, in one move.
 
     Raises:
         UserError: it cannot be written.
@@ -87,14 +96,16 @@ def new_folder(path):
 
 @contextlib.contextmanager
 def locked(folder, name=None, waiting=None):
-    """A folder, made if it is not there, that no other process has in such a block at the same time; gives whether it is locked.
+    """A folder, made if it is not there, that no other process has in such a block at the same
+    time; gives whether it is locked.
 
     The lock ends with the process, however that ends. A file system without locks gives False.
 
     Args:
         folder: its path.
         name: what the message calls it; None: the path.
-        waiting: called where another process has it, whose end is then waited for; None: that is an error.
+        waiting: called where another process has it, whose end is then waited for; None: that is an
+            error.
 
     Raises:
         UserError: another process has it, or it cannot be made.
@@ -114,7 +125,10 @@ def _lock(descriptor, name, waiting):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         if waiting is None:
-            raise UserError(f"{name}: expected to be the only process that writes it, got another that does; wait for its end") from None
+            raise UserError(
+                f"{name}: expected to be the only process that writes it, got another that does;"
+                " wait for its end"
+            ) from None
         waiting()
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     except OSError:
@@ -132,7 +146,10 @@ def make_folder(path) -> pathlib.Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"{path}: expected a folder that can be made, got: {error.strerror}; check the path, or write elsewhere") from None
+        raise UserError(
+            f"{path}: expected a folder that can be made, got: {error.strerror}; check the path, or"
+            " write elsewhere"
+        ) from None
     return path
 
 
@@ -145,7 +162,9 @@ def sync_all(folder) -> None:
 
 
 def write_file(path, content: str | bytes) -> None:
-    """Write a whole file; a string as UTF-8, its line breaks as they are. Errors as of :func:`replacing`."""
+    """Write a whole file; a string as UTF-8, its line breaks as they are. Errors as of
+    :func:`replacing`.
+    """
     with replacing(path) as partial:
         partial.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
@@ -160,7 +179,9 @@ def sync(path) -> None:
 
 
 class NamedFile:
-    """A new binary file, for a ``with`` block; whatever cannot be written is a UserError that names it."""
+    """A new binary file, for a ``with`` block; whatever cannot be written is a UserError that names
+    it.
+    """
 
     def __init__(self, path):
         self._path = path
@@ -192,5 +213,9 @@ def cannot_write(path, error) -> UserError:
     """The error to raise for an OSError met while a file was written."""
     reason = error.strerror or " ".join(str(error).split())[:200]
     full = error.errno in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error)
-    hint = "free some space there, or write elsewhere" if full else "check the folder and its permissions, or write elsewhere"
+    hint = (
+        "free some space there, or write elsewhere"
+        if full
+        else "check the folder and its permissions, or write elsewhere"
+    )
     return UserError(f"{path}: expected a file that can be written, got: {reason}; {hint}")

@@ -1,6 +1,8 @@
-"""Lines of text files, plain or compressed (gzip, xz, bzip2), streamed, with errors that name file and line.
+"""Lines of text files, plain or compressed (gzip, xz, bzip2), streamed, with errors that name file
+and line.
 
-Its first bytes say how a file is compressed, whatever its name; so it may come on standard input, too.
+Its first bytes say how a file is compressed, whatever its name; so it may come on standard input,
+too.
 
 A line ends at a line feed, with or without a carriage return before it, and
 nowhere else: U+2028, U+0085 and form feeds stay inside their line. A byte-order
@@ -34,7 +36,9 @@ CHUNK = 1 << 16
 """Bytes asked for at once: what a pipe holds."""
 
 LONGEST_LINE = 1 << 20
-"""Bytes of a line at most: what is longer is no text, or a file without line breaks that would fill the memory."""
+"""Bytes of a line at most: what is longer is no text, or a file without line breaks that would fill
+the memory.
+"""
 
 COMPRESSED = {
     "gzip": (b"\x1f\x8b", lambda raw: gzip.GzipFile(fileobj=raw)),
@@ -45,37 +49,54 @@ COMPRESSED = {
 }
 """{format: (its first bytes, what reads it; None: it has to be decompressed first)}."""
 
-_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # what follows `BZh` and a digit: a block, or the end; a text may begin with `BZh`
+_BZIP2_BLOCKS = (
+    b"1AY&SY",
+    b"\x17rE8P\x90",
+)  # what follows `BZh` and a digit: a block, or the end; a text may begin with `BZh`
 
 _LINES = 1024  # lines handed on at once where the caller takes them one by one
 
 
 def raw_batches(name, size, cut=False):
-    """Yield lists of 1 to `size` lines as bytes, without their line feeds, as soon as they have arrived.
+    """Yield lists of 1 to `size` lines as bytes, without their line feeds, as soon as they have
+    arrived.
 
     Args:
         name: a file, plain or compressed; None or ``-`` for standard input; an int
             for a copy of its descriptor, which is closed at the end.
         size: most lines in a list. Memory holds no more than them and a chunk of the file.
-        cut: bool; a line beyond LONGEST_LINE is handed on without its end, and is still longer than that.
+        cut: bool; a line beyond LONGEST_LINE is handed on without its end, and is still longer than
+            that.
 
     Raises:
-        UserError: the file is missing, is a folder, cannot be read, is compressed and not whole, or in another way than COMPRESSED reads,
-            looks like UTF-16, or has a line beyond LONGEST_LINE (without `cut`).
+        UserError: the file is missing, is a folder, cannot be read, is compressed and not whole, or
+            in another way than COMPRESSED reads, looks like UTF-16, or has a line beyond
+            LONGEST_LINE (without `cut`).
     """
-    where, count = _shown(name), 0
+    where = _shown(name)
+    count = 0
     try:
         with _open(name) as raw, _decompressed(raw, where) as stream:
-            lines, rest, held, begun = [], [], 0, False  # whole lines, the pieces of the next one and their bytes
+            # whole lines, the pieces of the next one and their bytes
+            lines = []
+            rest = []
+            held = 0
+            begun = False
             while chunk := stream.read1(CHUNK):
                 if not begun:
-                    chunk, begun = _first(chunk, where), True
+                    chunk = _first(chunk, where)
+                    begun = True
                 *complete, last = chunk.split(b"\n")
                 if not cut and held + len(chunk if not complete else complete[0]) > LONGEST_LINE:
-                    raise UserError(f"{where}:{count + 1}: expected lines of at most {LONGEST_LINE:,} bytes, got a longer one; break it, or take it out")
+                    raise UserError(
+                        f"{where}:{count + 1}: expected lines of at most {LONGEST_LINE:,} bytes,"
+                        " got a longer one; break it, or take it out"
+                    )
                 if complete:
                     lines += [b"".join([*rest, complete[0]]), *complete[1:]]
-                    count, rest, held = count + len(complete), [], 0
+                    count = count + len(complete)
+                    rest = []
+                    held = 0
                 if held <= LONGEST_LINE:
                     rest.append(last)
                     held += len(last)
@@ -91,20 +112,34 @@ def raw_batches(name, size, cut=False):
     except FileNotFoundError:
         raise _missing(where) from None
     except IsADirectoryError:
-        raise UserError(f"{where}: expected a text file, found a folder; name the file in it") from None
+        raise UserError(
+            f"{where}: expected a text file, found a folder; name the file in it"
+        ) from None
     except EOFError:
         kind = "gzip" if isinstance(stream, gzip.GzipFile) else "compressed"
-        raise UserError(f"{where}:{count + 1}: expected more {kind} data, the file ends early; copy or download it again") from None
+        raise UserError(
+            f"{where}:{count + 1}: expected more {kind} data, the file ends early; copy or download"
+            " it again"
+        ) from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise UserError(f"{where}:{count + 1}: expected gzip data, got {error}; decompress it or name it without .gz") from None
+        raise UserError(
+            f"{where}:{count + 1}: expected gzip data, got {error}; decompress it or name it"
+            " without .gz"
+        ) from None
     except lzma.LZMAError if lzma else () as error:
-        raise UserError(f"{where}:{count + 1}: expected xz data, got: {error}; copy or download it again") from None
+        raise UserError(
+            f"{where}:{count + 1}: expected xz data, got: {error}; copy or download it again"
+        ) from None
     except OSError as error:
-        raise UserError(f"{where}: expected a readable file, got {error.strerror or error}") from None
+        raise UserError(
+            f"{where}: expected a readable file, got {error.strerror or error}"
+        ) from None
 
 
 def read_raw(name):
-    """Yield the lines of a file one by one, as bytes without line feeds; arguments and errors as of :func:`raw_batches`."""
+    """Yield the lines of a file one by one, as bytes without line feeds; arguments and errors as of
+    :func:`raw_batches`.
+    """
     for lines in raw_batches(name, _LINES):
         yield from lines
 
@@ -129,13 +164,14 @@ def read_lines(name):
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise UserError(
-                f"{name}:{number}: expected UTF-8, got byte 0x{line[error.start]:02x} at column {error.start + 1}; "
-                "convert the file, for example with iconv -f latin1 -t utf-8"
+                f"{name}:{number}: expected UTF-8, got byte 0x{line[error.start]:02x} at column"
+                f" {error.start + 1}; convert the file, for example with iconv -f latin1 -t utf-8"
             ) from None
 
 
 def read_batches(name, size):
-    """Yield lists of 1 to `size` lines as str, as soon as they have arrived; arguments and errors as of :func:`raw_batches`.
+    """Yield lists of 1 to `size` lines as str, as soon as they have arrived; arguments and errors
+    as of :func:`raw_batches`.
 
     Bytes that are not UTF-8 become U+FFFD; a warning at the end counts the lines concerned.
     """
@@ -145,7 +181,11 @@ def read_batches(name, size):
         replaced += sum("\ufffd" in text and not is_utf8(line) for text, line in zip(texts, lines))
         yield texts
     if replaced:
-        log.warning("warning: %s: bytes that are not UTF-8 were replaced by U+FFFD in %d line(s)", _shown(name), replaced)
+        log.warning(
+            "warning: %s: bytes that are not UTF-8 were replaced by U+FFFD in %d line(s)",
+            _shown(name),
+            replaced,
+        )
 
 
 def read_all(name) -> list:
@@ -154,24 +194,29 @@ def read_all(name) -> list:
 
 
 def count_lines(names) -> int | None:
-    """Lines of several files together; None if one of them cannot be read twice (standard input, a pipe)."""
+    """Lines of several files together; None if one of them cannot be read twice (standard input, a
+    pipe).
+    """
     if all(name != "-" and os.path.isfile(name) for name in names):
         return sum(len(lines) for name in names for lines in raw_batches(name, _LINES))
     return None
 
 
 def read_pairs(source, target, size):
-    """Iterate over (source lines, target lines) of two parallel files, 1 to `size` pairs as soon as they have arrived.
+    """Iterate over (source lines, target lines) of two parallel files, 1 to `size` pairs as soon as
+    they have arrived.
 
     Raises:
-        UsageError, UserError: now, what :func:`check_pairs` finds; at the end, unequal line counts where one is a pipe.
+        UsageError, UserError: now, what :func:`check_pairs` finds; at the end, unequal line counts
+            where one is a pipe.
     """
     check_pairs(source, target)
     return _pairs((source, target), size)
 
 
 def check_pairs(source, target):
-    """Check two parallel files before long work. A pipe, which cannot be read twice, is not counted.
+    """Check two parallel files before long work. A pipe, which cannot be read twice, is not
+    counted.
 
     Raises:
         UsageError: both are standard input.
@@ -179,7 +224,10 @@ def check_pairs(source, target):
     """
     files = (source, target)
     if all(name in (None, "-") for name in files):
-        raise UsageError("-: expected standard input for one of both texts, got it for both; name a file for the other")
+        raise UsageError(
+            "-: expected standard input for one of both texts, got it for both; name a file for the"
+            " other"
+        )
     check_inputs(files)
     counts = [count_lines([name]) for name in files]
     if None not in counts:
@@ -187,7 +235,9 @@ def check_pairs(source, target):
 
 
 def _pairs(files, size):
-    readers, waiting, counts = [read_batches(name, size) for name in files], [[], []], [0, 0]
+    readers = [read_batches(name, size) for name in files]
+    waiting = [[], []]
+    counts = [0, 0]
     while True:
         for side, reader in enumerate(readers):
             if not waiting[side]:
@@ -202,7 +252,9 @@ def _pairs(files, size):
 
 
 def check_inputs(names, hint="check the path"):
-    """Raise UserError, which ends with the hint, where one of them is not there; before long work. Standard input and descriptors always are."""
+    """Raise UserError, which ends with the hint, where one of them is not there; before long work.
+    Standard input and descriptors always are.
+    """
     for name in names:
         if name not in (None, "-") and not isinstance(name, int) and not os.path.exists(name):
             raise _missing(name, hint)
@@ -232,7 +284,10 @@ def _decompressed(raw, where):
     for kind, (magic, reader) in COMPRESSED.items():
         if begin.startswith(magic) and (kind != "bzip2" or begin[4:].startswith(_BZIP2_BLOCKS)):
             if reader is None:
-                raise UserError(f"{where}: expected text, plain or compressed by gzip, xz or bzip2, got {kind}; decompress it first")
+                raise UserError(
+                    f"{where}: expected text, plain or compressed by gzip, xz or bzip2, got {kind};"
+                    " decompress it first"
+                )
             return reader(raw)
     return contextlib.nullcontext(raw)
 
@@ -241,13 +296,13 @@ def _first(chunk, where):
     """The first bytes of a text, without its byte-order mark."""
     if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UserError(
-            f"{where}:1: expected UTF-8, got byte 0x{chunk[0]:02x} at position 1; the file looks like UTF-16; "
-            "convert it: iconv -f utf-16 -t utf-8"
+            f"{where}:1: expected UTF-8, got byte 0x{chunk[0]:02x} at position 1; the file looks"
+            " like UTF-16; convert it: iconv -f utf-16 -t utf-8"
         )
     if encoding := _utf_16_without_mark(chunk):
         raise UserError(
-            f"{where}:1: expected UTF-8, got zeros at every other byte; the file looks like UTF-16; "
-            f"convert it: iconv -f {encoding} -t utf-8"
+            f"{where}:1: expected UTF-8, got zeros at every other byte; the file looks like UTF-16;"
+            f" convert it: iconv -f {encoding} -t utf-8"
         )
     return chunk.removeprefix(codecs.BOM_UTF8)
 
@@ -285,5 +340,6 @@ def check_counts(names, counts):
     """Raise UserError where two parallel files have unequal line counts."""
     if counts[0] != counts[1]:
         raise UserError(
-            f"expected as many lines in both files, got {counts[0]} in {names[0]} and {counts[1]} in {names[1]}; line by line they belong together"
+            f"expected as many lines in both files, got {counts[0]} in {names[0]} and {counts[1]}"
+            f" in {names[1]}; line by line they belong together"
         )

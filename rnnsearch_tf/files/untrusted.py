@@ -1,4 +1,5 @@
-"""Files of others: looked at before a library reads them, so that no code comes from them and none takes all memory.
+"""Files of others: looked at before a library reads them, so that no code comes from them and none
+takes all memory.
 
 Keras itself refuses most of this; what it lets a file name changes from version to version.
 """
@@ -38,7 +39,8 @@ MODEL_FILES = (".json", ".weights.h5")
 
 
 def check_archive(path, endings: Sequence[str], what="an archive") -> None:
-    """Refuse a zip archive (``.keras``, ``.npz``) with other files in it than expected, links, or far more bytes than it has.
+    """Refuse a zip archive (``.keras``, ``.npz``) with other files in it than expected, links, or
+    far more bytes than it has.
 
     Args:
         path: of the archive.
@@ -52,10 +54,16 @@ def check_archive(path, endings: Sequence[str], what="an archive") -> None:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise UserError(f"{path}: expected {what}, got a damaged or other file ({error}); copy it again") from None
+        raise UserError(
+            f"{path}: expected {what}, got a damaged or other file ({error}); copy it again"
+        ) from None
     for entry in entries:
-        if not entry.filename.endswith(tuple(endings)) or any(part in entry.filename for part in ("/", "\\", "..")):
-            raise _refused(path, f"files *{', *'.join(endings)} without folders", repr(entry.filename))
+        if not entry.filename.endswith(tuple(endings)) or any(
+            part in entry.filename for part in ("/", "\\", "..")
+        ):
+            raise _refused(
+                path, f"files *{', *'.join(endings)} without folders", repr(entry.filename)
+            )
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise _refused(path, "plain files", f"a link, {entry.filename!r}")
     size = sum(entry.file_size for entry in entries)
@@ -65,12 +73,16 @@ def check_archive(path, endings: Sequence[str], what="an archive") -> None:
 
 
 def check_model_archive(path) -> None:
-    """Refuse a ``.keras`` file that names code: other classes than this package's, optimizers and number types."""
+    """Refuse a ``.keras`` file that names code: other classes than this package's, optimizers and
+    number types.
+    """
     check_archive(path, MODEL_FILES, "a model that model.save wrote")
     with zipfile.ZipFile(path) as archive:
         for name in archive.namelist():
             if name.endswith(".json"):
-                _check_json(f"{path}: {name}", archive.getinfo(name).file_size, lambda: archive.read(name))
+                _check_json(
+                    f"{path}: {name}", archive.getinfo(name).file_size, lambda: archive.read(name)
+                )
 
 
 def check_preset(folder) -> None:
@@ -87,8 +99,15 @@ def check_inside(path, folder) -> None:
     Raises:
         UserError: it is one.
     """
-    if not pathlib.Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):  # a loop of links has no resolve()
-        raise _refused(path, f"a file of {folder}", f"a link to {os.path.realpath(path)}, outside it; put the file itself there if it is yours")
+    if not pathlib.Path(os.path.realpath(path)).is_relative_to(
+        os.path.realpath(folder)
+    ):  # a loop of links has no resolve()
+        raise _refused(
+            path,
+            f"a file of {folder}",
+            f"a link to {os.path.realpath(path)}, outside it; put the file itself there if it is"
+            " yours",
+        )
 
 
 def refuse_link(path) -> None:
@@ -98,11 +117,15 @@ def refuse_link(path) -> None:
         UserError: it is one.
     """
     if os.path.islink(path):
-        raise UserError(f"{path}: refused: expected no link, got one to {os.path.realpath(path)}; delete it if it is not needed")
+        raise UserError(
+            f"{path}: refused: expected no link, got one to {os.path.realpath(path)}; delete it if"
+            " it is not needed"
+        )
 
 
 def check_links(folder) -> None:
-    """Refuse a folder that has links to places outside it, however deep: before anything is written there.
+    """Refuse a folder that has links to places outside it, however deep: before anything is written
+    there.
 
     The folder itself may be reached by a link.
 
@@ -135,12 +158,25 @@ def _check_objects(tree, where):
     if not isinstance(tree, dict):
         return
     if "class_name" in tree:
-        name, module, registered = (str(tree.get(key)) for key in ("class_name", "module", "registered_name"))
-        if not registered.startswith(OWN) and module not in MODULES or name in ("__lambda__", "function", "Lambda"):
-            raise _refused(where, "classes of rnnsearch_tf, optimizers and number types", f"{module}.{name} ({registered})")
+        name, module, registered = (
+            str(tree.get(key)) for key in ("class_name", "module", "registered_name")
+        )
+        if (
+            not registered.startswith(OWN)
+            and module not in MODULES
+            or name in ("__lambda__", "function", "Lambda")
+        ):
+            raise _refused(
+                where,
+                "classes of rnnsearch_tf, optimizers and number types",
+                f"{module}.{name} ({registered})",
+            )
     for value in tree.values():
         _check_objects(value, where)
 
 
 def _refused(where, expected, got) -> UserError:
-    return UserError(f"{where}: refused: expected {expected}, got {got}; do not use the file unless you know where it is from")
+    return UserError(
+        f"{where}: refused: expected {expected}, got {got}; do not use the file unless you know"
+        " where it is from"
+    )

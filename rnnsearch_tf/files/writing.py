@@ -20,7 +20,8 @@ _STANDARD_OUTPUT = None, "-"
 class Output:
     """Where results go: a file (``.gz`` compressed by name) or standard output.
 
-    A `write` ends with a flush, so that a reader has the lines at once: such a file grows under its own name.
+    A `write` ends with a flush, so that a reader has the lines at once: such a file grows under its
+    own name.
 
     Args:
         name: path; None or ``-`` for standard output.
@@ -37,7 +38,9 @@ class Output:
         self._stream = sys.stdout
         if name not in _STANDARD_OUTPUT:
             with _named(name):
-                self._stream = (gzip.open if str(name).endswith(".gz") else open)(name, "wt", encoding="utf-8", newline="\n")
+                self._stream = (gzip.open if str(name).endswith(".gz") else open)(
+                    name, "wt", encoding="utf-8", newline="\n"
+                )
 
     def write(self, lines, flush=True):
         """Write one line for each string; a line break inside one becomes a space."""
@@ -62,7 +65,9 @@ class Output:
 
 
 def check_output(name, inputs=()) -> None:
-    """Raise before long work what writing its results would raise after it; nothing is written. Arguments and errors as of :class:`Output`."""
+    """Raise before long work what writing its results would raise after it; nothing is written.
+    Arguments and errors as of :class:`Output`.
+    """
     if name in _STANDARD_OUTPUT:
         return
     _refuse_inputs(name, inputs)
@@ -77,7 +82,9 @@ def check_output(name, inputs=()) -> None:
 
 
 def check_outputs(names, inputs=()) -> None:
-    """:func:`check_output` of several files, which have to be different ones; names by flag, {"--output": path or None}."""
+    """:func:`check_output` of several files, which have to be different ones; names by flag,
+    {"--output": path or None}.
+    """
     places = {}
     for flag, name in names.items():
         check_output(name, inputs)
@@ -85,14 +92,24 @@ def check_outputs(names, inputs=()) -> None:
             continue
         other = places.setdefault(os.path.realpath(name), flag)
         if other != flag:
-            raise UsageError(f"{other}, {flag}: expected two files, got {name} twice; name another for one of them")
+            raise UsageError(
+                f"{other}, {flag}: expected two files, got {name} twice; name another for one of"
+                " them"
+            )
 
 
 def _refuse_inputs(name, inputs):
     if name not in _STANDARD_OUTPUT and pathlib.Path(name).is_file():
         for other in inputs:
-            if other not in _STANDARD_OUTPUT and os.path.exists(other) and os.path.samefile(name, other):
-                raise UsageError(f"{name}: expected another file than the one that is read, got the same; write elsewhere")
+            if (
+                other not in _STANDARD_OUTPUT
+                and os.path.exists(other)
+                and os.path.samefile(name, other)
+            ):
+                raise UsageError(
+                    f"{name}: expected another file than the one that is read, got the same; write"
+                    " elsewhere"
+                )
 
 
 @contextlib.contextmanager
@@ -121,7 +138,11 @@ def whole_file(name):
                 shutil.copymode(path, partial)
         # No name and no time inside: the same results make the same bytes.
         packed = path.name.endswith(".gz")
-        yield stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)) if packed else raw
+        yield (
+            stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0))
+            if packed
+            else raw
+        )
 
 
 @contextlib.contextmanager
@@ -130,6 +151,8 @@ def _named(name):
     try:
         yield
     except OSError as error:
-        if name in _STANDARD_OUTPUT or isinstance(error, BrokenPipeError):  # a pipe by name: its reader has gone as that of standard output
+        if name in _STANDARD_OUTPUT or isinstance(
+            error, BrokenPipeError
+        ):  # a pipe by name: its reader has gone as that of standard output
             raise
         raise cannot_write(name, error) from None

@@ -9,4 +9,12 @@ from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.encoder import BiGRUEncoder, Encoder
 from rnnsearch_tf.layers.output import DeepOutput
 
-__all__ = ["AttentionMemory", "BahdanauAttention", "BiGRUEncoder", "Decoder", "DeepOutput", "Encoder", "WordEmbedding"]
+__all__ = [
+    "AttentionMemory",
+    "BahdanauAttention",
+    "BiGRUEncoder",
+    "Decoder",
+    "DeepOutput",
+    "Encoder",
+    "WordEmbedding",
+]

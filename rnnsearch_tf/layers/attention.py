@@ -1,8 +1,8 @@
 """The alignment model (Bahdanau et al. 2015, §3.1 and Appendix A.1.2).
 
-    e_ij = v_aᵀ tanh(W_a s_{i−1} + U_a h_j)
-    α_i = softmax of e_i over the real source positions, the end symbol included
-    c_i = Σ_j α_ij h_j
+e_ij = v_aᵀ tanh(W_a s_{i−1} + U_a h_j)
+α_i = softmax of e_i over the real source positions, the end symbol included
+c_i = Σ_j α_ij h_j
 """
 
 from typing import NamedTuple
@@ -18,7 +18,8 @@ class AttentionMemory(NamedTuple):
     """What attention reads of a source sentence, computed once.
 
     Attributes:
-        annotations: float [B, J, 2n]: h_j; or anything made of them that is to be summed up under the weights in their place.
+        annotations: float [B, J, 2n]: h_j; or anything made of them that is to be summed up under
+            the weights in their place.
         projected_annotations: float [B, J, n']: U_a h_j.
         mask: bool [B, J], True at real positions.
     """
@@ -31,8 +32,8 @@ class AttentionMemory(NamedTuple):
 class Attention(PaperLayer):
     """Base of the attentions: what reads a source sentence for a decoder.
 
-    Called as Keras's attention layers are, with query and value as arguments or as a list: ``layer(state, annotations)`` or
-    ``layer([state, annotations])``. A subclass provides::
+    Called as Keras's attention layers are, with query and value as arguments or as a list:
+    ``layer(state, annotations)`` or ``layer([state, annotations])``. A subclass provides::
 
         build(state_shape, annotations_shape)
         memory(annotations, mask) -> what it reads of a sentence, computed once
@@ -40,10 +41,11 @@ class Attention(PaperLayer):
         attend(state, memory, **remembered) -> (context, alignment, what it remembers)
 
     Call arguments:
-        state: float [B, K, n]: s_{i−1} of K hypotheses a sentence, each at its first word where attention remembers earlier ones.
+        state: float [B, K, n]: s_{i−1} of K hypotheses a sentence, each at its first word where
+            attention remembers earlier ones.
         annotations: float [B, J, 2n]: h_j, shared by the K.
-        annotations_mask: bool [B, J], True at real positions; None: the mask that Keras carries along with the
-            annotations, or all are real.
+        annotations_mask: bool [B, J], True at real positions; None: the mask that Keras carries
+            along with the annotations, or all are real.
         mask: of a list of both, the list of their masks; that of the states is handed on.
 
     Returns:
@@ -53,14 +55,19 @@ class Attention(PaperLayer):
     shapes = {"state": "B K n", "annotations": "B J h", "annotations_mask": "B J"}
 
     def call(
-        self, state: tf.Tensor | list[tf.Tensor], annotations: tf.Tensor | None = None, annotations_mask: tf.Tensor | None = None,
+        self,
+        state: tf.Tensor | list[tf.Tensor],
+        annotations: tf.Tensor | None = None,
+        annotations_mask: tf.Tensor | None = None,
         mask: list | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor]:
         state, annotations = query_and_value(state, annotations)
         if annotations_mask is None and mask is not None:
             _, annotations_mask = mask
         memory = self.memory(annotations, real_positions(annotations, annotations_mask))
-        remembered = tf.nest.map_structure(lambda values: values[:, tf.newaxis], self.initial_state(memory))  # K = 1
+        remembered = tf.nest.map_structure(
+            lambda values: values[:, tf.newaxis], self.initial_state(memory)
+        )  # K = 1
         return self.attend(state, memory, **remembered)[:2]
 
     def compute_output_shape(self, state_shape, annotations_shape=None):
@@ -86,19 +93,24 @@ class BahdanauAttention(Attention):
         alignment_size: n', hidden units of the alignment model.
         biases: with ``all``, a bias inside the tanh; else none.
 
-    Call arguments and results: as of :class:`Attention`; K may be the target positions too. A sentence of
-    padding only has the context 0.
+    Call arguments and results: as of :class:`Attention`; K may be the target positions too. A
+    sentence of padding only has the context 0.
     """
 
     alignment_size: int
 
     def build(self, state_shape, annotations_shape=None):
-        state_size, annotation_size = (shape[-1] for shape in query_and_value(state_shape, annotations_shape))
-        seeds, self.output_size = seed_stream(self.seed), annotation_size
+        state_size, annotation_size = (
+            shape[-1] for shape in query_and_value(state_shape, annotations_shape)
+        )
+        seeds = seed_stream(self.seed)
+        self.output_size = annotation_size
         alignment = lambda: initializer(self.initialization, "alignment", next(seeds), terms=2)  # noqa: E731  W_a s + U_a h
         self.W_a = self.matrix("W_a", (state_size, self.alignment_size), alignment())
         self.U_a = self.matrix("U_a", (annotation_size, self.alignment_size), alignment())
-        self.v_a = self.matrix("v_a", (self.alignment_size, 1), initializer(self.initialization, "energy", next(seeds)))
+        self.v_a = self.matrix(
+            "v_a", (self.alignment_size, 1), initializer(self.initialization, "energy", next(seeds))
+        )
         self.b_a = self.vector("b_a", self.alignment_size) if self.biases == "all" else None
         self.built = True
 
@@ -112,12 +124,19 @@ class BahdanauAttention(Attention):
         return {"W_a": tensor(self.W_a), "v_a": tensor(self.v_a)}
 
     def attend(self, query, memory):
-        """(c_i [B, K, 2n], α_i [B, K, J], what it remembers) for s_{i−1} [B, K, n] and the AttentionMemory of :meth:`memory`."""
-        return *additive_attention(self.dot(query, self.W_a), memory, self.v_a, self.product_dtype), {}
+        """(c_i [B, K, 2n], α_i [B, K, J], what it remembers) for s_{i−1} [B, K, n] and the
+        AttentionMemory of :meth:`memory`.
+        """
+        return (
+            *additive_attention(self.dot(query, self.W_a), memory, self.v_a, self.product_dtype),
+            {},
+        )
 
 
 def query_and_value(query, value):
-    """(query, value) of a call, which were given as two arguments or as a list of both; so too of their shapes."""
+    """(query, value) of a call, which were given as two arguments or as a list of both; so too of
+    their shapes.
+    """
     return query if value is None else (query, value)
 
 
@@ -138,7 +157,9 @@ def additive_attention(query, memory, v_a, dtype=None):
 
 
 def weighted_sum(energies, memory, dtype=None):
-    """(c_i [B, K, 2n], α_i [B, K, J]) of the energies e_ij [B, K, J]; memory and dtype as in :func:`additive_attention`."""
+    """(c_i [B, K, 2n], α_i [B, K, J]) of the energies e_ij [B, K, J]; memory and dtype as in
+    :func:`additive_attention`.
+    """
     alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
     return batched_product(alignment, memory.annotations, dtype), alignment
 
@@ -147,7 +168,8 @@ def alignment_hidden(query, projected_annotations):
     """tanh(W_a s_{i−1} + U_a h_j): query [B, K, n'], projected [B, J, n'] → [B, K, J, n']."""
     if query.shape[1] == 1:
         return tf.tanh(query[:, :, tf.newaxis] + projected_annotations[:, tf.newaxis])
-    # A sum that broadcasts both sides is slow on a CPU: the query is repeated, and only the annotations are broadcast.
+    # A sum that broadcasts both sides is slow on a CPU: the query is repeated, and only the
+    # annotations are broadcast.
     batch_size, places, size = tf.unstack(tf.shape(query))
     length = tf.shape(projected_annotations)[1]
     repeated = tf.tile(query, [1, 1, length])  # [B, K, J n']

@@ -1,8 +1,8 @@
 """What all layers here share: options named once, weights by the paper's letters, products.
 
-Reduced precision happens in products alone: under ``mixed_bfloat16`` their operands are cast to bfloat16; sums,
-gates and softmaxes stay in float32. (bfloat16 element by element is slow on a CPU, and loses digits where nothing is
-gained.)
+Reduced precision happens in products alone: under ``mixed_bfloat16`` their operands are cast to
+bfloat16; sums, gates and softmaxes stay in float32. (bfloat16 element by element is slow on a CPU,
+and loses digits where nothing is gained.)
 """
 
 import contextlib
@@ -27,12 +27,16 @@ KERAS_KEYWORDS = ("name", "dtype", "trainable", "activity_regularizer")
 """Arguments of ``keras.layers.Layer`` that every layer here takes besides its options."""
 
 INSTEAD = {
-    "initializer": "the option initialization says how the weights begin; set_weights replaces them",
+    "initializer": (
+        "the option initialization says how the weights begin; set_weights replaces them"
+    ),
     "regularizer": "set the attribute regularizer of a weight once the layer is built",
     "constraint": "set the attribute constraint of a weight once the layer is built",
     "sequences": "the layer gives the states of all positions",
     "state": "the layer gives the states of all positions; take the last one of them",
-    "backwards": "an Encoder reads both ways with bidirectional=True, without keras.layers.Bidirectional",
+    "backwards": (
+        "an Encoder reads both ways with bidirectional=True, without keras.layers.Bidirectional"
+    ),
 }
 """What to do in place of keywords of Keras's recurrent layers, by their last word."""
 
@@ -50,27 +54,32 @@ class PaperLayer(keras.layers.Layer):
             first_size: int
             second_size: int
 
-    They are the arguments of its constructor, with those below as keywords. The layer has them as attributes, and
-    ``get_config`` returns them. What is to be made of them before ``build``, a layer makes in ``__post_init__``.
+    They are the arguments of its constructor, with those below as keywords. The layer has them as
+    attributes, and ``get_config`` returns them. What is to be made of them before ``build``, a
+    layer makes in ``__post_init__``.
 
-    An option is checked as the model's option of that name is (``options.py``), any other by its type: a size is at
-    least 1. Where a class has other limits, ``limits`` names them, as keywords of ``option``.
+    An option is checked as the model's option of that name is (``options.py``), any other by its
+    type: a size is at least 1. Where a class has other limits, ``limits`` names them, as keywords
+    of ``option``.
 
-    Keras casts floating-point arguments to the compute dtype, and weights too under a mixed policy. Here only the operands
-    of products are computed in it: arguments are cast to the dtype of the weights, and weights stay as they are.
+    Keras casts floating-point arguments to the compute dtype, and weights too under a mixed policy.
+    Here only the operands of products are computed in it: arguments are cast to the dtype of the
+    weights, and weights stay as they are.
 
     Args:
         biases: ``groundhog`` (as the authors' program has them), ``none`` or ``all``.
         initialization: see ``initializers.py``.
         seed: int; the same seed draws the same weights. None: another one for every layer, which
             ``keras.utils.set_random_seed`` determines.
-        keywords: of ``keras.layers.Layer``: ``name``, ``dtype``, ``trainable``, ``activity_regularizer``.
+        keywords: of ``keras.layers.Layer``: ``name``, ``dtype``, ``trainable``,
+            ``activity_regularizer``.
 
     Attributes:
         output_size: int, width of the result; known once the layer is built.
-        shapes: the axes of the arguments of ``call``, such as {"embeddings": "B J m"}. A letter is the same size wherever
-            it stands, I and J are at least 1, the last axis is as wide as the layer was built for, and an axis named like
-            an option has its value; "…" stands for any axes. Empty: nothing is checked.
+        shapes: the axes of the arguments of ``call``, such as {"embeddings": "B J m"}. A letter is
+            the same size wherever it stands, I and J are at least 1, the last axis is as wide as
+            the layer was built for, and an axis named like an option has its value; "…" stands for
+            any axes. Empty: nothing is checked.
 
     Raises:
         UsageError: an option has a wrong value; in a call, an argument has other axes.
@@ -88,7 +97,9 @@ class PaperLayer(keras.layers.Layer):
     }
     shapes = {}
     output_size = None
-    input_dtype = keras.layers.Layer.variable_dtype  # what Keras casts floating-point arguments of a call to
+    input_dtype = (
+        keras.layers.Layer.variable_dtype
+    )  # what Keras casts floating-point arguments of a call to
 
     def __init_subclass__(cls, **keywords):
         super().__init_subclass__(**keywords)
@@ -104,7 +115,9 @@ class PaperLayer(keras.layers.Layer):
             setattr(self, name, self._checked(name, value, hints[name]))
         self._seed_given = self.seed
         if self.seed is None:
-            self.seed = random.randrange(2**31)  # keras.utils.set_random_seed seeds Python's generator too
+            self.seed = random.randrange(
+                2**31
+            )  # keras.utils.set_random_seed seeds Python's generator too
         self.__post_init__()
 
     def __post_init__(self):
@@ -117,13 +130,21 @@ class PaperLayer(keras.layers.Layer):
         for name in keywords:
             if name not in (*options, *KERAS_KEYWORDS):
                 close = difflib.get_close_matches(name, options, n=1)
-                instead = f"did you mean {close[0]}?" if close else f"its options are {', '.join(options)}"
+                instead = (
+                    f"did you mean {close[0]}?"
+                    if close
+                    else f"its options are {', '.join(options)}"
+                )
                 instead = INSTEAD.get(name.rpartition("_")[2], instead)
-                raise UsageError(f"{cls.__name__}: expected options of this layer, got {name}; {instead}")
+                raise UsageError(
+                    f"{cls.__name__}: expected options of this layer, got {name}; {instead}"
+                )
 
     def _checked(self, name, value, hint):
         """An option's value, of its type and within its limits."""
-        field = next((field for field in dataclasses.fields(ModelConfig) if field.name == name), None)
+        field = next(
+            (field for field in dataclasses.fields(ModelConfig) if field.name == name), None
+        )
         if name in self.limits or field is None:
             whole = int in (hint, *typing.get_args(hint))
             field = option(None, "", **self.limits.get(name, {"minimum": 1} if whole else {}))
@@ -150,10 +171,16 @@ class PaperLayer(keras.layers.Layer):
         first = next(iter(given.values()), None)
         if isinstance(first, (list, tuple)):  # query and value as a list
             given = given | dict(zip(self.shapes, first))
-        sizes = {axis: getattr(self, axis) for axes in self.shapes.values() for axis in axes.split() if axis in self.__signature__.parameters}
+        sizes = {
+            axis: getattr(self, axis)
+            for axes in self.shapes.values()
+            for axis in axes.split()
+            if axis in self.__signature__.parameters
+        }
         sizes |= self._built_sizes()
         for name, axes in self.shapes.items():
-            value, axes = given.get(name), axes.split()
+            value = given.get(name)
+            axes = axes.split()
             if hasattr(value, "shape"):
                 fault = _fault(value, axes, sizes, floating="mask" not in name)
                 if fault:
@@ -169,15 +196,17 @@ class PaperLayer(keras.layers.Layer):
 
     def quantize(self, mode=None, **keywords):
         raise NotImplementedError(
-            f"{type(self).__name__}: expected a layer of Keras's own, got quantize({mode!r}) of one that computes in floating point; "
-            "rnnsearch export --set weights=int8 stores a model's weights in eight bits"
+            f"{type(self).__name__}: expected a layer of Keras's own, got quantize({mode!r}) of one"
+            " that computes in floating point; rnnsearch export --set weights=int8 stores a"
+            " model's weights in eight bits"
         )
 
     def enable_lora(self, *arguments, **keywords):
         """Raises UsageError: there is no LoRA of these layers."""
         raise UsageError(
-            f"{type(self).__name__}: expected a layer of Keras's own, got enable_lora of one that has no low-rank updates; "
-            "train it as it is, and freeze other layers with layer.trainable = False"
+            f"{type(self).__name__}: expected a layer of Keras's own, got enable_lora of one that"
+            " has no low-rank updates; train it as it is, and freeze other layers with"
+            " layer.trainable = False"
         )
 
     def shared_options(self):
@@ -190,7 +219,9 @@ class PaperLayer(keras.layers.Layer):
         return (None, None, self.output_size)
 
     def compute_output_spec(self, *arguments, **keywords):
-        """By tracing ``call``: of a layer with ``compute_output_shape`` Keras would take the compute dtype for the result's."""
+        """By tracing ``call``: of a layer with ``compute_output_shape`` Keras would take the
+        compute dtype for the result's.
+        """
         return keras.Operation.compute_output_spec(self, *arguments, **keywords)
 
     @property
@@ -204,7 +235,8 @@ class PaperLayer(keras.layers.Layer):
         return None if self.compute_dtype == self.variable_dtype else self.compute_dtype
 
     def dot(self, x, W, b=None, transpose=False):
-        """x @ W + b, or x @ Wᵀ + b, of weights of this layer: float [..., a] → [..., b]; operands in the policy's compute dtype.
+        """x @ W + b, or x @ Wᵀ + b, of weights of this layer: float [..., a] → [..., b]; operands
+        in the policy's compute dtype.
 
         Args:
             x: float [..., a].
@@ -216,7 +248,9 @@ class PaperLayer(keras.layers.Layer):
         return product(x, tensor(W), self.product_dtype, transpose_right=transpose, bias=bias)
 
     def batched_dot(self, left, right):
-        """A product for each sentence: float [B, a, b], [B, b, c] → [B, a, c]; operands in the policy's compute dtype."""
+        """A product for each sentence: float [B, a, b], [B, b, c] → [B, a, c]; operands in the
+        policy's compute dtype.
+        """
         return batched_product(left, right, self.product_dtype)
 
     def matrix(self, name, shape, initializer, letters=None):
@@ -226,15 +260,23 @@ class PaperLayer(keras.layers.Layer):
             name: str.
             shape: tuple of int.
             initializer: see ``initializers.py``.
-            letters: the paper's letters of the blocks of equal width that stand side by side in the weight. None: it is one
-                block, and its name is the letter.
+            letters: the paper's letters of the blocks of equal width that stand side by side in the
+                weight. None: it is one block, and its name is the letter.
         """
-        weight = self.add_weight(name=name, shape=shape, initializer=initializer, dtype=self.variable_dtype, autocast=False)
+        weight = self.add_weight(
+            name=name,
+            shape=shape,
+            initializer=initializer,
+            dtype=self.variable_dtype,
+            autocast=False,
+        )
         weight.letters = tuple(letters or (name,))
         return weight
 
     def vector(self, name, size, letters=None):
-        """Add a bias: zero at the start (Appendix B.1), under ``initialization: uniform`` drawn like every weight."""
+        """Add a bias: zero at the start (Appendix B.1), under ``initialization: uniform`` drawn
+        like every weight.
+        """
         return self.matrix(name, (size,), self.bias_initializer(name), letters)
 
     def bias_initializer(self, name):
@@ -242,27 +284,43 @@ class PaperLayer(keras.layers.Layer):
         return initializer(self.initialization, "bias", self.seed + zlib.crc32(name.encode()))
 
     def paper_weights(self, prefix=""):
-        """The weights of this layer and of those inside it: {prefix + the paper's letter: NumPy array}; lower case is a vector."""
+        """The weights of this layer and of those inside it: {prefix + the paper's letter: NumPy
+        array}; lower case is a vector.
+        """
         weights = {}
         for weight in self.weights:
             blocks = np.split(keras.ops.convert_to_numpy(weight), len(weight.letters), axis=-1)
-            weights |= {prefix + letter: block.ravel() if letter[0].islower() else block for letter, block in zip(weight.letters, blocks)}
+            weights |= {
+                prefix + letter: block.ravel() if letter[0].islower() else block
+                for letter, block in zip(weight.letters, blocks)
+            }
         return weights
 
 
 def _signature(layer_class):
-    """The signature of a layer's constructor: the options of the classes, PaperLayer's and Keras's own as keywords."""
+    """The signature of a layer's constructor: the options of the classes, PaperLayer's and Keras's
+    own as keywords.
+    """
     parameters = {}
     for base in layer_class.__mro__[: layer_class.__mro__.index(PaperLayer) + 1]:
-        kind = inspect.Parameter.KEYWORD_ONLY if base is PaperLayer else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        kind = (
+            inspect.Parameter.KEYWORD_ONLY
+            if base is PaperLayer
+            else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        )
         for name in inspect.get_annotations(base):
             if name != "_" and name not in parameters:
-                parameters[name] = inspect.Parameter(name, kind, default=getattr(layer_class, name, inspect.Parameter.empty))
-    return inspect.Signature([*parameters.values(), inspect.Parameter("keywords", inspect.Parameter.VAR_KEYWORD)])
+                parameters[name] = inspect.Parameter(
+                    name, kind, default=getattr(layer_class, name, inspect.Parameter.empty)
+                )
+    return inspect.Signature(
+        [*parameters.values(), inspect.Parameter("keywords", inspect.Parameter.VAR_KEYWORD)]
+    )
 
 
 def _fault(value, axes, sizes, floating):
-    """What is wrong with an argument of a call, or None; sizes that are seen here for the first time are added.
+    """What is wrong with an argument of a call, or None; sizes that are seen here for the first
+    time are added.
 
     Args:
         value: what has a shape and a dtype.
@@ -270,17 +328,28 @@ def _fault(value, axes, sizes, floating):
         sizes: {letter: size} of those that are known.
         floating: whether it has to be of a floating-point dtype.
     """
-    expected = f"{'float' if floating else 'bool'} [{', '.join(str(sizes.get(axis) or axis) for axis in axes)}]"
+    expected = (
+        f"{'float' if floating else 'bool'}"
+        f" [{', '.join(str(sizes.get(axis) or axis) for axis in axes)}]"
+    )
     if isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
-        return f"expected {expected}, got a {type(value).__name__}; make it dense (to_tensor), and hand in a mask"
+        return (
+            f"expected {expected}, got a {type(value).__name__}; make it dense (to_tensor), and"
+            " hand in a mask"
+        )
     if isinstance(value.shape, tf.TensorShape) and value.shape.rank is None:
         return None
-    shape, dtype = tuple(value.shape), keras.backend.standardize_dtype(value.dtype)
-    got = f"expected {expected}, got {dtype} [{', '.join('?' if size is None else str(size) for size in shape)}]"
+    shape = tuple(value.shape)
+    dtype = keras.backend.standardize_dtype(value.dtype)
+    got = (
+        f"expected {expected}, got {dtype}"
+        f" [{', '.join('?' if size is None else str(size) for size in shape)}]"
+    )
     if floating and not keras.backend.is_float_dtype(dtype):
         return f"{got}; WordEmbedding makes vectors of ids, and other numbers need a cast"
     if axes[0] == "…":
-        axes, shape = axes[-1:], shape[-1:]
+        axes = axes[-1:]
+        shape = shape[-1:]
     if len(shape) != len(axes):
         return f"{got}; give it {len(axes)} axes"
     for axis, size in zip(axes, shape):
@@ -302,7 +371,9 @@ def real_positions(values, mask=None):
 
 
 def mean_of_words(vectors, mask):
-    """The mean over the real positions of a sentence: float [B, J, n], bool [B, J] -> float [B, n]; zero where there is none."""
+    """The mean over the real positions of a sentence: float [B, J, n], bool [B, J] -> float [B, n];
+    zero where there is none.
+    """
     real = tf.cast(mask, vectors.dtype)[..., tf.newaxis]
     return tf.math.divide_no_nan(tf.reduce_sum(vectors * real, axis=1), tf.reduce_sum(real, axis=1))
 
@@ -334,7 +405,9 @@ def product(left, right, dtype=None, transpose_right=False, bias=None):
 
 
 def with_leading_axes(rows, like, *sizes):
-    """Rows [R, …] in the leading axes of `like`, all but its last, and axes of these sizes; None: the rows' own last."""
+    """Rows [R, …] in the leading axes of `like`, all but its last, and axes of these sizes; None:
+    the rows' own last.
+    """
     shape = [*like.shape[:-1], *sizes]
     if shape.count(None) <= 1:  # no operation is needed to find the shape
         return tf.reshape(rows, [-1 if size is None else size for size in shape])
@@ -357,7 +430,8 @@ def batched_product(left, right, dtype=None, transpose_left=False, transpose_rig
     """
     result_dtype = left.dtype
     if dtype is not None and tf.as_dtype(dtype) != result_dtype:
-        left, right = tf.cast(left, dtype), tf.cast(right, dtype)
+        left = tf.cast(left, dtype)
+        right = tf.cast(right, dtype)
     result = tf.matmul(left, right, transpose_a=transpose_left, transpose_b=transpose_right)
     return tf.cast(result, result_dtype)
 
@@ -379,10 +453,14 @@ def weight_gradient(inputs, deltas, dtype=None):
 
 
 def ready(weights, dtype=None):
-    """Weights cast for products in the graph where they were read: once, where a loop would otherwise cast them at every step."""
+    """Weights cast for products in the graph where they were read: once, where a loop would
+    otherwise cast them at every step.
+    """
 
     def cast(weight):
-        with weight.graph.as_default() if tf.is_symbolic_tensor(weight) else contextlib.nullcontext():
+        with (
+            weight.graph.as_default() if tf.is_symbolic_tensor(weight) else contextlib.nullcontext()
+        ):
             return tf.cast(weight, dtype)
 
     return weights if dtype is None else tf.nest.map_structure(cast, weights)

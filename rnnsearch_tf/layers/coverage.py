@@ -1,4 +1,5 @@
-"""Content attention that knows which words it has attended to before (See et al. 2017, eqs. 10–11; Tu et al. 2016).
+"""Content attention that knows which words it has attended to before (See et al. 2017, eqs. 10–11;
+Tu et al. 2016).
 
     coverage_ij = Σ_{k<i} α_kj
     e_ij = v_aᵀ tanh(W_a s_{i−1} + U_a h_j + w_c coverage_ij)
@@ -21,7 +22,11 @@ class CoverageAttention(BahdanauAttention):
     def build(self, state_shape, annotations_shape=None):
         super().build(state_shape, annotations_shape)
         seed = next(seed_stream(self.seed + 1))
-        self.w_c = self.matrix("w_c", (1, self.alignment_size), initializer(self.initialization, "alignment", seed, terms=2))
+        self.w_c = self.matrix(
+            "w_c",
+            (1, self.alignment_size),
+            initializer(self.initialization, "alignment", seed, terms=2),
+        )
 
     def initial_state(self, memory):
         """Nothing is covered before the first word: {"coverage": [B, J]}."""

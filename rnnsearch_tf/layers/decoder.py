@@ -9,7 +9,8 @@ The unit sees c_i only through C c_i, which is Σ_j α_ij C h_j: C meets every a
 a sentence, in one large product, and a step sums up the results (:meth:`Decoder.project_context`).
 
 Which word y enters, y_i or y_{i−1}, is the option ``decoder_order``; the model decides it by
-what it hands in as ``inputs``. Training takes all target positions in one loop, search one at a time.
+what it hands in as ``inputs``. Training takes all target positions in one loop, search one at a
+time.
 """
 
 import tensorflow as tf
@@ -25,7 +26,11 @@ from rnnsearch_tf.layers.kernels import KERNELS
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
 
-ATTENTIONS = {"content": BahdanauAttention, "coverage": CoverageAttention, "gaussian_window": GaussianWindow}
+ATTENTIONS = {
+    "content": BahdanauAttention,
+    "coverage": CoverageAttention,
+    "gaussian_window": GaussianWindow,
+}
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -35,16 +40,18 @@ class Decoder(PaperLayer):
     Args:
         hidden_size: n.
         alignment_size: n', hidden units of the alignment model, or the number of Gaussian windows.
-        attention: ``content``, ``coverage``, ``gaussian_window``, or None for the fixed context of RNNencdec.
+        attention: ``content``, ``coverage``, ``gaussian_window``, or None for the fixed context of
+            RNNencdec.
         unit: ``gru``, ``gru_reset_after`` or ``lstm``.
         layer_normalization, forget_bias: of the unit, see :class:`RecurrentUnit`.
 
     Call arguments:
         embeddings: float [B, I, m]: the word that enters the unit at each target position.
         annotations: float [B, J, 2n]: h_j; with a fixed context [B, J, n].
-        annotations_mask: bool [B, J], True at real positions; None: the mask that Keras carries along with the
-            annotations, or all are real.
-        mask: of the words, which Keras carries along; states and contexts have it too. It changes no number.
+        annotations_mask: bool [B, J], True at real positions; None: the mask that Keras carries
+            along with the annotations, or all are real.
+        mask: of the words, which Keras carries along; states and contexts have it too. It changes
+            no number.
 
     Returns:
         (states [B, I, n], contexts [B, I, 2n], alignments [B, I, J]): s_i, c_i and α_i.
@@ -60,27 +67,47 @@ class Decoder(PaperLayer):
     shapes = {"embeddings": "B I m", "annotations": "B J h", "annotations_mask": "B J"}
 
     def __post_init__(self):
-        seeds, shared = seed_stream(self.seed), self.shared_options()
+        seeds = seed_stream(self.seed)
+        shared = self.shared_options()
         self.recurrent_unit = RecurrentUnit(
-            self.hidden_size, self.unit, self.layer_normalization, forget_bias=self.forget_bias, seed=next(seeds), name="unit", **shared
+            self.hidden_size,
+            self.unit,
+            self.layer_normalization,
+            forget_bias=self.forget_bias,
+            seed=next(seeds),
+            name="unit",
+            **shared,
         )
         if self.attention is None:
             self.alignment_model = FixedContext(name="attention", dtype=self.dtype_policy)
         else:
             attention = ATTENTIONS[self.attention]
-            self.alignment_model = attention(self.alignment_size, seed=next(seeds), name="attention", **shared)
+            self.alignment_model = attention(
+                self.alignment_size, seed=next(seeds), name="attention", **shared
+            )
 
     def build(self, embeddings_shape, annotations_shape):
-        annotation_size, n = annotations_shape[-1], self.hidden_size
-        first_size = annotation_size // 2 if self.attention else annotation_size  # ←h_1, or →h_{T_x}
-        self.W_s = self.matrix("W_s", (first_size, n), initializer(self.initialization, "other", next(seed_stream(self.seed + 1))))
+        annotation_size = annotations_shape[-1]
+        n = self.hidden_size
+        first_size = (
+            annotation_size // 2 if self.attention else annotation_size
+        )  # ←h_1, or →h_{T_x}
+        self.W_s = self.matrix(
+            "W_s",
+            (first_size, n),
+            initializer(self.initialization, "other", next(seed_stream(self.seed + 1))),
+        )
         self.b_s = self.vector("b_s", n) if self.biased else None
         self.recurrent_unit.build(embeddings_shape[-1], annotation_size)
         self.alignment_model.build((None, None, n), annotations_shape)
-        self.output_size, self.built = n, True
+        self.output_size = n
+        self.built = True
 
     def compute_output_shape(self, embeddings_shape, annotations_shape):
-        return tuple((*embeddings_shape[:-1], size) for size in (self.hidden_size, annotations_shape[-1], annotations_shape[1]))
+        return tuple(
+            (*embeddings_shape[:-1], size)
+            for size in (self.hidden_size, annotations_shape[-1], annotations_shape[1])
+        )
 
     def compute_mask(self, embeddings, mask=None):
         """States and contexts have the mask of the target words, the alignments none."""
@@ -94,39 +121,71 @@ class Decoder(PaperLayer):
             memory: from ``alignment_model.memory``.
 
         Returns:
-            Dictionary of float [B, ...]: ``state`` (s_0), and what unit and attention remember besides.
+            Dictionary of float [B, ...]: ``state`` (s_0), and what unit and attention remember
+            besides.
         """
-        first = annotations[:, 0, annotations.shape[-1] // 2 :] if self.attention else annotations[:, -1]
+        first = (
+            annotations[:, 0, annotations.shape[-1] // 2 :]
+            if self.attention
+            else annotations[:, -1]
+        )
         s_0 = tf.tanh(self.dot(first, self.W_s, self.b_s))
         return self.recurrent_unit.initial_state(s_0) | self.alignment_model.initial_state(memory)
 
     def inputs(self, embeddings):
-        """What the word brings to the unit: E y [..., m] → [W e | W_z e | W_r e] + b [..., 3n] (of an LSTM 4n)."""
+        """What the word brings to the unit: E y [..., m] → [W e | W_z e | W_r e] + b [..., 3n] (of
+        an LSTM 4n).
+        """
         return self.recurrent_unit.inputs(embeddings)
 
     def project_context(self, annotations):
-        """What attention sums up for the unit: h_j [..., 2n] → [C h_j | C_z h_j | C_r h_j] [..., 3n]; so too of a c_i.
+        """What attention sums up for the unit: h_j [..., 2n] → [C h_j | C_z h_j | C_r h_j] [...,
+        3n]; so too of a c_i.
 
-        Layer normalization of C c_i is not a sum over j: under it attention sums up the h_j themselves.
+        Layer normalization of C c_i is not a sum over j: under it attention sums up the h_j
+        themselves.
         """
-        return annotations if self.layer_normalization else self.recurrent_unit.context_term(annotations)
+        return (
+            annotations
+            if self.layer_normalization
+            else self.recurrent_unit.context_term(annotations)
+        )
 
     def attend(self, state, memory):
-        """(Σ_j α_ij · annotation j of the memory [B, K, …], alignment [B, K, J], state) for the state of K hypotheses a sentence."""
-        remembered = {name: values for name, values in state.items() if name not in ("state", "cell")}
-        context, alignment, remembered = self.alignment_model.attend(state["state"], memory, **remembered)
+        """(Σ_j α_ij · annotation j of the memory [B, K, …], alignment [B, K, J], state) for the
+        state of K hypotheses a sentence.
+        """
+        remembered = {
+            name: values for name, values in state.items() if name not in ("state", "cell")
+        }
+        context, alignment, remembered = self.alignment_model.attend(
+            state["state"], memory, **remembered
+        )
         return context, alignment, state | remembered
 
     def update(self, state, inputs, projected_context):
-        """The state after a word: of :meth:`attend`'s state, inputs [B, K, 3n or 4n] and :meth:`project_context` of c_i."""
-        inputs += self.recurrent_unit.context_term(projected_context) if self.layer_normalization else projected_context
+        """The state after a word: of :meth:`attend`'s state, inputs [B, K, 3n or 4n] and
+        :meth:`project_context` of c_i.
+        """
+        inputs += (
+            self.recurrent_unit.context_term(projected_context)
+            if self.layer_normalization
+            else projected_context
+        )
         return state | self.recurrent_unit.advance(inputs, state)
 
     def call(
-        self, embeddings: tf.Tensor, annotations: tf.Tensor, annotations_mask: tf.Tensor | None = None
+        self,
+        embeddings: tf.Tensor,
+        annotations: tf.Tensor,
+        annotations_mask: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        memory = self.alignment_model.memory(annotations, real_positions(annotations, annotations_mask))
-        return self.all_steps(self.inputs(embeddings), self.initial_state(annotations, memory), memory)
+        memory = self.alignment_model.memory(
+            annotations, real_positions(annotations, annotations_mask)
+        )
+        return self.all_steps(
+            self.inputs(embeddings), self.initial_state(annotations, memory), memory
+        )
 
     def all_steps(self, inputs, state, memory):
         """All steps with given words (training), from a state and a memory of their own dropout.
@@ -153,10 +212,14 @@ class Decoder(PaperLayer):
         return states, self.batched_dot(alignments, memory.annotations), alignments
 
     def _scan(self, inputs, state, memory):
-        """:meth:`attend` and :meth:`update` at every position, differentiated by TensorFlow: (states, alignments)."""
+        """:meth:`attend` and :meth:`update` at every position, differentiated by TensorFlow:
+        (states, alignments).
+        """
 
         def step(inputs, carried):
-            state, inputs = tf.nest.map_structure(lambda x: x[:, tf.newaxis], (carried[0], inputs))  # K = 1
+            state, inputs = tf.nest.map_structure(
+                lambda x: x[:, tf.newaxis], (carried[0], inputs)
+            )  # K = 1
             projected_context, alignment, state = self.attend(state, memory)
             state = self.update(state, inputs, projected_context)
             return tf.nest.map_structure(lambda x: x[:, 0], (state, alignment))

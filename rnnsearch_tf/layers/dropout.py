@@ -33,14 +33,18 @@ class Dropout(keras.layers.Dropout):
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class ReplicaDropout(Dropout):
-    """Dropout under a strategy with several replicas, each of which drops other values; Keras's drops the same in all."""
+    """Dropout under a strategy with several replicas, each of which drops other values; Keras's
+    drops the same in all.
+    """
 
     def call(self, inputs, training=False):
         if not training or self.rate == 0:
             return inputs
         seed = self.seed_generator.next()
         number = tf.cast(tf.distribute.get_replica_context().replica_id_in_sync_group, seed.dtype)
-        seed = tf.math.floormod(seed + tf.stack([APART * number, 0]), tf.int32.max - 1)  # as Keras makes 32 bits of 64
+        seed = tf.math.floormod(
+            seed + tf.stack([APART * number, 0]), tf.int32.max - 1
+        )  # as Keras makes 32 bits of 64
         return tf.nn.experimental.stateless_dropout(inputs, self.rate, seed=tf.cast(seed, tf.int32))
 
 
@@ -51,7 +55,8 @@ def dropout(share: float, **options) -> Dropout:
 
 
 def vary_dropout(layers, worker: int) -> None:
-    """Let the dropout of a worker draw other numbers than the chief's, from whose state its own follows.
+    """Let the dropout of a worker draw other numbers than the chief's, from whose state its own
+    follows.
 
     Args:
         layers: Dropout layers, all in the chief's state.

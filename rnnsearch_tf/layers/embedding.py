@@ -30,7 +30,8 @@ class WordEmbedding(PaperLayer):
         biases: ``none`` leaves out the bias vector.
 
     Call arguments:
-        ids: int32 or int64 [...]; other dtypes are cast to int32, as ``keras.layers.Embedding`` casts them.
+        ids: int32 or int64 [...]; other dtypes are cast to int32, as ``keras.layers.Embedding``
+            casts them.
 
     Returns:
         float [..., m].
@@ -62,7 +63,9 @@ class WordEmbedding(PaperLayer):
         return keras.ops.not_equal(ids, PAD_ID) if self.mask_zero else None
 
     def call(self, ids: tf.Tensor) -> tf.Tensor:
-        vectors = tf.gather(self.E.value, tf.cast(ids, tf.int64 if ids.dtype == tf.int64 else tf.int32))
+        vectors = tf.gather(
+            self.E.value, tf.cast(ids, tf.int64 if ids.dtype == tf.int64 else tf.int32)
+        )
         vectors = vectors * self.factor if self.scaled else vectors
         vectors = vectors if self.b_E is None else vectors + self.b_E
         return vectors * tf.cast(ids != PAD_ID, vectors.dtype)[..., tf.newaxis]

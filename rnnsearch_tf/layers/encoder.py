@@ -17,7 +17,8 @@ DIRECTIONS = ("forward", "backward")
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class Encoder(PaperLayer):
-    """Annotations of a source sentence by two recurrent networks, the paper's gated ones unless told otherwise.
+    """Annotations of a source sentence by two recurrent networks, the paper's gated ones unless
+    told otherwise.
 
     Args:
         hidden_size: n, units of each direction.
@@ -28,11 +29,13 @@ class Encoder(PaperLayer):
     Call arguments:
         embeddings: float [B, J, m]: source words.
         mask: bool [B, J], True at real positions. A padded position keeps the state as it
-            was, so padding changes nothing. None: the mask of ``mask_zero``, which Keras hands on, or all are real.
+            was, so padding changes nothing. None: the mask of ``mask_zero``, which Keras hands on,
+            or all are real.
         training: a gradient is asked for; see :meth:`RecurrentUnit.read`.
 
     Returns:
-        annotations float [B, J, 2n], forward half first; [B, J, n] of one direction. ←h_1 is ``annotations[:, 0, n:]``.
+        annotations float [B, J, 2n], forward half first; [B, J, n] of one direction. ←h_1 is
+        ``annotations[:, 0, n:]``.
     """
 
     hidden_size: int
@@ -48,8 +51,13 @@ class Encoder(PaperLayer):
         seeds = seed_stream(self.seed)
         self.units = [
             RecurrentUnit(
-                self.hidden_size, self.unit, self.layer_normalization, forget_bias=self.forget_bias,
-                seed=next(seeds), name=direction, **self.shared_options(),
+                self.hidden_size,
+                self.unit,
+                self.layer_normalization,
+                forget_bias=self.forget_bias,
+                seed=next(seeds),
+                name=direction,
+                **self.shared_options(),
             )
             for direction in DIRECTIONS[: 2 if self.bidirectional else 1]
         ]
@@ -57,19 +65,31 @@ class Encoder(PaperLayer):
     def build(self, embeddings_shape):
         for unit in self.units:
             unit.build(embeddings_shape[-1])
-        self.output_size, self.built = len(self.units) * self.hidden_size, True
+        self.output_size = len(self.units) * self.hidden_size
+        self.built = True
 
     def compute_output_shape(self, embeddings_shape):
         return *embeddings_shape[:-1], len(self.units) * self.hidden_size
 
-    def call(self, embeddings: tf.Tensor, mask: tf.Tensor | None = None, training: bool = False) -> tf.Tensor:
-        zeros, mask = tf.zeros([tf.shape(embeddings)[0], self.hidden_size], embeddings.dtype), real_positions(embeddings, mask)
-        read = lambda unit, **how: unit.read(embeddings, unit.initial_state(zeros), mask, training=training, **how)["state"]  # noqa: E731
-        return tf.concat([read(unit, backward=unit.name == "backward") for unit in self.units], axis=-1)
+    def call(
+        self, embeddings: tf.Tensor, mask: tf.Tensor | None = None, training: bool = False
+    ) -> tf.Tensor:
+        zeros = tf.zeros([tf.shape(embeddings)[0], self.hidden_size], embeddings.dtype)
+        mask = real_positions(embeddings, mask)
+        read = lambda unit, **how: unit.read(
+            embeddings, unit.initial_state(zeros), mask, training=training, **how
+        )["state"]  # noqa: E731
+        return tf.concat(
+            [read(unit, backward=unit.name == "backward") for unit in self.units], axis=-1
+        )
 
     def paper_weights(self):
         """Weights by the paper's letters, behind ``encoder.forward.`` and ``encoder.backward.``."""
-        return {key: value for unit in self.units for key, value in unit.paper_weights(f"encoder.{unit.name}.").items()}
+        return {
+            key: value
+            for unit in self.units
+            for key, value in unit.paper_weights(f"encoder.{unit.name}.").items()
+        }
 
 
 BiGRUEncoder = Encoder

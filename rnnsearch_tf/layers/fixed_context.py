@@ -21,13 +21,17 @@ class ContextMemory(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class FixedContext(keras.layers.Layer):
-    """c_i = →h_{T_x} for every i; stands where an attention would, with alignments of zero. It has no weights."""
+    """c_i = →h_{T_x} for every i; stands where an attention would, with alignments of zero. It has
+    no weights.
+    """
 
     def build(self, state_shape, annotations_shape):
         self.built = True
 
     def memory(self, annotations, mask):
-        """ContextMemory of the forward states [B, J, n]; padding on the right keeps the last one as it was."""
+        """ContextMemory of the forward states [B, J, n]; padding on the right keeps the last one as
+        it was.
+        """
         return ContextMemory(annotations[:, -1], mask)
 
     def initial_state(self, memory):

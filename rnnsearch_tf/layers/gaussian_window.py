@@ -1,4 +1,5 @@
-"""Windows that only move right (Graves 2013, eqs. 46–51; Bahdanau et al. 2015, §6.1, compare with it).
+"""Windows that only move right (Graves 2013, eqs. 46–51; Bahdanau et al. 2015, §6.1, compare with
+it).
 
     α, β, κ̂ = exp of W s_{i−1} + b, k windows each
     κ_i = κ_{i−1} + κ̂
@@ -64,20 +65,31 @@ class GaussianWindow(Attention):
         self.built = True
 
     def memory(self, annotations, mask):
-        """WindowMemory of annotations [B, J, 2n] and mask [B, J]; padding does not count as a position."""
+        """WindowMemory of annotations [B, J, 2n] and mask [B, J]; padding does not count as a
+        position.
+        """
         positions = tf.cumsum(tf.cast(mask, annotations.dtype), axis=1)
         return WindowMemory(annotations, positions, mask)
 
     def initial_state(self, memory):
         """All windows stand before the first word: {"location": κ_0 = 0, [B, k]}."""
-        return {"location": tf.zeros_like(memory.annotations[:, 0, :1]) * tf.zeros(self.windows, memory.annotations.dtype)}
+        return {
+            "location": (
+                tf.zeros_like(memory.annotations[:, 0, :1])
+                * tf.zeros(self.windows, memory.annotations.dtype)
+            )
+        }
 
     def attend(self, query, memory, location):
         """(c_i [B, K, 2n], φ_i [B, K, J], {"location": κ_i [B, K, k]}) for s_{i−1} [B, K, n]."""
         total = self.dot(query, self.W, self.b)
         alpha, beta, step = tf.split(tf.exp(total), 3, axis=-1)  # [B, K, k]
         location += step
-        distance = location[..., tf.newaxis] - memory.positions[:, tf.newaxis, tf.newaxis]  # [B, K, k, J]
-        window = tf.reduce_sum(alpha[..., tf.newaxis] * tf.exp(-beta[..., tf.newaxis] * distance**2), axis=2)
+        distance = (
+            location[..., tf.newaxis] - memory.positions[:, tf.newaxis, tf.newaxis]
+        )  # [B, K, k, J]
+        window = tf.reduce_sum(
+            alpha[..., tf.newaxis] * tf.exp(-beta[..., tf.newaxis] * distance**2), axis=2
+        )
         window *= tf.cast(memory.mask, window.dtype)[:, tf.newaxis]  # [B, K, J]
         return self.batched_dot(window, memory.annotations), window, {"location": location}

@@ -1,10 +1,11 @@
-"""What it costs that a model looks elsewhere than an aligner's links say (guided alignment, Chen et al. 2016).
+"""What it costs that a model looks elsewhere than an aligner's links say (guided alignment, Chen et
+al. 2016).
 
     D(A, α)_i = − Σ_j A_ij log α_ij
 
-A_ij is 1 / (number of source words that target word i is linked to) at its links and 0 elsewhere, α the model's alignment.
-A target word without links costs nothing. Departure: Gaussian windows, whose weights do not sum to one over j, are divided
-by their sum first.
+A_ij is 1 / (number of source words that target word i is linked to) at its links and 0 elsewhere, α
+the model's alignment. A target word without links costs nothing. Departure: Gaussian windows, whose
+weights do not sum to one over j, are divided by their sum first.
 """
 
 import tensorflow as tf
@@ -23,5 +24,9 @@ def guided_alignment_losses(alignments, links):
     Returns:
         float [B, I], in nats, of the alignments' dtype.
     """
-    alignments = tf.math.divide_no_nan(alignments, tf.reduce_sum(alignments, axis=-1, keepdims=True))
-    return -tf.reduce_sum(tf.cast(links, alignments.dtype) * tf.math.log(tf.maximum(alignments, LEAST)), axis=-1)
+    alignments = tf.math.divide_no_nan(
+        alignments, tf.reduce_sum(alignments, axis=-1, keepdims=True)
+    )
+    return -tf.reduce_sum(
+        tf.cast(links, alignments.dtype) * tf.math.log(tf.maximum(alignments, LEAST)), axis=-1
+    )

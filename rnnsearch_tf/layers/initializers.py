@@ -1,4 +1,5 @@
-"""How weights begin: Appendix B.1 of Bahdanau et al. 2015, and an initialization that learns faster.
+"""How weights begin: Appendix B.1 of Bahdanau et al. 2015, and an initialization that learns
+faster.
 
 Every matrix asks for its initializer by the role it plays:
 
@@ -16,14 +17,16 @@ Every matrix asks for its initializer by the role it plays:
 Glorot uniform (Glorot and Bengio 2010, eq. 16) of a matrix that maps a values to b values is
 U(±√(6 / (a + b))). Several matrices of a paper may be stored as one weight, [W | W_z | W_r];
 each of them has its own limit, from its own sizes. Where a unit sees the sum of k products,
-W e + U h + C c, the variance of each is divided by k, so that the sum keeps it: limit √(6 / (a + b) / k).
+W e + U h + C c, the variance of each is divided by k, so that the sum keeps it: limit √(6 / (a + b)
+/ k).
 
 A word vector with components of variance 1 moves the units behind it as much as their own states
 do. An embedding that is looked up √m times as large as it is stored (``embedding.py``), or that is
 the output matrix too, is stored with variance 1/m: role small.
 
 ``uniform`` (Sutskever et al. 2014, §3.4) draws every weight between −0.08 and 0.08;
-``small uniform``, which is ``paper`` for the CSLM (Cho et al. 2014a, §4.1.2), between −0.01 and 0.01.
+``small uniform``, which is ``paper`` for the CSLM (Cho et al. 2014a, §4.1.2), between −0.01 and
+0.01.
 """
 
 import numpy as np
@@ -32,7 +35,8 @@ from rnnsearch_tf.runtime.backend import keras
 
 
 def orthogonal(seed, scale=1.0):
-    """Initializer of square blocks of left singular vectors of a Gaussian matrix (Appendix B.1; Saxe et al. 2014).
+    """Initializer of square blocks of left singular vectors of a Gaussian matrix (Appendix B.1;
+    Saxe et al. 2014).
 
     A shape [n, k·n] gives k independent orthogonal n × n blocks side by side, all times `scale`.
     """
@@ -40,7 +44,9 @@ def orthogonal(seed, scale=1.0):
     def draw(shape, dtype=None):
         generator = np.random.default_rng(seed)
         size, width = shape
-        blocks = [np.linalg.svd(generator.normal(size=(size, size)))[0] for _ in range(width // size)]
+        blocks = [
+            np.linalg.svd(generator.normal(size=(size, size)))[0] for _ in range(width // size)
+        ]
         return keras.ops.convert_to_tensor(scale * np.concatenate(blocks, axis=1), dtype=dtype)
 
     return draw
@@ -51,13 +57,16 @@ def glorot_blocks(seed, rows=None, columns=None, terms=1):
 
     Args:
         seed: int; the same matrices every time.
-        rows: list of int, input sizes of the matrices one below the other, which sum up to the weight's first axis. None: one.
-        columns: int, output size of the matrices side by side; it divides the weight's second axis. None: one.
+        rows: list of int, input sizes of the matrices one below the other, which sum up to the
+            weight's first axis. None: one.
+        columns: int, output size of the matrices side by side; it divides the weight's second axis.
+            None: one.
         terms: products in the sum that these matrices' products are parts of.
     """
 
     def draw(shape, dtype=None):
-        generator, below = np.random.default_rng(seed), []
+        generator = np.random.default_rng(seed)
+        below = []
         for size in rows or shape[:1]:
             limit = np.sqrt(6 / (size + (columns or shape[1])) / terms)
             below.append(generator.uniform(-limit, limit, size=(size, shape[1])))
@@ -70,11 +79,13 @@ def initializer(kind, role, seed, rows=None, columns=None, terms=1):
     """The initializer of one weight.
 
     Args:
-        kind: ``paper``, ``variance_preserving`` or ``uniform`` (option model.initialization), or ``small uniform``.
-        role: recurrent, small recurrent, alignment, energy, embedding, small embedding, bias, peephole or other,
-            as in the table above.
+        kind: ``paper``, ``variance_preserving`` or ``uniform`` (option model.initialization), or
+            ``small uniform``.
+        role: recurrent, small recurrent, alignment, energy, embedding, small embedding, bias,
+            peephole or other, as in the table above.
         seed: int; give each weight its own.
-        rows, columns, terms: of the matrices that are stored as this one weight, see :func:`glorot_blocks`.
+        rows, columns, terms: of the matrices that are stored as this one weight, see
+            :func:`glorot_blocks`.
 
     Returns:
         What ``add_weight`` takes: a function of (shape, dtype).
@@ -99,7 +110,9 @@ def initializer(kind, role, seed, rows=None, columns=None, terms=1):
 
 
 def seed_stream(seed):
-    """A stream of seeds, a different one for each weight, the same each time for one start: ints, for ``next``."""
+    """A stream of seeds, a different one for each weight, the same each time for one start: ints,
+    for ``next``.
+    """
     generator = np.random.default_rng(seed)
     while True:
         yield int(generator.integers(2**31 - 1))

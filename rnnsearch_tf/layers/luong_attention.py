@@ -1,15 +1,20 @@
 """Luong's attention (the notes on a second attention model, beside Sutskever et al. 2014).
 
-    e_j = score(s_t, h_j)    dot: s_tᵀ h_j;  general: s_tᵀ W_a h_j;  concat: v_aᵀ tanh(W_a [s_t ; h_j])
-    α = softmax of e over the real source positions,  c_t = Σ_j α_j h_j
-    ŝ_t = tanh(W_c [c_t ; s_t])
+e_j = score(s_t, h_j)    dot: s_tᵀ h_j;  general: s_tᵀ W_a h_j;  concat: v_aᵀ tanh(W_a [s_t ; h_j])
+α = softmax of e over the real source positions,  c_t = Σ_j α_j h_j
+ŝ_t = tanh(W_c [c_t ; s_t])
 """
 
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.layers.attention import Attention, AttentionMemory, additive_attention, weighted_sum
+from rnnsearch_tf.layers.attention import (
+    Attention,
+    AttentionMemory,
+    additive_attention,
+    weighted_sum,
+)
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
 
@@ -23,8 +28,8 @@ class LuongAttention(Attention):
         alignment_size: n', hidden units of ``concat``; the others have none.
         biases: with ``all``, a bias b_a inside the tanh of ``concat``; else none.
 
-    Call arguments and results: as of :class:`Attention`, for s_t of K hypotheses a sentence or of K target positions. A
-    sentence of padding only has the context 0.
+    Call arguments and results: as of :class:`Attention`, for s_t of K hypotheses a sentence or of K
+    target positions. A sentence of padding only has the context 0.
     """
 
     hidden_size: int
@@ -32,27 +37,42 @@ class LuongAttention(Attention):
     alignment_size: int | None = None
 
     limits = Attention.limits | {"score": {"choices": ("dot", "general", "concat")}}
-    shapes = {"state": "B K hidden_size", "annotations": "B J hidden_size", "annotations_mask": "B J"}
+    shapes = {
+        "state": "B K hidden_size",
+        "annotations": "B J hidden_size",
+        "annotations_mask": "B J",
+    }
 
     def __post_init__(self):
         if self.score == "concat" and self.alignment_size is None:
-            raise UsageError("LuongAttention: alignment_size: expected a whole number with score=concat, got None; give a size")
+            raise UsageError(
+                "LuongAttention: alignment_size: expected a whole number with score=concat, got"
+                " None; give a size"
+            )
 
     def build(self, state_shape, annotations_shape=None):
-        n, seeds = self.hidden_size, seed_stream(self.seed)
+        n = self.hidden_size
+        seeds = seed_stream(self.seed)
         self.output_size = n
         draw = lambda role: initializer(self.initialization, role, next(seeds))  # noqa: E731
         self.W_c = self.matrix("W_c", (2 * n, n), draw("other"))
         concat = self.score == "concat"
-        # The decoder's state comes first: rows :n of W_a meet it; those after, or all of general's, the annotation.
+        # The decoder's state comes first: rows :n of W_a meet it; those after, or all of general's,
+        # the annotation.
         rows, columns = (2 * n, self.alignment_size) if concat else (n, n)
-        self.W_a = None if self.score == "dot" else self.matrix("W_a", (rows, columns), draw("alignment"))
+        self.W_a = (
+            None if self.score == "dot" else self.matrix("W_a", (rows, columns), draw("alignment"))
+        )
         self.v_a = self.matrix("v_a", (self.alignment_size, 1), draw("energy")) if concat else None
-        self.b_a = self.vector("b_a", self.alignment_size) if concat and self.biases == "all" else None
+        self.b_a = (
+            self.vector("b_a", self.alignment_size) if concat and self.biases == "all" else None
+        )
         self.built = True
 
     def memory(self, annotations, mask):
-        """What a source sentence brings, computed once: AttentionMemory of annotations [B, J, n] and mask [B, J]."""
+        """What a source sentence brings, computed once: AttentionMemory of annotations [B, J, n]
+        and mask [B, J].
+        """
         if self.score == "dot":
             projected = annotations
         elif self.score == "general":
@@ -62,7 +82,9 @@ class LuongAttention(Attention):
         return AttentionMemory(annotations, projected, mask)
 
     def attend(self, state, memory):
-        """(ŝ_t [B, K, n], alignment [B, K, J], what it remembers) for s_t [B, K, n] and the AttentionMemory of :meth:`memory`."""
+        """(ŝ_t [B, K, n], alignment [B, K, J], what it remembers) for s_t [B, K, n] and the
+        AttentionMemory of :meth:`memory`.
+        """
         if self.score == "concat":
             query = self.dot(state, self.W_a[: self.hidden_size])
             context, alignment = additive_attention(query, memory, self.v_a, self.product_dtype)

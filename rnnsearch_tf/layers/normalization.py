@@ -12,7 +12,8 @@ EPSILON = 1e-5
 
 
 def normalized(values, gain, size):
-    """LN of each block of ``size`` values of the last axis; the values as they are where there is no gain.
+    """LN of each block of ``size`` values of the last axis; the values as they are where there is
+    no gain.
 
     Args:
         values: float [..., k·size].

@@ -6,13 +6,14 @@ The paper's is a deep output with maxout (Bahdanau et al. 2015, Appendix A.2.2):
     t_i = max(t̃_{i,2k}, t̃_{i,2k+1})               l values
     p(y_i) ∝ exp(y_iᵀ W_o t_i)
 
-The authors' program factors W_o through a smaller space, l → rank → V: option ``output_rank``. Other systems have the
-output matrix alone, :class:`OutputMatrix`.
+The authors' program factors W_o through a smaller space, l → rank → V: option ``output_rank``.
+Other systems have the output matrix alone, :class:`OutputMatrix`.
 
-:func:`softmax_loss` is the cross-entropy over the whole vocabulary, fused with its gradient. The logits of one batch are the
-largest thing in training (240 MB for 2,000 positions and 30,000 words), so they are passed over as few times as can be.
-The softmax p is one operation, and the loss is read off it; p − 1[y] is one copy of it; label smoothing is two rank-one
-corrections. (TensorFlow's own operation for loss and gradient takes several times as long.)
+:func:`softmax_loss` is the cross-entropy over the whole vocabulary, fused with its gradient. The
+logits of one batch are the largest thing in training (240 MB for 2,000 positions and 30,000 words),
+so they are passed over as few times as can be. The softmax p is one operation, and the loss is read
+off it; p − 1[y] is one copy of it; label smoothing is two rank-one corrections. (TensorFlow's own
+operation for loss and gradient takes several times as long.)
 """
 
 import itertools
@@ -22,7 +23,14 @@ import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.layers.base import PaperLayer, product, ready, tensor, weight_gradient, with_leading_axes
+from rnnsearch_tf.layers.base import (
+    PaperLayer,
+    product,
+    ready,
+    tensor,
+    weight_gradient,
+    with_leading_axes,
+)
 from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
@@ -49,7 +57,8 @@ class DeepOutput(PaperLayer):
         output_rank: rank of the factored output matrix; None: one matrix l → V.
         dropout: share of maxout outputs dropped in training; the paper has none.
         tied: the output matrix is not a weight of this layer but is given with each call.
-        context_sizes: where the context is several vectors side by side, their sizes: each then has a matrix of its own in C_o.
+        context_sizes: where the context is several vectors side by side, their sizes: each then has
+            a matrix of its own in C_o.
         biases: ``none`` leaves out b_o (on the hidden term) and b_softmax.
 
     Call arguments:
@@ -78,17 +87,24 @@ class DeepOutput(PaperLayer):
 
     def build(self, state_shape, embeddings_shape, context_shape):
         context_sizes = self.context_sizes or (context_shape[-1],)
-        l, seeds = self.maxout_size, seed_stream(self.seed)
+        l = self.maxout_size
+        seeds = seed_stream(self.seed)
         self.output_size = self.vocabulary_size
         other = lambda **blocks: initializer(self.initialization, "other", next(seeds), **blocks)  # noqa: E731
         terms = 2 + len(context_sizes)  # U_o s + V_o E y + C_o c
         self.U_o = self.matrix("U_o", (state_shape[-1], 2 * l), other(terms=terms))
         self.V_o = self.matrix("V_o", (embeddings_shape[-1], 2 * l), other(terms=terms))
-        self.C_o = self.matrix("C_o", (context_shape[-1], 2 * l), other(rows=context_sizes, terms=terms))
+        self.C_o = self.matrix(
+            "C_o", (context_shape[-1], 2 * l), other(rows=context_sizes, terms=terms)
+        )
         self.b_o = self.vector("b_o", 2 * l) if self.biased else None
         rank = self.output_rank
         self.W_o1 = self.matrix("W_o1", (l, rank), other()) if rank else None
-        self.W_o = None if self.tied else self.matrix(self.symbol, (rank or l, self.vocabulary_size), other())
+        self.W_o = (
+            None
+            if self.tied
+            else self.matrix(self.symbol, (rank or l, self.vocabulary_size), other())
+        )
         self.b_softmax = self.vector("b_softmax", self.vocabulary_size) if self.biased else None
         self.built = True
 
@@ -96,7 +112,9 @@ class DeepOutput(PaperLayer):
         return *state_shape[:-1], self.vocabulary_size
 
     def context_term(self, context):
-        """C_o c_i [..., 2l] of a context [..., 2n]; or C_o h_j of an annotation, since C_o c_i = Σ_j α_ij C_o h_j."""
+        """C_o c_i [..., 2l] of a context [..., 2n]; or C_o h_j of an annotation, since C_o c_i =
+        Σ_j α_ij C_o h_j.
+        """
         return self.dot(context, self.C_o)
 
     def pre_logits(self, state, embeddings, context_term, training=False):
@@ -118,11 +136,19 @@ class DeepOutput(PaperLayer):
         return readout if self.W_o1 is None else self.dot(readout, self.W_o1)
 
     def call(
-        self, state: tf.Tensor, embeddings: tf.Tensor, context: tf.Tensor, output_matrix: tf.Tensor | None = None, training: bool = False
+        self,
+        state: tf.Tensor,
+        embeddings: tf.Tensor,
+        context: tf.Tensor,
+        output_matrix: tf.Tensor | None = None,
+        training: bool = False,
     ) -> tf.Tensor:
         if self.tied == (output_matrix is None):
             expected, got = ("a matrix", "None") if self.tied else ("None", "a matrix")
-            raise UsageError(f"DeepOutput: output_matrix: expected {expected} with tied={self.tied}, got {got}; only a tied layer takes one")
+            raise UsageError(
+                f"DeepOutput: output_matrix: expected {expected} with tied={self.tied}, got {got};"
+                " only a tied layer takes one"
+            )
         pre_logits = self.pre_logits(state, embeddings, self.context_term(context), training)
         return word_logits(pre_logits, output_weights(self, output_matrix))
 
@@ -149,11 +175,20 @@ class OutputMatrix(PaperLayer):
     tied: bool = False
 
     def build(self, *features_sizes):
-        """The sizes of the features [..., l]; where several layers' stand side by side, each has a matrix of its own."""
-        other = initializer(self.initialization, "other", self.seed, rows=features_sizes, terms=len(features_sizes))
-        self.W_o = None if self.tied else self.matrix(self.symbol, (sum(features_sizes), self.vocabulary_size), other)
+        """The sizes of the features [..., l]; where several layers' stand side by side, each has a
+        matrix of its own.
+        """
+        other = initializer(
+            self.initialization, "other", self.seed, rows=features_sizes, terms=len(features_sizes)
+        )
+        self.W_o = (
+            None
+            if self.tied
+            else self.matrix(self.symbol, (sum(features_sizes), self.vocabulary_size), other)
+        )
         self.b_softmax = self.vector("b_softmax", self.vocabulary_size) if self.biased else None
-        self.output_size, self.built = self.vocabulary_size, True
+        self.output_size = self.vocabulary_size
+        self.built = True
 
 
 class OutputWeights(NamedTuple):
@@ -162,21 +197,26 @@ class OutputWeights(NamedTuple):
     matrix: tf.Tensor  # [l, V], or the embedding [V, l] of a tied layer
     bias: tf.Tensor | None  # [V]
     tied: bool
-    split_k: int  # products that :func:`split_k_matmul` should make of one; 1: the product is not split
+    split_k: (
+        int  # products that :func:`split_k_matmul` should make of one; 1: the product is not split
+    )
     dtype: str | None  # operand dtype of the products, see ``base.py``
 
 
 def output_weights(layer, output_matrix=None, words=None, split_k=1):
-    """The OutputWeights of a layer with W_o and b_softmax, or of a tied one with the embedding [V, l] given.
+    """The OutputWeights of a layer with W_o and b_softmax, or of a tied one with the embedding [V,
+    l] given.
 
     Args:
         layer: OutputMatrix or DeepOutput.
         output_matrix: for a tied layer, the target embedding E [V, l].
-        words: int32 [S], ids of the words to compute; None: all. Made before a loop, the columns are gathered once.
+        words: int32 [S], ids of the words to compute; None: all. Made before a loop, the columns
+            are gathered once.
         split_k: see OutputWeights.
     """
     tied = output_matrix is not None
-    matrix, bias = output_matrix if tied else tensor(layer.W_o), tensor(layer.b_softmax)
+    matrix = output_matrix if tied else tensor(layer.W_o)
+    bias = tensor(layer.b_softmax)
     if words is not None:
         matrix = ready(tf.gather(matrix, words, axis=0 if tied else 1), layer.product_dtype)
         bias = None if bias is None else tf.gather(bias, words)
@@ -192,22 +232,31 @@ def word_logits(features, weights):
 
 
 def split_k_matmul(features, matrix, dtype, bias, split_k):
-    """``product``; for few rows the sum of several products, each with some rows of the matrix, that run on a core each."""
+    """``product``; for few rows the sum of several products, each with some rows of the matrix,
+    that run on a core each.
+    """
     rows = tf.reshape(features, [-1, matrix.shape[0]])
     matrix = ready(matrix, dtype)
-    size, split_k = matrix.shape[0], min(split_k, LARGEST_SPLIT)
+    size = matrix.shape[0]
+    split_k = min(split_k, LARGEST_SPLIT)
     unit = ALIGNED_ROWS if size >= ALIGNED_ROWS * split_k else 1
     cuts = [*(size // unit * k // split_k * unit for k in range(split_k)), size]
 
     def split():
-        first, *others = (product(rows[:, a:b], matrix[a:b], dtype) for a, b in itertools.pairwise(cuts) if a < b)
+        first, *others = (
+            product(rows[:, a:b], matrix[a:b], dtype) for a, b in itertools.pairwise(cuts) if a < b
+        )
         return tf.add_n([first if bias is None else first + bias, *others])
 
-    logits = tf.cond(tf.shape(rows)[0] <= SPLIT_ROWS, split, lambda: product(rows, matrix, dtype, bias=bias))
+    logits = tf.cond(
+        tf.shape(rows)[0] <= SPLIT_ROWS, split, lambda: product(rows, matrix, dtype, bias=bias)
+    )
     return with_leading_axes(logits, features, matrix.shape[1])
 
 
-def softmax_loss(pre_logits, matrix, bias, target_ids, label_smoothing=0.0, transpose=False, dtype=None):
+def softmax_loss(
+    pre_logits, matrix, bias, target_ids, label_smoothing=0.0, transpose=False, dtype=None
+):
     """Loss and negative log-likelihood of each target word.
 
         nll = −log p(y),   loss = (1 − ε) nll + ε · mean over the vocabulary of −log p(v)
@@ -228,10 +277,15 @@ def softmax_loss(pre_logits, matrix, bias, target_ids, label_smoothing=0.0, tran
 
     @tf.custom_gradient
     def fused(pre_logits, matrix, *bias):
-        logits = product(pre_logits, matrix, dtype, transpose_right=transpose, bias=bias[0] if bias else None)
+        logits = product(
+            pre_logits, matrix, dtype, transpose_right=transpose, bias=bias[0] if bias else None
+        )
         probabilities = tf.nn.softmax(logits)
-        own, own_probability = (tf.gather(values, target_ids, batch_dims=1) for values in (logits, probabilities))
-        nll = tf.cond(  # a probability that is too small for float32 is rare, and costs two more passes
+        own, own_probability = (
+            tf.gather(values, target_ids, batch_dims=1) for values in (logits, probabilities)
+        )
+        # a probability that is too small for float32 is rare, and costs two more passes
+        nll = tf.cond(
             tf.reduce_all(own_probability > SMALLEST),
             lambda: -tf.math.log(own_probability),
             lambda: log_sum_exp(logits, probabilities) - own,
@@ -254,7 +308,9 @@ def softmax_loss(pre_logits, matrix, bias, target_ids, label_smoothing=0.0, tran
                 features_gradient += label_smoothing * spread
                 matrix_gradient += label_smoothing * put
                 hits = tf.math.unsorted_segment_sum(losses_gradient, target_ids, vocabulary_size)
-                bias_gradient += label_smoothing * (hits - tf.reduce_sum(losses_gradient) / vocabulary_size)
+                bias_gradient += label_smoothing * (
+                    hits - tf.reduce_sum(losses_gradient) / vocabulary_size
+                )
             return features_gradient * scale, matrix_gradient, *([bias_gradient] if bias else [])
 
         return (losses, nll), gradient
@@ -263,12 +319,16 @@ def softmax_loss(pre_logits, matrix, bias, target_ids, label_smoothing=0.0, tran
 
 
 def log_sum_exp(logits, probabilities):
-    """log Σ exp over the last axis, given the softmax: its largest value is exp(max logit) / Σ exp, and far from zero."""
+    """log Σ exp over the last axis, given the softmax: its largest value is exp(max logit) / Σ exp,
+    and far from zero.
+    """
     return tf.reduce_max(logits, axis=-1) - tf.math.log(tf.reduce_max(probabilities, axis=-1))
 
 
 def _smoothing_terms(matrix, target_ids, scaled, transpose):
-    """Gradients of Σ_n (own logit − mean logit): of the pre_logits before scaling, and of the matrix."""
+    """Gradients of Σ_n (own logit − mean logit): of the pre_logits before scaling, and of the
+    matrix.
+    """
     vocabulary_size = matrix.shape[0 if transpose else 1]
     by_word = matrix if transpose else tf.transpose(matrix)  # [V, l]
     features_term = tf.gather(by_word, target_ids) - tf.reduce_mean(by_word, axis=0)

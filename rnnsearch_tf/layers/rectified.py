@@ -34,7 +34,8 @@ class RectifiedLayers(PaperLayer):
         self.b_1 = self.vector("b_1", self.first_size) if self.biased else None
         self.W_2 = self.matrix("W_2", (self.first_size, self.second_size), other())
         self.b_2 = self.vector("b_2", self.second_size) if self.biased else None
-        self.output_size, self.built = self.second_size, True
+        self.output_size = self.second_size
+        self.built = True
 
     def call(self, words: tf.Tensor) -> tf.Tensor:
         first = tf.nn.relu(self.dot(words, self.W_1, self.b_1))

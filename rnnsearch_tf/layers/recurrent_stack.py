@@ -24,8 +24,10 @@ class RecurrentStack(PaperLayer):
         layers: how many.
         hidden_size: n, of each.
         skips: the input goes to every layer, and every layer to the output.
-        dropout: share of a layer's outputs dropped on the way to the next, in training (Zaremba et al. 2014).
-        unit, layer_normalization, peepholes, forget_bias: of every unit, see :class:`RecurrentUnit`.
+        dropout: share of a layer's outputs dropped on the way to the next, in training (Zaremba et
+            al. 2014).
+        unit, layer_normalization, peepholes, forget_bias: of every unit, see
+            :class:`RecurrentUnit`.
     """
 
     layers: int
@@ -41,8 +43,14 @@ class RecurrentStack(PaperLayer):
         seeds = seed_stream(self.seed)
         self.units = [
             RecurrentUnit(
-                self.hidden_size, self.unit, self.layer_normalization, self.peepholes, self.forget_bias,
-                seed=next(seeds), name=f"layer_{k + 1}", **self.shared_options(),
+                self.hidden_size,
+                self.unit,
+                self.layer_normalization,
+                self.peepholes,
+                self.forget_bias,
+                seed=next(seeds),
+                name=f"layer_{k + 1}",
+                **self.shared_options(),
             )
             for k in range(self.layers)
         ]
@@ -52,28 +60,35 @@ class RecurrentStack(PaperLayer):
         for k, unit in enumerate(self.units):
             entering = [input_size] if k == 0 or self.skips else []
             unit.build((*entering, *([] if k == 0 else [self.hidden_size])))
-        self.output_size, self.built = self.hidden_size, True
+        self.output_size = self.hidden_size
+        self.built = True
 
     def zero_state(self, batch_size):
         """The state before the first word: a tuple of dictionaries of zeros [B, n]."""
         zeros = tf.zeros([batch_size, self.hidden_size], self.variable_dtype)
         return tuple(unit.initial_state(zeros) for unit in self.units)
 
-    def call(self, values: tf.Tensor, state: tuple, mask: tf.Tensor | None = None, training: bool = False) -> tuple:
+    def call(
+        self, values: tf.Tensor, state: tuple, mask: tf.Tensor | None = None, training: bool = False
+    ) -> tuple:
         """All positions, layer after layer.
 
         Args:
             values: float [B, T, d].
             state: as :meth:`zero_state`, before the first position.
-            mask: bool [B, T], True at real positions; elsewhere the states stay as they were. None: all are real.
+            mask: bool [B, T], True at real positions; elsewhere the states stay as they were. None:
+                all are real.
             training: dropout is active, and a gradient is asked for.
 
         Returns:
             The states after every position: a tuple of dictionaries of float [B, T, n].
         """
-        states, below = [], None
+        states = []
+        below = None
         for unit, initial_state in zip(self.units, state):
-            states.append(unit.read(self._layer_input(values, below), initial_state, mask, training=training))
+            states.append(
+                unit.read(self._layer_input(values, below), initial_state, mask, training=training)
+            )
             below = self.drop(states[-1]["state"], training=training)
         return tuple(states)
 
@@ -83,25 +98,37 @@ class RecurrentStack(PaperLayer):
         Args:
             values: float [..., d].
             state: a tuple of dictionaries of float [..., n].
-            factors: dropout factors [..., layers, n] on what goes from a layer to the next, from :meth:`dropout_factors`; None: 1.
+            factors: dropout factors [..., layers, n] on what goes from a layer to the next, from
+                :meth:`dropout_factors`; None: 1.
 
         Returns:
             The next state.
         """
-        states, below = [], None
+        states = []
+        below = None
         for k, (unit, before) in enumerate(zip(self.units, state)):
             states.append(unit.advance(unit.inputs(self._layer_input(values, below)), before))
-            below = states[-1]["state"] if factors is None else states[-1]["state"] * factors[..., k, :]
+            below = (
+                states[-1]["state"] if factors is None else states[-1]["state"] * factors[..., k, :]
+            )
         return tuple(states)
 
     def dropout_factors(self, values, training):
-        """Dropout factors of all positions of values [B, T, d] beforehand, for a scan of :meth:`advance`: [B, T, layers, n]."""
-        ones = tf.ones_like(values[..., :1, tf.newaxis]) * tf.ones([self.layers, self.hidden_size], self.variable_dtype)
+        """Dropout factors of all positions of values [B, T, d] beforehand, for a scan of
+        :meth:`advance`: [B, T, layers, n].
+        """
+        ones = tf.ones_like(values[..., :1, tf.newaxis]) * tf.ones(
+            [self.layers, self.hidden_size], self.variable_dtype
+        )
         return self.drop(ones, training=training)
 
     def output(self, states):
-        """What the stack shows: its top layer [..., n], with skip connections all layers side by side [..., layers · n]."""
-        return tf.concat([state["state"] for state in (states if self.skips else states[-1:])], axis=-1)
+        """What the stack shows: its top layer [..., n], with skip connections all layers side by
+        side [..., layers · n].
+        """
+        return tf.concat(
+            [state["state"] for state in (states if self.skips else states[-1:])], axis=-1
+        )
 
     @property
     def output_sizes(self):

@@ -1,11 +1,13 @@
-"""A recurrent unit with its weights: gated (Bahdanau et al. 2015) or LSTM, with or without a context.
+"""A recurrent unit with its weights: gated (Bahdanau et al. 2015) or LSTM, with or without a
+context.
 
     gru               the gated hidden unit, see ``kernels/gru.py``
     gru_reset_after   another, which cuDNN has, see ``kernels/gru_reset_after.py``
     cho               that of Cho et al. 2014a, see there too
     lstm              see ``kernels/lstm.py``
 
-With layer normalization every product with a weight, and the cell inside an LSTM's tanh(cell), is normalized.
+With layer normalization every product with a weight, and the cell inside an LSTM's tanh(cell), is
+normalized.
 """
 
 import numpy as np
@@ -17,31 +19,52 @@ from rnnsearch_tf.layers.base import PaperLayer, padded, tensor
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 from rnnsearch_tf.layers.kernels import KERNELS
 from rnnsearch_tf.layers.kernels.gru import gated_unit
-from rnnsearch_tf.layers.kernels.gru_reset_after import cudnn_gru, gpu_with_cudnn, reset_after_unit, right_padded
+from rnnsearch_tf.layers.kernels.gru_reset_after import (
+    cudnn_gru,
+    gpu_with_cudnn,
+    reset_after_unit,
+    right_padded,
+)
 from rnnsearch_tf.layers.kernels.lstm import lstm_unit
 from rnnsearch_tf.layers.normalization import normalized
 from rnnsearch_tf.layers.scan import scan
 
 _GATED = ("", "_z", "_r")
-GATES = {"gru": _GATED, "gru_reset_after": _GATED, "cho": _GATED, "lstm": ("", "_input", "_forget", "_output")}
-"""Endings of the symbols of a unit's blocks, in the order they stand side by side; the candidate first."""
+GATES = {
+    "gru": _GATED,
+    "gru_reset_after": _GATED,
+    "cho": _GATED,
+    "lstm": ("", "_input", "_forget", "_output"),
+}
+"""Endings of the symbols of a unit's blocks, in the order they stand side by side; the candidate
+first.
+"""
 
-KEEPING = {"gru": ("_z", -1), "gru_reset_after": ("_z", 1), "cho": ("_z", 1), "lstm": ("_forget", 1)}
-"""The gate that says how much of the state stays, and the sign of what makes it more: z of Bahdanau et al. 2015 is the share that is new."""
+KEEPING = {
+    "gru": ("_z", -1),
+    "gru_reset_after": ("_z", 1),
+    "cho": ("_z", 1),
+    "lstm": ("_forget", 1),
+}
+"""The gate that says how much of the state stays, and the sign of what makes it more: z of Bahdanau
+et al. 2015 is the share that is new.
+"""
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RecurrentUnit(PaperLayer):
-    """One unit: :meth:`advance` goes one position further; where kernels/ has all positions at once, training and encoders take those.
+    """One unit: :meth:`advance` goes one position further; where kernels/ has all positions at
+    once, training and encoders take those.
 
     Args:
         hidden_size: n.
         unit: ``gru``, ``gru_reset_after``, ``cho`` or ``lstm``.
         layer_normalization: normalize the products.
         peepholes: the gates of an LSTM see its cell.
-        forget_bias: float, the bias towards keeping the state that a unit begins with: b_forget of an LSTM, of a gated unit b_z by its sign
-            in KEEPING, which it has with ``biases: all``.
-        biases: ``none``; ``groundhog``: the candidate of a gated unit, all of an LSTM; ``all``, with gru_reset_after b_U too.
+        forget_bias: float, the bias towards keeping the state that a unit begins with: b_forget of
+            an LSTM, of a gated unit b_z by its sign in KEEPING, which it has with ``biases: all``.
+        biases: ``none``; ``groundhog``: the candidate of a gated unit, all of an LSTM; ``all``,
+            with gru_reset_after b_U too.
     """
 
     hidden_size: int
@@ -56,58 +79,95 @@ class RecurrentUnit(PaperLayer):
         self.peepholes = self.peepholes and self.unit == "lstm"
         if self.forget_bias and not (self.biases == "all" or self.unit == "lstm" and self.biased):
             raise UsageError(
-                f"forget_bias: expected biases on the gates beside it, got unit={self.unit}, biases={self.biases}; set biases=all"
+                f"forget_bias: expected biases on the gates beside it, got unit={self.unit},"
+                f" biases={self.biases}; set biases=all"
             )
 
     @property
     def state_size(self):
         """Raises UsageError: ``keras.layers.RNN`` asks its cell for it."""
         raise UsageError(
-            "RecurrentUnit: expected to be a part of an Encoder or a RecurrentStack, got keras.layers.RNN around it; "
-            f"take Encoder({self.hidden_size}, bidirectional=False, unit={self.unit!r})"
+            "RecurrentUnit: expected to be a part of an Encoder or a RecurrentStack, got"
+            f" keras.layers.RNN around it; take Encoder({self.hidden_size}, bidirectional=False,"
+            f" unit={self.unit!r})"
         )
 
     def build(self, input_sizes, context_size=None):
-        """Input sizes: an int, or a tuple where several vectors stand side by side, each with a matrix of its own in W."""
-        n, seeds, gates = self.hidden_size, seed_stream(self.seed), GATES[self.unit]
+        """Input sizes: an int, or a tuple where several vectors stand side by side, each with a
+        matrix of its own in W.
+        """
+        n = self.hidden_size
+        seeds = seed_stream(self.seed)
+        gates = GATES[self.unit]
         input_sizes = (input_sizes,) if isinstance(input_sizes, int) else input_sizes
         terms = len(input_sizes) + (2 if context_size else 1)  # W e + U h + C c
-        draw = lambda role, rows=None: initializer(self.initialization, role, next(seeds), rows, n, terms)  # noqa: E731
-        self.W, self.W_gain = self._matrix("W", gates, sum(input_sizes), draw("other", input_sizes))  # [W | W_z | W_r]
-        # A gated unit's candidate does not see h' itself but r ∘ h': its U stands apart from [U_z | U_r].
+        draw = lambda role, rows=None: initializer(
+            self.initialization, role, next(seeds), rows, n, terms
+        )  # noqa: E731
+        self.W, self.W_gain = self._matrix(
+            "W", gates, sum(input_sizes), draw("other", input_sizes)
+        )  # [W | W_z | W_r]
+        # A gated unit's candidate does not see h' itself but r ∘ h': its U stands apart from [U_z |
+        # U_r].
         apart = self.unit == "gru"
         recurrent = "small recurrent" if self.unit == "cho" else "recurrent"
         self.U, self.U_gain = self._matrix("U", gates[:1] if apart else gates, n, draw(recurrent))
-        self.U_gates, self.U_gates_gain = self._matrix("U", gates[1:], n, draw("recurrent")) if apart else (None, None)
-        self.C, self.C_gain = self._matrix("C", gates, context_size, draw("other")) if context_size else (None, None)
+        self.U_gates, self.U_gates_gain = (
+            self._matrix("U", gates[1:], n, draw("recurrent")) if apart else (None, None)
+        )
+        self.C, self.C_gain = (
+            self._matrix("C", gates, context_size, draw("other")) if context_size else (None, None)
+        )
         self.b = self._bias(gates)
-        self.b_U = self.vector("b_U", n) if self.unit == "gru_reset_after" and self.biases == "all" else None
-        self.cell_gain = self.matrix("cell_gain", (n,), "ones") if self.layer_normalization and self.unit == "lstm" else None
+        self.b_U = (
+            self.vector("b_U", n)
+            if self.unit == "gru_reset_after" and self.biases == "all"
+            else None
+        )
+        self.cell_gain = (
+            self.matrix("cell_gain", (n,), "ones")
+            if self.layer_normalization and self.unit == "lstm"
+            else None
+        )
         p = [f"p{gate}" for gate in gates[1:]]  # [p_input | p_forget | p_output]
         self.p = self.matrix("p", (3 * n,), draw("peephole"), p) if self.peepholes else None
-        self.output_size, self.built = n, True
+        self.output_size = n
+        self.built = True
 
     def _matrix(self, letter, gates, size, initializer):
         """(weight [size, gates · n], the gain of its product or None)."""
         width = len(gates) * self.hidden_size
-        name, letters = letter if not gates[0] else f"{letter}_gates", [f"{letter}{gate}" for gate in gates]
+        name = letter if not gates[0] else f"{letter}_gates"
+        letters = [f"{letter}{gate}" for gate in gates]
         weight = self.matrix(name, (size, width), initializer, letters)
         gains = [f"{letter}_gain" for letter in letters]
-        return weight, self.matrix(f"{name}_gain", (width,), "ones", gains) if self.layer_normalization else None
+        return weight, (
+            self.matrix(f"{name}_gain", (width,), "ones", gains)
+            if self.layer_normalization
+            else None
+        )
 
     def _bias(self, gates):
         """b, that of the gate in KEEPING moved by the forget bias."""
         if not self.biased:
             return None
-        letters = [f"b{gate}" for gate in (gates if self.biases == "all" or self.unit == "lstm" else gates[:1])]
+        letters = [
+            f"b{gate}"
+            for gate in (gates if self.biases == "all" or self.unit == "lstm" else gates[:1])
+        ]
         draw = self.bias_initializer("b")
         gate, sign = KEEPING[self.unit]
-        moved = np.repeat([sign * self.forget_bias * (letter == f"b{gate}") for letter in letters], self.hidden_size)
+        moved = np.repeat(
+            [sign * self.forget_bias * (letter == f"b{gate}") for letter in letters],
+            self.hidden_size,
+        )
         first = lambda shape, dtype: draw(shape, dtype) + keras.ops.convert_to_tensor(moved, dtype)  # noqa: E731
         return self.matrix("b", moved.shape, first, letters)
 
     def inputs(self, values):
-        """What does not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b, [..., 3n] (of an LSTM 4n)."""
+        """What does not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b, [..., 3n] (of
+        an LSTM 4n).
+        """
         return self._product(values, self.W, self.W_gain, self.b)
 
     def context_term(self, context):
@@ -116,21 +176,31 @@ class RecurrentUnit(PaperLayer):
 
     def initial_state(self, output):
         """The state that shows ``output`` [..., n]; an LSTM's cell starts at zero."""
-        return {"state": output, "cell": tf.zeros_like(output)} if self.unit == "lstm" else {"state": output}
+        return (
+            {"state": output, "cell": tf.zeros_like(output)}
+            if self.unit == "lstm"
+            else {"state": output}
+        )
 
     def advance(self, inputs, state, context_term=None):
         """The next state.
 
         Args:
-            inputs: float [..., 3n or 4n], from :meth:`inputs`; with a context, its :meth:`context_term` added, but not of ``cho``.
-            state: dictionary of float [..., n]: ``state`` (h', what the unit shows) and, of an LSTM, ``cell``.
+            inputs: float [..., 3n or 4n], from :meth:`inputs`; with a context, its
+                :meth:`context_term` added, but not of ``cho``.
+            state: dictionary of float [..., n]: ``state`` (h', what the unit shows) and, of an
+                LSTM, ``cell``.
             context_term: of ``cho``, whose reset gate holds it back too: float [..., 3n].
 
         Returns:
             A dictionary like ``state``.
         """
         if self.unit != "gru":
-            return self._advance_lstm(inputs, state) if self.unit == "lstm" else self._advance_reset_after(inputs, state, context_term)
+            return (
+                self._advance_lstm(inputs, state)
+                if self.unit == "lstm"
+                else self._advance_reset_after(inputs, state, context_term)
+            )
         state_gates = self._product(state["state"], self.U_gates, self.U_gates_gain)
         times_U = lambda values: self._product(values, self.U, self.U_gain)  # noqa: E731
         return {"state": gated_unit(inputs, state_gates, state["state"], times_U)[0]}
@@ -153,7 +223,8 @@ class RecurrentUnit(PaperLayer):
         return normal if bias is None else normal + padded(bias, weight.shape[1])
 
     def read(self, values, state, mask=None, backward=False, training=False):
-        """:meth:`inputs` and :meth:`all_steps` of a whole sentence, the unit that cuDNN has by cuDNN in training on a GPU.
+        """:meth:`inputs` and :meth:`all_steps` of a whole sentence, the unit that cuDNN has by
+        cuDNN in training on a GPU.
 
         Search, and with it what is exported, has the loop, so that it runs anywhere.
 
@@ -170,7 +241,9 @@ class RecurrentUnit(PaperLayer):
         if training and self._fits_cudnn():
             return self._read_by_cudnn(values, state, mask, backward)
         turn = (lambda x: tf.reverse(x, [1])) if backward else tf.identity
-        states = self.all_steps(self.inputs(turn(values)), state, None if mask is None else turn(mask))
+        states = self.all_steps(
+            self.inputs(turn(values)), state, None if mask is None else turn(mask)
+        )
         return tf.nest.map_structure(turn, states)
 
     def all_steps(self, inputs, state, mask=None):
@@ -191,7 +264,11 @@ class RecurrentUnit(PaperLayer):
 
     def _fits_cudnn(self):
         """Whether there is a GPU whose cuDNN computes what this unit does."""
-        plain = self.unit == "gru_reset_after" and not self.layer_normalization and self.product_dtype is None
+        plain = (
+            self.unit == "gru_reset_after"
+            and not self.layer_normalization
+            and self.product_dtype is None
+        )
         return plain and gpu_with_cudnn()
 
     def _read_by_cudnn(self, values, state, mask, backward):
@@ -200,7 +277,9 @@ class RecurrentUnit(PaperLayer):
         read = lambda mask: {"state": cudnn_gru(values, state["state"], weights, mask, backward)}  # noqa: E731
         if mask is None:
             return read(tf.fill(tf.shape(values)[:2], True))
-        return tf.cond(right_padded(mask), lambda: read(mask), lambda: self.read(values, state, mask, backward))
+        return tf.cond(
+            right_padded(mask), lambda: read(mask), lambda: self.read(values, state, mask, backward)
+        )
 
     def state_weights(self):
         """The weights that meet the state, as tensors by name."""

@@ -1,7 +1,7 @@
 """One step function over all positions of a sequence, differentiated by TensorFlow.
 
-For everything that has no gradient written by hand (``kernels/``): training then scans the very function that search
-calls one position at a time.
+For everything that has no gradient written by hand (``kernels/``): training then scans the very
+function that search calls one position at a time.
 """
 
 import tensorflow as tf
@@ -34,9 +34,17 @@ def scan(step, inputs, state, mask=None):
             after = step(now, state)
         else:
             now, real = now
-            after = tf.nest.map_structure(lambda new, old: tf.where(_wide(real, new), new, old), step(now, state), state)
-        after = tf.nest.map_structure(lambda new, old: tf.ensure_shape(new, old.shape), after, state)
-        return t + 1, after, tf.nest.map_structure(lambda array, value: array.write(t, value), results, after)
+            after = tf.nest.map_structure(
+                lambda new, old: tf.where(_wide(real, new), new, old), step(now, state), state
+            )
+        after = tf.nest.map_structure(
+            lambda new, old: tf.ensure_shape(new, old.shape), after, state
+        )
+        return (
+            t + 1,
+            after,
+            tf.nest.map_structure(lambda array, value: array.write(t, value), results, after),
+        )
 
     results = tf.nest.map_structure(lambda value: tf.TensorArray(value.dtype, length), state)
     *_, results = tf.while_loop(
@@ -46,7 +54,9 @@ def scan(step, inputs, state, mask=None):
 
 
 def _unstack(values):
-    time_first = _swap(tf.convert_to_tensor(values))  # a mask may be an array of NumPy's, where there is no graph
+    time_first = _swap(
+        tf.convert_to_tensor(values)
+    )  # a mask may be an array of NumPy's, where there is no graph
     return tf.TensorArray(time_first.dtype, tf.shape(time_first)[0]).unstack(time_first)
 
 

@@ -1,7 +1,7 @@
 """What a whole phrase becomes in the RNN Encoder–Decoder (Cho et al. 2014a, Appendix A).
 
-    c = tanh(V h_N)
-    h'_0 = tanh(V' c)
+c = tanh(V h_N)
+h'_0 = tanh(V' c)
 """
 
 import tensorflow as tf
@@ -18,12 +18,16 @@ class SummaryMatrices(PaperLayer):
     hidden_size: int
 
     def build(self, input_shape=None):
-        n, seeds = self.hidden_size, seed_stream(self.seed)
+        n = self.hidden_size
+        seeds = seed_stream(self.seed)
         self.V = self.matrix("V", (n, n), initializer(self.initialization, "other", next(seeds)))
-        self.V_prime = self.matrix("V_prime", (n, n), initializer(self.initialization, "other", next(seeds)))
+        self.V_prime = self.matrix(
+            "V_prime", (n, n), initializer(self.initialization, "other", next(seeds))
+        )
         self.b_V = self.vector("b_V", n) if self.biased else None
         self.b_V_prime = self.vector("b_V_prime", n) if self.biased else None
-        self.output_size, self.built = n, True
+        self.output_size = n
+        self.built = True
 
     def context(self, last_state):
         return tf.tanh(self.dot(last_state, self.V, self.b_V))

@@ -22,7 +22,9 @@ SYSTEMS = {
 """The class of each value of the option model.system."""
 
 
-def build_model(config: Config, source_vocabulary_size: int, target_vocabulary_size: int) -> TranslationModel:
+def build_model(
+    config: Config, source_vocabulary_size: int, target_vocabulary_size: int
+) -> TranslationModel:
     """The model a configuration names, with fresh weights.
 
     Args:

@@ -1,4 +1,5 @@
-"""The feed-forward language model beside which Cho et al. 2014a, §4.1.2, put theirs (CSLM, Schwenk 2007).
+"""The feed-forward language model beside which Cho et al. 2014a, §4.1.2, put theirs (CSLM, Schwenk
+2007).
 
     x_i = [E y_{i−n+1} ; … ; E y_{i−1}]        the n − 1 words before, zeros where there is none
     p(y_i | the words before) = softmax(W_o max(0, W_2 max(0, W_1 x_i + b_1) + b_2) + b_softmax)
@@ -20,7 +21,8 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class CSLM(TranslationModel):
-    """n-gram language model of target sentences; arguments and results as in :class:`TranslationModel`.
+    """n-gram language model of target sentences; arguments and results as in
+    :class:`TranslationModel`.
 
     Source ids are taken, as everywhere, and not used. The end symbol is predicted like a word.
 
@@ -41,19 +43,29 @@ class CSLM(TranslationModel):
     def _add_layers(self, seeds, common):
         config = self.config
         self.rectified = RectifiedLayers(
-            config.hidden_size, config.second_hidden_size, seed=next(seeds), name="rectified", **common
+            config.hidden_size,
+            config.second_hidden_size,
+            seed=next(seeds),
+            name="rectified",
+            **common,
         )
-        self.output_layer = OutputMatrix(self.target_vocabulary_size, seed=next(seeds), name="output_matrix", **common)
+        self.output_layer = OutputMatrix(
+            self.target_vocabulary_size, seed=next(seeds), name="output_matrix", **common
+        )
         self.rectified.build((config.ngram_order - 1) * config.embedding_size)
         self.output_layer.build(config.second_hidden_size)
 
-    def pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
+    def pre_logits(
+        self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
+    ) -> tf.Tensor:
         """What meets the output matrix, at every target position: float [B, I, l]."""
         words = self.drop_words(self.target_embedding(target_ids), training=training)  # [B, I, m]
         before = self.config.ngram_order - 1
         padded = tf.pad(words, [[0, 0], [before, 0], [0, 0]])  # [B, before + I, m]
         length = tf.shape(target_ids)[1]
-        history = tf.concat([padded[:, k : k + length] for k in range(before)], axis=-1)  # [B, I, before · m], y_{i−1} last
+        history = tf.concat(
+            [padded[:, k : k + length] for k in range(before)], axis=-1
+        )  # [B, I, before · m], y_{i−1} last
         return self.drop_hidden(self.rectified(history), training=training)
 
     def start(self, source_ids: tf.Tensor) -> tuple:
@@ -63,7 +75,9 @@ class CSLM(TranslationModel):
 
     def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`; there is no alignment: zeros."""
-        words = tf.concat([state["words"][..., 1:], previous_ids[..., tf.newaxis]], axis=-1)  # [B, K, n − 1]
+        words = tf.concat(
+            [state["words"][..., 1:], previous_ids[..., tf.newaxis]], axis=-1
+        )  # [B, K, n − 1]
         vectors = self.target_embedding(words)  # [B, K, n − 1, m]
         width = (self.config.ngram_order - 1) * self.config.embedding_size
         history = tf.reshape(vectors, tf.concat([tf.shape(previous_ids), [width]], axis=0))

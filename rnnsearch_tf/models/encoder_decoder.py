@@ -56,42 +56,65 @@ class EncoderDecoder(TranslationModel):
     system = "encoder_decoder"
 
     def _add_layers(self, seeds, common):
-        config, m, n = self.config, self.config.embedding_size, self.config.hidden_size
+        config = self.config
+        m = self.config.embedding_size
+        n = self.config.hidden_size
         unit = common | dict(forget_bias=config.forget_bias)
         self.encoder = RecurrentUnit(n, "cho", seed=next(seeds), name="encoder", **unit)
-        self.summary_matrices = SummaryMatrices(n, seed=next(seeds), name="summary_matrices", **common)
+        self.summary_matrices = SummaryMatrices(
+            n, seed=next(seeds), name="summary_matrices", **common
+        )
         self.decoder = RecurrentUnit(n, "cho", seed=next(seeds), name="decoder", **unit)
         self.output_layer = DeepOutput(
-            self.target_vocabulary_size, config.maxout_size, config.output_rank, dropout=config.readout_dropout,
-            seed=next(seeds), tied=config.tie_target_embeddings, context_sizes=(n, m), name="deep_output", **common,
+            self.target_vocabulary_size,
+            config.maxout_size,
+            config.output_rank,
+            dropout=config.readout_dropout,
+            seed=next(seeds),
+            tied=config.tie_target_embeddings,
+            context_sizes=(n, m),
+            name="deep_output",
+            **common,
         )
         self.encoder.build(m)
         self.summary_matrices.build((None, n))
         self.decoder.build(m, n)
         self.output_layer.build((None, None, n), (None, None, m), (None, None, n + m))
 
-    def pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
+    def pre_logits(
+        self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
+    ) -> tf.Tensor:
         """What meets G_l, at every target position: float [B, I, rank], or [B, I, l]."""
         state, summary = self.start(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
         advance = lambda inputs, state: self.decoder.advance(inputs, state, summary.context_term)  # noqa: E731
-        states = self.drop_hidden(scan(advance, self.decoder.inputs(words), state)["state"], training=training)
-        return self.output_layer.pre_logits(states, words, summary.output_term[:, tf.newaxis], training)
+        states = self.drop_hidden(
+            scan(advance, self.decoder.inputs(words), state)["state"], training=training
+        )
+        return self.output_layer.pre_logits(
+            states, words, summary.output_term[:, tf.newaxis], training
+        )
 
     def start(self, source_ids: tf.Tensor, training: bool = False) -> tuple:
         """(h'_0 as {"state": [B, n]}, Summary)."""
         mask = source_ids != PAD_ID
         words = self.drop_words(self.source_embedding(source_ids), training=training)
         context = self._context(words, mask)
-        output_term = self.output_layer.context_term(tf.concat([context, mean_of_words(words, mask)], axis=-1))  # c, m_x
+        output_term = self.output_layer.context_term(
+            tf.concat([context, mean_of_words(words, mask)], axis=-1)
+        )  # c, m_x
         state = self.decoder.initial_state(self.summary_matrices.initial_state(context))
         return state, Summary(output_term, self.decoder.context_term(context), mask)
 
     def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`; there is no alignment: zeros."""
         words = self.target_embedding(previous_ids)  # [B, K, m]
-        state = self.decoder.advance(self.decoder.inputs(words), state, memory.context_term[:, tf.newaxis])
-        pre_logits = self.output_layer.pre_logits(state["state"], words, memory.output_term[:, tf.newaxis])
+        state = self.decoder.advance(
+            self.decoder.inputs(words), state, memory.context_term[:, tf.newaxis]
+        )
+        pre_logits = self.output_layer.pre_logits(
+            state["state"], words, memory.output_term[:, tf.newaxis]
+        )
         return pre_logits, no_alignment(previous_ids, memory.mask), state
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
@@ -100,15 +123,20 @@ class EncoderDecoder(TranslationModel):
 
     def _context(self, words, mask):
         zeros = tf.zeros([tf.shape(words)[0], self.config.hidden_size], words.dtype)
-        return self.summary_matrices.context(self.encoder.read(words, self.encoder.initial_state(zeros), mask)["state"][:, -1])
+        return self.summary_matrices.context(
+            self.encoder.read(words, self.encoder.initial_state(zeros), mask)["state"][:, -1]
+        )
 
     def _layer_weights(self):
         decoder = self.decoder.paper_weights("decoder.") | self.summary_matrices.paper_weights()
         return self.encoder.paper_weights("encoder.") | decoder | self.output_layer.paper_weights()
 
     def paper_weights(self) -> dict:
-        """As in :class:`TranslationModel`; the output layer's by the letters of Cho et al.: O_h, O_y, O_c, O_w, G_l, G_r."""
+        """As in :class:`TranslationModel`; the output layer's by the letters of Cho et al.: O_h,
+        O_y, O_c, O_w, G_l, G_r.
+        """
         weights = super().paper_weights()
-        weights["O_c"], weights["O_w"] = weights["C_o"][: self.config.hidden_size], weights["C_o"][self.config.hidden_size :]
+        weights["O_c"] = weights["C_o"][: self.config.hidden_size]
+        weights["O_w"] = weights["C_o"][self.config.hidden_size :]
         names = {"U_o": "O_h", "V_o": "O_y", "W_o": "G", "W_o1": "G_r", "W_o2": "G_l"}
         return {names.get(key, key): value for key, value in weights.items() if key != "C_o"}

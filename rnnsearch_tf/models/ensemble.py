@@ -11,7 +11,8 @@ COMBINATIONS = ("probabilities", "log_probabilities")
 
 
 class Ensemble:
-    """A start and a step made of those of its members; search, scoring and export take it for a model.
+    """A start and a step made of those of its members; search, scoring and export take it for a
+    model.
 
     At every target position the members' probabilities are averaged. The members may be
     of different systems; what they share is the target vocabulary.
@@ -20,8 +21,8 @@ class Ensemble:
         models: list of TranslationModel, at least one.
         combine: ``probabilities``: their mean; ``log_probabilities``: their geometric mean,
             normalized again, so that the probabilities of all outputs still sum to 1.
-        source_indices: list of int, which of the source ids each model takes, where members tokenize the
-            source differently; the first is 0. None: all take the same ids.
+        source_indices: list of int, which of the source ids each model takes, where members
+            tokenize the source differently; the first is 0. None: all take the same ids.
 
     Attributes:
         has_attention: whether the alignments mean anything.
@@ -33,13 +34,19 @@ class Ensemble:
         Ensemble([model, other_model]).start(source_ids)
     """
 
-    def __init__(self, models: list, combine: str = "probabilities", source_indices: list | None = None):
+    def __init__(
+        self, models: list, combine: str = "probabilities", source_indices: list | None = None
+    ):
         if combine not in COMBINATIONS:
             raise UsageError(f"combine: expected one of {', '.join(COMBINATIONS)}, got {combine!r}")
         self.models = list(models)
         self.combine = combine
         self.source_indices = list(source_indices or [0] * len(self.models))
-        self._aligners = [k for k, index in enumerate(self.source_indices) if index == 0 and self.models[k].has_attention]
+        self._aligners = [
+            k
+            for k, index in enumerate(self.source_indices)
+            if index == 0 and self.models[k].has_attention
+        ]
         self.has_attention = bool(self._aligners)
         self.target_vocabulary_size = self.models[0].target_vocabulary_size
 
@@ -52,28 +59,42 @@ class Ensemble:
         """Read the source with every member.
 
         Args:
-            source_ids: int32 [B, J]; a tuple of them where members tokenize the source differently, J differing.
+            source_ids: int32 [B, J]; a tuple of them where members tokenize the source differently,
+                J differing.
 
         Returns:
             (state, memory): tuples, an entry a member.
         """
         sources = source_ids if isinstance(source_ids, (tuple, list)) else (source_ids,)
-        states, memories = zip(*(model.start(sources[index]) for model, index in zip(self.models, self.source_indices)))
+        states, memories = zip(
+            *(model.start(sources[index]) for model, index in zip(self.models, self.source_indices))
+        )
         return states, memories
 
     def output_weights(self, words: tf.Tensor | None = None, split_k: int = 1) -> list:
         """The members' output weights, for :meth:`step`."""
         return [model.output_weights(words, split_k) for model in self.models]
 
-    def step(self, previous_ids: tf.Tensor, state, memory, output=None, word_biases: tf.Tensor | None = None) -> tuple:
+    def step(
+        self,
+        previous_ids: tf.Tensor,
+        state,
+        memory,
+        output=None,
+        word_biases: tf.Tensor | None = None,
+    ) -> tuple:
         """The members' next words, combined; see search/interface.py and :class:`TranslationModel`.
 
         Returns:
-            (logits float32 [B, K, V], alignment float32 [B, K, J], state). The alignment is the mean
-            over the members that have attention and take the first source ids; zeros where there is none.
+            (logits float32 [B, K, V], alignment float32 [B, K, J], state). The alignment is the
+            mean over the members that have attention and take the first source ids; zeros where
+            there is none.
         """
         output = output or [None] * len(self.models)
-        steps = [model.step(previous_ids, *rest, word_biases) for model, *rest in zip(self.models, state, memory, output)]
+        steps = [
+            model.step(previous_ids, *rest, word_biases)
+            for model, *rest in zip(self.models, state, memory, output)
+        ]
         logits, alignments, states = zip(*steps)
         aligned = [alignments[k] for k in self._aligners] or alignments[:1]
         return self._combined(tf.stack(logits)), tf.add_n(aligned) / len(aligned), states
@@ -82,5 +103,7 @@ class Ensemble:
         """Logits [members, B, K, V] → [B, K, V]."""
         if self.combine == "probabilities":
             log_probabilities = logits - log_sum_exp(logits, tf.nn.softmax(logits))[..., tf.newaxis]
-            return tf.reduce_logsumexp(log_probabilities, axis=0)  # of the sum, not of the mean: logits again
+            return tf.reduce_logsumexp(
+                log_probabilities, axis=0
+            )  # of the sum, not of the mean: logits again
         return tf.reduce_mean(logits, axis=0)

@@ -1,4 +1,6 @@
-"""What ``compile``, ``fit`` and ``evaluate`` of the systems are given, checked before Keras sees it."""
+"""What ``compile``, ``fit`` and ``evaluate`` of the systems are given, checked before Keras sees
+it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class NonFiniteGradient(UserError):
 
 
 class StopAtNonFiniteGradient(keras.callbacks.Callback):
-    """Ends a plain ``fit`` with NonFiniteGradient; a callback that has stopped it already, such as TerminateOnNaN, goes first."""
+    """Ends a plain ``fit`` with NonFiniteGradient; a callback that has stopped it already, such as
+    TerminateOnNaN, goes first.
+    """
 
     def on_train_batch_end(self, batch, logs=None):
         values = {name: float(logs[name]) for name in ("loss", "gradient_norm") if name in logs}
@@ -30,8 +34,9 @@ class StopAtNonFiniteGradient(keras.callbacks.Callback):
             return
         found = ", ".join(f"{name} {value}" for name, value in values.items())
         raise NonFiniteGradient(
-            f"fit: expected a finite gradient, got {found} in batch {batch + 1} of the epoch; the weights are those before it; "
-            "take a lower learning rate, or non_finite_gradient='skip'"
+            f"fit: expected a finite gradient, got {found} in batch {batch + 1} of the epoch; the"
+            " weights are those before it; take a lower learning rate, or"
+            " non_finite_gradient='skip'"
         )
 
 
@@ -61,14 +66,15 @@ class KerasMethods(keras.Model):
         metrics = [given.get(name) for name in ("metrics", "weighted_metrics")]
         if any(metrics) and isinstance(loss, TranslationLoss):
             raise UsageError(
-                f"{type(self).__name__}.compile: expected no metrics beside TranslationLoss, which never makes logits, got "
-                f"{metrics[0] or metrics[1]!r}; loss, perplexity, target_tokens_per_second and gradient_norm are always "
-                "reported; other metrics need loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
+                f"{type(self).__name__}.compile: expected no metrics beside TranslationLoss, which"
+                f" never makes logits, got {metrics[0] or metrics[1]!r}; loss, perplexity,"
+                " target_tokens_per_second and gradient_norm are always reported; other metrics"
+                " need loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
             )
         if given.get("jit_compile") is True:
             raise UsageError(
-                f"{type(self).__name__}.compile: expected jit_compile=False or 'auto', got True; XLA would compile every "
-                "batch shape anew"
+                f"{type(self).__name__}.compile: expected jit_compile=False or 'auto', got True;"
+                " XLA would compile every batch shape anew"
             )
         if not isinstance(loss, TranslationLoss):
             refuse_probabilities("loss", loss)
@@ -76,7 +82,9 @@ class KerasMethods(keras.Model):
         super().compile(*arguments, **keywords)
 
     def compile_from_config(self, config):
-        """As Keras does it when a model is loaded, but for a model with a ``compile`` of its own, which Keras leaves uncompiled."""
+        """As Keras does it when a model is loaded, but for a model with a ``compile`` of its own,
+        which Keras leaves uncompiled.
+        """
         self.compile(**keras.saving.deserialize_keras_object(config))
         if self.optimizer is not None and self.built:
             self.optimizer.build(self.trainable_variables)
@@ -102,7 +110,10 @@ class KerasMethods(keras.Model):
             if replicas > 1:
                 split = self.distribute_strategy.distribute_datasets_from_function
                 given["x"] = split(lambda _: shares(x, replicas))
-        if getattr(self.optimizer, "non_finite_gradient", None) == "error" and not self._has_keras_loss():
+        if (
+            getattr(self.optimizer, "non_finite_gradient", None) == "error"
+            and not self._has_keras_loss()
+        ):
             callbacks = given.get("callbacks") or []
             if isinstance(callbacks, (list, tuple)):
                 given["callbacks"] = [*callbacks, StopAtNonFiniteGradient()]
@@ -110,7 +121,9 @@ class KerasMethods(keras.Model):
             return super().fit(**given)
 
     def _maybe_symbolic_build(self, iterator=None, data_batch=None):
-        """Nothing: the layers are built with the model. Keras would take the first batch for it, and the mean of the replicas' shares."""
+        """Nothing: the layers are built with the model. Keras would take the first batch for it,
+        and the mean of the replicas' shares.
+        """
 
     def evaluate(self, *arguments, **keywords):
         """Keras's ``evaluate``; ``sample_weight`` [B] multiplies the losses of sentences."""
@@ -126,36 +139,49 @@ class KerasMethods(keras.Model):
         return super().train_on_batch(x, y, sample_weight, return_dict=return_dict)
 
     def quantize(self, mode, **keywords):
-        """Refused: the layers have no quantized form; exports and shipped models store weights in fewer bits."""
+        """Refused: the layers have no quantized form; exports and shipped models store weights in
+        fewer bits.
+        """
         raise UsageError(
-            f"{type(self).__name__}.quantize: expected no quantization of a model in memory, got {mode!r}; "
-            "rnnsearch export stores weights in fewer bits"
+            f"{type(self).__name__}.quantize: expected no quantization of a model in memory, got"
+            f" {mode!r}; rnnsearch export stores weights in fewer bits"
         )
 
     def save(self, filepath, *arguments, **keywords):
         """Keras's ``save``, to a ``.keras`` file."""
         if str(filepath).endswith((".h5", ".hdf5")):
-            raise UsageError(f"{type(self).__name__}.save: expected a .keras file, got {filepath}; name it .keras")
+            raise UsageError(
+                f"{type(self).__name__}.save: expected a .keras file, got {filepath}; name it"
+                " .keras"
+            )
         return super().save(filepath, *arguments, **keywords)
 
     def export(self, filepath, format="tf_saved_model", input_signature=None, **keywords):
-        """Keras's ``export``: ids in, logits out. With text and beam search inside, a model is exported by ``rnnsearch_tf.export``.
+        """Keras's ``export``: ids in, logits out. With text and beam search inside, a model is
+        exported by ``rnnsearch_tf.export``.
 
         Args:
-            input_signature: as Keras has it; None: ``source_ids`` and ``target_ids``, int32 [B, J] and [B, I].
+            input_signature: as Keras has it; None: ``source_ids`` and ``target_ids``, int32 [B, J]
+                and [B, I].
         """
         if format not in EXPORT_FORMATS:
             raise UsageError(
-                f"{type(self).__name__}.export: expected format to be {' or '.join(EXPORT_FORMATS)}, got {format!r}, in which "
-                "the model would not run; rnnsearch export writes a SavedModel with text and beam search inside"
+                f"{type(self).__name__}.export: expected format to be"
+                f" {' or '.join(EXPORT_FORMATS)}, got {format!r}, in which the model would not run;"
+                " rnnsearch export writes a SavedModel with text and beam search inside"
             )
         if input_signature is None:
-            ids = {name: keras.InputSpec(shape=(None, None), dtype="int32", name=name) for name in ("source_ids", "target_ids")}
+            ids = {
+                name: keras.InputSpec(shape=(None, None), dtype="int32", name=name)
+                for name in ("source_ids", "target_ids")
+            }
             input_signature = [ids]
         super().export(filepath, format=format, input_signature=input_signature, **keywords)
 
     def make_train_function(self, force=False):
-        """Keras's, after the optimizer is built, which a replica cannot do, and with the time taken."""
+        """Keras's, after the optimizer is built, which a replica cannot do, and with the time
+        taken.
+        """
         if self.train_function is not None and not force:
             return
         if self.optimizer is not None and not self.optimizer.built:
@@ -176,20 +202,25 @@ class KerasMethods(keras.Model):
 
     def _has_keras_loss(self):
         """Whether ``compile`` was given a loss of the logits in place of the fused one."""
-        return self.compiled and self.loss is not None and not isinstance(self.loss, TranslationLoss)
+        return (
+            self.compiled and self.loss is not None and not isinstance(self.loss, TranslationLoss)
+        )
 
     def _check_keras_batch(self, data):
         """Raise UsageError where a loss of logits finds no labels, or gradients would be summed."""
         _, labels, _ = keras.utils.unpack_x_y_sample_weight(data)
         if labels is None:
             raise UsageError(
-                f"fit: expected y beside x with the loss {self.loss!r}, got x alone; y is the target ids, as in "
-                "fit(x, x['target_ids']); or compile with loss=TranslationLoss()"
+                f"fit: expected y beside x with the loss {self.loss!r}, got x alone; y is the"
+                " target ids, as in fit(x, x['target_ids']); or compile with"
+                " loss=TranslationLoss()"
             )
         self._refuse_replicas("loss=TranslationLoss()", repr(self.loss))
 
     def _refuse_replicas(self, expected, found):
-        """Raise UsageError where several replicas share a batch, which this would count several times."""
+        """Raise UsageError where several replicas share a batch, which this would count several
+        times.
+        """
         if self.workers.count > 1 or tf.distribute.get_strategy().num_replicas_in_sync > 1:
             raise UsageError(
                 f"{type(self).__name__}.compile: expected {expected} under a strategy with several "
@@ -206,11 +237,14 @@ def batch_inputs(data) -> dict[str, tf.Tensor]:
     inputs, targets, weights = keras.utils.unpack_x_y_sample_weight(data)
     if not isinstance(inputs, dict) or not {"source_ids", "target_ids"} <= inputs.keys():
         found = ", ".join(inputs) if isinstance(inputs, dict) else type(inputs).__name__
-        raise UsageError(f"fit: expected batches that are dictionaries of source_ids and target_ids, got {found}")
+        raise UsageError(
+            f"fit: expected batches that are dictionaries of source_ids and target_ids, got {found}"
+        )
     if targets is not None:
         raise UsageError(
-            "fit: expected batches of source_ids and target_ids alone with TranslationLoss, got y too; leave y out, or compile with "
-            "keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
+            "fit: expected batches of source_ids and target_ids alone with TranslationLoss, got y"
+            " too; leave y out, or compile with"
+            " keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
         )
     if weights is not None:
         inputs = inputs | {"sample_weight": weights}
@@ -224,7 +258,9 @@ def with_int32_ids(inputs):
 
 
 def word_weights(inputs, dtype):
-    """Weights [N] of the real target words from ``sample_weight`` [B] or [B, I] of a batch; None where it has none."""
+    """Weights [N] of the real target words from ``sample_weight`` [B] or [B, I] of a batch; None
+    where it has none.
+    """
     weights = inputs.get("sample_weight")
     if weights is None:
         return None
@@ -255,7 +291,10 @@ def bound(method, arguments, keywords):
 def refuse_class_weight(call, class_weight):
     """Raise UsageError where classes are weighted: a sentence has no class."""
     if class_weight is not None:
-        raise UsageError(f"{call}: expected no class_weight, got {class_weight!r}; weight sentences with sample_weight")
+        raise UsageError(
+            f"{call}: expected no class_weight, got {class_weight!r}; weight sentences with"
+            " sample_weight"
+        )
 
 
 def refuse_probabilities(name, functions):
@@ -268,8 +307,10 @@ def refuse_probabilities(name, functions):
     for function in tf.nest.flatten(functions):
         if function is not None and _takes_probabilities(function):
             raise UsageError(
-                f"compile: expected {name} of logits, which the model gives, got {function!r}, which takes them for probabilities; "
-                "use keras.losses.SparseCategoricalCrossentropy(from_logits=True), and the metric of that name"
+                f"compile: expected {name} of logits, which the model gives, got {function!r},"
+                " which takes them for probabilities; use"
+                " keras.losses.SparseCategoricalCrossentropy(from_logits=True), and the metric of"
+                " that name"
             )
 
 

@@ -19,7 +19,8 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 
 
 class LayeredModel(TranslationModel):
-    """Two :class:`RecurrentStack` and an output matrix; arguments and results as in :class:`TranslationModel`.
+    """Two :class:`RecurrentStack` and an output matrix; arguments and results as in
+    :class:`TranslationModel`.
 
     Departure from Sutskever's figure 1: there the decoder first reads the source's end
     symbol; here it reads no word (zeros), and the encoder has read that symbol.
@@ -33,14 +34,26 @@ class LayeredModel(TranslationModel):
     def _add_layers(self, seeds, common):
         config = self.config
         stack = common | dict(
-            unit=self.unit or config.unit, peepholes=config.peepholes, forget_bias=config.forget_bias, skips=self.skips,
-            layer_normalization=config.layer_normalization, dropout=config.hidden_dropout,
+            unit=self.unit or config.unit,
+            peepholes=config.peepholes,
+            forget_bias=config.forget_bias,
+            skips=self.skips,
+            layer_normalization=config.layer_normalization,
+            dropout=config.hidden_dropout,
         )
-        self.encoder = RecurrentStack(config.layers, config.hidden_size, seed=next(seeds), name="encoder", **stack)
-        self.decoder = RecurrentStack(config.layers, config.hidden_size, seed=next(seeds), name="decoder", **stack)
+        self.encoder = RecurrentStack(
+            config.layers, config.hidden_size, seed=next(seeds), name="encoder", **stack
+        )
+        self.decoder = RecurrentStack(
+            config.layers, config.hidden_size, seed=next(seeds), name="decoder", **stack
+        )
         self.output_layer = OutputMatrix(
-            self.target_vocabulary_size, self.symbol, seed=next(seeds), tied=config.tie_target_embeddings,
-            name="output_matrix", **common,
+            self.target_vocabulary_size,
+            self.symbol,
+            seed=next(seeds),
+            tied=config.tie_target_embeddings,
+            name="output_matrix",
+            **common,
         )
         self.encoder.build(config.embedding_size)
         self.decoder.build(self._decoder_input_size())
@@ -49,7 +62,9 @@ class LayeredModel(TranslationModel):
     def _decoder_input_size(self):
         return self.config.embedding_size
 
-    def pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
+    def pre_logits(
+        self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
+    ) -> tf.Tensor:
         """What meets the output matrix, at every target position: float [B, I, l]."""
         states, _ = self.read(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
@@ -57,12 +72,16 @@ class LayeredModel(TranslationModel):
         return self.drop_hidden(self.decoder.output(states), training=training)
 
     def start(self, source_ids: tf.Tensor) -> tuple:
-        """Read the source: (the encoder's last states, mask [B, J], which only tells the source's length)."""
+        """Read the source: (the encoder's last states, mask [B, J], which only tells the source's
+        length).
+        """
         states, mask = self.read(source_ids)
         return last(states), mask
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
-        """A vector for each source sentence: the hidden states of all layers after its last word, float [B, layers · n]."""
+        """A vector for each source sentence: the hidden states of all layers after its last word,
+        float [B, layers · n].
+        """
         states, _ = self.read(source_ids)
         return tf.concat([layer["state"] for layer in last(states)], axis=-1)
 
@@ -77,18 +96,23 @@ class LayeredModel(TranslationModel):
         if self.config.reverse_source:
             source_ids = reverse_words(source_ids, mask)
         words = self.drop_words(self.source_embedding(source_ids), training=training)
-        states = self.encoder(words, self.encoder.zero_state(tf.shape(words)[0]), mask, training=training)
+        states = self.encoder(
+            words, self.encoder.zero_state(tf.shape(words)[0]), mask, training=training
+        )
         return states, mask
 
     def _layer_weights(self):
-        """Layer 1 of the encoder has ``encoder.1.W`` and so on; see :class:`RecurrentUnit` for the letters."""
+        """Layer 1 of the encoder has ``encoder.1.W`` and so on; see :class:`RecurrentUnit` for the
+        letters.
+        """
         decoder = self.decoder.paper_weights("decoder")
         return self.encoder.paper_weights("encoder") | decoder | self.output_layer.paper_weights()
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class DeepLSTM(LayeredModel):
-    """Sutskever, Vinyals, Le 2014: the decoder's top layer predicts. At paper scale 4 layers of 1000 cells.
+    """Sutskever, Vinyals, Le 2014: the decoder's top layer predicts. At paper scale 4 layers of
+    1000 cells.
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig
@@ -126,7 +150,8 @@ def no_alignment(previous_ids, mask):
 
 
 def reverse_words(values, mask):
-    """Rows of ids [B, J] or vectors [B, J, n] with the words before the end symbol in reverse; it and padding stay.
+    """Rows of ids [B, J] or vectors [B, J, n] with the words before the end symbol in reverse; it
+    and padding stay.
 
     Example:
         >>> ids = tf.constant([[5, 6, 7, 1, 0], [8, 1, 0, 0, 0]])
@@ -136,4 +161,6 @@ def reverse_words(values, mask):
     words = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1, keepdims=True) - 1
     position = tf.range(tf.shape(values)[1])
     mirrored = words - 1 - position  # [B, J]
-    return tf.gather(values, tf.where(mirrored >= 0, mirrored, position), batch_dims=1)  # no GPU can tf.reverse_sequence ids
+    return tf.gather(
+        values, tf.where(mirrored >= 0, mirrored, position), batch_dims=1
+    )  # no GPU can tf.reverse_sequence ids

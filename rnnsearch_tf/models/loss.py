@@ -22,12 +22,14 @@ class TranslationLoss(keras.losses.Loss):
         reduction: ``sum`` of all words' losses of the batch, as the authors' program has it;
             ``batch_mean``: divided by the sentences; ``token_mean``: divided by the words.
         label_smoothing: ε, share of probability spread evenly over the vocabulary.
-        guided_alignment_weight: w. Above 0, ``fit`` adds w · D(A, α)_i to the loss of target word i, see layers/guided_alignment.py:
+        guided_alignment_weight: w. Above 0, ``fit`` adds w · D(A, α)_i to the loss of target word
+            i, see layers/guided_alignment.py:
 
                 loss = Σ_i (−log p(y_i) + w · D(A, α)_i),    reduced as above
 
-            (Chen et al. 2016, w_2 = 1, w_1 = w. Departure: there the words' costs D of a sentence are averaged; here they are reduced
-            as the other part is.) Batches then have ``links`` besides, float32 [B, I, J]: A.
+            (Chen et al. 2016, w_2 = 1, w_1 = w. Departure: there the words' costs D of a sentence
+            are averaged; here they are reduced as the other part is.) Batches then have ``links``
+            besides, float32 [B, I, J]: A.
 
     Call arguments:
         target_ids: int32 [B, I], 0 is padding.
@@ -38,20 +40,28 @@ class TranslationLoss(keras.losses.Loss):
     """
 
     def __init__(
-        self, reduction: str = "sum", label_smoothing: float = 0.0, guided_alignment_weight: float = 0.0, name: str = "translation_loss"
+        self,
+        reduction: str = "sum",
+        label_smoothing: float = 0.0,
+        guided_alignment_weight: float = 0.0,
+        name: str = "translation_loss",
     ):
         super().__init__(name=name, reduction="sum")
         if reduction not in REDUCTIONS:
-            raise UsageError(f"TranslationLoss: expected reduction to be one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+            raise UsageError(
+                f"TranslationLoss: expected reduction to be one of {', '.join(REDUCTIONS)}, got"
+                f" {reduction!r}"
+            )
         self.reduction = reduction
         self.label_smoothing = label_smoothing
         self.guided_alignment_weight = guided_alignment_weight
 
     def reduce(self, losses: tf.Tensor, sentences: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
-        """Scalar from the losses [N] of words of a batch that has ``sentences`` sentences and ``words`` words.
+        """Scalar from the losses [N] of words of a batch that has ``sentences`` sentences and
+        ``words`` words.
 
-        Of a worker's share of the batch these are the share's losses and the numbers of the whole batch: the sum over all
-        workers is then what the whole batch gives.
+        Of a worker's share of the batch these are the share's losses and the numbers of the whole
+        batch: the sum over all workers is then what the whole batch gives.
         """
         total = tf.reduce_sum(losses)
         if self.reduction == "sum":
@@ -60,7 +70,9 @@ class TranslationLoss(keras.losses.Loss):
         return total / tf.cast(tf.maximum(count, 1), losses.dtype)
 
     def __call__(self, target_ids, logits, sample_weight=None):
-        """Scalar of target_ids int32 [B, I], logits [B, I, V], and weights [B] or [B, I] that multiply the losses, not what they are divided by."""
+        """Scalar of target_ids int32 [B, I], logits [B, I, V], and weights [B] or [B, I] that
+        multiply the losses, not what they are divided by.
+        """
         real = target_ids != PAD_ID
         log_probabilities = tf.nn.log_softmax(logits)
         nll = -tf.gather(log_probabilities, target_ids, batch_dims=2)
@@ -73,12 +85,18 @@ class TranslationLoss(keras.losses.Loss):
 
     def get_config(self):
         return {
-            "reduction": self.reduction, "label_smoothing": self.label_smoothing, "guided_alignment_weight": self.guided_alignment_weight,
+            "reduction": self.reduction,
+            "label_smoothing": self.label_smoothing,
+            "guided_alignment_weight": self.guided_alignment_weight,
             "name": self.name,
-        }  # fmt: skip
+        }
 
 
 def counts(target_ids):
-    """(sentences, words) of a batch of targets, int32 [B, I] -> int32 scalars; a row of padding is no sentence."""
+    """(sentences, words) of a batch of targets, int32 [B, I] -> int32 scalars; a row of padding is
+    no sentence.
+    """
     real = target_ids != PAD_ID
-    return tf.math.count_nonzero(tf.reduce_any(real, axis=1), dtype=tf.int32), tf.math.count_nonzero(real, dtype=tf.int32)
+    return tf.math.count_nonzero(
+        tf.reduce_any(real, axis=1), dtype=tf.int32
+    ), tf.math.count_nonzero(real, dtype=tf.int32)

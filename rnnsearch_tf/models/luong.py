@@ -41,19 +41,32 @@ class LuongModel(LayeredModel):
         config = self.config
         super()._add_layers(seeds, common)
         self.attention = LuongAttention(
-            config.hidden_size, config.attention_score, config.alignment_size, seed=next(seeds), name="attention", **common
+            config.hidden_size,
+            config.attention_score,
+            config.alignment_size,
+            seed=next(seeds),
+            name="attention",
+            **common,
         )
         self.attention.build((None, None, config.hidden_size), (None, None, config.hidden_size))
-        self.drop_readout = self._dropout("drop_readout", config.readout_dropout, config.hidden_size, seeds)
+        self.drop_readout = self._dropout(
+            "drop_readout", config.readout_dropout, config.hidden_size, seeds
+        )
 
     def _decoder_input_size(self):
-        return self.config.embedding_size + (self.config.hidden_size if self.config.input_feeding else 0)
+        return self.config.embedding_size + (
+            self.config.hidden_size if self.config.input_feeding else 0
+        )
 
-    def pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
+    def pre_logits(
+        self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
+    ) -> tf.Tensor:
         """ŝ_t at every target position: float [B, I, n]."""
         return self.attended_pre_logits(source_ids, target_ids, training)[0]
 
-    def attended_pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tuple:
+    def attended_pre_logits(
+        self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
+    ) -> tuple:
         """(:meth:`pre_logits`, the alignments [B, I, J])."""
         state, memory = self.start(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
@@ -61,17 +74,27 @@ class LuongModel(LayeredModel):
             attentional, alignments = self._feed(words, state, memory, training)
         else:
             states = self.decoder(words, state["layers"], training=training)
-            attentional, alignments, _ = self.attention.attend(self.drop_hidden(self.decoder.output(states), training=training), memory)
+            attentional, alignments, _ = self.attention.attend(
+                self.drop_hidden(self.decoder.output(states), training=training), memory
+            )
         return self.drop_readout(attentional, training=training), alignments
 
     def _feed(self, words, state, memory, training):
-        """ŝ_t [B, I, n] and alignments [B, I, J], one position after the other, :meth:`advance` with K = 1; dropout is drawn beforehand."""
+        """ŝ_t [B, I, n] and alignments [B, I, J], one position after the other, :meth:`advance`
+        with K = 1; dropout is drawn beforehand.
+        """
         layer_factors = self.decoder.dropout_factors(words, training)  # [B, I, layers, n]
-        state_factors = self.drop_hidden(tf.ones_like(layer_factors[:, :, 0]), training=training)  # [B, I, n]
+        state_factors = self.drop_hidden(
+            tf.ones_like(layer_factors[:, :, 0]), training=training
+        )  # [B, I, n]
         inputs = tuple(values[:, :, tf.newaxis] for values in (words, layer_factors, state_factors))
         state = tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], state)
         no_alignment = tf.zeros_like(memory.mask, words.dtype)[:, tf.newaxis]
-        states, alignments = scan(lambda now, before: self._advance(now[0], before[0], memory, *now[1:]), inputs, (state, no_alignment))
+        states, alignments = scan(
+            lambda now, before: self._advance(now[0], before[0], memory, *now[1:]),
+            inputs,
+            (state, no_alignment),
+        )
         return states["attentional"][:, :, 0], alignments[:, :, 0]
 
     def start(self, source_ids: tf.Tensor, training: bool = False) -> tuple:
@@ -82,11 +105,15 @@ class LuongModel(LayeredModel):
         if self.config.input_feeding:
             state["attentional"] = tf.zeros_like(annotations[:, 0])
         if self.config.reverse_source:
-            annotations = reverse_words(annotations, mask)  # position j of the alignment is word j again
+            annotations = reverse_words(
+                annotations, mask
+            )  # position j of the alignment is word j again
         return state, self.attention.memory(self.drop_hidden(annotations, training=training), mask)
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
-        """A vector for each source sentence: the mean of the encoder's states that attention reads, float [B, n]."""
+        """A vector for each source sentence: the mean of the encoder's states that attention reads,
+        float [B, n].
+        """
         _, memory = self.start(source_ids)
         return mean_of_words(memory.annotations, memory.mask)
 
@@ -103,7 +130,8 @@ class LuongModel(LayeredModel):
             words: float [B, K, m]: embeddings of y_{t−1}.
             state: ``layers`` and, with input feeding, ``attentional``: ŝ_{t−1} [B, K, n].
             memory: AttentionMemory.
-            layer_factors, state_factors: dropout factors between the layers [B, K, layers, n] and below attention [B, K, n].
+            layer_factors, state_factors: dropout factors between the layers [B, K, layers, n] and
+                below attention [B, K, n].
 
         Returns:
             (state with ŝ_t as ``attentional``, alignment [B, K, J]).
@@ -111,7 +139,9 @@ class LuongModel(LayeredModel):
         if self.config.input_feeding:
             words = tf.concat([words, state["attentional"]], axis=-1)
         layers = self.decoder.advance(words, state["layers"], layer_factors)
-        attentional, alignment, _ = self.attention.attend(self.decoder.output(layers) * state_factors, memory)
+        attentional, alignment, _ = self.attention.attend(
+            self.decoder.output(layers) * state_factors, memory
+        )
         return {"layers": layers, "attentional": attentional}, alignment
 
     def _layer_weights(self):

@@ -22,10 +22,11 @@ class Perplexity(MeanOfSome):
 
 
 class TokensPerSecond(keras.metrics.Metric):
-    """Target words (end symbols counted, padding not) a second of wall time, the first batch left out; 0 until the second.
+    """Target words (end symbols counted, padding not) a second of wall time, the first batch left
+    out; 0 until the second.
 
-    The words are counted in the graph, the time in Python by :meth:`tick`, called after every batch: a clock in the graph
-    is refused under ``enable_op_determinism``.
+    The words are counted in the graph, the time in Python by :meth:`tick`, called after every
+    batch: a clock in the graph is refused under ``enable_op_determinism``.
     """
 
     def __init__(self, name):
@@ -54,4 +55,5 @@ class TokensPerSecond(keras.metrics.Metric):
 
     def reset_clock(self):
         """Count from the next batch on."""
-        self._first, self._rate = None, 0.0
+        self._first = None
+        self._rate = 0.0

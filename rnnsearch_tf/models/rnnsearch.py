@@ -7,9 +7,10 @@
 ``decoder_order`` says which word the update sees and which state the readout reads:
 
     option                  state                            readout of y_i
-    look_generate_update    s_i = f(s_{i−1}, y_i, c_i)       s_{i−1}, y_{i−1}, c_i   the authors' program
-    paper                   s_i = f(s_{i−1}, y_{i−1}, c_i)   s_{i−1}, y_{i−1}, c_i   Appendix A.2.2
-    look_update_generate    s_i = f(s_{i−1}, y_{i−1}, c_i)   s_i,     y_{i−1}, c_i   eq. (4)
+    look_generate_update    s_i = f(s_{i−1}, y_i, c_i)       s_{i−1}, y_{i−1}, c_i   the authors'
+    program paper                   s_i = f(s_{i−1}, y_{i−1}, c_i)   s_{i−1}, y_{i−1}, c_i
+    Appendix A.2.2 look_update_generate    s_i = f(s_{i−1}, y_{i−1}, c_i)   s_i,     y_{i−1}, c_i
+    eq. (4)
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RNNSearch(TranslationModel):
-    """Encoder, attention, decoder and deep output; arguments and results as in :class:`TranslationModel`.
+    """Encoder, attention, decoder and deep output; arguments and results as in
+    :class:`TranslationModel`.
 
     Example:
         >>> sizes = dict(embedding_size=4, hidden_size=5, alignment_size=5, maxout_size=3, output_rank=None)
@@ -39,16 +41,34 @@ class RNNSearch(TranslationModel):
     has_attention = True
 
     def _add_layers(self, seeds, common):
-        config, m, n = self.config, self.config.embedding_size, self.config.hidden_size
-        unit = common | dict(unit=config.unit, layer_normalization=config.layer_normalization, forget_bias=config.forget_bias)
-        self.encoder = Encoder(n, bidirectional=self.has_attention, seed=next(seeds), name="encoder", **unit)
+        config = self.config
+        m = self.config.embedding_size
+        n = self.config.hidden_size
+        unit = common | dict(
+            unit=config.unit,
+            layer_normalization=config.layer_normalization,
+            forget_bias=config.forget_bias,
+        )
+        self.encoder = Encoder(
+            n, bidirectional=self.has_attention, seed=next(seeds), name="encoder", **unit
+        )
         self.decoder = Decoder(
-            n, config.windows if config.attention == "gaussian_window" else config.alignment_size,
-            attention=config.attention if self.has_attention else None, seed=next(seeds), name="decoder", **unit,
+            n,
+            config.windows if config.attention == "gaussian_window" else config.alignment_size,
+            attention=config.attention if self.has_attention else None,
+            seed=next(seeds),
+            name="decoder",
+            **unit,
         )
         self.output_layer = DeepOutput(
-            self.target_vocabulary_size, config.maxout_size, config.output_rank, dropout=config.readout_dropout,
-            seed=next(seeds), tied=config.tie_target_embeddings, name="deep_output", **common,
+            self.target_vocabulary_size,
+            config.maxout_size,
+            config.output_rank,
+            dropout=config.readout_dropout,
+            seed=next(seeds),
+            tied=config.tie_target_embeddings,
+            name="deep_output",
+            **common,
         )
         context_size = 2 * n if self.has_attention else n
         words, states, contexts = ((None, None, size) for size in (m, n, context_size))
@@ -59,11 +79,15 @@ class RNNSearch(TranslationModel):
 
     # Training: all target positions at once.
 
-    def pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tf.Tensor:
+    def pre_logits(
+        self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
+    ) -> tf.Tensor:
         """What meets the output matrix, at every target position: float [B, I, l or rank]."""
         return self.attended_pre_logits(source_ids, target_ids, training)[0]
 
-    def attended_pre_logits(self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False) -> tuple:
+    def attended_pre_logits(
+        self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
+    ) -> tuple:
         """(:meth:`pre_logits`, the alignments α_i [B, I, J])."""
         state, memory = self._encode(source_ids, training)
         previous = self.previous_words(target_ids, training)  # y_{i−1}: [B, I, m]
@@ -72,12 +96,19 @@ class RNNSearch(TranslationModel):
             words = tf.concat([later, tf.zeros_like(first)], axis=1)  # y_i; the last is not needed
         else:
             words = previous
-        states, contexts, alignments = self.decoder.all_steps(self.decoder.inputs(words), state, memory)
+        states, contexts, alignments = self.decoder.all_steps(
+            self.decoder.inputs(words), state, memory
+        )
         if self.config.decoder_order != "look_update_generate":
             earlier, _ = tf.split(states, [-1, 1], axis=1)
             states = tf.concat([state["state"][:, tf.newaxis], earlier], axis=1)  # s_{i−1}
         states = self.drop_hidden(states, training=training)
-        return self.output_layer.pre_logits(states, previous, self.output_layer.context_term(contexts), training), alignments
+        return (
+            self.output_layer.pre_logits(
+                states, previous, self.output_layer.context_term(contexts), training
+            ),
+            alignments,
+        )
 
     # Search: one target position at a time.
 
@@ -91,30 +122,41 @@ class RNNSearch(TranslationModel):
             source_ids: int32 [B, J].
 
         Returns:
-            (state, memory): state a dictionary of float [B, ...], ``state`` the last s that was updated: under look_generate_update the
-            update with y_{i−1} is still to be made, for which ``projected_context`` is kept;
-            memory as the attention's ``memory`` gives it, for each annotation C h_j and C_o h_j.
+            (state, memory): state a dictionary of float [B, ...], ``state`` the last s that was
+            updated: under look_generate_update the update with y_{i−1} is still to be made, for
+            which ``projected_context`` is kept; memory as the attention's ``memory`` gives it, for
+            each annotation C h_j and C_o h_j.
         """
         state, memory = self._encode(source_ids)
         projected = self.decoder.project_context(memory.annotations)
         if self.config.decoder_order == "look_generate_update":
-            state["projected_context"] = tf.zeros([tf.shape(source_ids)[0], projected.shape[-1]], projected.dtype)
+            state["projected_context"] = tf.zeros(
+                [tf.shape(source_ids)[0], projected.shape[-1]], projected.dtype
+            )
         both = tf.concat([projected, self.output_layer.context_term(memory.annotations)], axis=-1)
-        return state, memory._replace(annotations=ready(both, self.decoder.product_dtype if self.has_attention else None))
+        return state, memory._replace(
+            annotations=ready(both, self.decoder.product_dtype if self.has_attention else None)
+        )
 
     def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`."""
-        order, previous = self.config.decoder_order, self.target_embedding(previous_ids)  # [B, K, m]
+        # [B, K, m]
+        order = self.config.decoder_order
+        previous = self.target_embedding(previous_ids)
         inputs = self.decoder.inputs(previous)
         if order == "look_generate_update":
             # Training makes this update at the end of step i − 1; search knows y_{i−1} only now.
             before = {name: value for name, value in state.items() if name != "projected_context"}
             updated = self.decoder.update(before, inputs, state["projected_context"])
             first = (previous_ids == PAD_ID)[..., tf.newaxis]
-            state = tf.nest.map_structure(lambda old, new: tf.where(first, old, new), before, updated)
+            state = tf.nest.map_structure(
+                lambda old, new: tf.where(first, old, new), before, updated
+            )
         both, alignment, after = self.decoder.attend(state, memory)
         readout = 2 * self.config.maxout_size
-        projected_context, context_term = tf.split(both, [both.shape[-1] - readout, readout], axis=-1)
+        projected_context, context_term = tf.split(
+            both, [both.shape[-1] - readout, readout], axis=-1
+        )
         if order == "look_generate_update":
             after = {**after, "projected_context": projected_context}
         else:
@@ -123,31 +165,47 @@ class RNNSearch(TranslationModel):
         return self.output_layer.pre_logits(read["state"], previous, context_term), alignment, after
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
-        """A vector for each source sentence: the mean of its annotations, float [B, 2n]; without attention the context →h_{T_x}, [B, n]."""
+        """A vector for each source sentence: the mean of its annotations, float [B, 2n]; without
+        attention the context →h_{T_x}, [B, n].
+        """
         memory = self._encode(source_ids)[1]
-        return mean_of_words(memory.annotations, memory.mask) if self.has_attention else memory.annotations
+        return (
+            mean_of_words(memory.annotations, memory.mask)
+            if self.has_attention
+            else memory.annotations
+        )
 
     def _encode(self, source_ids, training=False):
         """(first state, memory) of a batch of source sentences."""
         mask = source_ids != PAD_ID
         words = self.drop_words(self.source_embedding(source_ids), training=training)
         annotations = self.encoder(words, mask, training=training)
-        memory = self.decoder.alignment_model.memory(self.drop_hidden(annotations, training=training), mask)
+        memory = self.decoder.alignment_model.memory(
+            self.drop_hidden(annotations, training=training), mask
+        )
         return self.decoder.initial_state(annotations, memory), memory
 
     def _layer_weights(self):
-        """Encoder weights are ``encoder.forward.U`` and so on; biases, where the option has them, b, b_s, b_o, b_softmax."""
-        return self.encoder.paper_weights() | self.decoder.paper_weights() | self.output_layer.paper_weights()
+        """Encoder weights are ``encoder.forward.U`` and so on; biases, where the option has them,
+        b, b_s, b_o, b_softmax.
+        """
+        return (
+            self.encoder.paper_weights()
+            | self.decoder.paper_weights()
+            | self.output_layer.paper_weights()
+        )
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RNNEncDec(RNNSearch):
-    """RNNencdec (§4.2 and A.2): RNNsearch with one context for the whole sentence; arguments and results as there.
+    """RNNencdec (§4.2 and A.2): RNNsearch with one context for the whole sentence; arguments and
+    results as there.
 
         c_i = →h_{T_x} for every i,   s_0 = tanh(W_s →h_{T_x})
 
-    There is no backward encoder and no alignment model; search's alignments are zeros. Cho et al. 2014a's own RNN Encoder–Decoder,
-    which Bahdanau et al. name as the model, has another unit, c = tanh(V h) and another output layer: system ``encoder_decoder``.
+    There is no backward encoder and no alignment model; search's alignments are zeros. Cho et al.
+    2014a's own RNN Encoder–Decoder, which Bahdanau et al. name as the model, has another unit, c =
+    tanh(V h) and another output layer: system ``encoder_decoder``.
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig

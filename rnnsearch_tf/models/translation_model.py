@@ -1,8 +1,10 @@
-"""What the systems have in common: one update under ``model.fit``, one step for search and training, saving.
+"""What the systems have in common: one update under ``model.fit``, one step for search and
+training, saving.
 
-A system adds its layers and says how it begins and how it goes on. ``compile`` brings the optimizer and a
-:class:`TranslationLoss`; ``fit`` takes batches {"source_ids", "target_ids"}. With a loss of Keras, of logits, ``fit`` takes
-x = {"source_ids", "target_ids"} and y = the target ids, as of every Keras model.
+A system adds its layers and says how it begins and how it goes on. ``compile`` brings the optimizer
+and a :class:`TranslationLoss`; ``fit`` takes batches {"source_ids", "target_ids"}. With a loss of
+Keras, of logits, ``fit`` takes x = {"source_ids", "target_ids"} and y = the target ids, as of every
+Keras model.
 """
 
 from __future__ import annotations
@@ -28,10 +30,12 @@ from rnnsearch_tf.models.metrics import MeanOfSome, Perplexity, TokensPerSecond
 from rnnsearch_tf.runtime.cores import split_batch
 from rnnsearch_tf.distributed.workers import Alone
 
+
 class TranslationModel(KerasMethods):
     """Base of the systems, trained with ``compile`` and ``fit``.
 
-    From a batch to its loss: :meth:`train_step`, :meth:`token_losses`, the system's ``pre_logits``, its layers.
+    From a batch to its loss: :meth:`train_step`, :meth:`token_losses`, the system's ``pre_logits``,
+    its layers.
 
     Args:
         config: ModelConfig, or a dictionary of its options. None: the options are keywords.
@@ -60,8 +64,10 @@ class TranslationModel(KerasMethods):
         system, has_attention, reads_source, embedding_bias, paper_initialization    class attributes
 
     Attributes:
-        shards: int, 1; set before ``fit``: shards of a batch that are computed at the same time. See parallel.py.
-        workers: Alone; set before ``fit``: the Workers that this process trains with. See workers.py.
+        shards: int, 1; set before ``fit``: shards of a batch that are computed at the same time.
+            See parallel.py.
+        workers: Alone; set before ``fit``: the Workers that this process trains with. See
+            workers.py.
     """
 
     system = None  # the value of the option model.system
@@ -71,7 +77,14 @@ class TranslationModel(KerasMethods):
     embedding_bias = True  # whether an embedding has a bias, where the option biases has any
 
     def __init__(
-        self, config=None, source_vocabulary_size=None, target_vocabulary_size=None, seed=0, name=None, dtype=None, trainable=True,
+        self,
+        config=None,
+        source_vocabulary_size=None,
+        target_vocabulary_size=None,
+        seed=0,
+        name=None,
+        dtype=None,
+        trainable=True,
         **options,
     ):
         super().__init__(name=name, dtype=dtype, trainable=trainable)
@@ -80,18 +93,24 @@ class TranslationModel(KerasMethods):
         self.supports_masking = True
         self.shards = 1
         self.workers = Alone()
-        self.loss_metric = MeanOfSome(name="loss", dtype="float64")  # negative log-likelihood of a target word, in nats; no smoothing
+        self.loss_metric = MeanOfSome(
+            name="loss", dtype="float64"
+        )  # negative log-likelihood of a target word, in nats; no smoothing
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
         self.norm_metric = MeanOfSome(name="gradient_norm", dtype="float64")
         # the share of batches whose gradient was not finite, where training goes on after one
         self.non_finite_metric = MeanOfSome(name="non_finite_share", dtype="float64")
         if config is not None and options:
-            raise UsageError(f"{type(self).__name__}: expected a configuration or options, got both: {', '.join(options)}")
+            raise UsageError(
+                f"{type(self).__name__}: expected a configuration or options, got both:"
+                f" {', '.join(options)}"
+            )
         if source_vocabulary_size is None or target_vocabulary_size is None:
             raise UsageError(
-                f"{type(self).__name__}: expected source_vocabulary_size and target_vocabulary_size, got {source_vocabulary_size} "
-                f"and {target_vocabulary_size}"
+                f"{type(self).__name__}: expected source_vocabulary_size and"
+                f" target_vocabulary_size, got {source_vocabulary_size} and"
+                f" {target_vocabulary_size}"
             )
         if config is None:
             config = load_config(values={"model": {"system": self.system, **options}}).model
@@ -104,23 +123,42 @@ class TranslationModel(KerasMethods):
         self.target_vocabulary_size = target_vocabulary_size
         self.seed = seed
         seeds = seed_stream(seed)
-        initialization = self.paper_initialization if config.initialization == "paper" else config.initialization
+        initialization = (
+            self.paper_initialization if config.initialization == "paper" else config.initialization
+        )
         common = dict(biases=config.biases, initialization=initialization, dtype=self.dtype_policy)
-        embedding = common | {"scaled": config.scale_embeddings} | ({} if self.embedding_bias else {"biases": "none"})
-        source_seed, self.source_embedding = next(seeds), None
+        embedding = (
+            common
+            | {"scaled": config.scale_embeddings}
+            | ({} if self.embedding_bias else {"biases": "none"})
+        )
+        source_seed = next(seeds)
+        self.source_embedding = None
         if self.reads_source:
             self.source_embedding = WordEmbedding(
-                source_vocabulary_size, config.embedding_size, seed=source_seed, name="source_embedding", **embedding
+                source_vocabulary_size,
+                config.embedding_size,
+                seed=source_seed,
+                name="source_embedding",
+                **embedding,
             )
             self.source_embedding.build((None, None))
         self.target_embedding = WordEmbedding(
-            target_vocabulary_size, config.embedding_size, tied=config.tie_target_embeddings, seed=next(seeds),
-            name="target_embedding", **embedding,
+            target_vocabulary_size,
+            config.embedding_size,
+            tied=config.tie_target_embeddings,
+            seed=next(seeds),
+            name="target_embedding",
+            **embedding,
         )
         self.target_embedding.build((None, None))
         self._add_layers(seeds, common)
-        self.drop_words = self._dropout("drop_words", config.embedding_dropout, config.embedding_size, seeds)
-        self.drop_hidden = self._dropout("drop_hidden", config.hidden_dropout, config.hidden_size, seeds)
+        self.drop_words = self._dropout(
+            "drop_words", config.embedding_dropout, config.embedding_size, seeds
+        )
+        self.drop_hidden = self._dropout(
+            "drop_hidden", config.hidden_dropout, config.hidden_size, seeds
+        )
         self.built = True
 
     def _dropout(self, name, share, size, seeds):
@@ -131,13 +169,21 @@ class TranslationModel(KerasMethods):
 
     @property
     def metrics(self):
-        own = [self.loss_metric, self.perplexity_metric, self.speed_metric, self.norm_metric, self.non_finite_metric]
+        own = [
+            self.loss_metric,
+            self.perplexity_metric,
+            self.speed_metric,
+            self.norm_metric,
+            self.non_finite_metric,
+        ]
         if self._has_keras_loss():
             return [metric for metric in super().metrics if metric not in own]
         return own if self._goes_on_without_gradient() else own[:-1]
 
     def train_step(self, data):
-        """One update from one batch, or this worker's share of it (Keras calls it inside its ``tf.function``)."""
+        """One update from one batch, or this worker's share of it (Keras calls it inside its
+        ``tf.function``).
+        """
         if self._has_keras_loss():
             self._check_keras_batch(data)
             return super().train_step(data)
@@ -152,21 +198,29 @@ class TranslationModel(KerasMethods):
             if weights is not None:
                 losses *= weights
             objective = loss.reduce(losses, sentences, words)
-            for added in self.losses:  # regularizers, and what add_loss was given; the sums over workers count each once
+            for added in (
+                self.losses
+            ):  # regularizers, and what add_loss was given; the sums over workers count each once
                 objective += tf.cast(added, objective.dtype) / shares_of_batch
             objective = self.optimizer.scale_loss(objective)
         variables = self.trainable_variables
         gradients = tape.gradient(objective, variables)  # those of embeddings are tf.IndexedSlices
         weighted_nll = nll if weights is None else nll * weights
         totals = [tf.reduce_sum(weighted_nll), tf.reduce_sum(nll)]
-        *gradients, objective, weighted_total, total = self.workers.sums([*gradients, objective, *totals])
+        *gradients, objective, weighted_total, total = self.workers.sums(
+            [*gradients, objective, *totals]
+        )
         if hasattr(self.optimizer, "non_finite_gradient"):
             self.optimizer.apply(gradients, variables, objective=objective)
             norm = tf.convert_to_tensor(self.optimizer.gradient_norm)
         else:
-            self._refuse_replicas("an optimizer of rnnsearch_tf.build_optimizer", type(self.optimizer).__name__)
+            self._refuse_replicas(
+                "an optimizer of rnnsearch_tf.build_optimizer", type(self.optimizer).__name__
+            )
             self.optimizer.apply(gradients, variables)
-            norm = tf.linalg.global_norm(gradients) / self.optimizer.scale_loss(tf.ones([], objective.dtype))
+            norm = tf.linalg.global_norm(gradients) / self.optimizer.scale_loss(
+                tf.ones([], objective.dtype)
+            )
         # Depends on the batch: TensorFlow may count a constant in the step that finds no batch.
         one = tf.cast(words >= 0, tf.float64)
         counted = tf.constant(True)
@@ -174,9 +228,15 @@ class TranslationModel(KerasMethods):
             counted = tf.math.is_finite(norm)
             self.non_finite_metric.update_state(tf.cast(~counted, tf.float64), sample_weight=one)
         self._count(weighted_total, total, words, counted)
-        self.norm_metric.update_state(_only(counted, norm), sample_weight=one * tf.cast(counted, tf.float64))
+        self.norm_metric.update_state(
+            _only(counted, norm), sample_weight=one * tf.cast(counted, tf.float64)
+        )
         self.speed_metric.update_state(words)
-        results = {metric.name: metric.result() for metric in self.metrics if metric is not self.speed_metric}
+        results = {
+            metric.name: metric.result()
+            for metric in self.metrics
+            if metric is not self.speed_metric
+        }
         return results | {"target_tokens": tf.convert_to_tensor(self.speed_metric.tokens)}
 
     def test_step(self, data):
@@ -192,7 +252,9 @@ class TranslationModel(KerasMethods):
         return {"loss": self.loss_metric.result(), "perplexity": self.perplexity_metric.result()}
 
     def _sharded_losses(self, inputs, loss):
-        """``token_losses`` in training; each shard of the batch has operations of its own, so that no core waits for another."""
+        """``token_losses`` in training; each shard of the batch has operations of its own, so that
+        no core waits for another.
+        """
         rows = inputs["source_ids"].shape[0]
         shards = self.shards if rows is None else max(1, min(self.shards, rows))
         if shards == 1:
@@ -201,13 +263,21 @@ class TranslationModel(KerasMethods):
         return [tf.concat(values, axis=0) for values in zip(*losses)]
 
     def _training_losses(self, inputs, loss):
-        return self.token_losses(inputs, loss.label_smoothing, training=True, guided_alignment_weight=loss.guided_alignment_weight)
+        return self.token_losses(
+            inputs,
+            loss.label_smoothing,
+            training=True,
+            guided_alignment_weight=loss.guided_alignment_weight,
+        )
 
-    def token_losses(self, inputs, label_smoothing=0.0, training=False, guided_alignment_weight=0.0):
+    def token_losses(
+        self, inputs, label_smoothing=0.0, training=False, guided_alignment_weight=0.0
+    ):
         """Loss and negative log-likelihood of every real target word, padding left out.
 
         Args:
-            inputs: a batch; with a guided_alignment_weight ``links`` too, see :class:`TranslationLoss`.
+            inputs: a batch; with a guided_alignment_weight ``links`` too, see
+                :class:`TranslationLoss`.
             label_smoothing, guided_alignment_weight: as of :class:`TranslationLoss`.
             training: whether dropout is drawn.
 
@@ -224,10 +294,18 @@ class TranslationModel(KerasMethods):
         target_ids = tf.gather_nd(inputs["target_ids"], real)
         output = self.output_weights()
         losses, nll = softmax_loss(
-            tf.gather_nd(pre_logits, real), output.matrix, output.bias, target_ids, label_smoothing, output.tied, output.dtype
+            tf.gather_nd(pre_logits, real),
+            output.matrix,
+            output.bias,
+            target_ids,
+            label_smoothing,
+            output.tied,
+            output.dtype,
         )
         if guided_alignment_weight:
-            losses += guided_alignment_weight * tf.gather_nd(guided_alignment_losses(alignments, inputs["links"]), real)
+            losses += guided_alignment_weight * tf.gather_nd(
+                guided_alignment_losses(alignments, inputs["links"]), real
+            )
         return losses, nll
 
     def call(self, inputs, training=False):
@@ -240,12 +318,18 @@ class TranslationModel(KerasMethods):
         return inputs["target_ids"] != PAD_ID
 
     def previous_words(self, target_ids, training=False):
-        """Embeddings of the words before each target position, none before the first: [B, I] → [B, I, m]."""
-        previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)  # y_{i−1}
+        """Embeddings of the words before each target position, none before the first: [B, I] → [B,
+        I, m].
+        """
+        previous_ids = tf.pad(
+            target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID
+        )  # y_{i−1}
         return self.drop_words(self.target_embedding(previous_ids), training=training)
 
     def output_weights(self, words=None, split_k=1):
-        """The output layer's weights for all words or some, to be handed to :meth:`step`; see layers/output.py."""
+        """The output layer's weights for all words or some, to be handed to :meth:`step`; see
+        layers/output.py.
+        """
         matrix = tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None
         return output_weights(self.output_layer, matrix, words, split_k)
 
@@ -256,8 +340,10 @@ class TranslationModel(KerasMethods):
             previous_ids: int32 [B, K]: y_{i−1}; 0 before the first word.
             state: as :meth:`start` gives it, with an axis K after the first.
             memory: as :meth:`start` gives it, [B, ...].
-            output: from :meth:`output_weights`; V is then the number of its words. None: those of all words.
-            word_biases: float [B, V], added to the logits of a sentence: a very negative one rules a word out.
+            output: from :meth:`output_weights`; V is then the number of its words. None: those of
+                all words.
+            word_biases: float [B, V], added to the logits of a sentence: a very negative one rules
+                a word out.
 
         Returns:
             (logits float32 [B, K, V], alignment float32 [B, K, J], state).
@@ -294,7 +380,9 @@ class TranslationModel(KerasMethods):
         }
 
     def _count(self, weighted_nll, nll, words, counted=True):
-        """Count sums over so many words into the loss, with sample weights, and the perplexity, without; unless ``counted`` is False."""
+        """Count sums over so many words into the loss, with sample weights, and the perplexity,
+        without; unless ``counted`` is False.
+        """
         number = tf.cast(words, nll.dtype)
         weight = tf.cast(words, tf.float64) * tf.cast(counted, tf.float64)
         for metric, total in ((self.loss_metric, weighted_nll), (self.perplexity_metric, nll)):
@@ -309,21 +397,24 @@ class TranslationModel(KerasMethods):
         """Raise UsageError where guided alignment lacks what it compares."""
         if loss.guided_alignment_weight and not self.has_attention:
             raise UsageError(
-                f"{type(self).__name__}.compile: expected guided_alignment_weight=0 of a model without attention, "
-                f"got {loss.guided_alignment_weight}; leave it out, or take RNNsearch or Luong's attention"
+                f"{type(self).__name__}.compile: expected guided_alignment_weight=0 of a model"
+                f" without attention, got {loss.guided_alignment_weight}; leave it out, or take"
+                " RNNsearch or Luong's attention"
             )
         if loss.guided_alignment_weight and "links" not in inputs:
             raise UsageError(
-                f"fit: expected batches with links beside guided_alignment_weight={loss.guided_alignment_weight}, got {', '.join(inputs)}; "
-                "training_dataset gives them for a corpus with data.train_alignments, and for the built-in one"
+                "fit: expected batches with links beside"
+                f" guided_alignment_weight={loss.guided_alignment_weight}, got {', '.join(inputs)};"
+                " training_dataset gives them for a corpus with data.train_alignments, and for the"
+                " built-in one"
             )
 
     def _loss_object(self):
         if isinstance(self.loss, TranslationLoss):
             return self.loss
         raise UsageError(
-            f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got {self.loss!r}; "
-            "use rnnsearch_tf.models.TranslationLoss(reduction='sum')"
+            f"{type(self).__name__}.compile: expected loss=TranslationLoss(...), got {self.loss!r};"
+            " use rnnsearch_tf.models.TranslationLoss(reduction='sum')"
         )
 
 

@@ -1,4 +1,6 @@
-"""Weights in eight bits: every column of a matrix has its own scale, w ≈ scale · q with q in −127 … 127."""
+"""Weights in eight bits: every column of a matrix has its own scale, w ≈ scale · q with q in −127 …
+127.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ import numpy as np
 from rnnsearch_tf.files.untrusted import check_archive
 
 SMALLEST = 4096
-"""Entries; smaller arrays (biases, v_a) are kept in float32: nothing is gained and digits are lost."""
+"""Entries; smaller arrays (biases, v_a) are kept in float32: nothing is gained and digits are lost.
+"""
 
 
 def is_small(array) -> bool:
@@ -19,15 +22,21 @@ def is_small(array) -> bool:
 
 
 def quantize(array):
-    """(values int8, scale float32 [1, columns]) of an array of floats [rows, columns]; (array, None) of a small one or a vector."""
+    """(values int8, scale float32 [1, columns]) of an array of floats [rows, columns]; (array,
+    None) of a small one or a vector.
+    """
     if is_small(array):
         return array, None
-    scale = np.maximum(np.abs(array).max(axis=0, keepdims=True), np.finfo(np.float32).tiny * 127) / 127
+    scale = (
+        np.maximum(np.abs(array).max(axis=0, keepdims=True), np.finfo(np.float32).tiny * 127) / 127
+    )
     return np.rint(array / scale).astype(np.int8), scale
 
 
 def save_weights(path, variables) -> None:
-    """Write Keras variables in eight bits as a compressed .npz file: ``w0``, ``w1``, … and ``s0``, … of those with a scale."""
+    """Write Keras variables in eight bits as a compressed .npz file: ``w0``, ``w1``, … and ``s0``,
+    … of those with a scale.
+    """
     arrays = {}
     for number, variable in enumerate(variables):
         values, scale = quantize(np.asarray(variable))
@@ -41,7 +50,8 @@ def load_weights(path, variables) -> None:
     """Give Keras variables the values of a file that :func:`save_weights` wrote.
 
     Raises:
-        ValueError: the file is damaged, holds other variables, or Python objects, which are not read.
+        ValueError: the file is damaged, holds other variables, or Python objects, which are not
+            read.
     """
     check_archive(path, (".npy",))
     try:
@@ -49,11 +59,14 @@ def load_weights(path, variables) -> None:
             arrays = dict(file)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise ValueError(str(error)) from None
-    expected, found = len(variables), sum(name.startswith("w") for name in arrays)
+    expected = len(variables)
+    found = sum(name.startswith("w") for name in arrays)
     if found != expected:
         raise ValueError(f"expected {expected} arrays, got {found}")
     for number, variable in enumerate(variables):
         values = arrays[f"w{number}"]
         if values.shape != tuple(variable.shape):
-            raise ValueError(f"{variable.path}: expected the shape {tuple(variable.shape)}, got {values.shape}")
+            raise ValueError(
+                f"{variable.path}: expected the shape {tuple(variable.shape)}, got {values.shape}"
+            )
         variable.assign(values.astype(np.float32) * arrays.get(f"s{number}", np.float32(1)))

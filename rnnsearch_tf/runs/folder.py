@@ -52,8 +52,8 @@ class Run:
 
     Attributes:
         path: pathlib.Path of the folder.
-        config, best_weights, eight_bit_weights, confidence, evaluated, checkpoints, state, previous_state, metrics, tensorboard,
-        refused_batch, model_card, checksums:
+        config, best_weights, eight_bit_weights, confidence, evaluated, checkpoints, state,
+        previous_state, metrics, tensorboard, refused_batch, model_card, checksums:
             pathlib.Path of each file or folder in it, there or not.
 
     Example:
@@ -79,7 +79,8 @@ class Run:
 
     @classmethod
     def open(cls, path) -> Run:
-        """The Run of a folder, or of a model that comes with the package, that holds everything that using its model needs.
+        """The Run of a folder, or of a model that comes with the package, that holds everything
+        that using its model needs.
 
         Args:
             path: of the folder, or the name of such a model; or a Run.
@@ -93,35 +94,65 @@ class Run:
                 return cls(models[str(path)])
             found = "a file" if run.path.exists() else "nothing there"
             close = difflib.get_close_matches(str(path), models, n=1)
-            hint = "check the path; rnnsearch runs lists your own, rnnsearch models those that come with the program"
+            hint = (
+                "check the path; rnnsearch runs lists your own, rnnsearch models those that come"
+                " with the program"
+            )
             if close:
                 hint += f"; did you mean {close[0]}?"
-            raise UserError(f"{run}: expected a RUN folder that `rnnsearch train` wrote, got {found}; {hint}")
+            raise UserError(
+                f"{run}: expected a RUN folder that `rnnsearch train` wrote, got {found}; {hint}"
+            )
         if (run.path / "saved_model.pb").exists():
-            raise UserError(f"{run}: expected a RUN folder, got an exported SavedModel; of the verbs only translate and translate-corpus take one")
-        needed = [run.config, run.vocabulary("source"), run.vocabulary("target"), run.best_weights.parent]
+            raise UserError(
+                f"{run}: expected a RUN folder, got an exported SavedModel; of the verbs only"
+                " translate and translate-corpus take one"
+            )
+        needed = [
+            run.config,
+            run.vocabulary("source"),
+            run.vocabulary("target"),
+            run.best_weights.parent,
+        ]
         missing = [path.name for path in needed if not path.exists()]
         if missing:
-            reason = "training has not evaluated the model yet" if missing == ["best"] else "check the path"
+            reason = (
+                "training has not evaluated the model yet"
+                if missing == ["best"]
+                else "check the path"
+            )
             trained = next((path.parent for path in sorted(run.path.glob("*/best"))), None)
             if trained:
                 reason = f"did you mean {trained}?"
             if run.state.exists():
                 reason += f"; go on with: {run.resume_command}"
-            raise UserError(f"{run}: expected a RUN folder that `rnnsearch train` wrote, got one without {', '.join(missing)}; {reason}")
+            raise UserError(
+                f"{run}: expected a RUN folder that `rnnsearch train` wrote, got one without"
+                f" {', '.join(missing)}; {reason}"
+            )
         for path in run._needed_files():
             check_inside(path, run.path)
         return run
 
     def refuse_training(self) -> None:
-        """Raise UsageError where there is a training that has learned something, or a model, which a new one would overwrite."""
+        """Raise UsageError where there is a training that has learned something, or a model, which
+        a new one would overwrite.
+        """
         if any(path.exists() and _batches(path) != 0 for path in (self.state, self.previous_state)):
-            raise UsageError(f"{self}: expected a folder without a training, found one; add --resume, or choose another --output")
+            raise UsageError(
+                f"{self}: expected a folder without a training, found one; add --resume, or choose"
+                " another --output"
+            )
         if found := [path for path in (self.best_weights, self.eight_bit_weights) if path.exists()]:
-            raise UsageError(f"{self}: expected a folder without a model, found {found[0]}; choose another --output")
+            raise UsageError(
+                f"{self}: expected a folder without a model, found {found[0]}; choose another"
+                " --output"
+            )
 
     def clear(self) -> None:
-        """Remove what a training that has learned nothing has left: its vocabularies may be of other settings or another text."""
+        """Remove what a training that has learned nothing has left: its vocabularies may be of
+        other settings or another text.
+        """
         shutil.rmtree(self.checkpoints, ignore_errors=True)
         for path in self.text_files():
             path.unlink()
@@ -147,7 +178,11 @@ class Run:
 
     def text_files(self) -> list:
         """Paths of the files that say how text becomes ids, those that are there."""
-        paths = [path(side) for side in ("source", "target") for path in (self.vocabulary, self.subword_model)]
+        paths = [
+            path(side)
+            for side in ("source", "target")
+            for path in (self.vocabulary, self.subword_model)
+        ]
         return [path for path in paths if path.exists()]
 
     def evaluated_weights(self) -> list:
@@ -169,7 +204,10 @@ class Run:
         packed = path is None and not self.best_weights.exists() and self.eight_bit_weights.exists()
         path = self.eight_bit_weights if packed else path or self.best_weights
         if not path.exists():
-            raise UserError(f"{path}: expected the weights of a training run, found none; train first, or check --model")
+            raise UserError(
+                f"{path}: expected the weights of a training run, found none; train first, or check"
+                " --model"
+            )
         try:
             if packed:
                 from rnnsearch_tf.runs.eight_bit import load_weights  # NumPy takes its time
@@ -181,11 +219,13 @@ class Run:
         except (ValueError, OSError, KeyError, RuntimeError) as error:  # RuntimeError is h5py's
             reason = " ".join(str(error).split())[:200]
             raise UserError(
-                f"{path}: expected the weights of the model that the RUN's config.yaml describes, got others or a damaged file ({reason})"
+                f"{path}: expected the weights of the model that the RUN's config.yaml describes,"
+                f" got others or a damaged file ({reason})"
             ) from None
 
     def write_weights(self, model, path=None) -> None:
-        """Write a model's weights as the best, or to another file of the RUN, in one move, and their checksum.
+        """Write a model's weights as the best, or to another file of the RUN, in one move, and
+        their checksum.
 
         Both checksums count in between: a kill at any moment leaves a RUN that loads.
         """
@@ -201,7 +241,8 @@ class Run:
     def verify(self, paths=None) -> None:
         """Compare files with their checksums; half a gigabyte takes about a second.
 
-        A RUN without checksums is good with one notice, a changed config.yaml, which people do edit, with a warning.
+        A RUN without checksums is good with one notice, a changed config.yaml, which people do
+        edit, with a warning.
 
         Args:
             paths: of files in the RUN; None: those that using the model needs.
@@ -215,9 +256,14 @@ class Run:
         if unknown and self.path.resolve() not in _noticed:
             _noticed.add(self.path.resolve())
             log.warning(
-                "notice: %s: no checksum of %s: damage to it cannot be seen; `cd %s && sha256sum %s > %s` writes checksums of the files as they are",
-                self, ", ".join(unknown), shlex.quote(str(self)), " ".join(shlex.quote(self._name(path)) for path in paths), self.checksums.name,
-            )  # fmt: skip
+                "notice: %s: no checksum of %s: damage to it cannot be seen; `cd %s && sha256sum %s"
+                " > %s` writes checksums of the files as they are",
+                self,
+                ", ".join(unknown),
+                shlex.quote(str(self)),
+                " ".join(shlex.quote(self._name(path)) for path in paths),
+                self.checksums.name,
+            )
         for path in paths:
             digests = known.get(self._name(path))
             if digests is None or not path.exists() or (found := digest_of(path)) in digests:
@@ -226,14 +272,17 @@ class Run:
                 log.warning("warning: %s: changed since training wrote it", path)
                 continue
             raise UserError(
-                f"{path}: expected the file that training wrote, with the SHA-256 of {self.checksums} "
-                f"({', '.join(digest[:12] for digest in sorted(digests))}…), got {found[:12]}…: it was damaged or changed; copy the RUN again"
+                f"{path}: expected the file that training wrote, with the SHA-256 of"
+                f" {self.checksums} ({', '.join(digest[:12] for digest in sorted(digests))}…), got"
+                f" {found[:12]}…: it was damaged or changed; copy the RUN again"
             )
 
     def record(self, paths=None) -> None:
         """Write the checksums of files as they are; paths as for :meth:`verify`."""
         paths = self._needed_files() if paths is None else paths
-        self._write_checksums(self._read_checksums() | {self._name(path): {digest_of(path)} for path in paths})
+        self._write_checksums(
+            self._read_checksums() | {self._name(path): {digest_of(path)} for path in paths}
+        )
 
     def recorded(self, paths) -> list:
         """Those of the files that have a checksum."""
@@ -241,8 +290,12 @@ class Run:
         return [path for path in paths if self._name(path) in known]
 
     def replace(self, partial, path) -> None:
-        """Put a file that is written whole in the place of another, and record it; both are on the same file system."""
-        name, new, known = self._name(path), digest_of(partial), self._read_checksums()
+        """Put a file that is written whole in the place of another, and record it; both are on the
+        same file system.
+        """
+        name = self._name(path)
+        new = digest_of(partial)
+        known = self._read_checksums()
         self._write_checksums(known | {name: known.get(name, set()) | {new}})
         os.replace(partial, path)
         self._write_checksums(known | {name: {new}})
@@ -255,7 +308,11 @@ class Run:
         path.unlink()
 
     def _needed_files(self):
-        return [path for path in (self.config, *self.text_files(), self.best_weights, self.eight_bit_weights) if path.exists()]
+        return [
+            path
+            for path in (self.config, *self.text_files(), self.best_weights, self.eight_bit_weights)
+            if path.exists()
+        ]
 
     def _name(self, path):
         return path.relative_to(self.path).as_posix()
@@ -276,12 +333,14 @@ def read_checksums(path) -> dict:
     known = {}
     if not path.exists():
         return known
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+    for number, line in enumerate(
+        path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1
+    ):
         match = _CHECKSUM_LINE.fullmatch(line)
         if not match:
             raise UserError(
-                f"{path}:{number}: expected a line `digest  file` as sha256sum writes it, got {line[:60]!r}; "
-                "delete the file to do without"
+                f"{path}:{number}: expected a line `digest  file` as sha256sum writes it, got"
+                f" {line[:60]!r}; delete the file to do without"
             )
         known.setdefault(match[2], set()).add(match[1])
     return known
@@ -289,14 +348,19 @@ def read_checksums(path) -> dict:
 
 def write_checksums(path, known) -> None:
     """Write {name: set of digests} as sha256sum does, in one move."""
-    lines = [f"{digest}  {name}\n" for name, digests in sorted(known.items()) for digest in sorted(digests)]
+    lines = [
+        f"{digest}  {name}\n"
+        for name, digests in sorted(known.items())
+        for digest in sorted(digests)
+    ]
     write_file(path, "".join(lines))
 
 
 @contextlib.contextmanager
 def _without_optimizer(model):
     """Inside, Keras neither writes the optimizer's moments with the weights nor looks for them."""
-    optimizer, model.optimizer = getattr(model, "optimizer", None), None
+    optimizer = getattr(model, "optimizer", None)
+    model.optimizer = None
     try:
         yield
     finally:

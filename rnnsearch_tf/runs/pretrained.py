@@ -1,4 +1,5 @@
-"""Trained models that come with the package, found by their name; each is a RUN folder with weights in eight bits.
+"""Trained models that come with the package, found by their name; each is a RUN folder with weights
+in eight bits.
 
 ``benchmarks/pack_model.py`` makes one of a RUN.
 """

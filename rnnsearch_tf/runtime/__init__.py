@@ -1,4 +1,5 @@
-"""What surrounds TensorFlow: its quiet import, cores, child processes, progress bars, optional packages.
+"""What surrounds TensorFlow: its quiet import, cores, child processes, progress bars, optional
+packages.
 
 May import errors.
 """

@@ -5,9 +5,12 @@ import importlib.util
 from rnnsearch_tf.errors import UserError
 
 PACKAGES = {
-    "matplotlib": ("matplotlib", "plots"), "sklearn": ("scikit-learn", "plots"), "sacremoses": ("sacremoses", "moses"),
-    "machine": ("sil-machine", "smt"), "thot": ("sil-thot", "smt"),
-}  # fmt: skip
+    "matplotlib": ("matplotlib", "plots"),
+    "sklearn": ("scikit-learn", "plots"),
+    "sacremoses": ("sacremoses", "moses"),
+    "machine": ("sil-machine", "smt"),
+    "thot": ("sil-thot", "smt"),
+}
 """{module: (its package, the extra)}"""
 
 THOT = "machine", "thot"
@@ -29,4 +32,7 @@ def require(what: str, *modules) -> None:
     for module in modules:
         if not has(module):
             package, extra = PACKAGES[module]
-            raise UserError(f'{what}: expected the package {package}, found none; pip install "rnnsearch-tf[{extra}]"')
+            raise UserError(
+                f"{what}: expected the package {package}, found none; pip install"
+                f' "rnnsearch-tf[{extra}]"'
+            )

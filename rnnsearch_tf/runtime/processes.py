@@ -1,7 +1,8 @@
 """Work on the files of a text in several processes: each does one file after the other.
 
-A process is a Python of its own that is told over its standard input what to do next, so that scripts and notebooks can start
-it as well as the command line. It ends with the process that started it, even when that is killed.
+A process is a Python of its own that is told over its standard input what to do next, so that
+scripts and notebooks can start it as well as the command line. It ends with the process that
+started it, even when that is killed.
 """
 
 from __future__ import annotations
@@ -27,18 +28,24 @@ _PROGRAM = "from rnnsearch_tf.runtime.processes import answer; answer()"
 
 
 def processes_for(pieces) -> int:
-    """How many processes some Pairs are worth: one for each core, but no more than there are; 1: none beside this one.
+    """How many processes some Pairs are worth: one for each core, but no more than there are; 1:
+    none beside this one.
 
     Args:
         pieces: list of Pairs.
     """
     paths = [getattr(pairs, side) for pairs in pieces for side in ("source", "target")]
-    size = sum(os.path.getsize(path) for path in paths if isinstance(path, (str, os.PathLike)) and os.path.isfile(path))
+    size = sum(
+        os.path.getsize(path)
+        for path in paths
+        if isinstance(path, (str, os.PathLike)) and os.path.isfile(path)
+    )
     return min(available_cores(), len(pieces)) if size > SMALL else 1
 
 
 class Processes:
-    """So many processes, started when they are first needed; used in a ``with`` block, at whose end they end.
+    """So many processes, started when they are first needed; used in a ``with`` block, at whose end
+    they end.
 
     Args:
         number: int; 1: this process alone does all of it.
@@ -63,7 +70,8 @@ class Processes:
         """Call a function for every request; a single one is left to this process.
 
         Args:
-            function: its name with its module: ``module:function``; it is called as ``function(**request)``.
+            function: its name with its module: ``module:function``; it is called as
+                ``function(**request)``.
             requests: list of dictionaries that JSON can hold.
             doing: what is shown beside the progress.
 
@@ -79,8 +87,14 @@ class Processes:
         for request in requests:
             waiting.put(json.dumps({"function": function, "request": request}) + "\n")
         self._started += [_start() for _ in range(number - len(self._started))]
-        with progress(doing=doing, total=len(requests), unit="files") as bar, concurrent.futures.ThreadPoolExecutor(number) as threads:
-            every = [threads.submit(self._hand_out, process, waiting, bar) for process in self._started[:number]]
+        with (
+            progress(doing=doing, total=len(requests), unit="files") as bar,
+            concurrent.futures.ThreadPoolExecutor(number) as threads,
+        ):
+            every = [
+                threads.submit(self._hand_out, process, waiting, bar)
+                for process in self._started[:number]
+            ]
             try:
                 for one in concurrent.futures.as_completed(every):
                     one.result()
@@ -105,9 +119,21 @@ class Processes:
 
 
 def _start():
-    environment = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"), "1")
-    environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8")
+    environment = os.environ | dict.fromkeys(
+        ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"), "1"
+    )
+    environment |= {
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "CUDA_VISIBLE_DEVICES": "",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
+    pipes = dict(
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+    )
     return subprocess.Popen([sys.executable, "-c", _PROGRAM], env=environment, **pipes)
 
 
@@ -116,29 +142,38 @@ def _heed(answer, process, failed):
     if not answer:
         if not failed.is_set():
             raise UserError(
-                f"expected an answer of a process that was started, got its end (exit code {process.wait()}); where memory was short, "
-                "let fewer work at once (--processes, --workers), or take smaller files"
+                "expected an answer of a process that was started, got its end (exit code"
+                f" {process.wait()}); where memory was short, let fewer work at once (--processes,"
+                " --workers), or take smaller files"
             )
         return
     values = json.loads(answer)
     if values["error"] is not None:
-        raise (UsageError if values["exit_code"] == UsageError.exit_code else UserError)(values["error"])
+        raise (UsageError if values["exit_code"] == UsageError.exit_code else UserError)(
+            values["error"]
+        )
 
 
 def answer() -> None:
-    """What one of the processes runs: a request a line in, an answer a line out; it ends with its input."""
-    answers, requests = os.fdopen(os.dup(1), "w", encoding="utf-8"), queue.SimpleQueue()
+    """What one of the processes runs: a request a line in, an answer a line out; it ends with its
+    input.
+    """
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    requests = queue.SimpleQueue()
     os.dup2(2, 1)  # whatever else prints
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
     while True:
         asked = json.loads(requests.get())
-        error, code = None, None
+        error = None
+        code = None
         try:
             pkgutil.resolve_name(asked["function"])(**asked["request"])
         except UserError as problem:
-            error, code = str(problem), problem.exit_code
+            error = str(problem)
+            code = problem.exit_code
         except Exception as problem:
-            error, code = f"unexpected error: {type(problem).__name__}: {problem}", UserError.exit_code
+            error = f"unexpected error: {type(problem).__name__}: {problem}"
+            code = UserError.exit_code
         answers.write(json.dumps({"error": error, "exit_code": code}) + "\n")
         answers.flush()
 

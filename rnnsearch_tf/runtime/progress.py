@@ -1,4 +1,5 @@
-"""What a person sees on standard error while something takes long: a bar by tqdm, a sentence, a colour.
+"""What a person sees on standard error while something takes long: a bar by tqdm, a sentence, a
+colour.
 
 Only what the command line runs shows it. From Python it is switched on as any log is:
 ``logging.getLogger("rnnsearch_tf.runtime.progress").setLevel("INFO")``.
@@ -23,11 +24,19 @@ SECONDS_BETWEEN_LINES = 60.0
 COLOURS = {"red": 31, "green": 32}
 
 
-def progress(items=None, *, doing: str, total: int | None = None, unit: str = "sentences", hidden: bool = False):
+def progress(
+    items=None,
+    *,
+    doing: str,
+    total: int | None = None,
+    unit: str = "sentences",
+    hidden: bool = False,
+):
     """A bar: the share done, the time left, the rate. In a log, one line a minute.
 
     Args:
-        items: iterable to pass on while counting; None for ``with progress(...) as bar: bar.update(number)``.
+        items: iterable to pass on while counting; None for ``with progress(...) as bar:
+            bar.update(number)``.
         doing: what is done, in front of the bar.
         total: how many there are; None where that is not known.
         unit: what is counted.
@@ -42,14 +51,21 @@ def progress(items=None, *, doing: str, total: int | None = None, unit: str = "s
     """
     from tqdm import tqdm
 
-    terminal, silence = sys.stderr.isatty(), _silence()
+    terminal = sys.stderr.isatty()
+    silence = _silence()
     tqdm.monitor_interval = 0  # no thread of its own
     return tqdm(
-        items, desc=doing, total=total, unit=f" {unit}", miniters=1, dynamic_ncols=terminal,
+        items,
+        desc=doing,
+        total=total,
+        unit=f" {unit}",
+        miniters=1,
+        dynamic_ncols=terminal,
         file=sys.stderr if terminal else _Lines(sys.stderr),
-        delay=silence, mininterval=0.5 if terminal else silence,
+        delay=silence,
+        mininterval=0.5 if terminal else silence,
         disable=hidden or not log.isEnabledFor(logging.INFO),
-    )  # fmt: skip
+    )
 
 
 def _silence() -> float:
@@ -72,13 +88,16 @@ class _Lines:
 
 @contextlib.contextmanager
 def announced(doing: str, stream=None):
-    """Says what is being done, if it takes longer than two seconds and cannot be counted; in a log if it takes longer than a minute.
+    """Says what is being done, if it takes longer than two seconds and cannot be counted; in a log
+    if it takes longer than a minute.
 
     Args:
         doing: what is done: "building the graph of the search".
         stream: where to say it; None takes standard error.
     """
-    timer = threading.Timer(_silence(), lambda: print(f"{doing} …", file=stream or sys.stderr, flush=True))
+    timer = threading.Timer(
+        _silence(), lambda: print(f"{doing} …", file=stream or sys.stderr, flush=True)
+    )
     if log.isEnabledFor(logging.INFO):
         timer.start()
     try:
@@ -88,7 +107,9 @@ def announced(doing: str, stream=None):
 
 
 def coloured(text: str, colour: str) -> str:
-    """The text in a colour where standard error is a terminal that has some (NO_COLOR and TERM=dumb are heeded)."""
+    """The text in a colour where standard error is a terminal that has some (NO_COLOR and TERM=dumb
+    are heeded).
+    """
     if not sys.stderr.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m"

@@ -9,31 +9,43 @@ import tempfile
 
 from rnnsearch_tf.runtime.progress import announced
 
-
 SELDOM = 50_000, 50, 50
-"""Objects made between two searches for garbage while modules are imported; Python's own 700 cost a fifth of that time (RESULTS.md)."""
+"""Objects made between two searches for garbage while modules are imported; Python's own 700 cost a
+fifth of that time (RESULTS.md).
+"""
 
 OPTIONAL = "IPython", "matplotlib", "sklearn"
-"""Packages that Keras imports where they are installed, for what no command uses; a third of the time (RESULTS.md)."""
+"""Packages that Keras imports where they are installed, for what no command uses; a third of the
+time (RESULTS.md).
+"""
 
 
 def import_tensorflow():
-    """Import TensorFlow and Keras; what it writes meanwhile is shown only if the import fails, or under RNNSEARCH_DEBUG.
+    """Import TensorFlow and Keras; what it writes meanwhile is shown only if the import fails, or
+    under RNNSEARCH_DEBUG.
 
     Some of those lines come before any log level is heeded, so the file
     descriptor itself is turned aside.
     """
     if os.environ.get("RNNSEARCH_DEBUG"):
         import tensorflow  # noqa: F401
+
         return
     if "tensorflow" not in sys.modules:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-        with _standard_error_aside() as shown, announced("loading TensorFlow", shown), _garbage_left_alone(), _without(OPTIONAL):
+        with (
+            _standard_error_aside() as shown,
+            announced("loading TensorFlow", shown),
+            _garbage_left_alone(),
+            _without(OPTIONAL),
+        ):
             import tensorflow  # noqa: F401
             import tensorflow_text  # noqa: F401
 
             import rnnsearch_tf.runtime.backend  # noqa: F401  Keras
-    logging.getLogger("tensorflow").setLevel(logging.ERROR)  # its warnings (deprecations) are for developers
+    logging.getLogger("tensorflow").setLevel(
+        logging.ERROR
+    )  # its warnings (deprecations) are for developers
 
 
 @contextlib.contextmanager
@@ -50,7 +62,9 @@ def _without(names):
 
 @contextlib.contextmanager
 def _garbage_left_alone():
-    """Inside, garbage is seldom searched for. What is there at the end stays: no later search looks at it, and those come as often as ever."""
+    """Inside, garbage is seldom searched for. What is there at the end stays: no later search looks
+    at it, and those come as often as ever.
+    """
     before = gc.get_threshold()
     gc.set_threshold(*SELDOM)
     try:

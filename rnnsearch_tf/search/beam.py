@@ -1,4 +1,5 @@
-"""Beam search: a `tf.while_loop` over a step function, all sentences of a batch at once, core operations only.
+"""Beam search: a `tf.while_loop` over a step function, all sentences of a batch at once, core
+operations only.
 
 A live hypothesis has no end symbol yet; a finished one has. At each step every live hypothesis of a
 sentence is extended by every word. The beam then takes the best `beam_size` of three kinds:
@@ -7,15 +8,18 @@ sentence is extended by every word. The beam then takes the best `beam_size` of 
     hypotheses that finish at this step
     hypotheses that stay live
 
-A fixed beam keeps a finished hypothesis as long as its score, which no longer changes, is good enough. A
-shrinking beam (the authors' program) loses one place for good with every finished hypothesis. The best
-`beam_size` finished hypotheses are remembered, also those that the beam has dropped.
+A fixed beam keeps a finished hypothesis as long as its score, which no longer changes, is good
+enough. A shrinking beam (the authors' program) loses one place for good with every finished
+hypothesis. The best `beam_size` finished hypotheses are remembered, also those that the beam has
+dropped.
 
-A sentence is done when no live hypothesis is left, at its maximum length, or when no live hypothesis
-can beat the finished ones any more. If none has finished by then, its unfinished hypotheses are returned.
+A sentence is done when no live hypothesis is left, at its maximum length, or when no live
+hypothesis can beat the finished ones any more. If none has finished by then, its unfinished
+hypotheses are returned.
 
 Dimension letters: B sentences, K beam_size, N nbest, I target and J source positions, V vocabulary,
-b ≤ B sentences that are not dropped yet, k hypotheses of a sentence before a step: 1 before the first word, then K.
+b ≤ B sentences that are not dropped yet, k hypotheses of a sentence before a step: 1 before the
+first word, then K.
 """
 
 from __future__ import annotations
@@ -26,10 +30,23 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.search.hypotheses import (
-    GreedyHistory, History, add_hypotheses, empty_history, loop_shapes, maximum_lengths, minimum_lengths, of_shapes,
-)  # fmt: skip
+    GreedyHistory,
+    History,
+    add_hypotheses,
+    empty_history,
+    loop_shapes,
+    maximum_lengths,
+    minimum_lengths,
+    of_shapes,
+)
 from rnnsearch_tf.search.interface import Step
-from rnnsearch_tf.search.topk import NO_HYPOTHESIS, best_continuations, continuations_by, exists, next_words
+from rnnsearch_tf.search.topk import (
+    NO_HYPOTHESIS,
+    best_continuations,
+    continuations_by,
+    exists,
+    next_words,
+)
 
 
 class BeamResult(typing.NamedTuple):
@@ -37,8 +54,12 @@ class BeamResult(typing.NamedTuple):
 
     ids: tf.Tensor  # int32 [B, N, I], END_ID included, then PAD_ID
     lengths: tf.Tensor  # int32 [B, N], END_ID counted
-    log_probabilities: tf.Tensor  # float32 [B, N], natural log, END_ID included; NO_HYPOTHESIS if empty
-    scores: tf.Tensor  # float32 [B, N], log-probability / length^A + coverage penalty, what the list is sorted by
+    log_probabilities: (
+        tf.Tensor
+    )  # float32 [B, N], natural log, END_ID included; NO_HYPOTHESIS if empty
+    scores: (
+        tf.Tensor
+    )  # float32 [B, N], log-probability / length^A + coverage penalty, what the list is sorted by
     alignments: tf.Tensor  # float32 [B, N, I, J], zero after the length
     finished: tf.Tensor  # bool [B, N], False: cut at the maximum length, without END_ID
 
@@ -60,7 +81,9 @@ class Outcome(typing.NamedTuple):
 
 
 class Sentences(typing.NamedTuple):
-    """The sentences that are still computed. Does not change from word to word, until some sentences are dropped."""
+    """The sentences that are still computed. Does not change from word to word, until some
+    sentences are dropped.
+    """
 
     rows: tf.Tensor  # int32 [b], their rows in the batch
     memory: typing.Any  # leaves [b, ...]
@@ -85,10 +108,14 @@ class Rules(typing.NamedTuple):
 
     config: SearchConfig
     penalty: float  # exponent A of the length penalty, while searching
-    first_word: int  # live hypotheses are extended by ids from this one on: all words but <pad>, </s> and, where it is not allowed, <unk>
+    # live hypotheses are extended by ids from this one on: all words but <pad>, </s> and, where it
+    # is not allowed, <unk>
+    first_word: int
 
 
-def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig, *, advance=None, extra_steps=0) -> BeamResult:
+def beam_search(
+    state, memory, step: Step, source_lengths, config: SearchConfig, *, advance=None, extra_steps=0
+) -> BeamResult:
     """The most probable outputs of every sentence, by beam search.
 
     Bahdanau et al. 2015, section 4.2 ("a beam search"); the rules by option are
@@ -104,7 +131,8 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
         step: see :class:`~rnnsearch_tf.search.interface.Step`.
         source_lengths: int32 [B], the end symbol counted.
         config: the options; constants of the graph.
-        advance: function of (Sentences, Beam, step, Rules) that takes one step and returns the Beam after it; None: that of this file.
+        advance: function of (Sentences, Beam, step, Rules) that takes one step and returns the Beam
+            after it; None: that of this file.
         extra_steps: int32 [B], steps allowed beyond the maximum length.
 
     Returns:
@@ -123,7 +151,8 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
         ([[[1]]], 0.4)
     """
     source_lengths = tf.cast(source_lengths, tf.int32)
-    # In a shrinking beam finished hypotheses do not compete with live ones: only the final list is ranked.
+    # In a shrinking beam finished hypotheses do not compete with live ones: only the final list is
+    # ranked.
     penalty = 0.0 if config.normalize_after and not config.shrinking_beam else config.length_penalty
     rules = Rules(config, penalty, UNKNOWN_ID if config.allow_unknown else UNKNOWN_ID + 1)
     maximum = maximum_lengths(source_lengths, config) + extra_steps
@@ -134,22 +163,32 @@ def beam_search(state, memory, step: Step, source_lengths, config: SearchConfig,
     beam = advance(sentences, beam, step, rules)  # the first word outside the loop: k is 1
     *_, beam, outcome = tf.while_loop(
         lambda sentences, *_: tf.size(sentences.rows) > 0,
-        lambda sentences, beam, outcome: _drop_finished(sentences, _advance_all(sentences, beam, advance, step, rules), outcome),
+        lambda sentences, beam, outcome: _drop_finished(
+            sentences, _advance_all(sentences, beam, advance, step, rules), outcome
+        ),
         (sentences, beam, outcome),
-        shape_invariants=(loop_shapes(sentences), _shapes(beam), tf.nest.map_structure(lambda values: values.shape, outcome)),
+        shape_invariants=(
+            loop_shapes(sentences),
+            _shapes(beam),
+            tf.nest.map_structure(lambda values: values.shape, outcome),
+        ),
         parallel_iterations=1,
     )
     return _result(outcome, beam.history, beam.time, source_lengths, maximum, rules)
 
 
 def _of_any_size(tensor, shape):
-    """The tensor with unknown sizes where they vary in the loop; TensorFlow's optimizer would take known ones as fixed."""
+    """The tensor with unknown sizes where they vary in the loop; TensorFlow's optimizer would take
+    known ones as fixed.
+    """
     return tf.raw_ops.PlaceholderWithDefault(input=tensor, shape=shape)
 
 
 def _sentences(memory, minimum, maximum) -> Sentences:
     """All sentences of the batch."""
-    sentences = tf.nest.map_structure(tf.convert_to_tensor, Sentences(tf.range(tf.size(maximum)), memory, minimum, maximum))
+    sentences = tf.nest.map_structure(
+        tf.convert_to_tensor, Sentences(tf.range(tf.size(maximum)), memory, minimum, maximum)
+    )
     return tf.nest.map_structure(_of_any_size, sentences, loop_shapes(sentences))
 
 
@@ -159,9 +198,14 @@ def _start(state, batch_size, rules) -> Beam:
     none = tf.fill([batch_size, beam_size], NO_HYPOTHESIS)  # [B, K]
     zeros = tf.zeros([batch_size, beam_size], tf.int32)
     live = tf.concat([tf.zeros([batch_size, 1]), none[:, 1:]], axis=1)
-    finished, done = Finished(none, none, zeros, zeros), tf.zeros([batch_size], tf.bool)
+    finished = Finished(none, none, zeros, zeros)
+    done = tf.zeros([batch_size], tf.bool)
     varying = tf.fill([batch_size, 1], PAD_ID), add_hypotheses(state), live, finished, done
-    return Beam(tf.constant(0), *tf.nest.map_structure(_of_any_size, varying, loop_shapes(varying)), empty_history(beam_size))
+    return Beam(
+        tf.constant(0),
+        *tf.nest.map_structure(_of_any_size, varying, loop_shapes(varying)),
+        empty_history(beam_size),
+    )
 
 
 def _shapes(beam: Beam) -> Beam:
@@ -171,12 +215,16 @@ def _shapes(beam: Beam) -> Beam:
 
 
 def _advance_all(sentences: Sentences, beam: Beam, advance, step, rules: Rules):
-    """Steps of these sentences, until an eighth of them is done. Dropping them copies the memory, which pays only then."""
+    """Steps of these sentences, until an eighth of them is done. Dropping them copies the memory,
+    which pays only then.
+    """
     enough = 7 * tf.size(sentences.rows)
 
     go_on = lambda beam: 8 * tf.math.count_nonzero(~beam.done, dtype=tf.int32) > enough  # noqa: E731
     body = lambda beam: [advance(sentences, beam, step, rules)]  # noqa: E731
-    (beam,) = tf.while_loop(go_on, body, [beam], shape_invariants=[_shapes(beam)], parallel_iterations=1)
+    (beam,) = tf.while_loop(
+        go_on, body, [beam], shape_invariants=[_shapes(beam)], parallel_iterations=1
+    )
     return beam
 
 
@@ -186,7 +234,9 @@ def _drop_finished(sentences: Sentences, beam: Beam, outcome: Outcome):
     update = lambda old, values: tf.tensor_scatter_nd_update(old, places, values)  # noqa: E731
     outcome = tf.nest.map_structure(update, outcome, Outcome(beam.live, beam.finished))
     going_on = tf.reshape(tf.where(~beam.done), [-1])
-    take = lambda structure: tf.nest.map_structure(lambda leaf: tf.gather(leaf, going_on), structure)  # noqa: E731
+    take = lambda structure: tf.nest.map_structure(
+        lambda leaf: tf.gather(leaf, going_on), structure
+    )  # noqa: E731
     return take(sentences), Beam(beam.time, *take(beam[1:-1]), beam.history), outcome
 
 
@@ -196,7 +246,9 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
     words = next_words(logits)
     places = beam.previous_ids.shape[1]  # k
     live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
-    continuing, parents, chosen = best_continuations(words, live, rules.config.beam_size, rules.first_word)  # [b, K]
+    continuing, parents, chosen = best_continuations(
+        words, live, rules.config.beam_size, rules.first_word
+    )  # [b, K]
     ending = ending_now(words, live, beam, sentences)  # [b, k]
     history = beam.history.write(beam.time, sentences.rows, parents, chosen, alignment)
 
@@ -209,12 +261,17 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
 
 
 def _advance_greedy(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
-    """As :func:`_advance`, for a beam of one: the hypothesis finishes if no word is likelier than the end symbol."""
+    """As :func:`_advance`, for a beam of one: the hypothesis finishes if no word is likelier than
+    the end symbol.
+    """
     logits, alignment, state = step(beam.previous_ids, beam.state, sentences.memory)
     words = next_words(logits)
     continuing, _, chosen = best_continuations(words, beam.live, 1, rules.first_word)  # [b, 1]
-    ending, done = ending_now(words, beam.live, beam, sentences), beam.done[:, tf.newaxis]
-    history = beam.history.write(beam.time, sentences.rows, tf.zeros_like(chosen), chosen, alignment)
+    ending = ending_now(words, beam.live, beam, sentences)
+    done = beam.done[:, tf.newaxis]
+    history = beam.history.write(
+        beam.time, sentences.rows, tf.zeros_like(chosen), chosen, alignment
+    )
 
     length = beam.time + 1
     key = penalize(ending, length, rules.penalty)
@@ -224,21 +281,29 @@ def _advance_greedy(sentences: Sentences, beam: Beam, step, rules: Rules) -> Bea
     finished = Finished._make(tf.where(ends_now, *pair) for pair in zip(new, beam.finished))
     live = tf.where(done, beam.live, tf.where(ends, NO_HYPOTHESIS, continuing))
     done = beam.done | is_done(live, finished, length, sentences.maximum, rules)
-    return Beam(length, chosen, of_shapes(state, loop_shapes(beam.state)), live, finished, done, history)
+    return Beam(
+        length, chosen, of_shapes(state, loop_shapes(beam.state)), live, finished, done, history
+    )
 
 
 def ending_now(words, live, beam: Beam, sentences: Sentences):
-    """Log-probabilities [b, k] of the hypotheses that end at this step; NO_HYPOTHESIS where the minimum length forbids it."""
+    """Log-probabilities [b, k] of the hypotheses that end at this step; NO_HYPOTHESIS where the
+    minimum length forbids it.
+    """
     early = (beam.time < sentences.minimum)[:, tf.newaxis]
     return tf.where(early, NO_HYPOTHESIS, continuations_by(words, live, END_ID))
 
 
 def _fill_beam(finished: Finished, ending, continuing, length, places, rules: Rules):
-    """The beam after the step to `length` words: (log-probabilities of the live hypotheses, the finished ones)."""
+    """The beam after the step to `length` words: (log-probabilities of the live hypotheses, the
+    finished ones).
+    """
     beam_size = rules.config.beam_size
     new = tf.concat([ending, continuing], axis=1)  # [b, k + K]
     new_keys = penalize(new, length, rules.penalty)
-    keys = tf.concat([finished_ranks(finished, rules), new_keys], axis=1)  # on a tie the earlier wins
+    keys = tf.concat(
+        [finished_ranks(finished, rules), new_keys], axis=1
+    )  # on a tie the earlier wins
     best = tf.math.top_k(keys, beam_size).indices  # [b, K]
     in_beam = tf.one_hot(best - beam_size, places + beam_size, True, False, dtype=tf.bool)
     in_beam = tf.reduce_any(in_beam, axis=1)  # [b, k + K]: of those that are new
@@ -249,16 +314,29 @@ def _fill_beam(finished: Finished, ending, continuing, length, places, rules: Ru
 
 
 def finished_ranks(finished: Finished, rules: Rules):
-    """What finished hypotheses compete for places by: in a shrinking beam they outrank everything, so that no place is given back."""
-    return tf.where(exists(finished.keys), -NO_HYPOTHESIS, NO_HYPOTHESIS) if rules.config.shrinking_beam else finished.keys
+    """What finished hypotheses compete for places by: in a shrinking beam they outrank everything,
+    so that no place is given back.
+    """
+    return (
+        tf.where(exists(finished.keys), -NO_HYPOTHESIS, NO_HYPOTHESIS)
+        if rules.config.shrinking_beam
+        else finished.keys
+    )
 
 
 def add_finished(finished: Finished, ending, ending_keys, length) -> Finished:
-    """The best K of the finished hypotheses and those that finish at this step, at `length` words; a key NO_HYPOTHESIS: none."""
-    keys, order = tf.math.top_k(tf.concat([finished.keys, ending_keys], axis=1), finished.keys.shape[1])
-    lengths, places = tf.fill(tf.shape(ending), length), tf.zeros_like(ending, tf.int32) + tf.range(tf.shape(ending)[1])
+    """The best K of the finished hypotheses and those that finish at this step, at `length` words;
+    a key NO_HYPOTHESIS: none.
+    """
+    keys, order = tf.math.top_k(
+        tf.concat([finished.keys, ending_keys], axis=1), finished.keys.shape[1]
+    )
+    lengths = tf.fill(tf.shape(ending), length)
+    places = tf.zeros_like(ending, tf.int32) + tf.range(tf.shape(ending)[1])
     joined = zip(finished[1:], (ending, lengths, places))
-    return Finished(keys, *(tf.gather(tf.concat(pair, axis=1), order, batch_dims=1) for pair in joined))
+    return Finished(
+        keys, *(tf.gather(tf.concat(pair, axis=1), order, batch_dims=1) for pair in joined)
+    )
 
 
 def is_done(live, finished: Finished, time, maximum, rules: Rules):
@@ -267,28 +345,34 @@ def is_done(live, finished: Finished, time, maximum, rules: Rules):
 
 
 def is_settled(live, finished: Finished, maximum, rules: Rules):
-    """True where no live hypothesis can get into the n-best list any more, bool [b]: the early stop, which is exact.
+    """True where no live hypothesis can get into the n-best list any more, bool [b]: the early
+    stop, which is exact.
 
-    L ≤ 0 is the log-probability of the best live hypothesis, M the maximum length, A the exponent of the length penalty while
-    searching.
+    L ≤ 0 is the log-probability of the best live hypothesis, M the maximum length, A the exponent
+    of the length penalty while searching.
 
     - Each step adds a logarithm ≤ 0 (topk.py cuts it at 0). So a hypothesis that finishes later has
       log-probability L' ≤ L and length l ≤ M.
-    - Its key is therefore L'/l^A ≤ L'/M^A ≤ L/M^A. Rounding to float32 is monotonic and keeps the order.
-    - If the N-th best finished key is at least L/M^A, no later hypothesis gets in front of those N; on a tie the
-      earlier one wins.
+    - Its key is therefore L'/l^A ≤ L'/M^A ≤ L/M^A. Rounding to float32 is monotonic and keeps the
+      order.
+    - If the N-th best finished key is at least L/M^A, no later hypothesis gets in front of those N;
+      on a tie the earlier one wins.
 
-    Where the n-best list is ranked by other scores than the search (normalize_after, coverage_penalty), all K
-    finished hypotheses count in place of N.
+    Where the n-best list is ranked by other scores than the search (normalize_after,
+    coverage_penalty), all K finished hypotheses count in place of N.
     """
-    ranked_as_found = rules.penalty == rules.config.length_penalty and not rules.config.coverage_penalty
+    ranked_as_found = (
+        rules.penalty == rules.config.length_penalty and not rules.config.coverage_penalty
+    )
     settled_by = rules.config.nbest if ranked_as_found else rules.config.beam_size
     worst = finished.keys[:, settled_by - 1]
     return exists(worst) & (worst >= penalize(live[:, 0], maximum, rules.penalty))
 
 
 def penalize(log_probabilities, lengths, exponent):
-    """The length penalty: log-probability / length^exponent, the end symbol counted; NO_HYPOTHESIS stays."""
+    """The length penalty: log-probability / length^exponent, the end symbol counted; NO_HYPOTHESIS
+    stays.
+    """
     if exponent == 0.0:
         return log_probabilities
     divisor = tf.pow(tf.cast(lengths, tf.float32), exponent)
@@ -297,34 +381,50 @@ def penalize(log_probabilities, lengths, exponent):
 
 def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Rules) -> BeamResult:
     """The n-best lists: of the finished hypotheses, or of the unfinished ones where none finished."""
-    # The coverage penalty needs the alignments of all K hypotheses; without it the best N are known before backtracking.
+    # The coverage penalty needs the alignments of all K hypotheses; without it the best N are known
+    # before backtracking.
     count = rules.config.beam_size if rules.config.coverage_penalty else rules.config.nbest
-    unfinished = Finished(outcome.live, outcome.live, maximum[:, tf.newaxis], tf.range(rules.config.beam_size))
+    unfinished = Finished(
+        outcome.live, outcome.live, maximum[:, tf.newaxis], tf.range(rules.config.beam_size)
+    )
     any_finished = exists(outcome.finished.keys[:, :1])  # [B, 1]
     found = Finished(*(tf.where(any_finished, *pair) for pair in zip(outcome.finished, unfinished)))
     log_probabilities = tf.where(exists(found.keys), found.log_probabilities, NO_HYPOTHESIS)
     scores = penalize(log_probabilities, tf.maximum(found.lengths, 1), rules.config.length_penalty)
     scores, order = tf.math.top_k(scores, count)  # [B, N]
-    log_probabilities, lengths, places = (tf.gather(x, order, batch_dims=1) for x in (log_probabilities, found.lengths, found.places))
+    log_probabilities, lengths, places = (
+        tf.gather(x, order, batch_dims=1) for x in (log_probabilities, found.lengths, found.places)
+    )
 
     there = exists(scores)
     lengths = tf.where(there, lengths, 0)
     ended = any_finished & there
     ids, alignments = history.read(steps, lengths, places, ended)
     result = BeamResult(ids, lengths, log_probabilities, scores, alignments, ended)
-    return _rank_by_coverage(result, source_lengths, rules) if rules.config.coverage_penalty else result
+    return (
+        _rank_by_coverage(result, source_lengths, rules)
+        if rules.config.coverage_penalty
+        else result
+    )
 
 
 def _rank_by_coverage(result: BeamResult, source_lengths, rules: Rules) -> BeamResult:
     """The best N of K hypotheses by score + β Σ_j log min(Σ_i α_ij, 1) (Wu et al. 2016, eq. 14).
 
-    The end symbols of both sides count. Attention to a source position counts as at least 1e-9, so that no score is infinite.
+    The end symbols of both sides count. Attention to a source position counts as at least 1e-9, so
+    that no score is infinite.
     """
     attention = tf.clip_by_value(tf.reduce_sum(result.alignments, axis=2), 1e-9, 1.0)  # [B, K, J]
     real = tf.sequence_mask(source_lengths, tf.shape(attention)[2])[:, tf.newaxis]  # [B, 1, J]
     penalty = tf.reduce_sum(tf.where(real, tf.math.log(attention), 0.0), axis=2)  # [B, K]
-    scores = tf.where(exists(result.scores), result.scores + rules.config.coverage_penalty * penalty, NO_HYPOTHESIS)
+    scores = tf.where(
+        exists(result.scores),
+        result.scores + rules.config.coverage_penalty * penalty,
+        NO_HYPOTHESIS,
+    )
     scores, order = tf.math.top_k(scores, rules.config.nbest)
     best = BeamResult(*(tf.gather(x, order, batch_dims=1) for x in result))
     longest = tf.maximum(tf.reduce_max(best.lengths), 0)
-    return best._replace(scores=scores, ids=best.ids[:, :, :longest], alignments=best.alignments[:, :, :longest])
+    return best._replace(
+        scores=scores, ids=best.ids[:, :, :longest], alignments=best.alignments[:, :, :longest]
+    )

@@ -1,25 +1,34 @@
-"""Beam search for outputs in which given phrases stand: dynamic beam allocation, all sentences of a batch at once.
+"""Beam search for outputs in which given phrases stand: dynamic beam allocation, all sentences of a
+batch at once.
 
-Post and Vilar 2018, *Fast Lexically Constrained Decoding with Dynamic Beam Allocation for Neural Machine Translation*; in one piece
-for all hypotheses of a batch as in Hu et al. 2019, *Improved Lexically Constrained Decoding for Translation and Monolingual Rewriting*.
+Post and Vilar 2018, *Fast Lexically Constrained Decoding with Dynamic Beam Allocation for Neural
+Machine Translation*; in one piece for all hypotheses of a batch as in Hu et al. 2019, *Improved
+Lexically Constrained Decoding for Translation and Monolingual Rewriting*.
 
-The candidates of a step are the best continuations of all hypotheses together, the best continuation of each, and each hypothesis
-continued by the next word of each phrase that it lacks. The places of the beam are dealt out by how many words of phrases a hypothesis
-still needs: first the best candidate of each number, the fewest first, then the second best of each, and so on. The end symbol is a
-candidate only where no phrase is missing. Finished hypotheses compete with the candidates of every number: once they fill the beam,
-the search is over. For a sentence without phrases these are the rules of beam.py, and the result is the same.
+The candidates of a step are the best continuations of all hypotheses together, the best
+continuation of each, and each hypothesis continued by the next word of each phrase that it lacks.
+The places of the beam are dealt out by how many words of phrases a hypothesis still needs: first
+the best candidate of each number, the fewest first, then the second best of each, and so on. The
+end symbol is a candidate only where no phrase is missing. Finished hypotheses compete with the
+candidates of every number: once they fill the beam, the search is over. For a sentence without
+phrases these are the rules of beam.py, and the result is the same.
 
-A phrase is met once its words have occurred one after the other, wherever that was; one occurrence may serve two phrases that overlap. A
-hypothesis stands in every phrase at once, so that where the beginning of a phrase repeats inside it (a a b), the longest beginning that the
-last words agree with counts. With subwords, a phrase whose last word goes on in the next piece is not met by it: "chat" not by "chaton".
+A phrase is met once its words have occurred one after the other, wherever that was; one occurrence
+may serve two phrases that overlap. A hypothesis stands in every phrase at once, so that where the
+beginning of a phrase repeats inside it (a a b), the longest beginning that the last words agree
+with counts. With subwords, a phrase whose last word goes on in the next piece is not met by it:
+"chat" not by "chaton".
 
-The maximum length grows by the words of the phrases. No hypothesis is kept that could not take in what it needs before it: so every
-output has all phrases, finished or not. Departure from the papers, which let a hypothesis run out of room.
+The maximum length grows by the words of the phrases. No hypothesis is kept that could not take in
+what it needs before it: so every output has all phrases, finished or not. Departure from the
+papers, which let a hypothesis run out of room.
 
-The words of a sentence's phrases stand one after the other in a row of T: a table [P, L] would be as large as the most phrases and the
-longest phrase of the whole batch together, for every candidate.
+The words of a sentence's phrases stand one after the other in a row of T: a table [P, L] would be
+as large as the most phrases and the longest phrase of the whole batch together, for every
+candidate.
 
-Dimension letters: as in beam.py; P phrases and L words of the longest phrase, T words of all phrases of a sentence, N candidates of a step.
+Dimension letters: as in beam.py; P phrases and L words of the longest phrase, T words of all
+phrases of a sentence, N candidates of a step.
 """
 
 from __future__ import annotations
@@ -31,20 +40,39 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.search.beam import (
-    Beam, BeamResult, Rules, Sentences, add_finished, beam_search, ending_now, finished_ranks, is_done, penalize,
+    Beam,
+    BeamResult,
+    Rules,
+    Sentences,
+    add_finished,
+    beam_search,
+    ending_now,
+    finished_ranks,
+    is_done,
+    penalize,
 )
 from rnnsearch_tf.search.interface import Step
-from rnnsearch_tf.search.topk import NO_HYPOTHESIS, best_continuations, best_of_each, continuations_with, exists, next_words
+from rnnsearch_tf.search.topk import (
+    NO_HYPOTHESIS,
+    best_continuations,
+    best_of_each,
+    continuations_with,
+    exists,
+    next_words,
+)
 
 
 class Phrases(typing.NamedTuple):
     """What has to stand in the outputs.
 
-    An id of V or above is a word that the vocabulary lacks: the model takes it for the unknown word, the search tells it from others.
+    An id of V or above is a word that the vocabulary lacks: the model takes it for the unknown
+    word, the search tells it from others.
     """
 
     ids: tf.Tensor  # int32 [B, P, L], words of each phrase, PAD_ID after the last
-    begins_within: tf.Tensor  # bool [V], whether a piece goes on in the word that the piece before it left open
+    begins_within: (
+        tf.Tensor
+    )  # bool [V], whether a piece goes on in the word that the piece before it left open
     ends_within: tf.Tensor  # bool [V], whether a piece leaves its word open
 
     @property
@@ -53,15 +81,26 @@ class Phrases(typing.NamedTuple):
         return tf.reshape(self.ids, [tf.shape(self.ids)[0], tf.reduce_prod(tf.shape(self.ids)[1:])])
 
     def among(self, words) -> Phrases:
-        """The phrases for a search among some words only, int32 [S], ascending, PAD_ID and theirs among them: ids are places there."""
-        own, size = self.ids - tf.size(self.begins_within), tf.size(words)
+        """The phrases for a search among some words only, int32 [S], ascending, PAD_ID and theirs
+        among them: ids are places there.
+        """
+        own = self.ids - tf.size(self.begins_within)
+        size = tf.size(words)
         places = tf.reshape(tf.searchsorted(words, tf.reshape(self.ids, [-1])), tf.shape(self.ids))
-        return Phrases(tf.where(own < 0, places, size + own), tf.gather(self.begins_within, words), tf.gather(self.ends_within, words))
+        return Phrases(
+            tf.where(own < 0, places, size + own),
+            tf.gather(self.begins_within, words),
+            tf.gather(self.ends_within, words),
+        )
 
     def ids_of(self, places, words):
         """The ids of such places, int32 of any shape."""
         own = places - tf.size(words)
-        return tf.where(own < 0, tf.gather(words, tf.where(own < 0, places, 0)), tf.size(self.begins_within) + own)
+        return tf.where(
+            own < 0,
+            tf.gather(words, tf.where(own < 0, places, 0)),
+            tf.size(self.begins_within) + own,
+        )
 
 
 class Constraints(typing.NamedTuple):
@@ -79,8 +118,16 @@ class Constraints(typing.NamedTuple):
 class Progress(typing.NamedTuple):
     """How far a hypothesis is in each phrase."""
 
-    agreeing: tf.Tensor  # bool [b, k, T]: its last n words are the first n of the phrase, n the word's number (Baeza-Yates and Gonnet 1992)
-    met: tf.Tensor  # bool [b, k, P], whatever comes next; what its last word completes can still be part of a longer word
+    agreeing: (
+        tf.Tensor
+        # bool [b, k, T]: its last n words are the first n of the phrase, n the word's number
+        # (Baeza-Yates and Gonnet 1992)
+    )
+    met: (
+        tf.Tensor
+        # bool [b, k, P], whatever comes next; what its last word completes can still be part of a
+        # longer word
+    )
 
 
 class Candidates(typing.NamedTuple):
@@ -91,14 +138,17 @@ class Candidates(typing.NamedTuple):
     words: tf.Tensor  # int32 [b, N]
 
 
-def constrained_search(state, memory, step: Step, source_lengths, phrases: Phrases, config: SearchConfig) -> BeamResult:
+def constrained_search(
+    state, memory, step: Step, source_lengths, phrases: Phrases, config: SearchConfig
+) -> BeamResult:
     """The most probable outputs that have every phrase, by beam search.
 
     Arguments and result are those of :func:`~rnnsearch_tf.search.beam.beam_search`, and
 
     Args:
-        phrases: Phrases; the outputs have their ids, those of V and above too. A beam should have more hypotheses than the phrases of
-            a sentence have words: in a narrower one they get worse places.
+        phrases: Phrases; the outputs have their ids, those of V and above too. A beam should have
+            more hypotheses than the phrases of a sentence have words: in a narrower one they get
+            worse places.
 
     Example:
         >>> def step(previous_ids, state, memory):  # the same distribution for ever: <pad> </s> <unk> a b
@@ -112,10 +162,20 @@ def constrained_search(state, memory, step: Step, source_lengths, phrases: Phras
         [[[4, 1]]]
     """
     constraints = _constraints(phrases)
-    nothing = Progress(tf.fill(tf.shape(constraints.ids), False), tf.fill(tf.shape(constraints.lengths), False))
+    nothing = Progress(
+        tf.fill(tf.shape(constraints.ids), False), tf.fill(tf.shape(constraints.lengths), False)
+    )
     advance = functools.partial(_advance, begins_within=phrases.begins_within)
     extra_steps = tf.reduce_sum(constraints.lengths, axis=1)
-    return beam_search((state, nothing), (memory, constraints), step, source_lengths, config, advance=advance, extra_steps=extra_steps)
+    return beam_search(
+        (state, nothing),
+        (memory, constraints),
+        step,
+        source_lengths,
+        config,
+        advance=advance,
+        extra_steps=extra_steps,
+    )
 
 
 def _constraints(phrases: Phrases) -> Constraints:
@@ -125,13 +185,18 @@ def _constraints(phrases: Phrases) -> Constraints:
     of_phrase = tf.zeros_like(phrases.ids) + tf.range(tf.shape(phrases.ids)[1])[:, tf.newaxis]
     in_a_row = functools.partial(_in_a_row, real=phrases.ids != PAD_ID)
     ids = in_a_row(phrases.ids)
-    going_on, left_open = _look_up(phrases.begins_within, ids), _look_up(phrases.ends_within, last)
+    going_on = _look_up(phrases.begins_within, ids)
+    left_open = _look_up(phrases.ends_within, last)
     starts = tf.cumsum(lengths, axis=1, exclusive=True)
-    return Constraints(ids, in_a_row(numbers), in_a_row(of_phrase), starts, lengths, going_on, left_open)
+    return Constraints(
+        ids, in_a_row(numbers), in_a_row(of_phrase), starts, lengths, going_on, left_open
+    )
 
 
 def _in_a_row(values, real):
-    """values int32 [b, P, L] where they are real, one after the other: int32 [b, T], T at least 1, zeros after the last."""
+    """values int32 [b, P, L] where they are real, one after the other: int32 [b, T], T at least 1,
+    zeros after the last.
+    """
     counts = tf.math.count_nonzero(real, axis=[1, 2])
     row = tf.RaggedTensor.from_row_lengths(tf.boolean_mask(values, real), counts).to_tensor()
     return tf.pad(row, [[0, 0], [0, tf.cast(tf.shape(row)[1] == 0, tf.int32)]])
@@ -149,32 +214,50 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules, begins_within
     as_known = lambda ids: tf.where(ids < tf.size(begins_within), ids, UNKNOWN_ID)  # noqa: E731
     logits, alignment, state = step(as_known(beam.previous_ids), state, memory)
     words = next_words(logits)
-    places, length = beam.previous_ids.shape[1], beam.time + 1  # k
+    # k
+    places = beam.previous_ids.shape[1]
+    length = beam.time + 1
     live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
     complete = _needed(progress, constraints) == 0  # [b, k]
     ending = tf.where(complete, ending_now(words, live, beam, sentences), NO_HYPOTHESIS)
 
     candidates = _candidates(words, live, progress, constraints, as_known, rules)
-    extended = _extended(progress, constraints, candidates, _look_up(begins_within, candidates.words))
+    extended = _extended(
+        progress, constraints, candidates, _look_up(begins_within, candidates.words)
+    )
     needed = _needed(extended, constraints)  # [b, N]
-    totals = tf.where(length + needed <= sentences.maximum[:, tf.newaxis], candidates.totals, NO_HYPOTHESIS)
+    totals = tf.where(
+        length + needed <= sentences.maximum[:, tf.newaxis], candidates.totals, NO_HYPOTHESIS
+    )
 
     ending_keys, keys = (penalize(x, length, rules.penalty) for x in (ending, totals))
-    kept = _allocate(finished_ranks(beam.finished, rules), ending_keys, keys, needed, rules.config.beam_size)
-    ending_kept, kept = kept[:, :places], kept[:, places:]
-    finished = add_finished(beam.finished, ending, tf.where(ending_kept, ending_keys, NO_HYPOTHESIS), length)
-    continuing, order = tf.math.top_k(tf.where(kept, totals, NO_HYPOTHESIS), rules.config.beam_size)  # [b, K]
+    kept = _allocate(
+        finished_ranks(beam.finished, rules), ending_keys, keys, needed, rules.config.beam_size
+    )
+    ending_kept = kept[:, :places]
+    kept = kept[:, places:]
+    finished = add_finished(
+        beam.finished, ending, tf.where(ending_kept, ending_keys, NO_HYPOTHESIS), length
+    )
+    continuing, order = tf.math.top_k(
+        tf.where(kept, totals, NO_HYPOTHESIS), rules.config.beam_size
+    )  # [b, K]
     of_kept = lambda values: tf.gather(values, order, batch_dims=1)  # noqa: E731
-    parents, chosen = of_kept(candidates.parents), of_kept(candidates.words)
+    parents = of_kept(candidates.parents)
+    chosen = of_kept(candidates.words)
     history = beam.history.write(beam.time, sentences.rows, parents, chosen, alignment)
 
     live = tf.where(beam.done[:, tf.newaxis], beam.live, continuing)
     done = beam.done | is_done(live, finished, length, sentences.maximum, rules)
     state = tf.nest.map_structure(lambda leaf: tf.gather(leaf, parents, batch_dims=1), state)
-    return Beam(length, chosen, (state, Progress(*map(of_kept, extended))), live, finished, done, history)
+    return Beam(
+        length, chosen, (state, Progress(*map(of_kept, extended))), live, finished, done, history
+    )
 
 
-def _candidates(words, live, progress: Progress, constraints: Constraints, as_known, rules: Rules) -> Candidates:
+def _candidates(
+    words, live, progress: Progress, constraints: Constraints, as_known, rules: Rules
+) -> Candidates:
     """All continuations that may get a place, none of them twice: K + k + k·P."""
     best = Candidates(*best_continuations(words, live, rules.config.beam_size, rules.first_word))
     own_totals, own_words = best_of_each(words, live, rules.first_word)
@@ -182,28 +265,46 @@ def _candidates(words, live, progress: Progress, constraints: Constraints, as_kn
 
     _, lacking, matched = _standing(progress, constraints)  # [b, k, P]
     wanted = _next(constraints.ids, matched, constraints)  # [b, k, P]
-    wanted_totals = tf.where(lacking, continuations_with(words, live, as_known(wanted)), NO_HYPOTHESIS)
+    wanted_totals = tf.where(
+        lacking, continuations_with(words, live, as_known(wanted)), NO_HYPOTHESIS
+    )
     wanted_parents = tf.zeros_like(wanted) + hypotheses[..., tf.newaxis]
     flat = lambda values: tf.reshape(values, [tf.shape(values)[0], -1])  # noqa: E731
-    further = zip((own_totals, hypotheses, own_words), map(flat, (wanted_totals, wanted_parents, wanted)))
-    totals, parents, words = (tf.concat([first, *more], axis=1) for first, more in zip(best, further))
+    further = zip(
+        (own_totals, hypotheses, own_words), map(flat, (wanted_totals, wanted_parents, wanted))
+    )
+    totals, parents, words = (
+        tf.concat([first, *more], axis=1) for first, more in zip(best, further)
+    )
 
     same = lambda values: values[:, tf.newaxis] == values[:, :, tf.newaxis]  # noqa: E731
-    again = tf.reduce_any(same(parents) & same(words) & _before(totals) & exists(totals)[:, tf.newaxis], axis=2)
+    again = tf.reduce_any(
+        same(parents) & same(words) & _before(totals) & exists(totals)[:, tf.newaxis], axis=2
+    )
     return Candidates(tf.where(again, NO_HYPOTHESIS, totals), parents, words)
 
 
 def _standing(progress: Progress, constraints: Constraints):
-    """Of each phrase [b, k, P]: whether its last word was just said, whether it is lacking, and how many of its words were just said."""
+    """Of each phrase [b, k, P]: whether its last word was just said, whether it is lacking, and how
+    many of its words were just said.
+    """
     matched = _most_agreeing(progress.agreeing, constraints)
     just_complete = matched == constraints.lengths[:, tf.newaxis]  # an empty phrase always is
     return just_complete, ~(progress.met | just_complete), matched
 
 
 def _most_agreeing(agreeing, constraints: Constraints):
-    """The largest number of an agreeing word [b, k, T] in each phrase: int32 [b, k, P], 0 where none agrees."""
-    batch_size, places, count = *tf.unstack(tf.shape(agreeing)[:2]), tf.shape(constraints.lengths)[1]
-    segments = tf.reshape(tf.range(batch_size * places), [batch_size, places, 1]) * count + constraints.phrases[:, tf.newaxis]
+    """The largest number of an agreeing word [b, k, T] in each phrase: int32 [b, k, P], 0 where
+    none agrees.
+    """
+    batch_size, places, count = (
+        *tf.unstack(tf.shape(agreeing)[:2]),
+        tf.shape(constraints.lengths)[1],
+    )
+    segments = (
+        tf.reshape(tf.range(batch_size * places), [batch_size, places, 1]) * count
+        + constraints.phrases[:, tf.newaxis]
+    )
     numbers = tf.where(agreeing, constraints.numbers[:, tf.newaxis], 0)
     most = tf.math.unsorted_segment_max(numbers, segments, batch_size * places * count)
     return tf.reshape(tf.maximum(most, 0), [batch_size, places, count])
@@ -212,23 +313,31 @@ def _most_agreeing(agreeing, constraints: Constraints):
 def _needed(progress: Progress, constraints: Constraints):
     """Words of phrases that a hypothesis needs before it may end: int32 [b, k].
 
-    Phrases are counted one after the other, but what is said already of one of them. If its next piece goes on in
-    the word before, the phrases that this word has just completed are lost.
+    Phrases are counted one after the other, but what is said already of one of them. If its next
+    piece goes on in the word before, the phrases that this word has just completed are lost.
     """
     just_complete, lacking, matched = _standing(progress, constraints)
     lengths = tf.zeros_like(matched) + constraints.lengths[:, tf.newaxis]
     total = lambda which: tf.reduce_sum(tf.where(which, lengths, 0), axis=2)  # noqa: E731
     open_words = just_complete & ~progress.met & constraints.left_open[:, tf.newaxis]
-    lost = tf.where(_next(constraints.going_on, matched, constraints), total(open_words)[..., tf.newaxis], 0)
-    return total(lacking) - tf.reduce_max(tf.where(lacking, tf.maximum(matched - lost, 0), 0), axis=2)
+    lost = tf.where(
+        _next(constraints.going_on, matched, constraints), total(open_words)[..., tf.newaxis], 0
+    )
+    return total(lacking) - tf.reduce_max(
+        tf.where(lacking, tf.maximum(matched - lost, 0), 0), axis=2
+    )
 
 
-def _extended(progress: Progress, constraints: Constraints, candidates: Candidates, goes_on) -> Progress:
+def _extended(
+    progress: Progress, constraints: Constraints, candidates: Candidates, goes_on
+) -> Progress:
     """The progress [b, N] of the candidates, whose last words go on in the word before or not."""
     progress = Progress(*(tf.gather(x, candidates.parents, batch_dims=1) for x in progress))
     just_complete, _, _ = _standing(progress, constraints)
     lost = constraints.left_open[:, tf.newaxis] & goes_on[..., tf.newaxis]
-    word_before = tf.concat([tf.zeros_like(progress.agreeing[..., :1]), progress.agreeing[..., :-1]], axis=2)
+    word_before = tf.concat(
+        [tf.zeros_like(progress.agreeing[..., :1]), progress.agreeing[..., :-1]], axis=2
+    )
     begun = word_before | (constraints.numbers == 1)[:, tf.newaxis]
     fits = constraints.ids[:, tf.newaxis] == candidates.words[..., tf.newaxis]
     return Progress(begun & fits, progress.met | (just_complete & ~lost))
@@ -237,15 +346,19 @@ def _extended(progress: Progress, constraints: Constraints, candidates: Candidat
 def _allocate(finished_keys, ending_keys, keys, needed, beam_size):
     """Which hypotheses that end and which candidates get a place: bool [b, k + N].
 
-    The rank of a candidate is how many are better among the finished hypotheses and the candidates that need as many
-    words; on a tie the earlier is better. Places go by rank, and within a rank to those that need fewer words.
+    The rank of a candidate is how many are better among the finished hypotheses and the candidates
+    that need as many words; on a tie the earlier is better. Places go by rank, and within a rank to
+    those that need fewer words.
     """
     ended = tf.concat([finished_keys, ending_keys], axis=1)
     all_keys = tf.concat([ended, keys], axis=1)  # [b, M], M = K + k + N
     needed = tf.pad(needed, [[0, 0], [tf.shape(ended)[1], 0]])
     is_ended = tf.range(tf.shape(all_keys)[1]) < tf.shape(ended)[1]  # [M]
-    other, own = (lambda x: x[:, tf.newaxis]), (lambda x: x[:, :, tf.newaxis])
-    better = (other(all_keys) > own(all_keys)) | ((other(all_keys) == own(all_keys)) & _before(all_keys))
+    other = lambda x: x[:, tf.newaxis]
+    own = lambda x: x[:, :, tf.newaxis]
+    better = (other(all_keys) > own(all_keys)) | (
+        (other(all_keys) == own(all_keys)) & _before(all_keys)
+    )
     rivals = is_ended | (other(needed) == own(needed))  # [b, M, M]
     ranks = tf.math.count_nonzero(better & rivals, axis=2, dtype=tf.int32)
     turns = ranks * (1 + tf.reduce_max(needed, axis=1, keepdims=True)) + needed
@@ -261,7 +374,11 @@ def _before(values):
 
 
 def _next(values, matched, constraints: Constraints):
-    """values [b, T] of the word after those matched [b, k, P], of a complete phrase those of its last word: [b, k, P]."""
+    """values [b, T] of the word after those matched [b, k, P], of a complete phrase those of its
+    last word: [b, k, P].
+    """
     places = tf.minimum(matched, tf.maximum(constraints.lengths - 1, 0)[:, tf.newaxis])
     last = tf.shape(values)[1] - 1  # an empty phrase may start after the last word
-    return tf.gather(values, tf.minimum(constraints.starts[:, tf.newaxis] + places, last), batch_dims=1)
+    return tf.gather(
+        values, tf.minimum(constraints.starts[:, tf.newaxis] + places, last), batch_dims=1
+    )

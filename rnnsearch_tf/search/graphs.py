@@ -1,7 +1,7 @@
 """Beam search, scoring and sampling as `tf.function`s: ids in, results out.
 
-A model is any object with `start` and `step` (search/interface.py). Its source ids are one tensor, or a tuple of
-`sources` tensors where the members of an ensemble tokenize the source differently.
+A model is any object with `start` and `step` (search/interface.py). Its source ids are one tensor,
+or a tuple of `sources` tensors where the members of an ensemble tokenize the source differently.
 """
 
 from __future__ import annotations
@@ -32,33 +32,58 @@ def search_graph(model, config: SearchConfig, sources=1, shortlist=None, split_k
 
 
 def constrained_search_graph(model, config: SearchConfig, sources, shortlist, split_k, target_text):
-    """(source_ids, ids of phrases int32 [B, P, L] as of text/phrases.py) → BeamResult; see :func:`search_model`."""
+    """(source_ids, ids of phrases int32 [B, P, L] as of text/phrases.py) → BeamResult; see
+    :func:`search_model`.
+    """
     joints = word_joints(target_text)
 
     def search(source_ids, phrase_ids):
-        return search_model(model, source_ids, _lengths(source_ids), config, shortlist, split_k, Phrases(phrase_ids, *joints))
+        return search_model(
+            model,
+            source_ids,
+            _lengths(source_ids),
+            config,
+            shortlist,
+            split_k,
+            Phrases(phrase_ids, *joints),
+        )
 
     return _graph(model, sources, search, tf.TensorSpec([None, None, None], tf.int32))
 
 
 def search_model(
-    model, source_ids, source_lengths, config: SearchConfig, shortlist=None, split_k=1, phrases: Phrases | None = None, alignments=True
+    model,
+    source_ids,
+    source_lengths,
+    config: SearchConfig,
+    shortlist=None,
+    split_k=1,
+    phrases: Phrases | None = None,
+    alignments=True,
 ):
-    """Beam search of a batch, among all words or those that a :class:`~rnnsearch_tf.search.shortlist.Shortlist` allows.
+    """Beam search of a batch, among all words or those that a
+    :class:`~rnnsearch_tf.search.shortlist.Shortlist` allows.
 
-    With a shortlist, or a split, the model also has ``output_weights``, whose result its steps take as an
-    argument (see models/translation_model.py).
+    With a shortlist, or a split, the model also has ``output_weights``, whose result its steps take
+    as an argument (see models/translation_model.py).
 
     Args:
-        split_k: int, what the largest product of a step is split into where there are few rows; see layers/output.py.
-        phrases: Phrases that have to stand in the outputs; a shortlist allows their words too. None: there are none.
-        alignments: bool; False: the result's are [B, N, I, 0], and the search does not keep those of every hypothesis and step, which
-            are most of its memory. The coverage penalty needs them.
+        split_k: int, what the largest product of a step is split into where there are few rows; see
+            layers/output.py.
+        phrases: Phrases that have to stand in the outputs; a shortlist allows their words too.
+            None: there are none.
+        alignments: bool; False: the result's are [B, N, I, 0], and the search does not keep those
+            of every hypothesis and step, which are most of its memory. The coverage penalty needs
+            them.
     """
     state, memory = model.start(source_ids)
     searched = functools.partial(_search, alignments=alignments)
     if shortlist is None:
-        step = functools.partial(model.step, output=model.output_weights(split_k=split_k)) if split_k > 1 else model.step
+        step = (
+            functools.partial(model.step, output=model.output_weights(split_k=split_k))
+            if split_k > 1
+            else model.step
+        )
         return searched(state, memory, step, source_lengths, config, phrases)
     words, biases = shortlist(tf.nest.flatten(source_ids)[0], phrases and phrases.flat_ids)
     output = model.output_weights(words)
@@ -67,8 +92,12 @@ def search_model(
         memory, biases = memory
         return model.step(tf.gather(words, previous_ids), state, memory, output, biases)
 
-    result = searched(state, (memory, biases), step, source_lengths, config, phrases and phrases.among(words))
-    return result._replace(ids=tf.gather(words, result.ids) if phrases is None else phrases.ids_of(result.ids, words))
+    result = searched(
+        state, (memory, biases), step, source_lengths, config, phrases and phrases.among(words)
+    )
+    return result._replace(
+        ids=tf.gather(words, result.ids) if phrases is None else phrases.ids_of(result.ids, words)
+    )
 
 
 def _search(state, memory, step, source_lengths, config, phrases, alignments):
@@ -87,15 +116,16 @@ def _without_alignments(step):
 
 
 def hoist_weights(variables, values=None):
-    """A context in which these variables have constant values, read in the graph that is being traced.
+    """A context in which these variables have constant values, read in the graph that is being
+    traced.
 
-    Search calls a model's step inside ``tf.while_loop``. Without this every step would read and cast every weight again. The
-    layers get the values by Keras's own ``StatelessScope``.
+    Search calls a model's step inside ``tf.while_loop``. Without this every step would read and
+    cast every weight again. The layers get the values by Keras's own ``StatelessScope``.
 
     Args:
         variables: list of Keras variables.
-        values: list of tensors, of the same shapes and dtypes, to take in their place: an exported model stores its weights
-            elsewhere, maybe in fewer bits. None: the variables' own.
+        values: list of tensors, of the same shapes and dtypes, to take in their place: an exported
+            model stores its weights elsewhere, maybe in fewer bits. None: the variables' own.
 
     Example::
 
@@ -121,15 +151,28 @@ def sample_graph(model, config: SearchConfig, sources=1):
     """(source_ids, seeds, temperature) → Samples."""
 
     def draw(source_ids, seeds, temperature):
-        return sample(*model.start(source_ids), model.step, _lengths(source_ids), seeds, config, temperature=temperature)
+        return sample(
+            *model.start(source_ids),
+            model.step,
+            _lengths(source_ids),
+            seeds,
+            config,
+            temperature=temperature,
+        )
 
-    return _graph(model, sources, draw, tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64))
+    return _graph(
+        model, sources, draw, tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.float64)
+    )
 
 
 def _graph(model, sources, function, *further):
-    """The function of source ids, and of inputs of the further specifications, as a graph that reads every weight once."""
+    """The function of source ids, and of inputs of the further specifications, as a graph that
+    reads every weight once.
+    """
 
-    @tf.function(autograph=False, input_signature=[IDS if sources == 1 else (IDS,) * sources, *further])
+    @tf.function(
+        autograph=False, input_signature=[IDS if sources == 1 else (IDS,) * sources, *further]
+    )
     @functools.wraps(function)
     def graph(*inputs):
         with hoist_weights(model.trainable_variables):
@@ -139,5 +182,7 @@ def _graph(model, sources, function, *further):
 
 
 def _lengths(source_ids):
-    """Source lengths int32 [B], the end symbol counted; by the first tokenization where there are several."""
+    """Source lengths int32 [B], the end symbol counted; by the first tokenization where there are
+    several.
+    """
     return tf.math.count_nonzero(tf.nest.flatten(source_ids)[0] != PAD_ID, axis=1, dtype=tf.int32)

@@ -1,7 +1,7 @@
 """The hypotheses of a search: how long they may become, their state in a loop, and their words.
 
-Backtracking, from the words and parents of each step to whole hypotheses, takes core operations: the stock server has no
-GatherTree.
+Backtracking, from the words and parents of each step to whole hypotheses, takes core operations:
+the stock server has no GatherTree.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from rnnsearch_tf.config import END_ID, PAD_ID, SearchConfig
 
 
 def minimum_lengths(source_lengths, config: SearchConfig):
-    """Steps at which the end symbol is forbidden: ⌊minimum_length_ratio · J⌋, as in the authors' program (0.5).
+    """Steps at which the end symbol is forbidden: ⌊minimum_length_ratio · J⌋, as in the authors'
+    program (0.5).
 
     Args:
         source_lengths: int32 [B], end symbol counted.
@@ -34,7 +35,9 @@ def maximum_lengths(source_lengths, config: SearchConfig):
     Returns:
         int32 [B], the end symbol counted.
     """
-    return tf.maximum(_floor_of_product(config.maximum_length_ratio, source_lengths) + config.extra_length, 1)
+    return tf.maximum(
+        _floor_of_product(config.maximum_length_ratio, source_lengths) + config.extra_length, 1
+    )
 
 
 def _floor_of_product(ratio, lengths):
@@ -49,8 +52,12 @@ def add_hypotheses(state):
 
 
 def loop_shapes(values):
-    """Shapes of a state [B, K, ...] or a memory [B, ...] in a loop in which B varies: [None, K, ...] or [None, ...]."""
-    return tf.nest.map_structure(lambda leaf: tf.TensorShape([None]).concatenate(leaf.shape[1:]), values)
+    """Shapes of a state [B, K, ...] or a memory [B, ...] in a loop in which B varies: [None, K,
+    ...] or [None, ...].
+    """
+    return tf.nest.map_structure(
+        lambda leaf: tf.TensorShape([None]).concatenate(leaf.shape[1:]), values
+    )
 
 
 def of_shapes(state, shapes):
@@ -67,15 +74,24 @@ def empty_history(beam_size):
         return tf.TensorArray(dtype, size=0, dynamic_size=True, clear_after_read=False, **sizes)
 
     if beam_size == 1:
-        return GreedyHistory(array(tf.int32), array(tf.int32), array(tf.int32, 1), array(tf.float32, 1, None))
-    return History(array(tf.int32), array(tf.int32, beam_size), array(tf.int32, beam_size), array(tf.float32, None, None))  # k varies too
+        return GreedyHistory(
+            array(tf.int32), array(tf.int32), array(tf.int32, 1), array(tf.float32, 1, None)
+        )
+    return History(
+        array(tf.int32),
+        array(tf.int32, beam_size),
+        array(tf.int32, beam_size),
+        array(tf.float32, None, None),
+    )  # k varies too
 
 
 class History(typing.NamedTuple):
     """What a search writes at each step. The place of a hypothesis is its index in the beam."""
 
     rows: tf.TensorArray  # int32 [b]: rows in the batch of the sentences that were computed
-    parents: tf.TensorArray  # int32 [b, K]: back pointers, the place before the step of each hypothesis after it
+    parents: (
+        tf.TensorArray
+    )  # int32 [b, K]: back pointers, the place before the step of each hypothesis after it
     words: tf.TensorArray  # int32 [b, K]: the word that the step added
     alignments: tf.TensorArray  # float32 [b, k, J]: of the hypotheses before the step
 
@@ -89,7 +105,8 @@ class History(typing.NamedTuple):
         Args:
             steps: int32, number of steps written, at least 1.
             lengths: int32 [B, N], words of each hypothesis, END_ID counted.
-            places: int32 [B, N]. Of an ended hypothesis the place before its last step, of another the place after it.
+            places: int32 [B, N]. Of an ended hypothesis the place before its last step, of another
+                the place after it.
             ended: bool [B, N], whether the last word is END_ID.
 
         Returns:
@@ -103,18 +120,26 @@ class History(typing.NamedTuple):
             inside = time < lengths
             ends = ended & (time == lengths - 1)
             rows = self.rows.read(time)
-            row = tf.scatter_nd(rows[:, tf.newaxis], tf.range(tf.size(rows)), batch_size)  # a sentence that was dropped: any
+            row = tf.scatter_nd(
+                rows[:, tf.newaxis], tf.range(tf.size(rows)), batch_size
+            )  # a sentence that was dropped: any
             of = lambda values, place: tf.gather(tf.gather(values, row), place, batch_dims=1)  # noqa: E731
-            word = tf.where(inside, tf.where(ends, END_ID, of(self.words.read(time), places)), PAD_ID)
+            word = tf.where(
+                inside, tf.where(ends, END_ID, of(self.words.read(time), places)), PAD_ID
+            )
             places = tf.where(inside & ~ends, of(self.parents.read(time), places), places)
             alignment = of(self.alignments.read(time), tf.where(inside, places, 0))  # [B, N, J]
             alignment = tf.where(inside[..., tf.newaxis], alignment, 0.0)
             return time, places, words.write(time, word), alignments.write(time, alignment)
 
         words = tf.TensorArray(tf.int32, size=steps, element_shape=lengths.shape)
-        alignments = tf.TensorArray(tf.float32, size=steps, element_shape=lengths.shape.concatenate([None]))
+        alignments = tf.TensorArray(
+            tf.float32, size=steps, element_shape=lengths.shape.concatenate([None])
+        )
         loop = (steps, places, words, alignments)
-        _, _, words, alignments = tf.while_loop(lambda time, *_: time > 0, back, loop, parallel_iterations=1)
+        _, _, words, alignments = tf.while_loop(
+            lambda time, *_: time > 0, back, loop, parallel_iterations=1
+        )
 
         longest = tf.maximum(tf.reduce_max(lengths), 0)
         ids = tf.transpose(words.stack()[:longest], [1, 2, 0])  # [B, N, I]
@@ -122,7 +147,9 @@ class History(typing.NamedTuple):
 
 
 class GreedyHistory(typing.NamedTuple):
-    """What a beam of one writes: the words of the hypothesis in order, so that reading them needs no loop."""
+    """What a beam of one writes: the words of the hypothesis in order, so that reading them needs
+    no loop.
+    """
 
     rows: tf.TensorArray  # int32 [b]: rows in the batch of the sentences that were computed
     times: tf.TensorArray  # int32 [b]: the number of the step
@@ -138,13 +165,17 @@ class GreedyHistory(typing.NamedTuple):
         """As :meth:`History.read`."""
         del places
         where = tf.stack([self.rows.concat(), self.times.concat()], axis=1)
-        words, alignments = self.words.concat()[:, 0], self.alignments.concat()[:, 0]
+        words = self.words.concat()[:, 0]
+        alignments = self.alignments.concat()[:, 0]
         shape = [tf.shape(lengths)[0], steps]
         longest = tf.maximum(tf.reduce_max(lengths), 0)
         words = tf.scatter_nd(where, words, shape)[:, :longest]  # [B, I]
-        order = tf.scatter_nd(where, tf.range(1, tf.size(where) // 2 + 1), shape)[:, :longest]  # 0: nothing was written
+        order = tf.scatter_nd(where, tf.range(1, tf.size(where) // 2 + 1), shape)[
+            :, :longest
+        ]  # 0: nothing was written
         alignments = tf.gather(tf.pad(alignments, [[1, 0], [0, 0]]), order)  # [B, I, J], J may be 0
         inside = tf.range(longest) < lengths
         words = tf.where(ended & (tf.range(longest) == lengths - 1), END_ID, words)
-        words, alignments = tf.where(inside, words, PAD_ID), tf.where(inside[..., tf.newaxis], alignments, 0.0)
+        words = tf.where(inside, words, PAD_ID)
+        alignments = tf.where(inside[..., tf.newaxis], alignments, 0.0)
         return words[:, tf.newaxis], alignments[:, tf.newaxis]

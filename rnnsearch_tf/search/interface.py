@@ -1,11 +1,12 @@
 """What search needs of a model: a start and a step.
 
-    start(source_ids) → (state, memory)        source_ids int32 [B, J], ended by the end symbol, padded with 0
-    step(previous_ids, state, memory) → (logits, alignment, state)        see Step
+    start(source_ids) → (state, memory)        source_ids int32 [B, J], ended by the end symbol,
+    padded with 0 step(previous_ids, state, memory) → (logits, alignment, state)        see Step
 
-Dimension letters: B sentences, K hypotheses of a sentence, J source positions, V target vocabulary. B changes from
-one step to the next, because sentences that are done are dropped: a step takes it from ``tf.shape``. K is known when a
-step is traced: 1 for the first word, the beam size for all later ones.
+Dimension letters: B sentences, K hypotheses of a sentence, J source positions, V target vocabulary.
+B changes from one step to the next, because sentences that are done are dropped: a step takes it
+from ``tf.shape``. K is known when a step is traced: 1 for the first word, the beam size for all
+later ones.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ class Step(typing.Protocol):
     Args:
         previous_ids: int32 [B, K], the previous words; 0 before the first word.
         state: nest of tensors [B, K, ...], the decoder's state of each hypothesis.
-        memory: nest of tensors [B, ...], the encoder's results and masks; the hypotheses of a sentence share them.
+        memory: nest of tensors [B, ...], the encoder's results and masks; the hypotheses of a
+            sentence share them.
 
     Returns:
-        logits: float32 or float64 [B, K, V], unnormalized log-probabilities of the next word; −inf forbids one. Log-probabilities are logits too.
+        logits: float32 or float64 [B, K, V], unnormalized log-probabilities of the next word; −inf
+            forbids one. Log-probabilities are logits too.
         alignment: float [B, K, J], attention weights of the source positions.
         state: like the argument, after this step.
     """

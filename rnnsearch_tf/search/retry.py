@@ -1,4 +1,6 @@
-"""Searching again with a wider beam where no hypothesis of a sentence finished, as the authors' program does."""
+"""Searching again with a wider beam where no hypothesis of a sentence finished, as the authors'
+program does.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,15 @@ LARGEST_BEAM = 500
 def search_until_finished(search, config: SearchConfig, size: int) -> BeamResult:
     """Beam search of `size` sentences; those without a finished hypothesis are searched again.
 
-    The rule of the authors' program: first with the unknown word allowed, then with the beam doubled again and
-    again, up to 500 hypotheses. A sentence's result does not depend on the others. Departure: where the
-    authors' program returns no translation in the end, the best unfinished hypothesis of the last search is
-    returned, marked in `finished`.
+    The rule of the authors' program: first with the unknown word allowed, then with the beam
+    doubled again and again, up to 500 hypotheses. A sentence's result does not depend on the
+    others. Departure: where the authors' program returns no translation in the end, the best
+    unfinished hypothesis of the last search is returned, marked in `finished`.
 
     Args:
         search: function of (rows, config) that returns the BeamResult of
-            :func:`~rnnsearch_tf.search.beam.beam_search` for these rows of the batch (int array), as NumPy arrays.
+            :func:`~rnnsearch_tf.search.beam.beam_search` for these rows of the batch (int array),
+            as NumPy arrays.
         config: the options of the first search.
         size: int, sentences in the batch.
 
@@ -50,13 +53,15 @@ def search_until_finished(search, config: SearchConfig, size: int) -> BeamResult
 
 
 def merge_rows(pieces):
-    """Merge results for different rows of a batch; where two pieces have the same row, the later one counts.
+    """Merge results for different rows of a batch; where two pieces have the same row, the later
+    one counts.
 
     Args:
         pieces: list of (rows, NamedTuple of NumPy arrays [rows, …]); together they have all rows.
 
     Returns:
-        The NamedTuple; each array has the largest sizes of the pieces, zeros (PAD_ID) where a piece is shorter.
+        The NamedTuple; each array has the largest sizes of the pieces, zeros (PAD_ID) where a piece
+        is shorter.
     """
     size = 1 + max(max(rows, default=-1) for rows, _ in pieces)
 
@@ -72,7 +77,9 @@ def merge_rows(pieces):
 
 
 def wider(config: SearchConfig) -> SearchConfig | None:
-    """The options of the next search: the unknown word allowed, or else the beam doubled; None: there is none."""
+    """The options of the next search: the unknown word allowed, or else the beam doubled; None:
+    there is none.
+    """
     if not config.allow_unknown:
         return dataclasses.replace(config, allow_unknown=True)
     if config.beam_size >= LARGEST_BEAM:

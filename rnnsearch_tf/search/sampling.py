@@ -8,7 +8,13 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, UNKNOWN_ID, SearchConfig
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.search.hypotheses import add_hypotheses, loop_shapes, maximum_lengths, minimum_lengths, of_shapes
+from rnnsearch_tf.search.hypotheses import (
+    add_hypotheses,
+    loop_shapes,
+    maximum_lengths,
+    minimum_lengths,
+    of_shapes,
+)
 from rnnsearch_tf.search.interface import Step
 from rnnsearch_tf.search.topk import next_words
 
@@ -18,19 +24,24 @@ class Samples(typing.NamedTuple):
 
     ids: tf.Tensor  # int32 [B, I], END_ID included, then PAD_ID
     lengths: tf.Tensor  # int32 [B], END_ID counted
-    log_probabilities: tf.Tensor  # float32 [B], natural log under the model itself, at temperature 1
+    log_probabilities: (
+        tf.Tensor
+    )  # float32 [B], natural log under the model itself, at temperature 1
     finished: tf.Tensor  # bool [B], False: cut at the maximum length, without END_ID
 
 
-def sample(state, memory, step: Step, source_lengths, seeds, config: SearchConfig, *, temperature=1.0) -> Samples:
-    """One random output for every row, word by word: p(y_i) ∝ p_model(y_i | y_<i, x)^(1/temperature).
+def sample(
+    state, memory, step: Step, source_lengths, seeds, config: SearchConfig, *, temperature=1.0
+) -> Samples:
+    """One random output for every row, word by word: p(y_i) ∝ p_model(y_i | y_<i,
+    x)^(1/temperature).
 
-    The temperature divides the logits: above 1 samples are more varied, below 1 nearer to greedy search. Departure
-    from the authors' program: its temperature multiplies the logits, so its 2 is 0.5 here. A row's output depends
-    only on its seed and its sentence, in any batch.
+    The temperature divides the logits: above 1 samples are more varied, below 1 nearer to greedy
+    search. Departure from the authors' program: its temperature multiplies the logits, so its 2 is
+    0.5 here. A row's output depends only on its seed and its sentence, in any batch.
 
-    PAD_ID is never drawn, nor what `config` forbids: the unknown word (allow_unknown) and the end symbol before the
-    minimum length. The beam's options have no effect.
+    PAD_ID is never drawn, nor what `config` forbids: the unknown word (allow_unknown) and the end
+    symbol before the minimum length. The beam's options have no effect.
 
     Args:
         state: nest of tensors [B, ...], the decoder's first state.
@@ -50,11 +61,13 @@ def sample(state, memory, step: Step, source_lengths, seeds, config: SearchConfi
     if not tf.is_tensor(temperature):
         check_temperature(temperature)
     source_lengths = tf.cast(source_lengths, tf.int32)
-    minimum, maximum = minimum_lengths(source_lengths, config), maximum_lengths(source_lengths, config)
+    minimum = minimum_lengths(source_lengths, config)
+    maximum = maximum_lengths(source_lengths, config)
     steps = tf.maximum(tf.reduce_max(maximum), 1)
     noise = _noise(seeds, steps)  # [B, steps]
     batch_size = tf.shape(source_lengths)[0]
-    state, memory = add_hypotheses(state), tf.nest.map_structure(tf.convert_to_tensor, memory)
+    state = add_hypotheses(state)
+    memory = tf.nest.map_structure(tf.convert_to_tensor, memory)
     shapes = loop_shapes(state)
 
     def advance(time, previous_ids, state, totals, lengths, done, words):
@@ -66,14 +79,32 @@ def sample(state, memory, step: Step, source_lengths, seeds, config: SearchConfi
         totals += tf.where(done, 0.0, tf.minimum(gained, 0.0))
         lengths += tf.cast(~done, tf.int32)
         done |= (word == END_ID) | (time + 1 >= maximum)
-        return time + 1, word, of_shapes(state, shapes), totals, lengths, done, words.write(time, word)
+        return (
+            time + 1,
+            word,
+            of_shapes(state, shapes),
+            totals,
+            lengths,
+            done,
+            words.write(time, word),
+        )
 
     words = tf.TensorArray(tf.int32, size=0, dynamic_size=True, element_shape=source_lengths.shape)
     zeros = tf.zeros([batch_size], tf.int32)
-    loop = (tf.constant(0), zeros, state, tf.zeros([batch_size]), zeros, tf.zeros([batch_size], tf.bool), words)
+    loop = (
+        tf.constant(0),
+        zeros,
+        state,
+        tf.zeros([batch_size]),
+        zeros,
+        tf.zeros([batch_size], tf.bool),
+        words,
+    )
     row = tf.TensorShape([None])
     _, _, _, totals, lengths, _, words = tf.while_loop(
-        lambda time, previous_ids, state, totals, lengths, done, words: (time == 0) | ~tf.reduce_all(done),
+        lambda time, previous_ids, state, totals, lengths, done, words: (
+            (time == 0) | ~tf.reduce_all(done)
+        ),
         advance,
         loop,
         shape_invariants=(tf.TensorShape([]), row, shapes, row, row, row, tf.TensorShape(None)),
@@ -90,12 +121,18 @@ def check_temperature(temperature):
 
 
 def _noise(seeds, steps):
-    """Random numbers in [0, 1), float64 [B, steps]. With fewer steps the first numbers are the same (Philox)."""
+    """Random numbers in [0, 1), float64 [B, steps]. With fewer steps the first numbers are the same
+    (Philox).
+    """
 
     def row(seed):
-        return tf.random.stateless_uniform([steps], seed=tf.stack([seed, 0]), dtype=tf.float64, alg="philox")
+        return tf.random.stateless_uniform(
+            [steps], seed=tf.stack([seed, 0]), dtype=tf.float64, alg="philox"
+        )
 
-    seeds = tf.concat([tf.cast(seeds, tf.int64), [0]], axis=0)  # one row more: map_fn cannot tell the shape of none
+    seeds = tf.concat(
+        [tf.cast(seeds, tf.int64), [0]], axis=0
+    )  # one row more: map_fn cannot tell the shape of none
     return tf.map_fn(row, seeds, fn_output_signature=tf.TensorSpec([None], tf.float64))[:-1]
 
 
@@ -110,5 +147,7 @@ def _draw(log_probabilities, noise, temperature, end_forbidden, config):
     weights = tf.exp(logits - tf.reduce_max(logits, axis=1, keepdims=True))
     cumulative = tf.cumsum(weights, axis=1)
     threshold = noise[:, tf.newaxis] * cumulative[:, -1:]  # below the last, as the noise is below 1
-    words = tf.searchsorted(cumulative, threshold, side="right")[:, 0]  # the first one above the threshold
+    words = tf.searchsorted(cumulative, threshold, side="right")[
+        :, 0
+    ]  # the first one above the threshold
     return tf.minimum(words, vocabulary_size - 1)

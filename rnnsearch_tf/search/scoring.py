@@ -13,7 +13,9 @@ from rnnsearch_tf.search.topk import next_words
 
 
 class TargetScores(typing.NamedTuple):
-    """Scores of given outputs. Summed over I they are the log-probability that beam search gives the same output."""
+    """Scores of given outputs. Summed over I they are the log-probability that beam search gives
+    the same output.
+    """
 
     log_probabilities: tf.Tensor  # float32 [B, I], natural log of each target token; 0 at padding
     alignments: tf.Tensor  # float32 [B, I, J]; 0 at padding
@@ -42,18 +44,29 @@ def score_targets(state, memory, step: Step, target_ids) -> TargetScores:
         [[-1.0989999771118164, -1.0989999771118164, 0.0]]
     """
     target_ids = tf.cast(target_ids, tf.int32)
-    state, memory = add_hypotheses(state), tf.nest.map_structure(tf.convert_to_tensor, memory)
+    state = add_hypotheses(state)
+    memory = tf.nest.map_structure(tf.convert_to_tensor, memory)
     length = tf.shape(target_ids)[1]
     previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)
-    by_position, previous_by_position = tf.transpose(target_ids), tf.transpose(previous_ids)  # [I, B]
-    batch_size, shapes = target_ids.shape[0], loop_shapes(state)
+    # [I, B]
+    by_position = tf.transpose(target_ids)
+    previous_by_position = tf.transpose(previous_ids)
+    batch_size = target_ids.shape[0]
+    shapes = loop_shapes(state)
 
     def advance(i, state, log_probabilities, alignments):
         logits, alignment, state = step(previous_by_position[i][:, tf.newaxis], state, memory)
-        chosen = tf.gather(logits[:, 0], by_position[i], batch_dims=1) - next_words(logits).log_sum[:, 0]  # [B]
+        chosen = (
+            tf.gather(logits[:, 0], by_position[i], batch_dims=1) - next_words(logits).log_sum[:, 0]
+        )  # [B]
         chosen = tf.minimum(tf.cast(chosen, tf.float32), 0.0)  # as in the beam
         alignment = tf.cast(alignment[:, 0], tf.float32)  # [B, J]
-        return i + 1, of_shapes(state, shapes), log_probabilities.write(i, chosen), alignments.write(i, alignment)
+        return (
+            i + 1,
+            of_shapes(state, shapes),
+            log_probabilities.write(i, chosen),
+            alignments.write(i, alignment),
+        )
 
     arrays = (
         tf.TensorArray(tf.float32, size=length, element_shape=[batch_size]),

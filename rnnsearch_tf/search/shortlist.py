@@ -15,14 +15,18 @@ from rnnsearch_tf.text.characters import word_in_form
 
 
 class Shortlist(tf.Module):
-    """The most frequent words and the likely translations of a sentence's words (Jean et al. 2015, section 3.3).
+    """The most frequent words and the likely translations of a sentence's words (Jean et al. 2015,
+    section 3.3).
 
-    Departure: one product computes the words of all sentences of a batch; a bias then rules out those that only other
+    Departure: one product computes the words of all sentences of a batch; a bias then rules out
+        those that only other
     sentences may use, so that a sentence's translation does not depend on its batch.
 
     Args:
-        candidates: int32 array [source vocabulary, n], ids of the likely translations of each source word; 0 where there are fewer.
-        frequent: int, how many of the most frequent target words are always allowed, special tokens not counted.
+        candidates: int32 array [source vocabulary, n], ids of the likely translations of each
+            source word; 0 where there are fewer.
+        frequent: int, how many of the most frequent target words are always allowed, special tokens
+            not counted.
         vocabulary_size: int, of the target.
     """
 
@@ -33,20 +37,34 @@ class Shortlist(tf.Module):
         self._size = vocabulary_size
 
     @classmethod
-    def load(cls, path, frequent, translations, source_vocabulary, target_vocabulary, source_form="NFC", target_form="NFC") -> Shortlist:
-        """Read a file of `source-word target-word probability` lines, in any order; words unknown to a vocabulary are skipped.
+    def load(
+        cls,
+        path,
+        frequent,
+        translations,
+        source_vocabulary,
+        target_vocabulary,
+        source_form="NFC",
+        target_form="NFC",
+    ) -> Shortlist:
+        """Read a file of `source-word target-word probability` lines, in any order; words unknown
+        to a vocabulary are skipped.
 
         Args:
             path: UTF-8 text, plain or .gz; a translation of ``</s>`` is allowed in every sentence.
             frequent: as above.
             translations: int, how many translations of a source word are kept.
             source_vocabulary, target_vocabulary: Vocabulary.
-            source_form, target_form: the Unicode normal form of each side's text, as its option `unicode_form`; words are brought to it.
+            source_form, target_form: the Unicode normal form of each side's text, as its option
+                `unicode_form`; words are brought to it.
 
         Raises:
             UserError: the file cannot be read, or a line has another form; names file:line.
         """
-        source, target = ({token: k for k, token in enumerate(v.tokens)} for v in (source_vocabulary, target_vocabulary))
+        source, target = (
+            {token: k for k, token in enumerate(v.tokens)}
+            for v in (source_vocabulary, target_vocabulary)
+        )
         source.pop(SPECIAL_TOKENS[PAD_ID])  # padding is no word and depends on the batch
         likely = collections.defaultdict(list)
         for number, line in enumerate(read_lines(path), start=1):
@@ -65,19 +83,25 @@ class Shortlist(tf.Module):
 
         Args:
             source_ids: int32 [B, J], padded with 0.
-            more_ids: int32 [B, n], further words that each sentence may use; those that are no ids of the vocabulary are passed over.
+            more_ids: int32 [B, n], further words that each sentence may use; those that are no ids
+                of the vocabulary are passed over.
 
         Returns:
             words: int32 [S], ascending, the special tokens first.
-            biases: float32 [B, S]: 0 where the sentence may use the word, NO_HYPOTHESIS where it may not.
+            biases: float32 [B, S]: 0 where the sentence may use the word, NO_HYPOTHESIS where it
+                may not.
         """
         candidates = tf.gather(self._candidates, source_ids)  # [B, J, n]
         shape = tf.shape(candidates)
         candidates = tf.reshape(candidates, [shape[0], shape[1] * shape[2]])
         if more_ids is not None:
-            candidates = tf.concat([candidates, tf.where(more_ids < self._size, more_ids, PAD_ID)], axis=1)
+            candidates = tf.concat(
+                [candidates, tf.where(more_ids < self._size, more_ids, PAD_ID)], axis=1
+            )
         rows = tf.broadcast_to(tf.range(shape[0])[:, tf.newaxis], tf.shape(candidates))
-        counts = tf.scatter_nd(tf.stack([rows, candidates], axis=2), tf.ones_like(candidates), [shape[0], self._size])
+        counts = tf.scatter_nd(
+            tf.stack([rows, candidates], axis=2), tf.ones_like(candidates), [shape[0], self._size]
+        )
         allowed = (counts > 0) | self._always  # [B, V]
         words = tf.cast(tf.where(tf.reduce_any(allowed, axis=0) | self._always)[:, 0], tf.int32)
         return words, tf.where(tf.gather(allowed, words, axis=1), 0.0, NO_HYPOTHESIS)
@@ -92,4 +116,7 @@ def _fields(line, where):
             return source, target, probability
     except (IndexError, ValueError):
         pass
-    raise UserError(f"{where}: expected `source-word target-word probability`, got {line[:80]!r}; correct or remove the line")
+    raise UserError(
+        f"{where}: expected `source-word target-word probability`, got {line[:80]!r}; correct or"
+        " remove the line"
+    )

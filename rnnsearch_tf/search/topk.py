@@ -1,4 +1,6 @@
-"""Top-k over hypotheses and words: the best one-word continuations of the hypotheses of each sentence."""
+"""Top-k over hypotheses and words: the best one-word continuations of the hypotheses of each
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from rnnsearch_tf.config import PAD_ID
 NO_HYPOTHESIS = -1e9
 """Log-probability and score of an empty place. Finite, so that no arithmetic on it gives NaN."""
 
-_LARGEST_BLOCK, _SMALLEST_BLOCK, _PADDED_BLOCK = 256, 32, 64
+_LARGEST_BLOCK = 256
+_SMALLEST_BLOCK = 32
+_PADDED_BLOCK = 64
 
 
 def exists(log_probabilities):
@@ -33,10 +37,11 @@ class NextWords(typing.NamedTuple):
 
 
 def next_words(logits) -> NextWords:
-    """Cut the logits of a step into blocks for :func:`best_continuations`, which normalizes only the few words that it keeps.
+    """Cut the logits of a step into blocks for :func:`best_continuations`, which normalizes only
+    the few words that it keeps.
 
-    On a CPU `tf.math.top_k` over long rows is slow and `tf.reduce_max` is fast. So top-k first chooses
-    blocks by their maxima. The maxima also serve to compute log Σ exp.
+    On a CPU `tf.math.top_k` over long rows is slow and `tf.reduce_max` is fast. So top-k first
+    chooses blocks by their maxima. The maxima also serve to compute log Σ exp.
 
     Args:
         logits: float [B, K, V].
@@ -51,41 +56,58 @@ def next_words(logits) -> NextWords:
     blocks = tf.reshape(logits, shape)
     maxima = tf.reduce_max(blocks, axis=-1)
     # log Σ exp = largest logit − log of the largest probability, which is far from zero.
-    probabilities = tf.gather(tf.reshape(tf.nn.softmax(logits), shape), tf.argmax(maxima, axis=-1, output_type=tf.int32), batch_dims=2)
+    probabilities = tf.gather(
+        tf.reshape(tf.nn.softmax(logits), shape),
+        tf.argmax(maxima, axis=-1, output_type=tf.int32),
+        batch_dims=2,
+    )
     log_sum = tf.reduce_max(maxima, axis=-1) - tf.math.log(tf.reduce_max(probabilities, axis=-1))
     return NextWords(blocks, maxima, log_sum)
 
 
 def continuations_by(words: NextWords, live, word):
-    """Log-probabilities [B, K] of the hypotheses continued by one word, a special token: those are in the first block."""
+    """Log-probabilities [B, K] of the hypotheses continued by one word, a special token: those are
+    in the first block.
+    """
     return _totals(words.blocks[:, :, 0, word], words.log_sum, live)
 
 
 def continuations_with(words: NextWords, live, ids):
-    """Log-probabilities [B, K, n] of the hypotheses continued by each of the words ids int32 [B, K, n]."""
-    values = tf.reshape(words.blocks, tf.concat([tf.shape(words.blocks)[:2], [-1]], axis=0))  # [B, K, V], or a little more
+    """Log-probabilities [B, K, n] of the hypotheses continued by each of the words ids int32 [B, K,
+    n].
+    """
+    values = tf.reshape(
+        words.blocks, tf.concat([tf.shape(words.blocks)[:2], [-1]], axis=0)
+    )  # [B, K, V], or a little more
     chosen = tf.gather(values, ids, batch_dims=2)
     return _totals(chosen, words.log_sum[..., tf.newaxis], live[..., tf.newaxis])
 
 
 def best_of_each(words: NextWords, live, first_word):
-    """The best continuation of each hypothesis by itself; arguments as of :func:`best_continuations`.
+    """The best continuation of each hypothesis by itself; arguments as of
+    :func:`best_continuations`.
 
     Returns:
         (log-probabilities float32 [B, K], words int32 [B, K]).
     """
     shape = tf.shape(live)
-    apart = NextWords(*(tf.reshape(x, tf.concat([[-1, 1], tf.shape(x)[2:]], axis=0)) for x in words))  # a sentence for each: [B·K, 1, …]
-    apart = NextWords(*(tf.ensure_shape(x, [None, 1, *old.shape[2:]]) for x, old in zip(apart, words)))
+    apart = NextWords(
+        *(tf.reshape(x, tf.concat([[-1, 1], tf.shape(x)[2:]], axis=0)) for x in words)
+    )  # a sentence for each: [B·K, 1, …]
+    apart = NextWords(
+        *(tf.ensure_shape(x, [None, 1, *old.shape[2:]]) for x, old in zip(apart, words))
+    )
     totals, _, chosen = best_continuations(apart, tf.reshape(live, [-1, 1]), 1, first_word)
     return tf.reshape(totals, shape), tf.reshape(chosen, shape)
 
 
 def best_continuations(words: NextWords, live, count, first_word):
-    """The `count` best (hypothesis, word) pairs of each sentence; ties go to the earlier hypothesis, then word.
+    """The `count` best (hypothesis, word) pairs of each sentence; ties go to the earlier
+    hypothesis, then word.
 
-    The result is that of one top-k over all K·V pairs. The `count` blocks with the largest maxima hold the
-    `count` best pairs: a pair of another block is worse than at least `count` of these maxima.
+    The result is that of one top-k over all K·V pairs. The `count` blocks with the largest maxima
+    hold the `count` best pairs: a pair of another block is worse than at least `count` of these
+    maxima.
 
     Args:
         words: NextWords.
@@ -99,24 +121,42 @@ def best_continuations(words: NextWords, live, count, first_word):
         words: int32 [B, count], ids of the vocabulary; PAD_ID where there are fewer pairs.
     """
     blocks, maxima, log_sum = words
-    block, number = blocks.shape[3], _size(blocks, 2)
+    block = blocks.shape[3]
+    number = _size(blocks, 2)
     all_blocks = _size(blocks, 1) * number
-    taken = tf.minimum(count, all_blocks) if tf.is_tensor(all_blocks) else min(count, all_blocks)  # C
-    first_maximum = tf.reduce_max(blocks[:, :, :1, first_word:], axis=-1)  # the specials are in block 0
+    taken = (
+        tf.minimum(count, all_blocks) if tf.is_tensor(all_blocks) else min(count, all_blocks)
+    )  # C
+    first_maximum = tf.reduce_max(
+        blocks[:, :, :1, first_word:], axis=-1
+    )  # the specials are in block 0
     maxima = tf.concat([first_maximum, maxima[:, :, 1:]], axis=2)
-    maxima = tf.reshape(_totals(maxima, log_sum[..., tf.newaxis], live[..., tf.newaxis]), [-1, all_blocks])
+    maxima = tf.reshape(
+        _totals(maxima, log_sum[..., tf.newaxis], live[..., tf.newaxis]), [-1, all_blocks]
+    )
     chosen = tf.math.top_k(maxima, taken, sorted=False).indices
-    chosen = -tf.math.top_k(-chosen, taken).values  # [B, C] in the order of the pairs, so that ties fall as in one top-k
+    chosen = -tf.math.top_k(
+        -chosen, taken
+    ).values  # [B, C] in the order of the pairs, so that ties fall as in one top-k
     parents = chosen // number  # [B, C]
 
-    values = tf.gather(tf.reshape(blocks, [-1, all_blocks, block]), chosen, batch_dims=1)  # [B, C, block]
-    words = tf.expand_dims((chosen - parents * number) * block, 2) + tf.range(block)  # [B, C, block]
-    log_sum, live = (tf.expand_dims(tf.gather(x, parents, batch_dims=1), 2) for x in (log_sum, live))
+    values = tf.gather(
+        tf.reshape(blocks, [-1, all_blocks, block]), chosen, batch_dims=1
+    )  # [B, C, block]
+    words = tf.expand_dims((chosen - parents * number) * block, 2) + tf.range(
+        block
+    )  # [B, C, block]
+    log_sum, live = (
+        tf.expand_dims(tf.gather(x, parents, batch_dims=1), 2) for x in (log_sum, live)
+    )
     totals = tf.where(words < first_word, NO_HYPOTHESIS, _totals(values, log_sum, live))
     totals, words = (tf.reshape(x, [-1, taken * block]) for x in (totals, words))
-    if blocks.shape[2] is None or number * block < count:  # there may be fewer pairs than are wanted
+    if (
+        blocks.shape[2] is None or number * block < count
+    ):  # there may be fewer pairs than are wanted
         totals = tf.pad(totals, [[0, 0], [0, count]], constant_values=NO_HYPOTHESIS)
-        words, parents = tf.pad(words, [[0, 0], [0, count]]), tf.pad(parents, [[0, 0], [0, count]])
+        words = tf.pad(words, [[0, 0], [0, count]])
+        parents = tf.pad(parents, [[0, 0], [0, count]])
     totals, index = tf.math.top_k(totals, count)
     # An empty place may have come from the padding of the blocks, whose ids no step can read.
     words = tf.where(exists(totals), tf.gather(words, index, batch_dims=1), PAD_ID)
@@ -125,7 +165,9 @@ def best_continuations(words: NextWords, live, count, first_word):
 
 
 def _totals(values, log_sum, live):
-    """live + (values − log_sum). Rounding may leave a log-probability above 0: it is cut there, as the early stop relies on it."""
+    """live + (values − log_sum). Rounding may leave a log-probability above 0: it is cut there, as
+    the early stop relies on it.
+    """
     return or_none(tf.minimum(tf.cast(values - log_sum, tf.float32), 0.0) + live)
 
 
@@ -135,7 +177,9 @@ def _size(values, axis):
 
 
 def _block_size(vocabulary_size):
-    """The largest block size that divides the vocabulary evenly, so that no padding (a copy) is needed; None: there is none."""
+    """The largest block size that divides the vocabulary evenly, so that no padding (a copy) is
+    needed; None: there is none.
+    """
     if vocabulary_size is None:
         return None
     if vocabulary_size <= _LARGEST_BLOCK:

@@ -24,21 +24,26 @@ class Lexicon(tf.Module):
         translations = translations or {"": ""}  # a table cannot be empty
         keys = tf.constant(list(translations), tf.string)
         values = tf.constant(list(translations.values()), tf.string)
-        self.table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), default_value="")
+        self.table = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(keys, values), default_value=""
+        )
 
     @classmethod
     def load(cls, path, source_form="NFC", target_form="NFC") -> "Lexicon":
-        """Read a file of `source-word target-word` lines, plain or .gz, UTF-8; empty lines are passed over.
+        """Read a file of `source-word target-word` lines, plain or .gz, UTF-8; empty lines are
+        passed over.
 
         Args:
             path: the file.
-            source_form, target_form: the Unicode normal form of each side's text, as its option `unicode_form`; words are brought to it.
+            source_form, target_form: the Unicode normal form of each side's text, as its option
+                `unicode_form`; words are brought to it.
 
         Raises:
             UserError: the file cannot be read, a line has not two words, or a
                 source word comes again with another translation; names file:line.
         """
-        translations, first_seen = {}, {}
+        translations = {}
+        first_seen = {}
         for number, line in enumerate(read_lines(path), start=1):
             words = line.split()
             if not words:
@@ -51,23 +56,26 @@ class Lexicon(tf.Module):
             source, target = map(word_in_form, words, (source_form, target_form))
             if translations.setdefault(source, target) != target:
                 raise UserError(
-                    f"{path}:{number}: expected one translation of {source!r}, got {target!r} after "
-                    f"{translations[source]!r} in line {first_seen[source]}; keep one of the lines"
+                    f"{path}:{number}: expected one translation of {source!r}, got {target!r} after"
+                    f" {translations[source]!r} in line {first_seen[source]}; keep one of the lines"
                 )
             first_seen.setdefault(source, number)
         return cls(translations)
 
     def lookup(self, words):
-        """The translation of each word, the word itself where there is none: string tensor, same shape."""
+        """The translation of each word, the word itself where there is none: string tensor, same
+        shape.
+        """
         found = self.table.lookup(words)
         return tf.where(found == "", words, found)
 
 
 def replace_unknown(tokens, alignments, source_tokens, lexicon: Lexicon | None = None):
-    """Replace each unknown word by the source word with the largest attention weight, or by its translation.
+    """Replace each unknown word by the source word with the largest attention weight, or by its
+    translation.
 
-    Departure from Bahdanau et al. 2015, who leave [UNK] in the output. The rule is that of Luong et al. 2015, with
-    attention in place of an aligner. The source's end symbol is never copied.
+    Departure from Bahdanau et al. 2015, who leave [UNK] in the output. The rule is that of Luong et
+    al. 2015, with attention in place of an aligner. The source's end symbol is never copied.
 
     Args:
         tokens: RaggedTensor string [B, (I)], without the end symbol.
@@ -85,15 +93,24 @@ def replace_unknown(tokens, alignments, source_tokens, lexicon: Lexicon | None =
     """
     source_lengths = tf.cast(source_tokens.row_lengths(), tf.int32)  # [B]
     real = tf.range(tf.shape(alignments)[2]) < source_lengths[:, tf.newaxis]  # [B, J]
-    weights = tf.where(real[:, tf.newaxis], alignments, tf.constant(-1.0, alignments.dtype))  # weights are at least 0
+    weights = tf.where(
+        real[:, tf.newaxis], alignments, tf.constant(-1.0, alignments.dtype)
+    )  # weights are at least 0
     rows = tf.cast(tokens.value_rowids(), tf.int32)  # [T], T tokens of the whole batch
     columns = tf.range(tf.shape(rows)[0]) - tf.gather(tf.cast(tokens.row_starts(), tf.int32), rows)
     unknown = (tokens.values == UNKNOWN_TOKEN) & (tf.gather(source_lengths, rows) > 0)
 
     where = tf.cast(tf.reshape(tf.where(unknown), [-1]), tf.int32)  # [U], the unknown words
-    rows, columns = tf.gather(rows, where), tf.gather(columns, where)
-    best = tf.argmax(tf.gather_nd(weights, tf.stack([rows, columns], axis=1)), axis=1, output_type=tf.int32)  # [U]
-    words = tf.gather(source_tokens.values, tf.gather(tf.cast(source_tokens.row_starts(), tf.int32), rows) + best)
+    rows = tf.gather(rows, where)
+    columns = tf.gather(columns, where)
+    best = tf.argmax(
+        tf.gather_nd(weights, tf.stack([rows, columns], axis=1)), axis=1, output_type=tf.int32
+    )  # [U]
+    words = tf.gather(
+        source_tokens.values, tf.gather(tf.cast(source_tokens.row_starts(), tf.int32), rows) + best
+    )
     if lexicon is not None:
         words = lexicon.lookup(words)
-    return tokens.with_values(tf.tensor_scatter_nd_update(tokens.values, where[:, tf.newaxis], words))
+    return tokens.with_values(
+        tf.tensor_scatter_nd_update(tokens.values, where[:, tf.newaxis], words)
+    )

@@ -11,15 +11,16 @@ import unicodedata
 # Alphabetic signs that are not of category L or N: vowel signs, points and viramas of the
 # Semitic and Indic scripts, circled letters. Accents (U+0300 and on) are not among them.
 _ALPHABETIC_SIGNS = (
-    "345 5b0-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 64b-657 659-65f 670 6d6-6dc 6e1-6e8 6ed 711-73f 7a6-7b0 816-817 "
-    "81b-82c 8e4-8e9 8f0-94f 955-963 981-9e3 a01-a75 a81-ae3 afd-b4d b56-b63 b82-bd7 c00-c03 c3e-c63 c81-c83 cbc- "
-    "ce3 d01-d4d d57 d62-d63 d82-df3 e31-e3a e4d eb1-ebc ecd f71-f81 f8d-fbc 102b-1036 1038-1039 103b-103e "
-    "1056-1062 1067-1068 1071-1086 109c-109d 135f 1712-1714 1732-1733 1752-1773 17b6-17c8 1885-1938 1a17-1a1b "
-    "1a55-1a5e 1a61-1a74 1b00-1b04 1b35-1b43 1b80-1ba9 1bab-1bad 1be7-1bf1 1c24-1c35 1c37 1de7-1df4 24b6-24e9 "
-    "25cc 2de0-2dff a674-a67b a69f a823-a827 a880-a8c4 a926-a92a a947-a953 a980-a983 a9b4-a9bf aa29-aa4d "
-    "aab0-aabe aaeb-aaef aaf5-aaf6 abe3-abea fb1e 10a3f 11046 110b9-110ba 11133 11173 111c0 111ca 11235-11236 "
-    "112e9-112ea 1133c 1134d 11442 11446 114c2-114c3 115bf-115c0 1163f 116b6-116b7 11839-1183a 119e0 11a34 11c3f "
-    "11d42 11d45 11d97 1e94a "
+    "345 5b0-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 64b-657 659-65f 670 6d6-6dc 6e1-6e8 6ed 711-73f"
+    " 7a6-7b0 816-817 81b-82c 8e4-8e9 8f0-94f 955-963 981-9e3 a01-a75 a81-ae3 afd-b4d b56-b63"
+    " b82-bd7 c00-c03 c3e-c63 c81-c83 cbc- ce3 d01-d4d d57 d62-d63 d82-df3 e31-e3a e4d eb1-ebc ecd"
+    " f71-f81 f8d-fbc 102b-1036 1038-1039 103b-103e 1056-1062 1067-1068 1071-1086 109c-109d 135f"
+    " 1712-1714 1732-1733 1752-1773 17b6-17c8 1885-1938 1a17-1a1b 1a55-1a5e 1a61-1a74 1b00-1b04"
+    " 1b35-1b43 1b80-1ba9 1bab-1bad 1be7-1bf1 1c24-1c35 1c37 1de7-1df4 24b6-24e9 25cc 2de0-2dff"
+    " a674-a67b a69f a823-a827 a880-a8c4 a926-a92a a947-a953 a980-a983 a9b4-a9bf aa29-aa4d"
+    " aab0-aabe aaeb-aaef aaf5-aaf6 abe3-abea fb1e 10a3f 11046 110b9-110ba 11133 11173 111c0 111ca"
+    " 11235-11236 112e9-112ea 1133c 1134d 11442 11446 114c2-114c3 115bf-115c0 1163f 116b6-116b7"
+    " 11839-1183a 119e0 11a34 11c3f 11d42 11d45 11d97 1e94a "
 )
 
 
@@ -29,14 +30,20 @@ def _bracket(code_points: str) -> str:
 
 
 def word_in_form(word: str, form: str) -> str:
-    """A word in a Unicode normal form, as the option `unicode_form` names it: ``NFC``, ``NFKC`` or ``none``."""
+    """A word in a Unicode normal form, as the option `unicode_form` names it: ``NFC``, ``NFKC`` or
+    ``none``.
+    """
     return word if form == "none" else unicodedata.normalize(form, word)
 
 
 def _characters(code_points: str) -> str:
     """``"5b0-5bd 5bf"`` as the characters themselves."""
     ranges = (word.partition("-") for word in code_points.split())
-    return "".join(chr(code) for first, _, last in ranges for code in range(int(first, 16), int(last or first, 16) + 1))
+    return "".join(
+        chr(code)
+        for first, _, last in ranges
+        for code in range(int(first, 16), int(last or first, 16) + 1)
+    )
 
 
 _SPACE = "9-d 1c-20 85 a0 1680 2000-200a 2028-2029 202f 205f 3000"
@@ -48,8 +55,10 @@ CONTROL = _bracket("1-1f") + r"\x00"
 
 _INVISIBLE = "80-84 86-9f ad 200b 200e-200f 202a-202e 2060-2064 2066-2069 feff"
 INVISIBLE = _bracket(_INVISIBLE)
-"""What nobody sees: C1 control characters, the soft hyphen, zero-width space and no-break space (a byte-order mark within a text), direction
-marks, invisible operators. The joiners U+200C and U+200D are not among them: Persian, Indic scripts and emoji are written with them."""
+"""What nobody sees: C1 control characters, the soft hyphen, zero-width space and no-break space (a
+byte-order mark within a text), direction marks, invisible operators. The joiners U+200C and U+200D
+are not among them: Persian, Indic scripts and emoji are written with them.
+"""
 
 INVISIBLE_CHARACTERS = _characters(_INVISIBLE)
 """The characters of INVISIBLE in a str."""
@@ -58,7 +67,9 @@ BLANK_CHARACTERS = _characters(_SPACE) + INVISIBLE_CHARACTERS
 """Those that make a line that looks empty, white space too."""
 
 MARK = r"\p{M}" + _bracket("897 10d69-10d6d 113ce-113d0 1612f 1e5ee-1e5ef")
-"""Combining marks; those with numbers are younger than RE2's tables, and older than those of the library that normalizes text."""
+"""Combining marks; those with numbers are younger than RE2's tables, and older than those of the
+library that normalizes text.
+"""
 
 ALPHA = r"\p{L}\p{Nl}" + _bracket(_ALPHABETIC_SIGNS)
 NUMBER = r"\p{N}"
@@ -67,26 +78,35 @@ LOWER = r"\p{Ll}" + _bracket("aa ba 2b0-2b8 2c0-2c1 2e0-2e4 2170-217f 24d0-24e9"
 CURRENCY = r"\p{Sc}"
 
 IDEOGRAPH = r"\p{Han}" + _bracket("ac00-d7a3")
-"""Han characters and Hangul syllables: outside the alphabets of most languages, each a token of its own."""
+"""Han characters and Hangul syllables: outside the alphabets of most languages, each a token of its
+own.
+"""
 
 _HAN = (
-    "2e80-2e99 2e9b-2ef3 2f00-2fd5 3001-3003 3005-3011 3013-301f 3021-302d 3030 3037-303f 30fb 3190-319f 31c0-31e3 3220-3247 "
-    "3280-32b0 32c0-32cb 3358-3370 337b-337f 33e0-33fe fe45-fe46 ff61-ff65 1d360-1d371 1f250-1f251 "
+    "2e80-2e99 2e9b-2ef3 2f00-2fd5 3001-3003 3005-3011 3013-301f 3021-302d 3030 3037-303f 30fb"
+    " 3190-319f 31c0-31e3 3220-3247 3280-32b0 32c0-32cb 3358-3370 337b-337f 33e0-33fe fe45-fe46"
+    " ff61-ff65 1d360-1d371 1f250-1f251 "
 )
 _KANA = (
-    "3001-3003 3008-3011 3013-301f 3030-3035 3037 303c-303d 3041-3096 3099-30ff 31f0-31ff 32d0-32fe 3300-3357 fe45-fe46 ff61-ff9f "
-    "1b000-1b001 1f200 "
+    "3001-3003 3008-3011 3013-301f 3030-3035 3037 303c-303d 3041-3096 3099-30ff 31f0-31ff 32d0-32fe"
+    " 3300-3357 fe45-fe46 ff61-ff9f 1b000-1b001 1f200 "
 )
-_HANGUL = "3001-3003 3008-3011 3013-301f 302e-3030 3037 30fb 3131-318e 3200-321e 3260-327e a960-a97c d7b0-d7fb fe45-fe46 ff61-ff65 ffa0-ffdc "
+_HANGUL = (
+    "3001-3003 3008-3011 3013-301f 302e-3030 3037 30fb 3131-318e 3200-321e 3260-327e a960-a97c"
+    " d7b0-d7fb fe45-fe46 ff61-ff65 ffa0-ffdc "
+)
 
 OWN_LETTERS = {"zh": _bracket(_HAN), "ja": _bracket(_HAN + _KANA), "ko": _bracket(_HANGUL)}
-"""What Moses counts among the letters in that language beyond those of all languages, marks such as U+3002 included."""
+"""What Moses counts among the letters in that language beyond those of all languages, marks such as
+U+3002 included.
+"""
 
 OTHERS_IDEOGRAPHS = {"zh": _bracket("ac00-d7a3"), "ja": _bracket("ac00-d7a3"), "ko": r"\p{Han}"}
 """IDEOGRAPH without the language's own."""
 
 EAST_ASIAN = _bracket(
-    "1100-11ff 2e80-a4cf a840-a87f ac00-d7af f900-faff fe30-fe4f ff65-ffdc 17000-18aff 1b000-1b12f 1b170-1b2ff 20000-2ffff"
+    "1100-11ff 2e80-a4cf a840-a87f ac00-d7af f900-faff fe30-fe4f ff65-ffdc 17000-18aff 1b000-1b12f"
+    " 1b170-1b2ff 20000-2ffff"
 )
 """Blocks whose characters are written without spaces between them; the detokenizer joins them."""
 

@@ -1,4 +1,6 @@
-"""Exact counts of more words than memory should hold: sorted files, added up while they are read side by side."""
+"""Exact counts of more words than memory should hold: sorted files, added up while they are read
+side by side.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ class TokenCounts:
             return words, counts
 
         self._distinct, self._counts = distinct, collections.Counter()
-        self.most_lines, self._most_words = most_lines, most_words
+        self.most_lines = most_lines
+        self._most_words = most_words
         self._lines_left = most_lines
         self._files = []
 
@@ -60,9 +63,17 @@ class TokenCounts:
             self._put_away(sorted(self._counts.items()))
 
     def total(self, most=None) -> collections.Counter:
-        """The counts, by str; no more than `most`, those of the most frequent words, and of equals the first by code points."""
+        """The counts, by str; no more than `most`, those of the most frequent words, and of equals
+        the first by code points.
+        """
         items = ((word.decode("utf-8"), count) for word, count in self._items())
-        return collections.Counter(dict(items if most is None else heapq.nsmallest(most, items, key=lambda item: (-item[1], item[0]))))
+        return collections.Counter(
+            dict(
+                items
+                if most is None
+                else heapq.nsmallest(most, items, key=lambda item: (-item[1], item[0]))
+            )
+        )
 
     def save(self, path):
         """Write the counts to a file; UserError, which names it, where that fails."""
@@ -73,15 +84,20 @@ class TokenCounts:
         """Add the counts that :meth:`save` has written."""
         self._files.append(open(path, "rb"))
         if len(self._files) > OPEN_AT_ONCE:
-            read, self._files = self._files, []
+            read = self._files
+            self._files = []
             self._put_away(_merged([*map(_read, read), sorted(self._counts.items())]))
             for file in read:
                 file.close()
 
     def _put_away(self, items):
-        """Write (word, count) pairs to a file, and forget the counts in memory, which are among them."""
+        """Write (word, count) pairs to a file, and forget the counts in memory, which are among
+        them.
+        """
         with naming(tempfile.gettempdir()):
-            self._files.append(tempfile.TemporaryFile())  # it has no name: nothing is left of it after a kill
+            self._files.append(
+                tempfile.TemporaryFile()
+            )  # it has no name: nothing is left of it after a kill
             _write(self._files[-1], items)
             self._files[-1].flush()
         self._counts.clear()
@@ -92,7 +108,9 @@ class TokenCounts:
 
 
 def _merged(streams):
-    """Yield the (word, count) pairs of several streams, each in rising order, those of a word added up."""
+    """Yield the (word, count) pairs of several streams, each in rising order, those of a word added
+    up.
+    """
     for word, group in itertools.groupby(heapq.merge(*streams), key=operator.itemgetter(0)):
         yield word, sum(count for _, count in group)
 
@@ -111,7 +129,9 @@ def _read(file):
 
 
 def count_tokens(counts, pairs):
-    """Count the tokens of (source, target) lines; `counts` has a TokenCounts for each side that is counted."""
+    """Count the tokens of (source, target) lines; `counts` has a TokenCounts for each side that is
+    counted.
+    """
     if not any(counts.values()):
         return
     for batch in batches(progress(pairs, doing="reading the training text", unit="pairs")):

@@ -24,13 +24,15 @@ _PATTERNS = [(re.compile(escaped.encode()), plain.encode()) for escaped, plain i
 
 
 def joined_words(tokens) -> list:
-    """To which word each token belongs once ``@-@`` has become a hyphen between its neighbours, from 0.
+    """To which word each token belongs once ``@-@`` has become a hyphen between its neighbours,
+    from 0.
 
     Example:
         >>> joined_words("a well @-@ known man".split())
         [0, 1, 1, 1, 2]
     """
-    words, glued = [], False
+    words = []
+    glued = False
     for token in tokens:
         hyphen = token == "@-@" and not glued
         last = words[-1] if words else 0

@@ -35,11 +35,14 @@ def warn_once(code) -> None:
     """Say, once a process, what the Moses rules do not know of the language."""
     if base(code) in UNSEGMENTED:
         log.warning(
-            "warning: language %r: Moses does not segment it into words, which it writes without spaces between them; "
-            "set tokenization=sentencepiece, or tokenization=space for text that is segmented already", code,
-        )  # fmt: skip
+            "warning: language %r: Moses does not segment it into words, which it writes without"
+            " spaces between them; set tokenization=sentencepiece, or tokenization=space for text"
+            " that is segmented already",
+            code,
+        )
     elif not abbreviations(code):
         log.warning(
-            "warning: language %r has no Moses rules: English abbreviations and the rules common to all languages are taken; "
-            "tokenization=sentencepiece needs none", code,
-        )  # fmt: skip
+            "warning: language %r has no Moses rules: English abbreviations and the rules common to"
+            " all languages are taken; tokenization=sentencepiece needs none",
+            code,
+        )

@@ -1,10 +1,10 @@
 """Moses tokenization and detokenization, a whole batch at a time.
 
-The rules of Moses' tokenizer.perl as sacremoses has them, without escaping and without the aggressive
-hyphen splitting. What sacremoses lacks of today's script is not here either: the colon of Finnish and Swedish
-(`USA:n`), `l·l` of Catalan, elision in Catalan and Irish, glottal stops of Somali and Tetum, the period
-split off a last `U.S.`. Each rule is one regular expression over all lines; only the
-rule about abbreviations looks at a token and the one after it.
+The rules of Moses' tokenizer.perl as sacremoses has them, without escaping and without the
+aggressive hyphen splitting. What sacremoses lacks of today's script is not here either: the colon
+of Finnish and Swedish (`USA:n`), `l·l` of Catalan, elision in Catalan and Irish, glottal stops of
+Somali and Tetum, the period split off a last `U.S.`. Each rule is one regular expression over all
+lines; only the rule about abbreviations looks at a token and the one after it.
 
 detokenizer.perl walks through a sentence and decides before each token whether a
 space comes. Here the same decision is taken for all tokens at once; what the walk
@@ -17,8 +17,17 @@ import re
 import tensorflow as tf
 
 from rnnsearch_tf.text.characters import (
-    ALNUM, ALPHA, CURRENCY, EAST_ASIAN, IDEOGRAPH, LOWER, NUMBER, OTHERS_IDEOGRAPHS, OWN_LETTERS, SPACE,
-)  # fmt: skip
+    ALNUM,
+    ALPHA,
+    CURRENCY,
+    EAST_ASIAN,
+    IDEOGRAPH,
+    LOWER,
+    NUMBER,
+    OTHERS_IDEOGRAPHS,
+    OWN_LETTERS,
+    SPACE,
+)
 from rnnsearch_tf.text.escapes import ESCAPES
 from rnnsearch_tf.text.languages import abbreviations, base
 
@@ -68,19 +77,26 @@ def tokenize(texts, language):
         [b'Mr.', b'O', b"'Neill", b"'s", b'5,300', b'dogs', b'.']
     """
     language = base(language)
-    for pattern, rewrite in [_special(language), *_COMMAS, *_APOSTROPHE.get(language, _APOSTROPHE_ALONE), *_CLOSING]:
+    for pattern, rewrite in [
+        _special(language),
+        *_COMMAS,
+        *_APOSTROPHE.get(language, _APOSTROPHE_ALONE),
+        *_CLOSING,
+    ]:
         texts = tf.strings.regex_replace(texts, pattern, rewrite)
     return _split_periods(tf.strings.split(texts), language)
 
 
 def _special(language):
     """The rule that every sign, and every ideograph outside the language's alphabet, stands alone."""
-    letters, ideographs = OWN_LETTERS.get(language, ""), OTHERS_IDEOGRAPHS.get(language, IDEOGRAPH)
+    letters = OWN_LETTERS.get(language, "")
+    ideographs = OTHERS_IDEOGRAPHS.get(language, IDEOGRAPH)
     return rf"([^{ALNUM}{letters}\s.'`,-]|[{ideographs}])", r" \1 "
 
 
 def prefixes(language):
-    """The language's abbreviations, from ``prefixes/LANGUAGE.txt``; English ones, as in Moses, where there is no such file.
+    """The language's abbreviations, from ``prefixes/LANGUAGE.txt``; English ones, as in Moses,
+    where there is no such file.
 
     Returns:
         (words, words that count only before a digit): two tuples of str, without the period.
@@ -88,7 +104,9 @@ def prefixes(language):
     path = abbreviations(language) or abbreviations("en")
     lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
     lines = [line for line in lines if line and not line[0].startswith("#")]
-    return tuple(line[0] for line in lines if len(line) == 1), tuple(line[0] for line in lines if len(line) == 2)
+    return tuple(line[0] for line in lines if len(line) == 1), tuple(
+        line[0] for line in lines if len(line) == 2
+    )
 
 
 @functools.cache
@@ -101,7 +119,8 @@ def _period_patterns(language):
 
 
 def _split_periods(tokens, language):
-    """Split the last period off each token, unless it is an abbreviation's or a lower-case word follows.
+    """Split the last period off each token, unless it is an abbreviation's or a lower-case word
+    follows.
 
     Args:
         tokens: RaggedTensor string [B, None].
@@ -109,7 +128,9 @@ def _split_periods(tokens, language):
     Returns:
         RaggedTensor string [B, None].
     """
-    words, rows = tokens.values, tokens.value_rowids()  # both [T]
+    # both [T]
+    words = tokens.values
+    rows = tokens.value_rowids()
     _, following = _neighbours(words, rows)
 
     matches = tf.strings.regex_full_match
@@ -136,8 +157,11 @@ def detokenize(tokens, language):
         >>> detokenize(tf.ragged.constant([["It", "'s", "(", "very", ")", "good", "."]]), "en").numpy()[0]
         b"It's (very) good."
     """
-    tokens, language = unescape(tokens), base(language)
-    words, rows = tokens.values, tokens.value_rowids()  # both [T]
+    tokens = unescape(tokens)
+    language = base(language)
+    # both [T]
+    words = tokens.values
+    rows = tokens.value_rowids()
     closes, opens, spaced = _attachments(words, rows, language)
     after_opening = tf.concat([[False], opens], 0)[: tf.size(rows)]
     space = spaced | ~(closes | after_opening)
@@ -174,7 +198,9 @@ def _attachments(words, rows, language):
     opens = matches(words, rf"[{CURRENCY}(\[{{¿¡]+")
     closes = matches(words, r"[,.?!:;\\%}\])]+")
     spaced = matches(words, r"[?!:;\\%]") & (language == "fr")  # quel chien ?
-    closes |= east_asian & matches(previous, f".*[{EAST_ASIAN}]") & (language != "ko")  # which has spaces between words
+    closes |= (
+        east_asian & matches(previous, f".*[{EAST_ASIAN}]") & (language != "ko")
+    )  # which has spaces between words
     if language == "en":
         closes |= matches(words, f"'[{ALPHA}].*") & ~matches(words, f"'[{IDEOGRAPH}].*")  # it 's
     if language == "cs":  # 3 , 14
@@ -184,13 +210,17 @@ def _attachments(words, rows, language):
         letter = matches(following, f"[{ALPHA}].*") & ~matches(following, f"[{IDEOGRAPH}].*")
         opens |= ~east_asian & matches(words, f".*[{ALPHA}]'") & letter
     quotes = matches(words, "['\"„“`]+")
-    possessive = quotes & (words == "'") & matches(previous, ".*s") & (language == "en")  # the Jones ' house
+    possessive = (
+        quotes & (words == "'") & matches(previous, ".*s") & (language == "en")
+    )  # the Jones ' house
     closing = _closing_quotes(words, rows, quotes, possessive, language)
     return closes | closing, opens | (quotes & ~closing), spaced
 
 
 def _neighbours(words, rows):
-    """The token before and the token after each, within its row; string [T] each, "" where there is none."""
+    """The token before and the token after each, within its row; string [T] each, "" where there is
+    none.
+    """
     size = tf.size(rows)
     before = tf.equal(tf.concat([[-1], rows], 0)[:size], rows)
     after = tf.equal(tf.concat([rows, [-1]], 0)[1:], rows)
@@ -217,10 +247,14 @@ def _closing_quotes(words, rows, quotes, possessive, language):
     places = tf.where(quotes)[:, 0]  # [Q] of T
     kinds = tf.unique(tf.strings.regex_replace(tf.gather(words, places), "^[„“]+$", '"'), tf.int64)
     czech = tf.gather(words, places) if language == "cs" else tf.fill(tf.shape(places), "")  # [Q]
-    group = tf.gather(rows, places) * tf.size(kinds.y, tf.int64) + kinds.idx  # [Q], one number a row and kind
+    group = (
+        tf.gather(rows, places) * tf.size(kinds.y, tf.int64) + kinds.idx
+    )  # [Q], one number a row and kind
     order = tf.argsort(group, stable=True)
-    places, group = tf.gather(places, order), tf.gather(group, order)
-    possessive, czech = tf.gather(possessive, places), tf.gather(czech, order)
+    places = tf.gather(places, order)
+    group = tf.gather(group, order)
+    possessive = tf.gather(possessive, places)
+    czech = tf.gather(czech, order)
 
     starts = tf.concat([[-1], group], 0)[:-1] != group  # counts from 0 here: a new group ...
     starts |= tf.concat([[False], possessive], 0)[:-1]  # ... or just after a possessive
@@ -228,6 +262,8 @@ def _closing_quotes(words, rows, quotes, possessive, language):
     stretch = tf.cumsum(tf.cast(starts, tf.int32)) - 1  # [Q], 0 0 0 1 1 2 ...
     count = tf.cumsum(tf.cast(~possessive, tf.int32), exclusive=True)
     count -= tf.gather(tf.math.segment_min(count, stretch), stretch)
-    count += tf.cast(tf.gather(tf.boolean_mask(czech, starts), stretch) == "“", tf.int32)  # a stretch from there on is one further
+    count += tf.cast(
+        tf.gather(tf.boolean_mask(czech, starts), stretch) == "“", tf.int32
+    )  # a stretch from there on is one further
     closing = (count % 2 == 1) | possessive
     return tf.scatter_nd(places[:, None], tf.cast(closing, tf.int32), tf.shape(words, tf.int64)) > 0

@@ -56,7 +56,9 @@ class Text(tf.Module):
         b"L'homme."
     """
 
-    def __init__(self, config: TextConfig, vocabulary: Vocabulary, subword_model: bytes | None = None):
+    def __init__(
+        self, config: TextConfig, vocabulary: Vocabulary, subword_model: bytes | None = None
+    ):
         super().__init__(name="text")
         self.config = config
         self.vocabulary = vocabulary
@@ -79,15 +81,21 @@ class Text(tf.Module):
         return _tokenize(texts, self.config, self._subwords)
 
     def tokenize_translations(self, texts):
-        """As :meth:`tokenize`, of texts that a model wrote: an unknown word, ``<unk>``, is one token, which Moses's rules cut into three."""
+        """As :meth:`tokenize`, of texts that a model wrote: an unknown word, ``<unk>``, is one
+        token, which Moses's rules cut into three.
+        """
         tokens = self.tokenize(texts)
         if self.config.tokenization != "moses":
             return tokens
         lines = tf.strings.reduce_join(tokens, axis=1, separator=" ")
-        return tf.strings.split(tf.strings.regex_replace(lines, _CUT_UNKNOWN, SPECIAL_TOKENS[UNKNOWN_ID]))
+        return tf.strings.split(
+            tf.strings.regex_replace(lines, _CUT_UNKNOWN, SPECIAL_TOKENS[UNKNOWN_ID])
+        )
 
     def prepared(self, texts):
-        """Texts as SentencePiece meets them: normalized, cleaned, lower-cased if so configured; string [B] -> string [B]."""
+        """Texts as SentencePiece meets them: normalized, cleaned, lower-cased if so configured;
+        string [B] -> string [B].
+        """
         return _prepare(texts, self.config)
 
     def sampler(self):
@@ -96,17 +104,20 @@ class Text(tf.Module):
         return None if alpha is None else SubwordSampler(self._subwords.model, alpha)
 
     def split(self, texts):
-        """As :meth:`tokenize`, of lines that are Moses tokens already, with spaces between, escaped (``&apos;``) or not.
+        """As :meth:`tokenize`, of lines that are Moses tokens already, with spaces between, escaped
+        (``&apos;``) or not.
 
-        Words stay as they were cut, and escaped where the vocabulary of ``tokenization: space`` has escaped words; subword pieces are those
-        of the detokenized line.
+        Words stay as they were cut, and escaped where the vocabulary of ``tokenization: space`` has
+        escaped words; subword pieces are those of the detokenized line.
         """
         if self.config.tokenization == "sentencepiece":
             return self.tokenize(detokenize(_split(texts), self.config.language))  # which unescapes
         return self.words(texts)
 
     def words(self, texts):
-        """The Moses tokens of such lines as they were cut, normalized as text is; RaggedTensor string [B, None]."""
+        """The Moses tokens of such lines as they were cut, normalized as text is; RaggedTensor
+        string [B, None].
+        """
         if self.config.tokenization == "space" and any(map(ESCAPED.search, self.vocabulary.tokens)):
             return self.tokenize(texts)
         joined = tf.strings.reduce_join(unescape(_split(texts)), axis=1, separator=" ")
@@ -114,9 +125,15 @@ class Text(tf.Module):
 
     def same_as(self, other) -> bool:
         """Whether both make the same ids of every text, and the same text of all ids."""
-        settings = [tuple(getattr(text.config, name) for name in MAKES_TOKENS) for text in (self, other)]
+        settings = [
+            tuple(getattr(text.config, name) for name in MAKES_TOKENS) for text in (self, other)
+        ]
         models = [t._subwords.model if t._subwords else None for t in (self, other)]
-        return settings[0] == settings[1] and models[0] == models[1] and self.vocabulary.tokens == other.vocabulary.tokens
+        return (
+            settings[0] == settings[1]
+            and models[0] == models[1]
+            and self.vocabulary.tokens == other.vocabulary.tokens
+        )
 
     def detokenize(self, tokens):
         """Join tokens into text: RaggedTensor string [B, None] -> string [B].
@@ -130,7 +147,9 @@ class Text(tf.Module):
         return detokenize(tokens, self.config.language)
 
     def ids(self, tokens):
-        """Ids with the end symbol after each row: RaggedTensor string [B, None] -> RaggedTensor int32 [B, None]."""
+        """Ids with the end symbol after each row: RaggedTensor string [B, None] -> RaggedTensor
+        int32 [B, None].
+        """
         ids = self.vocabulary.ids(tokens)
         return tf.concat([ids, tf.fill([ids.nrows(), 1], END_ID)], axis=1)
 
@@ -139,14 +158,17 @@ class Text(tf.Module):
 
         Args:
             ids: int32 [B, I], or RaggedTensor int32 [B, None].
-            further: string [B, n], the tokens of the ids from the vocabulary's size on; None: those are unknown words.
+            further: string [B, n], the tokens of the ids from the vocabulary's size on; None: those
+                are unknown words.
 
         Returns:
             RaggedTensor string [B, None].
         """
         if isinstance(ids, tf.RaggedTensor):
             ids = ids.to_tensor(PAD_ID)
-        ended = tf.cumsum(tf.cast(tf.equal(ids, END_ID), tf.int32), axis=1) > 0  # [B, I], from the end symbol on
+        ended = (
+            tf.cumsum(tf.cast(tf.equal(ids, END_ID), tf.int32), axis=1) > 0
+        )  # [B, I], from the end symbol on
         keep = ~ended & tf.not_equal(ids, PAD_ID)
         words = self.vocabulary.words(ids) if further is None else self._words(ids, further)
         return tf.ragged.boolean_mask(words, keep)
@@ -154,10 +176,16 @@ class Text(tf.Module):
     def _words(self, ids, further):
         """Words of ids, those from the vocabulary's size on among the further ones of their row."""
         places = ids - self.vocabulary.size
-        return tf.where(places < 0, self.vocabulary.words(ids), tf.gather(further, tf.maximum(places, 0), batch_dims=1))
+        return tf.where(
+            places < 0,
+            self.vocabulary.words(ids),
+            tf.gather(further, tf.maximum(places, 0), batch_dims=1),
+        )
 
     def encode(self, texts):
-        """Ids of texts: string [B] -> RaggedTensor int32 [B, None], each row ended by the end symbol."""
+        """Ids of texts: string [B] -> RaggedTensor int32 [B, None], each row ended by the end
+        symbol.
+        """
         return self.ids(self.tokenize(texts))
 
     def decode(self, ids):
@@ -165,7 +193,9 @@ class Text(tf.Module):
         return self.detokenize(self.tokens(ids))
 
     def save(self, folder, side):
-        """Write ``vocabulary.SIDE.txt``, and ``SIDE.spm.model`` with subwords; `side` is "source" or "target"."""
+        """Write ``vocabulary.SIDE.txt``, and ``SIDE.spm.model`` with subwords; `side` is "source"
+        or "target".
+        """
         run = Run(folder)
         if self._subwords is not None:
             write_file(run.subword_model(side), self._subwords.model)
@@ -173,7 +203,8 @@ class Text(tf.Module):
 
 
 class TracedText:
-    """A Text whose operations are traced: one sentence meets many small ones, which take longer one by one.
+    """A Text whose operations are traced: one sentence meets many small ones, which take longer one
+    by one.
 
     Args:
         text: Text.
@@ -182,18 +213,27 @@ class TracedText:
 
     def __init__(self, text, translations=False):
         tokenize = text.tokenize_translations if translations else text.tokenize
-        lines, ids = tf.TensorSpec([None], tf.string), tf.TensorSpec([None, None], tf.int32)
+        lines = tf.TensorSpec([None], tf.string)
+        ids = tf.TensorSpec([None, None], tf.int32)
         tokens = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
-        traced = lambda function, signature: tf.function(function, autograph=False, input_signature=[signature])  # noqa: E731
+        traced = lambda function, signature: tf.function(
+            function, autograph=False, input_signature=[signature]
+        )  # noqa: E731
         with_ids = lambda tokens: (tokens, text.ids(tokens))  # noqa: E731
         self._tokenize = traced(lambda lines: with_ids(tokenize(lines)), lines)
         self._split = traced(lambda lines: with_ids(text.split(lines)), lines)
         self.tokens = traced(text.tokens, ids)
-        self.tokens_with = tf.function(text.tokens, autograph=False, input_signature=[ids, tf.TensorSpec([None, None], tf.string)])
+        self.tokens_with = tf.function(
+            text.tokens,
+            autograph=False,
+            input_signature=[ids, tf.TensorSpec([None, None], tf.string)],
+        )
         self._detokenize = traced(text.detokenize, tokens)
 
     def tokens_and_ids(self, lines, tokenized=False):
-        """(tokens, ids) of every line, as lists; the ids end with the end symbol, the tokens have none."""
+        """(tokens, ids) of every line, as lists; the ids end with the end symbol, the tokens have
+        none.
+        """
         tokens, ids = (self._split if tokenized else self._tokenize)(tf.constant(lines, tf.string))
         return strings(tokens), ids.to_list()
 
@@ -210,7 +250,8 @@ def strings(tokens) -> list:
 def build_text(config: TextConfig, training: str | os.PathLike | Iterable) -> Text:
     """Make the text handling of one side from its training text.
 
-    With ``config.vocabulary``, a vocabulary file or a SentencePiece model, the training text is not read.
+    With ``config.vocabulary``, a vocabulary file or a SentencePiece model, the training text is not
+    read.
 
     Args:
         config: TextConfig of the side.
@@ -231,7 +272,8 @@ def build_texts(config: Config, pairs: Iterable) -> list[Text]:
 
     Args:
         config: Config.
-        pairs: iterable of (source, target) lines, str or bytes; read to its end, unless vocabularies are given.
+        pairs: iterable of (source, target) lines, str or bytes; read to its end, unless
+            vocabularies are given.
 
     Returns:
         [source Text, target Text].
@@ -239,7 +281,10 @@ def build_texts(config: Config, pairs: Iterable) -> list[Text]:
     configs = {"source": config.source, "target": config.target}
     counts = {side: token_counts(each) for side, each in configs.items()}
     count_tokens(counts, pairs)
-    return [text_of_counts(each, counts[side], f"{side} training text") for side, each in configs.items()]
+    return [
+        text_of_counts(each, counts[side], f"{side} training text")
+        for side, each in configs.items()
+    ]
 
 
 def extend_texts(texts: Sequence[Text], pairs: Iterable, number: int) -> list[Text]:
@@ -248,11 +293,13 @@ def extend_texts(texts: Sequence[Text], pairs: Iterable, number: int) -> list[Te
     Args:
         texts: (source Text, target Text).
         pairs: iterable of (source, target) lines of the other text, str or bytes; read to its end.
-        number: words to add to each side at most: its most frequent ones, none rarer than the option ``minimum_count``; of a side
-            that is cut into subwords, pieces: the characters that it lacks, then the most probable.
+        number: words to add to each side at most: its most frequent ones, none rarer than the
+            option ``minimum_count``; of a side that is cut into subwords, pieces: the characters
+            that it lacks, then the most probable.
 
     Returns:
-        [source Text, target Text]; the option ``vocabulary_size`` of each has grown where it counts and there are more entries now.
+        [source Text, target Text]; the option ``vocabulary_size`` of each has grown where it counts
+        and there are more entries now.
     """
     sides = dict(zip(("source", "target"), texts))
     counts = {side: _word_counts(text.config) for side, text in sides.items()}
@@ -267,22 +314,32 @@ def load_text(folder, side, config: TextConfig) -> Text:
         UserError: a file is missing or malformed, or the two do not belong together.
     """
     run = Run(folder)
-    subword_model = _read_model(run.subword_model(side)) if config.tokenization == "sentencepiece" else None
+    subword_model = (
+        _read_model(run.subword_model(side)) if config.tokenization == "sentencepiece" else None
+    )
     return Text(config, Vocabulary.load(run.vocabulary(side)), subword_model)
 
 
 def shortfall(text, side, config: TextConfig) -> str | None:
-    """A sentence about a built vocabulary that has fewer entries than were asked for; None where it has them all."""
+    """A sentence about a built vocabulary that has fewer entries than were asked for; None where it
+    has them all.
+    """
     if config.vocabulary is not None or text.vocabulary.size >= config.vocabulary_size:
         return None
     return (
-        f"{side} vocabulary: {text.vocabulary.size:,} of the {config.vocabulary_size:,} entries that {side}.vocabulary_size asks for: "
-        "the text has no more" + ("; subwords this rare are hard to learn, set it lower" if config.tokenization == "sentencepiece" else "")
+        f"{side} vocabulary: {text.vocabulary.size:,} of the {config.vocabulary_size:,} entries"
+        f" that {side}.vocabulary_size asks for: the text has no more"
+        + (
+            "; subwords this rare are hard to learn, set it lower"
+            if config.tokenization == "sentencepiece"
+            else ""
+        )
     )
 
 
 def padded(rows) -> np.ndarray:
-    """Rows of ids as one matrix, filled up with PAD_ID on the right: list of B lists or arrays -> int32 [B, longest].
+    """Rows of ids as one matrix, filled up with PAD_ID on the right: list of B lists or arrays ->
+    int32 [B, longest].
 
     Example:
         >>> padded([[5, 1], [1]]).tolist()
@@ -297,13 +354,15 @@ def padded(rows) -> np.ndarray:
 def normalize(texts, form="NFC", remove_invisible=False):
     """Replace invalid UTF-8 by U+FFFD and take a Unicode normal form.
 
-    A normal form sorts the marks on a letter, in a time that is quadratic in their number. So of a run of marks the first
-    30 are kept, the number that the Stream-Safe Text Format of Unicode (UAX #15) takes for more than any writing has.
+    A normal form sorts the marks on a letter, in a time that is quadratic in their number. So of a
+    run of marks the first 30 are kept, the number that the Stream-Safe Text Format of Unicode (UAX
+    #15) takes for more than any writing has.
 
     Args:
         texts: string [B] (or any shape).
         form: ``"NFC"``, ``"NFKC"`` or ``"none"``.
-        remove_invisible: bool, whether to take out the characters that nobody sees first, see `INVISIBLE` in characters.py.
+        remove_invisible: bool, whether to take out the characters that nobody sees first, see
+            `INVISIBLE` in characters.py.
 
     Returns:
         string, same shape, always valid UTF-8.
@@ -329,7 +388,8 @@ def in_form(lines, form) -> list:
 
 
 def clean(texts):
-    """Turn every run of white space (Unicode's too) into one space, delete control characters, strip.
+    """Turn every run of white space (Unicode's too) into one space, delete control characters,
+    strip.
 
     Example:
         >>> clean(tf.constant([" a\\t\\u00a0b\\x07 "])).numpy()[0]
@@ -345,7 +405,9 @@ def _tokenize(texts, config, pieces):
     texts = tf.convert_to_tensor(texts, tf.string)
     texts.shape.assert_has_rank(1)
     if config.tokenization == "moses":
-        tokens = tokenize(_cleaned(texts, config), config.language)  # case decides about periods, so it goes after
+        tokens = tokenize(
+            _cleaned(texts, config), config.language
+        )  # case decides about periods, so it goes after
         return tf.strings.lower(tokens, "utf-8") if config.lowercase else tokens
     texts = _prepare(texts, config)
     return pieces.tokenize(texts) if pieces else tf.strings.split(texts)
@@ -365,7 +427,9 @@ def _prepare(texts, config):
 
 
 def token_counts(config: TextConfig, most_lines: int | None = None):
-    """TokenCounts of the words that a vocabulary is made of, or subwords are learned from; None where a vocabulary is given."""
+    """TokenCounts of the words that a vocabulary is made of, or subwords are learned from; None
+    where a vocabulary is given.
+    """
     return _word_counts(config, most_lines) if config.vocabulary is None else None
 
 
@@ -378,14 +442,19 @@ def _word_counts(config, most_lines=None):
 
 def _extended(text, counts, number):
     """The Text with words that were counted in another text, or pieces of them, behind its own."""
-    config, model = text.config, None
+    config = text.config
+    model = None
     if config.tokenization == "sentencepiece":
         with announced("learning new subwords"):
             model = subwords.extended(text._subwords.model, counts, number)
         vocabulary = Vocabulary(subwords.Subwords(model).pieces)
     else:
         vocabulary = text.vocabulary.extended(counts, number, config.minimum_count)
-    size = max(config.vocabulary_size, vocabulary.size) if config.vocabulary is None else config.vocabulary_size
+    size = (
+        max(config.vocabulary_size, vocabulary.size)
+        if config.vocabulary is None
+        else config.vocabulary_size
+    )
     return Text(dataclasses.replace(config, vocabulary_size=size), vocabulary, model)
 
 
@@ -394,9 +463,18 @@ def text_of_counts(config: TextConfig, counts, where) -> Text:
     if config.tokenization != "sentencepiece":
         if counts is None:
             return Text(config, Vocabulary.load(config.vocabulary))
-        return Text(config, Vocabulary.build(counts.total(config.vocabulary_size + len(SPECIAL_TOKENS)), config.vocabulary_size, config.minimum_count, where))
+        return Text(
+            config,
+            Vocabulary.build(
+                counts.total(config.vocabulary_size + len(SPECIAL_TOKENS)),
+                config.vocabulary_size,
+                config.minimum_count,
+                where,
+            ),
+        )
     if counts is None:
-        model, where = _read_model(config.vocabulary), config.vocabulary
+        model = _read_model(config.vocabulary)
+        where = config.vocabulary
     else:
         with announced(f"learning {config.vocabulary_size:,} subwords"):
             model = subwords.train(counts.total(), config.vocabulary_size, where)
@@ -407,14 +485,20 @@ def _read_model(path):
     try:
         return pathlib.Path(path).read_bytes()
     except OSError as error:
-        raise UserError(f"{path}: expected a SentencePiece model, got: {error.strerror}; check the path") from None
+        raise UserError(
+            f"{path}: expected a SentencePiece model, got: {error.strerror}; check the path"
+        ) from None
 
 
 def _check_pieces(pieces, tokens):
     """The vocabulary file of a subword model is the list of its pieces."""
     if pieces != tokens:
-        line = next((k for k, (piece, token) in enumerate(zip(pieces, tokens)) if piece != token), min(len(pieces), len(tokens)))
+        line = next(
+            (k for k, (piece, token) in enumerate(zip(pieces, tokens)) if piece != token),
+            min(len(pieces), len(tokens)),
+        )
         raise UserError(
-            f"vocabulary line {line + 1}: expected piece {line} of the SentencePiece model, which has {len(pieces)} pieces, "
-            f"got another in a vocabulary of {len(tokens)}; the two files belong to different models"
+            f"vocabulary line {line + 1}: expected piece {line} of the SentencePiece model, which"
+            f" has {len(pieces)} pieces, got another in a vocabulary of {len(tokens)}; the two"
+            " files belong to different models"
         )

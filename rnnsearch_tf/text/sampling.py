@@ -23,7 +23,8 @@ class SubwordSampler:
 
     Args:
         model: bytes of a SentencePiece unigram model.
-        alpha: α; 0 makes all segmentations of a word equally likely, a large one gives the likeliest alone.
+        alpha: α; 0 makes all segmentations of a word equally likely, a large one gives the
+            likeliest alone.
 
     Raises:
         UserError: the package sentencepiece is missing.
@@ -34,7 +35,8 @@ class SubwordSampler:
             import sentencepiece
         except ImportError:
             raise UserError(
-                'sampling: expected the package sentencepiece for drawing subwords, found none; pip install "rnnsearch-tf[subwords]"'
+                "sampling: expected the package sentencepiece for drawing subwords, found none; pip"
+                ' install "rnnsearch-tf[subwords]"'
             ) from None
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         self.alpha = alpha
@@ -52,18 +54,28 @@ class SubwordSampler:
         """
         words = [self._segmentations(word) for word in line.split(" ") if word]
         draws = generator.random(len(words))
-        chosen = [ids[np.searchsorted(until, draw, side="right")] for (ids, until), draw in zip(words, draws)]
+        chosen = [
+            ids[np.searchsorted(until, draw, side="right")]
+            for (ids, until), draw in zip(words, draws)
+        ]
         return np.concatenate([*chosen, [END_ID]]).astype(np.int32)
 
     def _segmentations(self, word):
-        """(list of int32 ids, likeliest first; up to what number in [0, 1) each but the last is drawn)."""
+        """(list of int32 ids, likeliest first; up to what number in [0, 1) each but the last is
+        drawn).
+        """
         if word in self._known:
             return self._known[word]
-        found = self._processor.nbest_encode(word, nbest_size=SEGMENTATIONS, return_type="proto").nbests
+        found = self._processor.nbest_encode(
+            word, nbest_size=SEGMENTATIONS, return_type="proto"
+        ).nbests
         logarithms = self.alpha * np.array([segmentation.score for segmentation in found])
         weights = np.exp(logarithms - logarithms.max())
         until = np.cumsum(weights / weights.sum())[:-1]
-        segmentations = [np.array([piece.id for piece in one.pieces], np.int32) for one in found], until
+        segmentations = (
+            [np.array([piece.id for piece in one.pieces], np.int32) for one in found],
+            until,
+        )
         if len(self._known) < _REMEMBERED:
             self._known[word] = segmentations
         return segmentations

@@ -34,15 +34,21 @@ class Subwords(tf.Module):
             self._op = _tokenizer(model)
             size = int(self._op.vocab_size())
         except tf.errors.OpError:
-            raise UserError(f"{where}: expected a SentencePiece model, got {len(model)} bytes that are none") from None
+            raise UserError(
+                f"{where}: expected a SentencePiece model, got {len(model)} bytes that are none"
+            ) from None
         try:
             self._text = b"\n".join(self._op.id_to_string(tf.range(size)).numpy()).decode("utf-8")
         except UnicodeDecodeError:
-            raise UserError(f"{where}: expected pieces in UTF-8, got a damaged SentencePiece model; copy it again") from None
+            raise UserError(
+                f"{where}: expected pieces in UTF-8, got a damaged SentencePiece model; copy it"
+                " again"
+            ) from None
         if tuple(self.pieces[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS:
             raise UserError(
-                f"{where}: expected the pieces {', '.join(SPECIAL_TOKENS)} first, got {', '.join(self.pieces[:3])}; "
-                "train it with pad_id=0, eos_id=1, unk_id=2, bos_id=-1"
+                f"{where}: expected the pieces {', '.join(SPECIAL_TOKENS)} first, got"
+                f" {', '.join(self.pieces[:3])}; train it with pad_id=0, eos_id=1, unk_id=2,"
+                " bos_id=-1"
             )
 
     @property
@@ -58,8 +64,9 @@ class Subwords(tf.Module):
 def _tokenizer(model):
     """tensorflow_text's tokenizer, with a resource that stays.
 
-    Its own belongs to a kernel in TensorFlow's cache, and goes when ``tf.random.set_seed`` empties that. One that has a name belongs to the
-    process; it is named after the bytes, so that equal models share it. In a SavedModel nothing is different.
+    Its own belongs to a kernel in TensorFlow's cache, and goes when ``tf.random.set_seed`` empties
+    that. One that has a name belongs to the process; it is named after the bytes, so that equal
+    models share it. In a SavedModel nothing is different.
     """
     import tensorflow_text  # its op library takes a second to load, and words do without
     from tensorflow_text.python.ops import sentencepiece_tokenizer as library
@@ -69,7 +76,9 @@ def _tokenizer(model):
             if not tf.executing_eagerly():
                 return super()._create_resource()
             name = f"rnnsearch_tf-{hashlib.sha256(model).hexdigest()}"
-            return library.gen_sentencepiece_tokenizer.sentencepiece_op(model=model, shared_name=name)
+            return library.gen_sentencepiece_tokenizer.sentencepiece_op(
+                model=model, shared_name=name
+            )
 
     tokenizer = tensorflow_text.SentencepieceTokenizer(model=model, out_type=tf.string)
     tokenizer._model_resource = Named(model, None)
@@ -85,11 +94,11 @@ def join(pieces):
 def train(counts, size, where="training text"):
     """Train a unigram model (Kudo 2018).
 
-    Pieces do not cross spaces, so that the words and how often they occur say all that the text does.
-    Every character of the text is kept (coverage 1: Latin alphabets are small) and
-    there is no byte fallback, so that a piece is always text. Where the text cannot
-    support so many pieces, there are fewer. One thread: with more, the sums, and so
-    the model, would depend on their number.
+    Pieces do not cross spaces, so that the words and how often they occur say all that the text
+    does. Every character of the text is kept (coverage 1: Latin alphabets are small) and there is
+    no byte fallback, so that a piece is always text. Where the text cannot support so many pieces,
+    there are fewer. One thread: with more, the sums, and so the model, would depend on their
+    number.
 
     Args:
         counts: Counter of the words of the normalized text.
@@ -108,12 +117,14 @@ def train(counts, size, where="training text"):
         from sentencepiece import sentencepiece_model_pb2
     except ImportError:
         raise UserError(
-            "tokenization: sentencepiece: expected the package sentencepiece for training subwords, found none; "
-            'pip install "rnnsearch-tf[subwords]"'
+            "tokenization: sentencepiece: expected the package sentencepiece for training subwords,"
+            ' found none; pip install "rnnsearch-tf[subwords]"'
         ) from None
     if not counts:
         raise UserError(f"{where}: expected text, got no words at all; check the file")
-    lines = (f"{word}\t{counts[word]}" for word in sorted(counts, key=lambda word: (-counts[word], word)))
+    lines = (
+        f"{word}\t{counts[word]}" for word in sorted(counts, key=lambda word: (-counts[word], word))
+    )
     model = io.BytesIO()
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -143,17 +154,23 @@ def train(counts, size, where="training text"):
             )
     except (RuntimeError, OSError) as error:
         problem = " ".join(str(error).split())
-        raise UserError(f"{where}: expected text for {size} subwords, SentencePiece says: {problem}; change vocabulary_size") from None
+        raise UserError(
+            f"{where}: expected text for {size} subwords, SentencePiece says: {problem}; change"
+            " vocabulary_size"
+        ) from None
     model = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
-    model.normalizer_spec.ClearField("normalization_rule_tsv")  # a temporary path; the rules themselves are in the model
+    model.normalizer_spec.ClearField(
+        "normalization_rule_tsv"
+    )  # a temporary path; the rules themselves are in the model
     return model.SerializeToString(deterministic=True)
 
 
 def extended(model, counts, number):
     """A model with pieces of another text behind its own, whose ids stay.
 
-    The new pieces are those that a model of the same size, learned from the other text, has and this one lacks: first the characters
-    that it lacks, then the most probable pieces. Each keeps the log-probability that it has there.
+    The new pieces are those that a model of the same size, learned from the other text, has and
+    this one lacks: first the characters that it lacks, then the most probable pieces. Each keeps
+    the log-probability that it has there.
 
     Args:
         model: bytes of a unigram model.
@@ -163,19 +180,26 @@ def extended(model, counts, number):
     Returns:
         bytes. Errors as of :func:`train`.
     """
-    size, alphabet = len(Subwords(model).pieces), len(set().union(*counts))
+    size = len(Subwords(model).pieces)
+    alphabet = len(set().union(*counts))
     learned = train(counts, max(size, 2 * alphabet), "text")
     from sentencepiece import sentencepiece_model_pb2
 
-    model, learned = (sentencepiece_model_pb2.ModelProto.FromString(data) for data in (model, learned))
+    model, learned = (
+        sentencepiece_model_pb2.ModelProto.FromString(data) for data in (model, learned)
+    )
     own = {piece.piece for piece in model.pieces}
-    new = [piece for piece in learned.pieces[len(SPECIAL_TOKENS) :] if piece.piece not in own]  # the most probable first
+    new = [
+        piece for piece in learned.pieces[len(SPECIAL_TOKENS) :] if piece.piece not in own
+    ]  # the most probable first
     model.pieces.extend(sorted(new, key=lambda piece: len(piece.piece) > 1)[:number])
     return model.SerializeToString(deterministic=True)
 
 
 def _rules(folder):
-    """SentencePiece's own normalization: none but that a U+2581 of the text, which would come back as a space, is "_"."""
+    """SentencePiece's own normalization: none but that a U+2581 of the text, which would come back
+    as a space, is "_".
+    """
     path = pathlib.Path(folder) / "rules.tsv"
     write_file(path, "2581\t5F\n")
     return str(path)

@@ -35,7 +35,9 @@ class Vocabulary(tf.Module):
     """
 
     def __init__(self, tokens, where="vocabulary"):
-        """Take the tokens in the order of their ids; UserError, which names `where`, when the list is not a vocabulary."""
+        """Take the tokens in the order of their ids; UserError, which names `where`, when the list
+        is not a vocabulary.
+        """
         super().__init__(name="vocabulary")
         tokens = list(tokens)
         _check(tokens, where)
@@ -57,7 +59,9 @@ class Vocabulary(tf.Module):
         return tf.cast(self._id_of.lookup(tokens), tf.int32)
 
     def words(self, ids):
-        """Tokens of ids: int32 of any shape, or ragged -> string of the same shape; an id out of range is ``<unk>``."""
+        """Tokens of ids: int32 of any shape, or ragged -> string of the same shape; an id out of
+        range is ``<unk>``.
+        """
         return self._token_of.lookup(tf.cast(ids, tf.int64))
 
     def save(self, path):
@@ -74,7 +78,9 @@ class Vocabulary(tf.Module):
         """
         tokens = list(itertools.islice(read_lines(path), MOST_TOKENS + 1))
         if len(tokens) > MOST_TOKENS:
-            raise UserError(f"{path}: expected at most {MOST_TOKENS:,} tokens, got more; check the file")
+            raise UserError(
+                f"{path}: expected at most {MOST_TOKENS:,} tokens, got more; check the file"
+            )
         return cls(tokens, path)
 
     @classmethod
@@ -96,15 +102,17 @@ class Vocabulary(tf.Module):
         words = _by_frequency(counts, minimum_count)
         if not words:
             raise UserError(
-                f"{where}: expected at least one word seen {minimum_count} times or more, got {len(counts)} words, "
-                "all of them rarer; give more text or a smaller minimum_count"
+                f"{where}: expected at least one word seen {minimum_count} times or more, got"
+                f" {len(counts)} words, all of them rarer; give more text or a smaller"
+                " minimum_count"
                 if counts
                 else f"{where}: expected text, got no words at all; check the file"
             )
         return cls([*SPECIAL_TOKENS, *words[: size - len(SPECIAL_TOKENS)]])
 
     def extended(self, counts, number, minimum_count=1):
-        """This vocabulary, ids as they are, with the most frequent words that it lacks behind it; in the order of :meth:`build`.
+        """This vocabulary, ids as they are, with the most frequent words that it lacks behind it;
+        in the order of :meth:`build`.
 
         Args:
             counts: Counter of str of another text.
@@ -129,7 +137,10 @@ def batches(lines, size=_LINES_AT_ONCE):
 
 def _by_frequency(counts, minimum_count):
     """The words that are frequent enough, by falling frequency, then by code points."""
-    return sorted((word for word in counts if counts[word] >= minimum_count), key=lambda word: (-counts[word], word))
+    return sorted(
+        (word for word in counts if counts[word] >= minimum_count),
+        key=lambda word: (-counts[word], word),
+    )
 
 
 def _table(keys, values, default):
@@ -148,13 +159,21 @@ def _check(tokens, where):
     seen = {}
     for number, token in enumerate(tokens, start=1):
         if not token:
-            raise UserError(f"{where}:{number}: expected a token, got an empty line; take the line out")
+            raise UserError(
+                f"{where}:{number}: expected a token, got an empty line; take the line out"
+            )
         if re.search(r"[ \t\r\v\f]", token):
-            raise UserError(f"{where}:{number}: expected one token without spaces, got {token!r}; keep only the token")
+            raise UserError(
+                f"{where}:{number}: expected one token without spaces, got {token!r}; keep only the"
+                " token"
+            )
         if token in seen:
             raise UserError(
-                f"{where}:{number}: expected each token once, got {token!r} again after line {seen[token]}; take one out"
+                f"{where}:{number}: expected each token once, got {token!r} again after line"
+                f" {seen[token]}; take one out"
             )
         seen[token] = number
     if len(tokens) == len(SPECIAL_TOKENS):
-        raise UserError(f"{where}: expected words after the special tokens, got none; check the file")
+        raise UserError(
+            f"{where}: expected words after the special tokens, got none; check the file"
+        )

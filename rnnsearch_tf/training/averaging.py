@@ -27,18 +27,26 @@ def average_run(run, output, last=None) -> list:
         UserError: fewer weights are kept than asked for, or only one; or a file is damaged.
         UsageError: `output` holds a training, or a model that is no such mean.
     """
-    run, averaged = Run.open(run), Run(output)
+    run = Run.open(run)
+    averaged = Run(output)
     for folder in (run.path, averaged.path):
         check_links(folder)
     kept = run.evaluated_weights()
     if len(kept) < max(2, last or 0):
         raise UserError(
-            f"{run.evaluated}: expected the weights of at least {max(2, last or 0)} evaluations, got {len(kept)}; "
-            "train with a higher training.keep_evaluated, or evaluate more often (training.evaluate_every)"
+            f"{run.evaluated}: expected the weights of at least {max(2, last or 0)} evaluations,"
+            f" got {len(kept)}; train with a higher training.keep_evaluated, or evaluate more often"
+            " (training.evaluate_every)"
         )
     if averaged.checkpoints.exists():
-        raise UsageError(f"{averaged}: expected a folder without a training, found one; choose another --output")
-    if averaged.model_card.exists() or not averaged.config.exists() or averaged.config.read_bytes() != run.config.read_bytes():
+        raise UsageError(
+            f"{averaged}: expected a folder without a training, found one; choose another --output"
+        )
+    if (
+        averaged.model_card.exists()
+        or not averaged.config.exists()
+        or averaged.config.read_bytes() != run.config.read_bytes()
+    ):
         averaged.refuse_training()  # only a mean of the same training is made anew
     kept = kept[-(last or len(kept)) :]
     run.verify(kept)
@@ -60,7 +68,10 @@ def assign_mean(model, run, paths):
     sums = None
     for path in paths:
         run.read_weights(model, path)
-        values = [keras.ops.convert_to_numpy(weight).astype(np.float64) for weight in model.trainable_variables]
+        values = [
+            keras.ops.convert_to_numpy(weight).astype(np.float64)
+            for weight in model.trainable_variables
+        ]
         sums = values if sums is None else [total + value for total, value in zip(sums, values)]
     for weight, total in zip(model.trainable_variables, sums):
         weight.assign(total / len(paths))

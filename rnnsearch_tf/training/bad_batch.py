@@ -25,7 +25,8 @@ def name_batch(batch, texts, pairs, path) -> str:
     Args:
         batch: {"source_ids": int32 [B, J], "target_ids": int32 [B, I]}.
         texts: (source Text, target Text).
-        pairs: Pairs that the batch was made of; read once. A pair that occurs several times is named each time.
+        pairs: Pairs that the batch was made of; read once. A pair that occurs several times is
+            named each time.
         path: of the file; a line is ``file:line``, source and target, with tabs between.
 
     Returns:
@@ -37,7 +38,10 @@ def name_batch(batch, texts, pairs, path) -> str:
         return f"{len(rows)} pairs of {pairs.folder}"
     with announced("looking for the lines of the batch"):
         found = list(_find(batch, texts, pairs))
-    rows = [f"{corpus.name('source')}:{scanned.number}\t{scanned.texts[0]}\t{scanned.texts[1]}\n" for corpus, scanned in found]
+    rows = [
+        f"{corpus.name('source')}:{scanned.number}\t{scanned.texts[0]}\t{scanned.texts[1]}\n"
+        for corpus, scanned in found
+    ]
     write_file(path, "".join(rows))
     names = []
     for corpus, group in itertools.groupby(found, key=lambda pair: pair[0]):
@@ -55,17 +59,24 @@ def _find(batch, texts, pairs):
         good = corpus.good()
         while group := list(itertools.islice(good, _LINES)):
             lines = ([scanned.source for scanned in group], [scanned.target for scanned in group])
-            keys = zip(*(_keys(text, text.encode(tf.constant(side))) for text, side in zip(texts, lines)))
+            keys = zip(
+                *(_keys(text, text.encode(tf.constant(side))) for text, side in zip(texts, lines))
+            )
             yield from ((corpus, scanned) for scanned, key in zip(group, keys) if key in wanted)
 
 
 def _ids(batch):
     """[source ids, target ids] of a batch as ragged tensors, without what pads them."""
-    return [tf.RaggedTensor.from_tensor(batch[name], padding=PAD_ID) for name in ("source_ids", "target_ids")]
+    return [
+        tf.RaggedTensor.from_tensor(batch[name], padding=PAD_ID)
+        for name in ("source_ids", "target_ids")
+    ]
 
 
 def _keys(text, ids):
-    """What tells sentences apart: their ids; where the pieces of a word are drawn anew each time, the text that they spell."""
+    """What tells sentences apart: their ids; where the pieces of a word are drawn anew each time,
+    the text that they spell.
+    """
     if text.sampler():
         return text.decode(ids).numpy().tolist()
     return [tuple(row) for row in ids.to_list()]

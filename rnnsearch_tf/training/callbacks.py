@@ -60,7 +60,8 @@ class Clock(keras.callbacks.Callback):
         state = self.state
         if state.epoch_read or not self.model.stop_training:
             state.epoch += 1
-            state.batches_of_epoch, state.epoch_read = 0, False
+            state.batches_of_epoch = 0
+            state.epoch_read = False
 
     def tick(self):
         """Add the time since the last call."""
@@ -76,13 +77,17 @@ def updates_done(state, config):
 
 def share_done(state, config):
     """Share of the training that is over, in [0, 1], by updates or minutes, whichever is further."""
-    shares = [updates_done(state, config) / config.maximum_updates] if config.maximum_updates else []
+    shares = (
+        [updates_done(state, config) / config.maximum_updates] if config.maximum_updates else []
+    )
     shares += [state.seconds / 60 / config.maximum_minutes] if config.maximum_minutes else []
     return min(1.0, max(shares, default=0.0))
 
 
 def epochs_done(state):
-    """Passes over the training text so far; parts of one count from the second on, when its batches are known."""
+    """Passes over the training text so far; parts of one count from the second on, when its batches
+    are known.
+    """
     in_whole_epochs = state.batches - state.batches_of_epoch
     if not in_whole_epochs:
         return 0.0
@@ -91,7 +96,9 @@ def epochs_done(state):
 
 def learning_rate(state, config):
     """The learning rate of the next update: warm-up from 0, then as ``training.schedule`` says."""
-    rate = config.learning_rate * min(1.0, (updates_done(state, config) + 1) / max(1, config.warmup_updates))
+    rate = config.learning_rate * min(
+        1.0, (updates_done(state, config) + 1) / max(1, config.warmup_updates)
+    )
     if config.schedule == "cosine":
         rate *= 0.5 * (1 + math.cos(math.pi * share_done(state, config)))
     if config.schedule == "halving":  # at halve_after, half an epoch later, ...
@@ -104,32 +111,41 @@ class Schedule(keras.callbacks.Callback):
 
     def __init__(self, state, config):
         super().__init__()
-        self.state, self.config = state, config
+        self.state = state
+        self.config = config
 
     def on_train_batch_begin(self, batch, logs=None):
-        # An array, since TensorFlow keeps a tensor of every Python number that it has ever met, 0.8 kB an update here.
+        # An array, since TensorFlow keeps a tensor of every Python number that it has ever met, 0.8
+        # kB an update here.
         self.model.optimizer.learning_rate = np.array(learning_rate(self.state, self.config))
 
 
 class Limits(keras.callbacks.Callback):
     """Stops at the maximum of updates or minutes, or at a gradient that is not finite.
 
-    Of a batch with such a gradient nothing is learned, and nothing is left in the state, in the means over the epoch or in the
-    random numbers of dropout.
-    Nor is it of the update that finds no batch at the end of an epoch, in which TensorFlow may have drawn them already.
+    Of a batch with such a gradient nothing is learned, and nothing is left in the state, in the
+    means over the epoch or in the random numbers of dropout. Nor is it of the update that finds no
+    batch at the end of an epoch, in which TensorFlow may have drawn them already.
     """
 
     def __init__(self, state, config):
         super().__init__()
-        self.state, self.config = state, config
-        self._dropouts, self._random, self._means = [], [], []
+        self.state = state
+        self.config = config
+        self._dropouts = []
+        self._random = []
+        self._means = []
 
     def on_train_begin(self, logs=None):
         self._dropouts = self.dropouts()
 
     def dropouts(self):
         """The layers of the model that draw random numbers."""
-        return [layer for layer in self.model._flatten_layers() if isinstance(layer, Dropout) and layer.rate]
+        return [
+            layer
+            for layer in self.model._flatten_layers()
+            if isinstance(layer, Dropout) and layer.rate
+        ]
 
     def on_train_batch_begin(self, batch, logs=None):
         self._random = [(layer, layer.random_state()) for layer in self._dropouts]
@@ -140,7 +156,9 @@ class Limits(keras.callbacks.Callback):
         self.take_back()
 
     def take_back(self):
-        """Forget a batch that was begun and not learned from: what dropout drew for it, and its share of the means."""
+        """Forget a batch that was begun and not learned from: what dropout drew for it, and its
+        share of the means.
+        """
         for layer, value in self._random:
             layer.set_random_state(value)
         for variable, value in self._means:
@@ -151,21 +169,28 @@ class Limits(keras.callbacks.Callback):
         if self.config.non_finite_gradient == "error" and not math.isfinite(norm):
             self.take_back()
             self.state.refuse()
-            raise NonFiniteGradient(f"training: expected a finite gradient, got norm {norm} in batch {self.state.batches + 1}")
-        self._random, self._means = [], []
+            raise NonFiniteGradient(
+                f"training: expected a finite gradient, got norm {norm} in batch"
+                f" {self.state.batches + 1}"
+            )
+        self._random = []
+        self._means = []
         if share_done(self.state, self.config) >= 1.0:
             self.model.stop_training = True
 
 
 class MetricsLog(keras.callbacks.Callback):
-    """Appends one JSON line to metrics.jsonl every BATCHES_BETWEEN_RECORDS batches and at the end of an epoch.
+    """Appends one JSON line to metrics.jsonl every BATCHES_BETWEEN_RECORDS batches and at the end
+    of an epoch.
 
-    What stands there beyond the state's own records, a torn last line too, a killed training wrote; it is cut off and comes again.
+    What stands there beyond the state's own records, a torn last line too, a killed training wrote;
+    it is cut off and comes again.
     """
 
     def __init__(self, path, state):
         super().__init__()
-        self.path, self.state = path, state
+        self.path = path
+        self.state = state
         check_inside(path, path.parent)
         if path.exists():
             self.cut()
@@ -174,10 +199,17 @@ class MetricsLog(keras.callbacks.Callback):
         """Shorten the file to the records that the state knows of."""
         with open(self.path, "r+b") as file:
             size = file.seek(0, os.SEEK_END)
-            if not self.state.batches and not self.state.metrics_bytes:  # a new training, which adds to what is there
+            if (
+                not self.state.batches and not self.state.metrics_bytes
+            ):  # a new training, which adds to what is there
                 self.state.metrics_bytes = size
             if size < self.state.metrics_bytes:
-                log.warning("warning: %s: expected %d bytes, got %d: records are lost", self.path, self.state.metrics_bytes, size)
+                log.warning(
+                    "warning: %s: expected %d bytes, got %d: records are lost",
+                    self.path,
+                    self.state.metrics_bytes,
+                    size,
+                )
                 content = self.path.read_bytes()
                 self.state.metrics_bytes = content.rfind(b"\n") + 1
             file.truncate(self.state.metrics_bytes)
@@ -192,7 +224,12 @@ class MetricsLog(keras.callbacks.Callback):
     def write(self, kind, values):
         """One record: what it is about, where training stands, the values."""
         state = self.state
-        record = {"kind": kind, "batches": state.batches, "epoch": state.epoch, "minutes": round(state.seconds / 60, 3)}
+        record = {
+            "kind": kind,
+            "batches": state.batches,
+            "epoch": state.epoch,
+            "minutes": round(state.seconds / 60, 3),
+        }
         record |= {key: _number(value) for key, value in (values or {}).items()}
         line = (json.dumps(record) + "\n").encode()
         try:
@@ -211,7 +248,8 @@ def _number(value):
 
 
 class ProgressLine(keras.callbacks.Callback):
-    """One line on standard error: how much is done, what is left, where training stands, loss, speed, development BLEU.
+    """One line on standard error: how much is done, what is left, where training stands, loss,
+    speed, development BLEU.
 
     On a terminal the line is drawn again every half second; in a log it is written every minute.
 
@@ -222,7 +260,8 @@ class ProgressLine(keras.callbacks.Callback):
 
     def __init__(self, state, config):
         super().__init__()
-        self.state, self.config = state, config
+        self.state = state
+        self.config = config
         self.terminal = sys.stderr.isatty()
         self._next = time.monotonic()
 
@@ -245,13 +284,16 @@ class ProgressLine(keras.callbacks.Callback):
     def _standing(self, epoch, logs):
         state = self.state
         share = share_done(state, self.config)
-        done = f"{share:4.0%}  {duration(state.seconds * (1 - share) / share)} left  " if share else ""
+        done = (
+            f"{share:4.0%}  {duration(state.seconds * (1 - share) / share)} left  " if share else ""
+        )
         best = f"  BLEU {state.best_bleu:.2f}" if state.best_bleu is not None else ""
         skipped = logs.get("non_finite_share", 0)
         left_out = f"  not finite in {skipped:.1%} of batches" if skipped else ""
         return (
-            f"{done}epoch {epoch + 1:>3}  batch {state.batches:>7,}  {state.seconds / 60:6.1f} min  "
-            f"loss {logs['loss']:.3f}  perplexity {logs['perplexity']:.2f}{best}  "
-            f"{logs['target_tokens_per_second']:.0f} tokens/s  learning rate {learning_rate(state, self.config):.2e}  "
-            f"gradient {logs['gradient_norm']:.2f}{left_out}"
+            f"{done}epoch {epoch + 1:>3}  batch {state.batches:>7,}  {state.seconds / 60:6.1f} min "
+            f" loss {logs['loss']:.3f}  perplexity {logs['perplexity']:.2f}{best} "
+            f" {logs['target_tokens_per_second']:.0f} tokens/s  learning rate"
+            f" {learning_rate(state, self.config):.2e}  gradient"
+            f" {logs['gradient_norm']:.2f}{left_out}"
         )

@@ -1,9 +1,10 @@
 """Where a training stands, and how it is written down so that it can go on from there.
 
-A checkpoint is a complete model (weights, optimizer, random states) as a ``.keras`` file and a JSON file, which names that
-file and its SHA-256, and says where in the data it stands. ``checkpoints/`` of a RUN holds the last two: ``state.json`` and
-``state.previous.json``, each with its model. A JSON file is replaced last and in one move: a kill at any moment leaves two
-whole checkpoints. Of the model only the numbers are read; what it is, ``config.yaml`` says, so that no code comes from it.
+A checkpoint is a complete model (weights, optimizer, random states) as a ``.keras`` file and a JSON
+file, which names that file and its SHA-256, and says where in the data it stands. ``checkpoints/``
+of a RUN holds the last two: ``state.json`` and ``state.previous.json``, each with its model. A JSON
+file is replaced last and in one move: a kill at any moment leaves two whole checkpoints. Of the
+model only the numbers are read; what it is, ``config.yaml`` says, so that no code comes from it.
 """
 
 import dataclasses
@@ -33,10 +34,28 @@ OTHER_OPTIMIZER = "Skipping variable loading for optimizer"
 """What Keras warns of when the saved optimizer has another number of variables."""
 
 SAVED_SETTINGS = (
-    *("optimizer", "rho", "epsilon", "beta_1", "beta_2", "momentum", "global_clipnorm", "loss_reduction"),
-    *("label_smoothing", "guided_alignment_weight", "accumulate", "non_finite_gradient", "precision", "seed"),
+    *(
+        "optimizer",
+        "rho",
+        "epsilon",
+        "beta_1",
+        "beta_2",
+        "momentum",
+        "global_clipnorm",
+        "loss_reduction",
+    ),
+    *(
+        "label_smoothing",
+        "guided_alignment_weight",
+        "accumulate",
+        "non_finite_gradient",
+        "precision",
+        "seed",
+    ),
 )
-"""Options of the training section that are part of a saved model; the others may change when it is resumed."""
+"""Options of the training section that are part of a saved model; the others may change when it is
+resumed.
+"""
 
 
 @dataclasses.dataclass
@@ -47,7 +66,8 @@ class TrainingState:
         batches: batches learned from, over all epochs.
         epoch: epoch in progress, from 0.
         batches_of_epoch: batches of that epoch already learned from.
-        epoch_read: whether these are all that it has, so that only what ends an epoch is left of it.
+        epoch_read: whether these are all that it has, so that only what ends an epoch is left of
+            it.
         means: {name: total and count} of what is averaged over the epoch so far.
         seconds: training time so far, evaluations included.
         best_bleu: best development BLEU so far, or None.
@@ -55,8 +75,10 @@ class TrainingState:
         evaluations_since_best: evaluations since the best by training.best_by.
         evaluated, averaged: batches at the last evaluation, and at the last averaging; or None.
         began_from: what the training began from, in words; None: from fresh weights.
-        refused, refused_last: whether the next batch was refused, since its gradient is not finite; whether it is the epoch's last.
-        metrics_bytes: length of metrics.jsonl; what a killed training wrote beyond it is written again.
+        refused, refused_last: whether the next batch was refused, since its gradient is not finite;
+            whether it is the epoch's last.
+        metrics_bytes: length of metrics.jsonl; what a killed training wrote beyond it is written
+            again.
     """
 
     batches: int = 0
@@ -77,30 +99,46 @@ class TrainingState:
 
     def refuse(self):
         """Take back the last batch, which nothing was learned from."""
-        self.refused, self.refused_last, self.epoch_read = True, self.epoch_read, False
-        self.batches, self.batches_of_epoch = self.batches - 1, self.batches_of_epoch - 1
+        self.refused = True
+        self.refused_last = self.epoch_read
+        self.epoch_read = False
+        self.batches = self.batches - 1
+        self.batches_of_epoch = self.batches_of_epoch - 1
 
     def skip(self):
         """Leave the refused batch out: it counts as a batch."""
-        self.refused, self.epoch_read = False, self.refused_last
-        self.batches, self.batches_of_epoch = self.batches + 1, self.batches_of_epoch + 1
+        self.refused = False
+        self.epoch_read = self.refused_last
+        self.batches = self.batches + 1
+        self.batches_of_epoch = self.batches_of_epoch + 1
 
 
 def save_state(run, model, state: TrainingState, config: Config) -> None:
     """Write a checkpoint to RUN/checkpoints; the last but one goes once the new one is complete.
 
     Raises:
-        UserError: it cannot be written, because the disk is full, say; the older checkpoints are as they were.
+        UserError: it cannot be written, because the disk is full, say; the older checkpoints are as
+            they were.
     """
     run = Run(run)
-    replicas = model.distribute_strategy.num_replicas_in_sync  # a metric's numbers are sums over them
+    replicas = (
+        model.distribute_strategy.num_replicas_in_sync
+    )  # a metric's numbers are sums over them
     state.means = {
-        metric.name: [float(keras.ops.convert_to_numpy(value)) / replicas for value in metric.variables] for metric in means(model)
+        metric.name: [
+            float(keras.ops.convert_to_numpy(value)) / replicas for value in metric.variables
+        ]
+        for metric in means(model)
     }
     path = _unused(make_folder(run.checkpoints), state.batches)
     with replacing(path) as partial:
         model.save(partial)
-    values = {"model": path.name, "model_sha256": digest_of(path), **dataclasses.asdict(state), "configuration": saved_settings(config)}
+    values = {
+        "model": path.name,
+        "model_sha256": digest_of(path),
+        **dataclasses.asdict(state),
+        "configuration": saved_settings(config),
+    }
     if run.state.exists():
         write_file(run.previous_state, run.state.read_bytes())
     write_file(run.state, json.dumps(values | {"sha256": _digest(values)}, indent=1))
@@ -116,12 +154,16 @@ def load_state(run):
     A damaged checkpoint is said, and the one before it taken, which is then the last.
 
     Raises:
-        UserError: nothing is saved there, both checkpoints are damaged, or they are of another configuration or version.
+        UserError: nothing is saved there, both checkpoints are damaged, or they are of another
+            configuration or version.
     """
     run = Run(run)
     paths = [path for path in (run.state, run.previous_state) if path.exists()]
     if not paths:
-        raise UserError(f"{run.state}: expected a saved training to resume, found none; start it without --resume")
+        raise UserError(
+            f"{run.state}: expected a saved training to resume, found none; start it without"
+            " --resume"
+        )
     damage = []
     for path in paths:
         try:
@@ -130,11 +172,20 @@ def load_state(run):
             damage.append(str(error))
             continue
         if path != run.state:
-            reason = damage[0] if damage else f"{run.state}: expected the last checkpoint, found none"
-            log.warning("warning: %s; going on from the checkpoint before it, after batch %d", reason, loaded[1].batches)
+            reason = (
+                damage[0] if damage else f"{run.state}: expected the last checkpoint, found none"
+            )
+            log.warning(
+                "warning: %s; going on from the checkpoint before it, after batch %d",
+                reason,
+                loaded[1].batches,
+            )
             os.replace(path, run.state)
         return loaded
-    raise UserError(f"{'; '.join(damage)}; copy {run.checkpoints} again from where it was whole, or begin anew with another --output")
+    raise UserError(
+        f"{'; '.join(damage)}; copy {run.checkpoints} again from where it was whole, or begin anew"
+        " with another --output"
+    )
 
 
 class _Damaged(Exception):
@@ -145,11 +196,13 @@ def _load(run, path):
     values, model_path = _read(path)
     config = saved_config(run.config)
     try:
-        saved, state = values.pop("configuration"), TrainingState(**values)
+        saved = values.pop("configuration")
+        state = TrainingState(**values)
     except (KeyError, TypeError) as error:
         raise UserError(
-            f"{path}: expected a checkpoint of this version, got one that keeps other numbers ({error}); resume with the version that "
-            "began the training, or begin anew in another folder"
+            f"{path}: expected a checkpoint of this version, got one that keeps other numbers"
+            f" ({error}); resume with the version that began the training, or begin anew in another"
+            " folder"
         ) from None
     _check_configuration(path, saved, config, run)
     sizes = (Vocabulary.load(run.vocabulary(side)).size for side in ("source", "target"))
@@ -160,15 +213,26 @@ def _load(run, path):
         with warnings.catch_warnings():  # Keras would go on with a fresh optimizer
             warnings.filterwarnings("error", message=OTHER_OPTIMIZER)
             model.load_weights(model_path)
-    except (ValueError, TypeError, KeyError, OSError, RuntimeError, zipfile.BadZipFile, zlib.error, UserWarning) as error:
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        OSError,
+        RuntimeError,
+        zipfile.BadZipFile,
+        zlib.error,
+        UserWarning,
+    ) as error:
         if OTHER_OPTIMIZER in str(error):
             raise UserError(
-                f"{model_path}: expected an optimizer of this version, got one that keeps other numbers; resume with the version "
-                "that began the training, or begin anew in another folder"
+                f"{model_path}: expected an optimizer of this version, got one that keeps other"
+                " numbers; resume with the version that began the training, or begin anew in"
+                " another folder"
             ) from None
         raise UserError(
-            f"{model_path}: expected the model that {run.config} and the vocabularies describe, got another "
-            f"({' '.join(str(error).split())[:200]}); give the RUN its own checkpoints, or begin anew with another --output"
+            f"{model_path}: expected the model that {run.config} and the vocabularies describe, got"
+            f" another ({' '.join(str(error).split())[:200]}); give the RUN its own checkpoints, or"
+            " begin anew with another --output"
         ) from None
     restore_means(model, state)
     return model, state
@@ -181,7 +245,8 @@ def _read(path):
         found = values.pop("sha256")
         if found != _digest(values):
             raise ValueError("its own checksum is another")
-        model_path, expected = path.parent / values.pop("model"), values.pop("model_sha256")
+        model_path = path.parent / values.pop("model")
+        expected = values.pop("model_sha256")
         if model_path.parent != path.parent or model_path.suffix != ".keras":
             raise ValueError(f"it names {model_path}, which is no checkpoint")
         if digest_of(model_path) != expected:
@@ -189,23 +254,31 @@ def _read(path):
             raise ValueError("its checksum is another")
         return values, model_path
     except (ValueError, TypeError, KeyError, AttributeError, OSError, RecursionError) as error:
-        reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else " ".join(str(error).split())[:200]
+        reason = (
+            f"{error.filename}: {error.strerror}"
+            if isinstance(error, OSError)
+            else " ".join(str(error).split())[:200]
+        )
         raise _Damaged(f"{path}: expected a saved training, got a damaged one ({reason})") from None
 
 
 def _check_configuration(path, saved, config, run):
     """Refuse a checkpoint that is of another model or optimizer than the RUN's configuration."""
     for name, value in json.loads(json.dumps(saved_settings(config))).items():
-        old = saved.get(name, default_of(name))  # an older checkpoint does not know an option that changes nothing by its default
+        old = saved.get(
+            name, default_of(name)
+        )  # an older checkpoint does not know an option that changes nothing by its default
         if old != value:
             raise UserError(
-                f"{path}: expected a checkpoint of {run.config}, which has {name}={value}, got one with {old}; "
-                "give the RUN its own checkpoints or configuration, or begin anew with another --output"
+                f"{path}: expected a checkpoint of {run.config}, which has {name}={value}, got one"
+                f" with {old}; give the RUN its own checkpoints or configuration, or begin anew"
+                " with another --output"
             )
 
 
 def saved_settings(config: Config) -> dict:
-    """{dotted name: value} of the options that a saved model and optimizer already have, and that therefore cannot change.
+    """{dotted name: value} of the options that a saved model and optimizer already have, and that
+    therefore cannot change.
 
     Those without effect are not among them.
     """
@@ -234,7 +307,10 @@ def restore_means(model, state) -> None:
 
 def _unused(folder, batches):
     """A path for a model that no checkpoint has."""
-    names = itertools.chain([f"batch-{batches}.keras"], (f"batch-{batches}-{number}.keras" for number in itertools.count(2)))
+    names = itertools.chain(
+        [f"batch-{batches}.keras"],
+        (f"batch-{batches}-{number}.keras" for number in itertools.count(2)),
+    )
     return next(folder / name for name in names if not (folder / name).exists())
 
 

@@ -20,12 +20,13 @@ def is_lower(loss: float, best: float | None) -> bool:
 
 
 class Development(keras.callbacks.Callback):
-    """Scores the model every epoch, or every ``evaluate_every`` updates, and keeps its best weights in RUN/best.
+    """Scores the model every epoch, or every ``evaluate_every`` updates, and keeps its best weights
+    in RUN/best.
 
-    The score is BLEU of a translation of the development text; under ``training.best_by: loss``, and for
-    a language model, which does not translate, it is the loss of a target word. ``patience``
-    evaluations without a better score stop the training. At the end the weights of the last
-    ``training.average`` evaluations are averaged, and kept if they score better.
+    The score is BLEU of a translation of the development text; under ``training.best_by: loss``,
+    and for a language model, which does not translate, it is the loss of a target word.
+    ``patience`` evaluations without a better score stop the training. At the end the weights of the
+    last ``training.average`` evaluations are averaged, and kept if they score better.
 
     Args:
         run: Run.
@@ -34,13 +35,19 @@ class Development(keras.callbacks.Callback):
         translator: Translator of the model.
         sentences: (source list, reference list), or None: then the last weights are the best.
         metrics_log: MetricsLog, told every result.
-        interruption: Interruption; an evaluation is stopped at once, and made anew when the training goes on.
+        interruption: Interruption; an evaluation is stopped at once, and made anew when the
+            training goes on.
     """
 
     def __init__(self, run, state, clock, translator, sentences, metrics_log, interruption):
         super().__init__()
-        self.run, self.state, self.clock, self.config = run, state, clock, translator.config
-        self.translator, self.metrics_log, self.interruption = translator, metrics_log, interruption
+        self.run = run
+        self.state = state
+        self.clock = clock
+        self.config = translator.config
+        self.translator = translator
+        self.metrics_log = metrics_log
+        self.interruption = interruption
         self.sentences = sentences
         self.is_over = False
         self._loss = None
@@ -57,8 +64,9 @@ class Development(keras.callbacks.Callback):
     def catch_up(self):
         """Before the first update: what a stop left undone.
 
-        A training that begins from another model scores its weights, so that none worse than they are kept. One that goes on
-        forgets the weights of evaluations that its state has not seen, and makes the evaluation that was stopped.
+        A training that begins from another model scores its weights, so that none worse than they
+        are kept. One that goes on forgets the weights of evaluations that its state has not seen,
+        and makes the evaluation that was stopped.
         """
         state = self.state
         if state.began_from and not state.batches and self.sentences is not None:
@@ -74,8 +82,13 @@ class Development(keras.callbacks.Callback):
                 self.evaluate()
 
     def evaluate(self):
-        """Score the present weights, keep them if they are the best so far; an evaluation that is stopped leaves no trace in the state."""
-        if not self.is_over and updates_done(self.state, self.config.training) < self.config.training.evaluate_after:
+        """Score the present weights, keep them if they are the best so far; an evaluation that is
+        stopped leaves no trace in the state.
+        """
+        if (
+            not self.is_over
+            and updates_done(self.state, self.config.training) < self.config.training.evaluate_after
+        ):
             return
         before = dataclasses.asdict(self.state)
         try:
@@ -86,7 +99,8 @@ class Development(keras.callbacks.Callback):
             raise
 
     def _evaluate(self):
-        state, settings = self.state, self.config.training
+        state = self.state
+        settings = self.config.training
         state.evaluated = state.batches
         self.remember()
         if self.sentences is None:
@@ -97,13 +111,20 @@ class Development(keras.callbacks.Callback):
         else:
             state.evaluations_since_best += 1
         if settings.patience and state.evaluations_since_best >= settings.patience:
-            print(f"stopping: {settings.patience} evaluations without a better {self._criterion()}", file=sys.stderr)
+            print(
+                f"stopping: {settings.patience} evaluations without a better {self._criterion()}",
+                file=sys.stderr,
+            )
             self.model.stop_training = True
 
     def score_weights(self, which):
-        """Score the model as it is; whether it is the best so far, and so kept. ``which`` says in the log what was scored."""
-        state, by_loss = self.state, self._criterion() == "loss"
-        values, words = {}, []
+        """Score the model as it is; whether it is the best so far, and so kept. ``which`` says in
+        the log what was scored.
+        """
+        state = self.state
+        by_loss = self._criterion() == "loss"
+        values = {}
+        words = []
         if by_loss:
             loss = values["loss"] = self._development_loss()
             better = is_lower(loss, state.best_loss)
@@ -117,7 +138,10 @@ class Development(keras.callbacks.Callback):
             self.keep()
         self.clock.tick()
         best = {"best_bleu": state.best_bleu, "best_loss": state.best_loss}
-        self.metrics_log.write("development", values | {name: value for name, value in best.items() if value is not None})
+        self.metrics_log.write(
+            "development",
+            values | {name: value for name, value in best.items() if value is not None},
+        )
         best = state.best_loss if by_loss else state.best_bleu
         best = "none yet" if best is None else f"best {best:.4f}" if by_loss else f"best {best:.2f}"
         best = coloured("best so far", "green") if better else best
@@ -125,8 +149,11 @@ class Development(keras.callbacks.Callback):
         return better
 
     def finish(self):
-        """At the end: score the last weights and the average of the last evaluations, and see that RUN/best holds some."""
-        state, number = self.state, self.config.training.average
+        """At the end: score the last weights and the average of the last evaluations, and see that
+        RUN/best holds some.
+        """
+        state = self.state
+        number = self.config.training.average
         self.is_over = True
         if state.evaluated != state.batches:
             self.evaluate()
@@ -141,7 +168,9 @@ class Development(keras.callbacks.Callback):
         self.run.write_weights(self.model)
 
     def remember(self):
-        """Write the present weights to RUN/evaluated too, and drop the oldest there beyond training.keep_evaluated."""
+        """Write the present weights to RUN/evaluated too, and drop the oldest there beyond
+        training.keep_evaluated.
+        """
         number = self.config.training.keep_evaluated
         if number:
             self.run.write_weights(self.model, self.run.weights_after(self.state.batches))
@@ -171,11 +200,20 @@ class Development(keras.callbacks.Callback):
         return bleu_of_model([t.text for t in translations], references, self.config.target).score
 
     def _development_loss(self):
-        """Mean negative log-likelihood of a target word, in nats, end symbols included; no smoothing, no dropout."""
+        """Mean negative log-likelihood of a target word, in nats, end symbols included; no
+        smoothing, no dropout.
+        """
         if self._loss is None:
             texts = self.translator.source_text, self.translator.target_text
             batches = scoring_batches(*texts, self.sentences, self.config.data.batch_size)
-            self._loss = batches, tf.function(lambda inputs: self.model.token_losses(inputs)[1], autograph=False, reduce_retracing=True)
+            self._loss = (
+                batches,
+                tf.function(
+                    lambda inputs: self.model.token_losses(inputs)[1],
+                    autograph=False,
+                    reduce_retracing=True,
+                ),
+            )
         batches, nll = self._loss
         values = [nll(inputs).numpy() for inputs in batches]
         return float(sum(v.sum(dtype="float64") for v in values) / sum(v.size for v in values))

@@ -32,7 +32,15 @@ from rnnsearch_tf.runs.folder import Run
 from rnnsearch_tf.text.pipeline import load_text, shortfall
 from rnnsearch_tf.training import warm_start
 from rnnsearch_tf.distributed.agreement import Agreement
-from rnnsearch_tf.training.callbacks import Clock, Limits, MetricsLog, NonFiniteGradient, ProgressLine, Schedule, updates_done
+from rnnsearch_tf.training.callbacks import (
+    Clock,
+    Limits,
+    MetricsLog,
+    NonFiniteGradient,
+    ProgressLine,
+    Schedule,
+    updates_done,
+)
 from rnnsearch_tf.training.development import Development
 from rnnsearch_tf.training.interruption import Interruption
 from rnnsearch_tf.training.model_card import write_model_card
@@ -45,8 +53,13 @@ from rnnsearch_tf.distributed.workers import Alone, join, losing_peers, mirrored
 
 
 def train(
-    config: Config, output: str | os.PathLike, resume: bool = False, start_from: str | os.PathLike | None = None, new_words: int = 0,
-    skip_batch: bool = False, distribute: str | None = None,
+    config: Config,
+    output: str | os.PathLike,
+    resume: bool = False,
+    start_from: str | os.PathLike | None = None,
+    new_words: int = 0,
+    skip_batch: bool = False,
+    distribute: str | None = None,
 ) -> dict:
     """Train a model, or go on training it.
 
@@ -54,32 +67,41 @@ def train(
         config: Config.
         output: path of the RUN folder, made if it is not there.
         resume: go on from RUN/checkpoints.
-        start_from: path of another RUN folder, whose best weights, vocabularies and SentencePiece models this training begins with;
-            optimizer, counters and best score are new. ``config`` has the model and the texts of that RUN, as
-            :func:`continued_config` makes it.
+        start_from: path of another RUN folder, whose best weights, vocabularies and SentencePiece
+            models this training begins with; optimizer, counters and best score are new. ``config``
+            has the model and the texts of that RUN, as :func:`continued_config` makes it.
         new_words: words of the new text to add to each of its vocabularies at most.
         skip_batch: with ``resume``, leave out the batch whose gradient was not finite.
-        distribute: "mirrored": a replica of the model on each GPU of this machine, each with its share of a batch; "multi-worker":
-            this process is one of those that TF_CONFIG names, which must all see the folder and the text. ``data.batch_size`` is
-            that of all together, and the batches are those of one process: it may be resumed with another number of them.
+        distribute: "mirrored": a replica of the model on each GPU of this machine, each with its
+            share of a batch; "multi-worker": this process is one of those that TF_CONFIG names,
+            which must all see the folder and the text. ``data.batch_size`` is that of all together,
+            and the batches are those of one process: it may be resumed with another number of them.
 
     Returns:
-        dict: ``best_bleu``, ``best_loss`` (float or None), ``batches``, ``minutes``, ``run`` (str). The scores of a worker that
+        dict: ``best_bleu``, ``best_loss`` (float or None), ``batches``, ``minutes``, ``run`` (str).
+            The scores of a worker that
         is not the chief are None.
 
     Raises:
         UsageError: the folder holds a training already and ``resume`` is not set, or
-            another model or text than the one to resume or to start from; or TF_CONFIG names no workers.
+            another model or text than the one to resume or to start from; or TF_CONFIG names no
+            workers.
         UserError: a file is missing or damaged, among them those of ``start_from``.
-        KeyboardInterrupt, Terminated: Ctrl-C or SIGTERM; as any other exception once training has begun,
-            after saving the state, so that ``resume`` loses nothing. PeerLost, a Terminated: another worker has ended.
+        KeyboardInterrupt, Terminated: Ctrl-C or SIGTERM; as any other exception once training has
+            begun, after saving the state, so that ``resume`` loses nothing. PeerLost, a Terminated:
+            another worker has ended.
     """
     if distribute not in (None, *DISTRIBUTIONS):
-        raise UsageError(f"train: expected distribute to be one of {', '.join(DISTRIBUTIONS)}, or None, got {distribute!r}")
+        raise UsageError(
+            f"train: expected distribute to be one of {', '.join(DISTRIBUTIONS)}, or None, got"
+            f" {distribute!r}"
+        )
     workers = join() if distribute == "multi-worker" else Alone()
     strategy = mirrored() if distribute == "mirrored" else tf.distribute.get_strategy()
     if distribute == "mirrored":
-        print(f"sharing every batch between {strategy.num_replicas_in_sync} replicas", file=sys.stderr)
+        print(
+            f"sharing every batch between {strategy.num_replicas_in_sync} replicas", file=sys.stderr
+        )
     if not resume:  # which another number of workers may have begun
         _check_workers(config.training, workers)
     keras.utils.set_random_seed(config.training.seed)
@@ -96,7 +118,8 @@ def train(
 
 
 def _begin(run, config, resume, start_from, new_words, skip_batch, stack):
-    """(config, texts, pairs, model, state) of a training that begins or goes on; writes what RUN has before the first update.
+    """(config, texts, pairs, model, state) of a training that begins or goes on; writes what RUN
+    has before the first update.
 
     RUN is locked until the ExitStack ends.
     """
@@ -144,15 +167,18 @@ def _check_workers(training, workers):
     default = default_of("training.worker_gradients")
     if workers.count == 1 and training.worker_gradients != default:
         raise UsageError(
-            "training.worker_gradients: has no effect with one worker; train with several (rnnsearch launch), "
-            f"or leave training.worker_gradients at its default, {default}"
+            "training.worker_gradients: has no effect with one worker; train with several"
+            f" (rnnsearch launch), or leave training.worker_gradients at its default, {default}"
         )
 
 
 def _follow(run):
     """What _begin gives, for a worker that is not the chief: as the chief has saved it."""
     if not run.state.exists():
-        raise UserError(f"{run}: expected the folder that the chief, worker 0, writes, found none; put it on a file system that all workers share")
+        raise UserError(
+            f"{run}: expected the folder that the chief, worker 0, writes, found none; put it on a"
+            " file system that all workers share"
+        )
     config = saved_config(run.config)
     texts = _load_texts(run, config)
     model, state = load_state(run)
@@ -164,18 +190,24 @@ def _train(run, workers, config, texts, pairs, model, state, save_first):
     """From the first update to the model card."""
     model.workers = workers
     workers.exchange_dtype = tf.bfloat16 if config.training.worker_gradients == "bfloat16" else None
-    model.shards = training_shards(config.data.batch_size // workers.count // model.distribute_strategy.num_replicas_in_sync)
+    model.shards = training_shards(
+        config.data.batch_size // workers.count // model.distribute_strategy.num_replicas_in_sync
+    )
     interruption = Interruption(workers)
     if not workers.chief:
         return _train_along(run, workers, config, texts, pairs, model, state, interruption)
-    callbacks, development, limits = _callbacks(run, config, state, Translator(model, *texts, config), interruption, workers)
+    callbacks, development, limits = _callbacks(
+        run, config, state, Translator(model, *texts, config), interruption, workers
+    )
     for callback in callbacks:
         callback.set_model(model)
     save = lambda: save_state(run, model, state, config)  # noqa: E731
     saved = state.batches
     with interruption:
         if save_first:
-            save()  # a training that is killed has a beginning to go on from, and a disk that is full is met now
+            # a training that is killed has a beginning to go on from, and a disk that is full is
+            # met now
+            save()
         workers.agree(0)
         try:
             development.catch_up()
@@ -185,15 +217,23 @@ def _train(run, workers, config, texts, pairs, model, state, save_first):
             with interruption.at_once():
                 development.finish()
             save()
-        except BaseException as stop:  # a signal, a bad gradient, a file that broke: what was learned is not lost
+        except (
+            BaseException
+        ) as stop:  # a signal, a bad gradient, a file that broke: what was learned is not lost
             if state.batches > saved or state.refused:
                 limits.take_back()
                 _save_stopped(save, stop)
-            print(f"\nstopped; everything is saved. Go on with: {run.resume_command}{_unevaluated(run)}", file=sys.stderr)
+            print(
+                "\nstopped; everything is saved. Go on with:"
+                f" {run.resume_command}{_unevaluated(run)}",
+                file=sys.stderr,
+            )
             if isinstance(stop, NonFiniteGradient):
                 with interruption.at_once():
                     refused = _batches(config, texts, pairs, state, callbacks[0], Alone())().take(1)
-                    raise _named(stop, run, name_batch(next(iter(refused)), texts, pairs, run.refused_batch)) from None
+                    raise _named(
+                        stop, run, name_batch(next(iter(refused)), texts, pairs, run.refused_batch)
+                    ) from None
             raise
     write_model_card(run, config, model, state)
     workers.barrier()
@@ -224,33 +264,49 @@ def _save_stopped(save, stop):
     try:
         save()
     except UserError as error:
-        raise UserError(f"{error}; the checkpoint before it is kept" + (f"; training stopped by: {stop}" if str(stop) else "")) from None
+        raise UserError(
+            f"{error}; the checkpoint before it is kept"
+            + (f"; training stopped by: {stop}" if str(stop) else "")
+        ) from None
 
 
 def _named(stop, run, lines):
     """The error of a batch whose gradient is not finite, with the lines that it is made of."""
     return NonFiniteGradient(
-        f"{stop}, of {lines} (with their text in {run.refused_batch}); the training is saved as it was before that batch; leave it out: "
-        f"{run.resume_command} --skip-batch; or begin anew with a lower training.learning_rate, or training.non_finite_gradient=skip"
+        f"{stop}, of {lines} (with their text in {run.refused_batch}); the training is saved as it"
+        f" was before that batch; leave it out: {run.resume_command} --skip-batch; or begin anew"
+        " with a lower training.learning_rate, or training.non_finite_gradient=skip"
     )
 
 
 def _skip_refused(run, state, skip):
     """Leave the refused batch out if that is asked for; else it is tried again."""
     if skip and not state.refused:
-        raise UserError(f"{run}: expected a training that stopped at a batch, got one that did not; leave --skip-batch out")
+        raise UserError(
+            f"{run}: expected a training that stopped at a batch, got one that did not; leave"
+            " --skip-batch out"
+        )
     if skip:
         state.skip()
     state.refused = False
 
 
 def _unevaluated(run):
-    return "" if run.best_weights.exists() else "; the model has not been evaluated yet, and cannot be used before"
+    return (
+        ""
+        if run.best_weights.exists()
+        else "; the model has not been evaluated yet, and cannot be used before"
+    )
 
 
 def _standing(state, settings):
-    """What a resumed training says at first: where it goes on, or that it is over, and by which limit."""
-    where = f"batch {state.batches:,}, epoch {state.epoch + 1} ({state.batches_of_epoch:,} batches of it), {state.seconds / 60:.1f} min"
+    """What a resumed training says at first: where it goes on, or that it is over, and by which
+    limit.
+    """
+    where = (
+        f"batch {state.batches:,}, epoch {state.epoch + 1} ({state.batches_of_epoch:,} batches of"
+        f" it), {state.seconds / 60:.1f} min"
+    )
     if name := _reached(state, settings):
         limit = getattr(settings, name)
         return (
@@ -262,23 +318,36 @@ def _standing(state, settings):
 
 def _check_weights(pairs):
     """Raise UserError where the weights of the corpora leave an epoch without a pair."""
-    sizes = pairs.sizes if isinstance(pairs, PreparedPairs) else [(corpus.report.kept, weight) for corpus, weight in pairs.corpora]
+    sizes = (
+        pairs.sizes
+        if isinstance(pairs, PreparedPairs)
+        else [(corpus.report.kept, weight) for corpus, weight in pairs.corpora]
+    )
     if not any(round(size * weight) for size, weight in sizes):
         found = " + ".join(f"{weight:g} of {size:,}" for size, weight in sizes)
-        raise UserError(f"data.corpora: expected weights that give an epoch at least one pair, got {found} pairs; choose larger ones")
+        raise UserError(
+            f"data.corpora: expected weights that give an epoch at least one pair, got {found}"
+            " pairs; choose larger ones"
+        )
 
 
 def report_pairs(report, part="training"):
     if report.skipped:
-        print(f"{part} text: {report.skipped:,} bad lines left out; the first: {report.examples[0]}", file=sys.stderr)
+        print(
+            f"{part} text: {report.skipped:,} bad lines left out; the first: {report.examples[0]}",
+            file=sys.stderr,
+        )
 
 
 def _fit(model, config, texts, pairs, state, callbacks, workers):
-    """``model.fit`` of one epoch after the other; a resumed training first finishes the epoch it was in.
+    """``model.fit`` of one epoch after the other; a resumed training first finishes the epoch it
+    was in.
 
-    (Within one ``fit`` Keras gives every epoch the number of batches of the first; drawn pairs make more or fewer.)
+    (Within one ``fit`` Keras gives every epoch the number of batches of the first; drawn pairs make
+    more or fewer.)
     """
-    clock, settings = callbacks[0], config.training
+    clock = callbacks[0]
+    settings = config.training
     model.stop_training = False
     for callback in callbacks:
         if isinstance(callback, Agreement):
@@ -286,25 +355,41 @@ def _fit(model, config, texts, pairs, state, callbacks, workers):
     if _reached(state, settings):
         return
     rest_of_epoch = _batches(config, texts, pairs, state, clock, workers)
-    if state.epoch_read:  # all its batches were learned from when the training was stopped: only what fit does at its end is left
-        epoch, logs = state.epoch, model.get_metrics_result()
+    if (
+        state.epoch_read
+        # all its batches were learned from when the training was stopped: only what fit does at its end
+        # is left
+    ):
+        epoch = state.epoch
+        logs = model.get_metrics_result()
         for callback in callbacks:
             callback.on_epoch_end(epoch, logs)
     if workers.chief:
         print("building the graph of an update; the first one takes longer", file=sys.stderr)
     while not model.stop_training and not _reached(state, settings):
-        model.fit(rest_of_epoch(), initial_epoch=state.epoch, epochs=state.epoch + 1, callbacks=callbacks, verbose=0)
+        model.fit(
+            rest_of_epoch(),
+            initial_epoch=state.epoch,
+            epochs=state.epoch + 1,
+            callbacks=callbacks,
+            verbose=0,
+        )
 
 
 def _batches(config, texts, pairs, state, clock, workers):
-    """A function without arguments that gives, as a Dataset, this worker's share of the batches of the epoch in progress that are not
-    learned from yet."""
-    seed, share = config.training.seed, (workers.index, workers.count)
+    """A function without arguments that gives, as a Dataset, this worker's share of the batches of
+    the epoch in progress that are not learned from yet.
+    """
+    seed = config.training.seed
+    share = (workers.index, workers.count)
     if not isinstance(pairs, PreparedPairs):
-        epochs = training_dataset(*texts, pairs, config.data, seed, lambda: state.epoch, clock.set_epoch_size, *share)
+        epochs = training_dataset(
+            *texts, pairs, config.data, seed, lambda: state.epoch, clock.set_epoch_size, *share
+        )
         return lambda: epochs.skip(state.batches_of_epoch) if state.batches_of_epoch else epochs
     numbered = NumberedBatches(pairs, config.data, seed, *share)
-    epochs, size = numbered.epochs(), numbered.an_epoch
+    epochs = numbered.epochs()
+    size = numbered.an_epoch
 
     def rest():
         clock.set_epoch_size(state.epoch, size)
@@ -325,20 +410,37 @@ def _reached(state, settings):
         "maximum_minutes": (settings.maximum_minutes, state.seconds / 60),
         "patience": (settings.patience, state.evaluations_since_best),
     }
-    return next((name for name, (limit, reached) in limits.items() if limit is not None and reached >= limit), None)
+    return next(
+        (
+            name
+            for name, (limit, reached) in limits.items()
+            if limit is not None and reached >= limit
+        ),
+        None,
+    )
 
 
 def _callbacks(run, config, state, translator, interruption, workers):
-    clock, log = Clock(state), MetricsLog(run.metrics, state)
-    pairs, sentences = open_corpus(config, "development"), None
+    clock = Clock(state)
+    log = MetricsLog(run.metrics, state)
+    pairs = open_corpus(config, "development")
+    sentences = None
     if pairs is not None:
-        first = [pair for number, pair in enumerate(pairs) if number < config.training.evaluate_sentences]
+        first = [
+            pair for number, pair in enumerate(pairs) if number < config.training.evaluate_sentences
+        ]
         sentences = tuple(zip(*first))  # (sources, references)
         report_pairs(pairs.report, "development")
     evaluation = Development(run, state, clock, translator, sentences, log, interruption)
     saving = SaveState(run, state, config)
     limits = Limits(state, config.training)
-    callbacks = [clock, Schedule(state, config.training), limits, log, ProgressLine(state, config.training)]
+    callbacks = [
+        clock,
+        Schedule(state, config.training),
+        limits,
+        log,
+        ProgressLine(state, config.training),
+    ]
     if config.training.tensorboard:
         from rnnsearch_tf.training.tensorboard import TensorBoard  # an extra
 
@@ -352,7 +454,9 @@ class SaveState(keras.callbacks.Callback):
 
     def __init__(self, run, state, config):
         super().__init__()
-        self.run, self.state, self.config = run, state, config
+        self.run = run
+        self.state = state
+        self.config = config
         self._last = time.monotonic()
 
     def on_train_batch_end(self, batch, logs=None):
@@ -364,13 +468,25 @@ class SaveState(keras.callbacks.Callback):
 def _check_output(run, config, resume, start_from, new_words, skip_batch):
     """Refuse a folder, or a combination of arguments, with which no training can begin or go on."""
     if resume and start_from is not None:
-        raise UsageError(f"train: expected resume or start_from, got both; {run} knows what it began from: leave start_from out")
+        raise UsageError(
+            f"train: expected resume or start_from, got both; {run} knows what it began from: leave"
+            " start_from out"
+        )
     if skip_batch and not resume:
-        raise UsageError("train: expected resume beside skip_batch, got none; it leaves out the batch at which a training stopped")
+        raise UsageError(
+            "train: expected resume beside skip_batch, got none; it leaves out the batch at which a"
+            " training stopped"
+        )
     if new_words and start_from is None:
-        raise UsageError(f"train: expected start_from beside new_words={new_words}, got none; name the RUN that they are added to")
+        raise UsageError(
+            f"train: expected start_from beside new_words={new_words}, got none; name the RUN that"
+            " they are added to"
+        )
     if start_from is not None and run.path.resolve() == Run(start_from).path.resolve():
-        raise UsageError(f"{run}: expected another folder than the one to start from, got the same; choose another --output")
+        raise UsageError(
+            f"{run}: expected another folder than the one to start from, got the same; choose"
+            " another --output"
+        )
     if not resume:
         run.refuse_training()
     if resume and run.config.exists():
@@ -383,8 +499,9 @@ def _check_unchanged(before, config, written):
     for name, old in saved_settings(before).items():
         if old != new.get(name):
             raise UsageError(
-                f"{written}: --resume expects {name}={old}, with which the training began, got {new.get(name)}; "
-                "take the value from that file, or start anew with another --output"
+                f"{written}: --resume expects {name}={old}, with which the training began, got"
+                f" {new.get(name)}; take the value from that file, or start anew with another"
+                " --output"
             )
 
 

@@ -1,4 +1,6 @@
-"""Ctrl-C and SIGTERM while a model is trained: at once where nothing is lost by it, else between two batches."""
+"""Ctrl-C and SIGTERM while a model is trained: at once where nothing is lost by it, else between
+two batches.
+"""
 
 import contextlib
 import signal
@@ -13,17 +15,20 @@ ERRORS = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
 
 
 class Interruption(keras.callbacks.Callback):
-    """Turns the first Ctrl-C into a KeyboardInterrupt, and the first SIGTERM into :class:`~rnnsearch_tf.errors.Terminated`.
+    """Turns the first Ctrl-C into a KeyboardInterrupt, and the first SIGTERM into
+    :class:`~rnnsearch_tf.errors.Terminated`.
 
-    In the middle of an update the weights may be a step ahead of the counters, and TensorFlow's data pipeline turns
-    the exception into an error of its own: it is raised before the next batch. Before the first update is done, which
-    takes the time to trace its graph, and inside :meth:`at_once`, it is raised at once. A second signal always
-    stops at once. Goes last in the list of callbacks, and holds while its ``with`` block runs; outside the main thread
-    it does nothing.
+    In the middle of an update the weights may be a step ahead of the counters, and TensorFlow's
+    data pipeline turns the exception into an error of its own: it is raised before the next batch.
+    Before the first update is done, which takes the time to trace its graph, and inside
+    :meth:`at_once`, it is raised at once. A second signal always stops at once. Goes last in the
+    list of callbacks, and holds while its ``with`` block runs; outside the main thread it does
+    nothing.
 
     Attributes:
         asked: the signal that came, or None.
-        agreed: the signal at which training stops; of several workers they stop at one that came to any of them, all after the same batch.
+        agreed: the signal at which training stops; of several workers they stop at one that came to
+            any of them, all after the same batch.
 
     Example:
         interruption = Interruption()
@@ -47,7 +52,9 @@ class Interruption(keras.callbacks.Callback):
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def on_train_batch_begin(self, batch, logs=None):  # what ends a batch or an epoch is done by now
+    def on_train_batch_begin(
+        self, batch, logs=None
+    ):  # what ends a batch or an epoch is done by now
         self.stop_if_asked()
 
     def on_train_batch_end(self, batch, logs=None):
@@ -57,7 +64,8 @@ class Interruption(keras.callbacks.Callback):
     def at_once(self):
         """Inside, a signal is not kept waiting; nor is one that has come already."""
         self.stop_if_asked()
-        before, self._wait = self._wait, False
+        before = self._wait
+        self._wait = False
         try:
             yield
         finally:
@@ -69,7 +77,8 @@ class Interruption(keras.callbacks.Callback):
             raise ERRORS[self.agreed]
 
     def _note(self, number, frame):
-        again, self.asked = self.asked is not None, number
+        again = self.asked is not None
+        self.asked = number
         self.agreed = number if self.alone else self.agreed
         if again or not self._wait:
             raise ERRORS[number]

@@ -18,29 +18,66 @@ def write_model_card(run, config, model, state) -> None:
         model: the trained TranslationModel.
         state: TrainingState at the end.
     """
-    data, training = config.data, config.training
-    named = lambda files: f"`{files}`" if isinstance(files, str) else ", ".join(map("`{}`".format, files))  # noqa: E731
-    text = data.prepared and f"the prepared corpus `{data.prepared}`" or {
-        "phrasebook": "the built-in phrasebook", "phrase_table": f"the distinct pairs of `{data.phrase_table}`",
-        "files": "; ".join(
-            f"{named(c.source)} and {named(c.target)}{'' if c.weight == 1 else f', weight {c.weight:g}'}" for c in training_corpora(data)
-        ),
-    }[data.corpus]
-    bleu = "none" if state.best_bleu is None else (
-        f"{state.best_bleu:.2f} (sacreBLEU {tokenizer_for(config.target)}{', without case' if config.target.lowercase else ''}, "
-        f"the first {training.evaluate_sentences:,} sentences at most, beam {training.evaluate_beam_size})"
-    )  # fmt: skip
+    data = config.data
+    training = config.training
+    named = lambda files: (
+        f"`{files}`" if isinstance(files, str) else ", ".join(map("`{}`".format, files))
+    )  # noqa: E731
+    text = (
+        data.prepared
+        and f"the prepared corpus `{data.prepared}`"
+        or {
+            "phrasebook": "the built-in phrasebook",
+            "phrase_table": f"the distinct pairs of `{data.phrase_table}`",
+            "files": "; ".join(
+                f"{named(c.source)} and"
+                f" {named(c.target)}{'' if c.weight == 1 else f', weight {c.weight:g}'}"
+                for c in training_corpora(data)
+            ),
+        }[data.corpus]
+    )
+    bleu = (
+        "none"
+        if state.best_bleu is None
+        else (
+            f"{state.best_bleu:.2f} (sacreBLEU"
+            f" {tokenizer_for(config.target)}{', without case' if config.target.lowercase else ''},"
+            f" the first {training.evaluate_sentences:,} sentences at most, beam"
+            f" {training.evaluate_beam_size})"
+        )
+    )
     rows = {
-        "model": f"{type(model).__name__}, {model.count_params():,} parameters, preset {config.preset or 'none'}",
+        "model": (
+            f"{type(model).__name__}, {model.count_params():,} parameters, preset"
+            f" {config.preset or 'none'}"
+        ),
         "languages": f"{config.source.language} to {config.target.language}",
-        "text": f"{config.source.tokenization} to {config.target.tokenization}, "
-        f"{model.source_vocabulary_size:,} and {model.target_vocabulary_size:,} symbols",
+        "text": (
+            f"{config.source.tokenization} to {config.target.tokenization}, "
+            f"{model.source_vocabulary_size:,} and {model.target_vocabulary_size:,} symbols"
+        ),
         **({} if state.began_from is None else {"began from": state.began_from}),
         "trained on": text,
-        "training": f"{state.batches:,} batches, {state.seconds / 60:.1f} minutes, {training.optimizer}, {training.precision}, seed {training.seed}",
+        "training": (
+            f"{state.batches:,} batches, {state.seconds / 60:.1f} minutes, {training.optimizer},"
+            f" {training.precision}, seed {training.seed}"
+        ),
         "best development BLEU": bleu,
-        **({} if state.best_loss is None else {"best development loss": f"{state.best_loss:.4f} nats a target word"}),
-        "made with": f"rnnsearch_tf {__version__}, tensorflow {tf.__version__}, keras {keras.__version__}",
+        **(
+            {}
+            if state.best_loss is None
+            else {"best development loss": f"{state.best_loss:.4f} nats a target word"}
+        ),
+        "made with": (
+            f"rnnsearch_tf {__version__}, tensorflow {tf.__version__}, keras {keras.__version__}"
+        ),
     }
-    lines = ["# Model card", "", *(f"- {name}: {value}" for name, value in rows.items()), "", "All settings are in `config.yaml`.", ""]
+    lines = [
+        "# Model card",
+        "",
+        *(f"- {name}: {value}" for name, value in rows.items()),
+        "",
+        "All settings are in `config.yaml`.",
+        "",
+    ]
     write_file(run.model_card, "\n".join(lines))

@@ -1,8 +1,8 @@
 """The update rules, as TensorFlow's fused operations: one pass over each weight.
 
 Keras's own rules give the same numbers in many passes, and updating 80 million weights is bound by
-memory. Two things are added: the norm of the gradient, for the log, and what happens when a gradient is not
-finite (``training.non_finite_gradient``).
+memory. Two things are added: the norm of the gradient, for the log, and what happens when a
+gradient is not finite (``training.non_finite_gradient``).
 """
 
 from __future__ import annotations
@@ -19,23 +19,29 @@ class _Watched:
     """Mixed into an optimizer: watches the gradient's norm before it is applied.
 
     Attributes:
-        gradient_norm: L2 norm of the last gradient, over all weights, before clipping; NaN where the loss is not finite.
+        gradient_norm: L2 norm of the last gradient, over all weights, before clipping; NaN where
+            the loss is not finite.
     """
 
     def __init__(self, *arguments, non_finite_gradient="error", **keywords):
         super().__init__(*arguments, **keywords)
         if self.loss_scale_factor is not None:
             raise UsageError(
-                f"{type(self).__name__}: expected no loss_scale_factor, got {self.loss_scale_factor}; "
-                f"use keras.optimizers.{type(self).__name__}, or LossScaleOptimizer around this one"
+                f"{type(self).__name__}: expected no loss_scale_factor, got"
+                f" {self.loss_scale_factor}; use keras.optimizers.{type(self).__name__}, or"
+                " LossScaleOptimizer around this one"
             )
-        self.non_finite_gradient = check_value("training.non_finite_gradient", non_finite_gradient, "non_finite_gradient")
+        self.non_finite_gradient = check_value(
+            "training.non_finite_gradient", non_finite_gradient, "non_finite_gradient"
+        )
 
     def build(self, variables):
         super().build(variables)
         if not hasattr(self, "gradient_norm"):
             self.gradient_norm = tf.Variable(0.0, trainable=False, name="gradient_norm")
-        if tf.distribute.get_strategy().num_replicas_in_sync > 1:  # every replica counts: in a condition they cannot wait for one another
+        if (
+            tf.distribute.get_strategy().num_replicas_in_sync > 1
+        ):  # every replica counts: in a condition they cannot wait for one another
             self._iterations.value._aggregation = tf.VariableAggregation.NONE
 
     def apply(self, grads, trainable_variables=None, objective=None):
@@ -47,11 +53,19 @@ class _Watched:
         """
         if not self.built:
             self.build(trainable_variables)
-        weights = trainable_variables if trainable_variables is not None else self._trainable_variables
-        grads = [tf.convert_to_tensor(gradient) for gradient in grads]  # those of embeddings are IndexedSlices
+        weights = (
+            trainable_variables if trainable_variables is not None else self._trainable_variables
+        )
+        grads = [
+            tf.convert_to_tensor(gradient) for gradient in grads
+        ]  # those of embeddings are IndexedSlices
         self._norm = tf.linalg.global_norm(grads)
         if objective is not None:
-            self._norm = tf.where(tf.math.is_finite(objective), self._norm, tf.constant(float("nan"), self._norm.dtype))
+            self._norm = tf.where(
+                tf.math.is_finite(objective),
+                self._norm,
+                tf.constant(float("nan"), self._norm.dtype),
+            )
         self.gradient_norm.assign(tf.cast(self._norm, tf.float32))
         update = super().apply
 
@@ -65,11 +79,15 @@ class _Watched:
             update([0.1 * tf.convert_to_tensor(weight) for weight in weights], trainable_variables)
             return tf.constant(0)
 
-        otherwise = decay_weights if self.non_finite_gradient == "decay_weights" else lambda: tf.constant(0)
+        otherwise = (
+            decay_weights if self.non_finite_gradient == "decay_weights" else lambda: tf.constant(0)
+        )
         tf.cond(tf.math.is_finite(self._norm), usual, otherwise)
 
     def _backend_update_step(self, grads, trainable_variables, learning_rate):
-        """Every replica's own weights; Keras would sum the gradients, which are sums over all replicas already."""
+        """Every replica's own weights; Keras would sum the gradients, which are sums over all
+        replicas already.
+        """
         for gradient, weight in zip(grads, trainable_variables):
             self.update_step(gradient, weight, learning_rate)
 
@@ -92,8 +110,8 @@ class _Watched:
 class Adadelta(_Watched, keras.optimizers.Adadelta):
     """Adadelta (Zeiler 2012; Bahdanau et al. 2015, B.2: ρ = 0.95, ε = 1e−6, no learning rate).
 
-        E[g²] ← ρ E[g²] + (1−ρ) g²,   Δ = √(E[Δ²] + ε) / √(E[g²] + ε) · g
-        θ ← θ − learning_rate · Δ,   E[Δ²] ← ρ E[Δ²] + (1−ρ) Δ²
+    E[g²] ← ρ E[g²] + (1−ρ) g²,   Δ = √(E[Δ²] + ε) / √(E[g²] + ε) · g
+    θ ← θ − learning_rate · Δ,   E[Δ²] ← ρ E[Δ²] + (1−ρ) Δ²
     """
 
     def update_step(self, grad, variable, learning_rate):
@@ -117,9 +135,11 @@ class Adam(_Watched, keras.optimizers.Adam):
         if self.amsgrad:  # TensorFlow has no fused operation for it
             super().update_step(gradient, variable, learning_rate)
             return
-        index, dtype = self._get_variable_index(variable), gradient.dtype
+        index = self._get_variable_index(variable)
+        dtype = gradient.dtype
         steps = tf.cast(self.iterations + 1, dtype)
-        beta_1, beta_2 = tf.constant(self.beta_1, dtype), tf.constant(self.beta_2, dtype)
+        beta_1 = tf.constant(self.beta_1, dtype)
+        beta_2 = tf.constant(self.beta_2, dtype)
         tf.raw_ops.ResourceApplyAdam(
             var=_handle(variable),
             m=_handle(self._momentums[index]),
@@ -171,6 +191,10 @@ def compile_model(model: TranslationModel, config: Config) -> None:
     training = config.training
     model.compile(
         optimizer=build_optimizer(training),
-        loss=TranslationLoss(training.loss_reduction, training.label_smoothing, training.guided_alignment_weight),
+        loss=TranslationLoss(
+            training.loss_reduction, training.label_smoothing, training.guided_alignment_weight
+        ),
     )
-    model.optimizer.build(model.trainable_variables)  # or the graph of an update is traced a second time once they are there
+    model.optimizer.build(
+        model.trainable_variables
+    )  # or the graph of an update is traced a second time once they are there

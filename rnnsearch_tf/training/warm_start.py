@@ -1,8 +1,10 @@
-"""A training that begins from a trained model: its best weights, its texts, and new words where they are asked for.
+"""A training that begins from a trained model: its best weights, its texts, and new words where
+they are asked for.
 
-A new word's row of E and its row or column of the output matrix are drawn by the model's own initializer, as for a fresh
-model of the larger vocabulary. Its output bias is the mean of those of the last tenth of the old vocabulary, its rarest
-words. All other weights are the old ones, to the bit.
+A new word's row of E and its row or column of the output matrix are drawn by the model's own
+initializer, as for a fresh model of the larger vocabulary. Its output bias is the mean of those of
+the last tenth of the old vocabulary, its rarest words. All other weights are the old ones, to the
+bit.
 """
 
 from __future__ import annotations
@@ -36,10 +38,12 @@ def start_from(run, config, new_words=0) -> tuple[Config, tuple[Text, Text], Tra
     Args:
         run: path of the RUN folder.
         config: Config of the new training; model, source and target as the RUN has them.
-        new_words: words to add to each vocabulary at most, of the text that the RUN was not trained on.
+        new_words: words to add to each vocabulary at most, of the text that the RUN was not trained
+            on.
 
     Returns:
-        (Config with the vocabulary sizes after new words, (source Text, target Text), model, not compiled, what it began from in words).
+        (Config with the vocabulary sizes after new words, (source Text, target Text), model, not
+        compiled, what it began from in words).
 
     Raises:
         UserError: the folder is no RUN with best weights, or is damaged.
@@ -68,29 +72,39 @@ def start_from(run, config, new_words=0) -> tuple[Config, tuple[Text, Text], Tra
 
 
 def _say_what_is_too_long(data, texts, pairs):
-    """Say so where the RUN's length limits leave out a good part of the new text, by its first pairs."""
+    """Say so where the RUN's length limits leave out a good part of the new text, by its first
+    pairs.
+    """
     sides = list(zip(*itertools.islice(pairs, LOOKED_AT)))
     limits = (data.maximum_source_length, data.maximum_target_length)
-    lengths = [text.encode(tf.constant(side)).row_lengths().numpy() - 1 for text, side in zip(texts, sides)]  # END_ID is not counted
+    lengths = [
+        text.encode(tf.constant(side)).row_lengths().numpy() - 1 for text, side in zip(texts, sides)
+    ]  # END_ID is not counted
     share = np.mean((lengths[0] > limits[0]) | (lengths[1] > limits[1]))
     if share > MUCH:
         print(
-            f"{share:.0%} of the first {len(sides[0]):,} pairs are left out of training: they are longer than "
-            f"data.maximum_source_length={limits[0]} or data.maximum_target_length={limits[1]}; raise these limits to train on them",
+            f"{share:.0%} of the first {len(sides[0]):,} pairs are left out of training: they are"
+            f" longer than data.maximum_source_length={limits[0]} or"
+            f" data.maximum_target_length={limits[1]}; raise these limits to train on them",
             file=sys.stderr,
         )
 
 
 def extend_weights(old, model) -> None:
-    """Give a model the weights of one of the same architecture whose vocabularies are the first words of its own.
+    """Give a model the weights of one of the same architecture whose vocabularies are the first
+    words of its own.
 
     Args:
         old: TranslationModel.
-        model: TranslationModel with fresh weights; what a new word has of them stays, but for the output bias.
+        model: TranslationModel with fresh weights; what a new word has of them stays, but for the
+            output bias.
     """
     for before, weight in zip(old.trainable_variables, model.trainable_variables, strict=True):
-        known, fresh = keras.ops.convert_to_numpy(before), keras.ops.convert_to_numpy(weight)
-        axis = next((k for k, size in enumerate(known.shape) if size != fresh.shape[k]), None)  # that of the words
+        known = keras.ops.convert_to_numpy(before)
+        fresh = keras.ops.convert_to_numpy(weight)
+        axis = next(
+            (k for k, size in enumerate(known.shape) if size != fresh.shape[k]), None
+        )  # that of the words
         if axis is None:
             weight.assign(known)
             continue

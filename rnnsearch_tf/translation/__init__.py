@@ -1,9 +1,16 @@
-"""Text in, text out, with a trained model: loading, translating, scoring, aligning, and their results.
+"""Text in, text out, with a trained model: loading, translating, scoring, aligning, and their
+results.
 
 May import errors, files, runtime, config, runs, text, search and models.
 """
 
-from rnnsearch_tf.translation.results import ScoredPair, Hypothesis, Sample, TextTranslator, Translation
+from rnnsearch_tf.translation.results import (
+    ScoredPair,
+    Hypothesis,
+    Sample,
+    TextTranslator,
+    Translation,
+)
 from rnnsearch_tf.translation.translator import Translator
 
 __all__ = ["ScoredPair", "Hypothesis", "Sample", "TextTranslator", "Translation", "Translator"]

@@ -17,7 +17,8 @@ from rnnsearch_tf.files.untrusted import check_model_archive
 
 
 def load_runs(runs, precision=None, combine="probabilities"):
-    """The model of a RUN folder, or the ensemble of several; arguments and errors as of ``Translator.load``.
+    """The model of a RUN folder, or the ensemble of several; arguments and errors as of
+    ``Translator.load``.
 
     Returns:
         (model or Ensemble, list of the different source Texts, target Text, Config of the first).
@@ -32,7 +33,8 @@ def load_runs(runs, precision=None, combine="probabilities"):
 
 
 def load_run(run, precision=None):
-    """(model with the best weights, source Text, target Text, Config) of a RUN folder, its checksums verified.
+    """(model with the best weights, source Text, target Text, Config) of a RUN folder, its
+    checksums verified.
 
     Args:
         run: path of the folder.
@@ -40,7 +42,9 @@ def load_run(run, precision=None):
     """
     run = Run.open(run)
     run.verify()
-    config = saved_config(run.config, overrides=[f"training.precision={precision}"] if precision else ())
+    config = saved_config(
+        run.config, overrides=[f"training.precision={precision}"] if precision else ()
+    )
     texts = [load_text(run, side, getattr(config, side)) for side in ("source", "target")]
     model = build_model(config, *(text.vocabulary.size for text in texts))
     run.read_weights(model)
@@ -51,13 +55,15 @@ def load_model(path: str | os.PathLike) -> TranslationModel:
     """A trained model, from ids to logits; for text in and text out see ``Translator.load``.
 
     Args:
-        path: a RUN folder, whose best weights are taken, or a ``.keras`` file that ``model.save`` wrote.
+        path: a RUN folder, whose best weights are taken, or a ``.keras`` file that ``model.save``
+            wrote.
 
     Returns:
         TranslationModel; of a ``.keras`` file compiled as it was saved.
 
     Raises:
-        UserError: there is neither at this path, it is damaged, or it names code that is not this package's.
+        UserError: there is neither at this path, it is damaged, or it names code that is not this
+            package's.
     """
     if pathlib.Path(path).suffix != ".keras":
         return load_run(path)[0]
@@ -67,23 +73,30 @@ def load_model(path: str | os.PathLike) -> TranslationModel:
         return keras.models.load_model(path)
     except (ValueError, OSError, KeyError, TypeError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise UserError(f"{path}: expected a model that model.save wrote, got a damaged or other file ({reason})") from None
+        raise UserError(
+            f"{path}: expected a model that model.save wrote, got a damaged or other file"
+            f" ({reason})"
+        ) from None
 
 
 def _check_targets(runs, texts):
     for run, text in zip(runs, texts):
         if not text.same_as(texts[0]):
             raise UserError(
-                f"{run}: expected the target vocabulary and tokenization of the ensemble's first member {runs[0]}, got others "
-                f"({text.vocabulary.size} entries against {texts[0].vocabulary.size}); train the members on one vocabulary"
+                f"{run}: expected the target vocabulary and tokenization of the ensemble's first"
+                f" member {runs[0]}, got others ({text.vocabulary.size} entries against"
+                f" {texts[0].vocabulary.size}); train the members on one vocabulary"
             )
 
 
 def _distinct(texts):
     """Of several Texts (the different ones, for each which of them it is)."""
-    different, places = [], []
+    different = []
+    places = []
     for text in texts:
-        place = next((k for k, other in enumerate(different) if text.same_as(other)), len(different))
+        place = next(
+            (k for k, other in enumerate(different) if text.same_as(other)), len(different)
+        )
         different += [text] if place == len(different) else []
         places.append(place)
     return different, places

@@ -30,8 +30,8 @@ class Hypothesis:
 
     Attributes:
         text: detokenized.
-        score: what it is ranked by: log_probability / length^A (see search.length_penalty) and what search.coverage_penalty
-            adds; higher is better.
+        score: what it is ranked by: log_probability / length^A (see search.length_penalty) and what
+            search.coverage_penalty adds; higher is better.
         log_probability: natural logarithm of p(target | source), the end symbol included.
         tokens: list[str], the end symbol left out.
         alignment: float32 [target tokens + 1, source tokens + 1]; the last row and
@@ -67,7 +67,8 @@ class ScoredPair:
 
     Attributes:
         log_probability: the sum of `token_log_probabilities`.
-        token_log_probabilities: float64 [target tokens + 1], natural logarithm of each token's probability, the end symbol last.
+        token_log_probabilities: float64 [target tokens + 1], natural logarithm of each token's
+            probability, the end symbol last.
         unknown_words: how many, on both sides together.
         source_tokens, target_tokens, alignment: as in `Hypothesis`.
     """
@@ -82,7 +83,9 @@ class ScoredPair:
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """One translation drawn at random; log_probability is at temperature 1, other fields as in `Hypothesis`."""
+    """One translation drawn at random; log_probability is at temperature 1, other fields as in
+    `Hypothesis`.
+    """
 
     text: str
     log_probability: float
@@ -93,5 +96,8 @@ def distinct(samples) -> list:
     """(text, log-probability, count) of each distinct sample (by its tokens), most probable first."""
     counts = collections.Counter(tuple(sample.tokens) for sample in samples)
     first = {tuple(sample.tokens): sample for sample in reversed(samples)}
-    rows = [(first[tokens].text, first[tokens].log_probability, count) for tokens, count in counts.items()]
+    rows = [
+        (first[tokens].text, first[tokens].log_probability, count)
+        for tokens, count in counts.items()
+    ]
     return sorted(rows, key=lambda row: -row[1])

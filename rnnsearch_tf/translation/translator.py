@@ -16,7 +16,12 @@ from rnnsearch_tf.config import END_ID, UNKNOWN_ID, Config, SearchConfig, check_
 from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runtime.cores import shard_count
-from rnnsearch_tf.search.graphs import constrained_search_graph, sample_graph, score_targets_graph, search_graph
+from rnnsearch_tf.search.graphs import (
+    constrained_search_graph,
+    sample_graph,
+    score_targets_graph,
+    search_graph,
+)
 from rnnsearch_tf.search.retry import search_until_finished
 from rnnsearch_tf.search.sampling import check_temperature
 from rnnsearch_tf.search.shortlist import Shortlist
@@ -46,7 +51,8 @@ class _Source:
 
 
 class Translator:
-    """Translates, scores, aligns and samples with one trained model, or with an ensemble of several.
+    """Translates, scores, aligns and samples with one trained model, or with an ensemble of
+    several.
 
     Args:
         model: TranslationModel or Ensemble.
@@ -56,31 +62,48 @@ class Translator:
 
     Attributes:
         source_texts: list of Text, source_text first.
-        maximum_lengths: {"source": tokens, "target": tokens}; longer sentences are cut, with a warning.
+        maximum_lengths: {"source": tokens, "target": tokens}; longer sentences are cut, with a
+            warning.
 
     Example:
         translator = Translator.load("runs/demo")
         translator.translate(["the red car"])[0].text
     """
 
-    def __init__(self, model, source_text: Text, target_text: Text, config: Config, more_source_texts: Sequence[Text] = ()):
+    def __init__(
+        self,
+        model,
+        source_text: Text,
+        target_text: Text,
+        config: Config,
+        more_source_texts: Sequence[Text] = (),
+    ):
         self.model = model
         self.source_text = source_text
         self.source_texts = [source_text, *more_source_texts]
         self.target_text = target_text
         self.config = config
-        self.maximum_lengths = {side: OVERLONG * getattr(config.data, f"maximum_{side}_length") for side in ("source", "target")}
-        self._sources, self._target = [TracedText(text) for text in self.source_texts], TracedText(target_text, translations=True)
+        self.maximum_lengths = {
+            side: OVERLONG * getattr(config.data, f"maximum_{side}_length")
+            for side in ("source", "target")
+        }
+        self._sources, self._target = (
+            [TracedText(text) for text in self.source_texts],
+            TracedText(target_text, translations=True),
+        )
         self._shards = shard_count()
-        self._made, self._making = {}, threading.Lock()  # lexicons, shortlists and traced functions, by what they are made from
+        self._made, self._making = (
+            {},
+            threading.Lock(),
+        )  # lexicons, shortlists and traced functions, by what they are made from
 
     @classmethod
     def load(cls, runs, precision: str | None = None, combine: str = "probabilities") -> Translator:
         """A Translator from the folder that training wrote, or an ensemble from several.
 
         Args:
-            runs: path of the folder, or a list of them; the members of an ensemble may be of any system
-                and read the source in their own ways, but share the target vocabulary.
+            runs: path of the folder, or a list of them; the members of an ensemble may be of any
+                system and read the source in their own ways, but share the target vocabulary.
             precision: numbers computed with, as training.precision; None takes the run's own.
             combine: see :class:`~rnnsearch_tf.models.ensemble.Ensemble`.
 
@@ -90,39 +113,64 @@ class Translator:
         model, source_texts, target_text, config = load_runs(runs, precision, combine)
         return cls(model, source_texts[0], target_text, config, source_texts[1:])
 
-    def translate(self, texts: Iterable, constraints: Iterable | None = None, **search) -> list[Translation]:
+    def translate(
+        self, texts: Iterable, constraints: Iterable | None = None, **search
+    ) -> list[Translation]:
         """Translate sentences by beam search.
 
         Args:
-            texts: sentences, str, in a list or any other iterable; an empty one gives an empty translation.
-            constraints: for each text a list of phrases, str, that its translations have to have, see search/constrained.py; a text
-                without phrases is translated as ever. Words that the vocabulary lacks are possible. Every model, every search and
-                every n-best list takes them; the beam should have more hypotheses than a text's phrases have tokens.
-            **search: options of the search section that differ for this call, such as ``beam_size=5``.
+            texts: sentences, str, in a list or any other iterable; an empty one gives an empty
+                translation.
+            constraints: for each text a list of phrases, str, that its translations have to have,
+                see search/constrained.py; a text without phrases is translated as ever. Words that
+                the vocabulary lacks are possible. Every model, every search and every n-best list
+                takes them; the beam should have more hypotheses than a text's phrases have tokens.
+            **search: options of the search section that differ for this call, such as
+                ``beam_size=5``.
 
         Returns:
             list[Translation], in the order of `texts`.
 
         Raises:
-            UsageError: an option is unknown or out of range, `texts` are not sentences, or `constraints` are not as many lists of phrases.
-            UserError: the model gives no probabilities (NaN), every word of a sentence is forbidden, or phrases have too many tokens.
+            UsageError: an option is unknown or out of range, `texts` are not sentences, or
+                `constraints` are not as many lists of phrases.
+            UserError: the model gives no probabilities (NaN), every word of a sentence is
+                forbidden, or phrases have too many tokens.
 
         Example:
             translator.translate(["the room is free"], constraints=[["chambre"]])[0].text
         """
-        texts, config = strings(texts, "texts"), self.search_config(**search)
-        constraints = [b""] * len(texts) if constraints is None else constraint_lines(constraints, texts)
-        lexicon = self._once(Lexicon.load, config.lexicon, *self.unicode_forms) if config.replace_unknown and config.lexicon else None
+        texts = strings(texts, "texts")
+        config = self.search_config(**search)
+        constraints = (
+            [b""] * len(texts) if constraints is None else constraint_lines(constraints, texts)
+        )
+        lexicon = (
+            self._once(Lexicon.load, config.lexicon, *self.unicode_forms)
+            if config.replace_unknown and config.lexicon
+            else None
+        )
         self.shortlist(config)  # so that a bad file is an error before anything is done
         results = [_NOTHING for _ in texts]
-        sources = sorted((source for source in self._encode(texts) if source.tokens), key=lambda source: len(source.ids))
-        translate = lambda shard: self._translate(shard, config, lexicon, [constraints[source.index] for source in shard])  # noqa: E731
+        sources = sorted(
+            (source for source in self._encode(texts) if source.tokens),
+            key=lambda source: len(source.ids),
+        )
+        translate = lambda shard: self._translate(
+            shard, config, lexicon, [constraints[source.index] for source in shard]
+        )  # noqa: E731
         for shard, translations in in_shards(self._shards, translate, sources, config.batch_size):
             for source, translation in zip(shard, translations):
                 results[source.index] = translation
         return results
 
-    def score_targets(self, sources: Iterable, targets: Iterable, batch_size: int | None = None, tokenized: bool = False) -> list[ScoredPair]:
+    def score_targets(
+        self,
+        sources: Iterable,
+        targets: Iterable,
+        batch_size: int | None = None,
+        tokenized: bool = False,
+    ) -> list[ScoredPair]:
         """Score and align given pairs.
 
         Args:
@@ -131,19 +179,33 @@ class Translator:
             tokenized: the lines are Moses tokens already; see ``Text.split``.
 
         Returns:
-            list[ScoredPair], in order; log-probabilities are natural logarithms, the end symbol included.
+            list[ScoredPair], in order; log-probabilities are natural logarithms, the end symbol
+            included.
         """
-        sources, targets = strings(sources, "sources"), strings(targets, "targets")
+        sources = strings(sources, "sources")
+        targets = strings(targets, "targets")
         if len(sources) != len(targets):
-            raise UserError(f"expected as many targets as sources, got {len(targets)} and {len(sources)}")
+            raise UserError(
+                f"expected as many targets as sources, got {len(targets)} and {len(sources)}"
+            )
         target_tokens, target_ids = self._target.tokens_and_ids(targets, tokenized)
         pairs = [
-            (source, _cut("target", target_tokens[source.index], target_ids[source.index], self.maximum_lengths["target"]))
+            (
+                source,
+                _cut(
+                    "target",
+                    target_tokens[source.index],
+                    target_ids[source.index],
+                    self.maximum_lengths["target"],
+                ),
+            )
             for source in self._encode(sources, tokenized)
         ]
         pairs.sort(key=lambda pair: (len(pair[0].ids), len(pair[1][1])))
         results = [None] * len(sources)
-        for shard, result in in_shards(self._shards, self._score, pairs, batch_size or self.config.search.batch_size):
+        for shard, result in in_shards(
+            self._shards, self._score, pairs, batch_size or self.config.search.batch_size
+        ):
             for row, (source, (tokens, ids)) in enumerate(shard):
                 log_probabilities = result.log_probabilities[row, : len(ids)].astype(np.float64)
                 results[source.index] = ScoredPair(
@@ -159,11 +221,26 @@ class Translator:
     def _score(self, shard):
         """TargetScores of NumPy arrays, of (_Source, (target tokens, ids))."""
         sources, targets = zip(*shard)
-        return as_arrays(self._graph(score_targets_graph)(_source_ids(sources), padded([ids for _, ids in targets])))
+        return as_arrays(
+            self._graph(score_targets_graph)(
+                _source_ids(sources), padded([ids for _, ids in targets])
+            )
+        )
 
-    def score(self, sources: Iterable, targets: Iterable, batch_size: int | None = None, tokenized: bool = False) -> list[float]:
-        """list[float]: natural-log probability of each pair, the end symbol included; arguments as of `score_targets`."""
-        return [scored.log_probability for scored in self.score_targets(sources, targets, batch_size, tokenized)]
+    def score(
+        self,
+        sources: Iterable,
+        targets: Iterable,
+        batch_size: int | None = None,
+        tokenized: bool = False,
+    ) -> list[float]:
+        """list[float]: natural-log probability of each pair, the end symbol included; arguments as
+        of `score_targets`.
+        """
+        return [
+            scored.log_probability
+            for scored in self.score_targets(sources, targets, batch_size, tokenized)
+        ]
 
     def search_config(self, **changes) -> SearchConfig:
         """The run's search section with some options changed, checked as in a file."""
@@ -187,14 +264,19 @@ class Translator:
             UsageError: naming the purpose.
         """
         if not self.model.has_attention:
-            raise UsageError(f"{purpose}: expected a model with attention, got {type(self.model).__name__}, which aligns nothing")
+            raise UsageError(
+                f"{purpose}: expected a model with attention, got {type(self.model).__name__},"
+                " which aligns nothing"
+            )
 
     @property
     def unicode_forms(self) -> tuple:
         """The option `unicode_form` of the source and of the target text."""
         return self.source_text.config.unicode_form, self.target_text.config.unicode_form
 
-    def sample(self, texts: Iterable, number: int, temperature: float = 1.0, seed: int = 1) -> list[list[Sample]]:
+    def sample(
+        self, texts: Iterable, number: int, temperature: float = 1.0, seed: int = 1
+    ) -> list[list[Sample]]:
         """Draw translations at random.
 
         Args:
@@ -204,7 +286,8 @@ class Translator:
             seed: the same seed gives a sentence the same samples, whatever stands beside it.
 
         Returns:
-            list of lists of `number` Samples, as drawn; for a sentence without words nothing is drawn, each is empty and has log-probability 0.
+            list of lists of `number` Samples, as drawn; for a sentence without words nothing is
+            drawn, each is empty and has log-probability 0.
 
         Raises:
             UsageError: `texts` are not sentences, or a number is out of range.
@@ -217,18 +300,30 @@ class Translator:
             raise UsageError(f"seed: expected a whole number from 0 to {2**31 - 1}, got {seed}")
         graph = self._graph(sample_graph, self.config.search)
         nothing = [Sample("", 0.0, [])] * number
-        return [self._samples(graph, source, number, temperature, seed) if source.tokens else nothing for source in self._encode(texts)]
+        return [
+            self._samples(graph, source, number, temperature, seed) if source.tokens else nothing
+            for source in self._encode(texts)
+        ]
 
     def _samples(self, graph, source, number, temperature, seed) -> list:
         """The samples of one sentence, each from a seed of its own."""
         samples = [None] * number
 
         def draw(shard):
-            result = graph(_source_ids([source] * len(shard)), np.int64(seed << 32) + shard, tf.constant(temperature, tf.float64))
+            result = graph(
+                _source_ids([source] * len(shard)),
+                np.int64(seed << 32) + shard,
+                tf.constant(temperature, tf.float64),
+            )
             texts, tokens = self._target.texts_and_tokens(self._target.tokens(result.ids.numpy()))
-            return [Sample(text, float(p), words) for text, p, words in zip(texts, result.log_probabilities.numpy(), tokens)]
+            return [
+                Sample(text, float(p), words)
+                for text, p, words in zip(texts, result.log_probabilities.numpy(), tokens)
+            ]
 
-        for shard, drawn in in_shards(self._shards, draw, np.arange(number, dtype=np.int64), SAMPLES_AT_ONCE):
+        for shard, drawn in in_shards(
+            self._shards, draw, np.arange(number, dtype=np.int64), SAMPLES_AT_ONCE
+        ):
             for place, one in zip(shard, drawn):
                 samples[place] = one
         return samples
@@ -238,16 +333,26 @@ class Translator:
         if config.shortlist is None:
             return None
         file = config.shortlist, config.shortlist_frequent, config.shortlist_translations
-        return self._once(Shortlist.load, *file, self.source_text.vocabulary, self.target_text.vocabulary, *self.unicode_forms)
+        return self._once(
+            Shortlist.load,
+            *file,
+            self.source_text.vocabulary,
+            self.target_text.vocabulary,
+            *self.unicode_forms,
+        )
 
     def _graph(self, build, config=None, *more):
         """The traced function for one kind of work under one search configuration; made once."""
         no_part_of_it = dict(batch_size=1, lexicon=None, replace_unknown=False)
         asked = config and tuple((vars(config) | no_part_of_it).values())
-        return self._once(build, self.model, config, len(self.source_texts), *more, key=(build, asked, *more))
+        return self._once(
+            build, self.model, config, len(self.source_texts), *more, key=(build, asked, *more)
+        )
 
     def _once(self, make, *arguments, key=None):
-        """What the function makes of the arguments; made when a thread first asks for it. `key`: what it depends on, if not on all of them."""
+        """What the function makes of the arguments; made when a thread first asks for it. `key`:
+        what it depends on, if not on all of them.
+        """
         key = key or (make, *arguments)
         with self._making:
             if key not in self._made:
@@ -257,8 +362,13 @@ class Translator:
     def _encode(self, texts, tokenized=False) -> list:
         """The source sentences as tokens and ids, overlong ones cut."""
         limit = self.maximum_lengths["source"]
-        readings = [[_cut("source", *row, limit) for row in zip(*text.tokens_and_ids(texts, tokenized))] for text in self._sources]
-        return [_Source(k, *rows[0], [ids for _, ids in rows]) for k, rows in enumerate(zip(*readings))]
+        readings = [
+            [_cut("source", *row, limit) for row in zip(*text.tokens_and_ids(texts, tokenized))]
+            for text in self._sources
+        ]
+        return [
+            _Source(k, *rows[0], [ids for _, ids in rows]) for k, rows in enumerate(zip(*readings))
+        ]
 
     def _phrases(self, sources, constraints):
         """PhraseTokens of the sentences."""
@@ -278,8 +388,16 @@ class Translator:
         def search(rows, config):
             ids = _source_ids([sources[row] for row in rows])
             if phrases is None:
-                return as_arrays(self._graph(search_graph, config, self.shortlist(config), self._shards)(ids))
-            graph = self._graph(constrained_search_graph, config, self.shortlist(config), self._shards, self.target_text)
+                return as_arrays(
+                    self._graph(search_graph, config, self.shortlist(config), self._shards)(ids)
+                )
+            graph = self._graph(
+                constrained_search_graph,
+                config,
+                self.shortlist(config),
+                self._shards,
+                self.target_text,
+            )
             return as_arrays(graph(ids, phrases.ids.numpy()[rows]))
 
         if config.shrinking_beam and config.search_again and config.beam_size > 1:
@@ -292,9 +410,15 @@ class Translator:
         result = self._search(shard, config, phrases)
         rows, columns = np.nonzero(result.lengths)  # an empty place of a list has length 0
         ids = result.ids[rows, columns]
-        tokens = self._target.tokens(ids) if phrases is None else self._target.tokens_with(ids, phrases.tokens.numpy()[rows])
+        tokens = (
+            self._target.tokens(ids)
+            if phrases is None
+            else self._target.tokens_with(ids, phrases.tokens.numpy()[rows])
+        )
         if config.replace_unknown:
-            sources = tf.ragged.constant([shard[row].tokens for row in rows], tf.string, ragged_rank=1)
+            sources = tf.ragged.constant(
+                [shard[row].tokens for row in rows], tf.string, ragged_rank=1
+            )
             tokens = replace_unknown(tokens, result.alignments[rows, columns], sources, lexicon)
         lists = [[] for _ in shard]
         for row, n, text, words in zip(rows, columns, *self._target.texts_and_tokens(tokens)):
@@ -304,15 +428,23 @@ class Translator:
         for source, nbest in zip(shard, lists):
             if not nbest or not math.isfinite(nbest[0].log_probability):
                 raise UserError(
-                    f"sentence {source.index + 1} ({' '.join(source.tokens)[:60]!r}): expected probabilities of the model, got none that are "
-                    "finite; its weights hold NaN or Inf, or search.shortlist and search.allow_unknown leave it no word"
+                    f"sentence {source.index + 1} ({' '.join(source.tokens)[:60]!r}): expected"
+                    " probabilities of the model, got none that are finite; its weights hold NaN"
+                    " or Inf, or search.shortlist and search.allow_unknown leave it no word"
                 )
-        return [Translation(**vars(nbest[0]), source_tokens=source.tokens, nbest=nbest) for source, nbest in zip(shard, lists)]
+        return [
+            Translation(**vars(nbest[0]), source_tokens=source.tokens, nbest=nbest)
+            for source, nbest in zip(shard, lists)
+        ]
 
 
 def _phrase_reader(text):
     """:func:`~rnnsearch_tf.text.phrases.read_phrases` of a text, traced."""
-    return tf.function(lambda lines: read_phrases(text, lines), autograph=False, input_signature=[tf.TensorSpec([None], tf.string)])
+    return tf.function(
+        lambda lines: read_phrases(text, lines),
+        autograph=False,
+        input_signature=[tf.TensorSpec([None], tf.string)],
+    )
 
 
 _EMPTY = Hypothesis("", 0.0, 0.0, [], np.zeros((0, 0), np.float32))
@@ -328,7 +460,9 @@ def search_options(changes: dict) -> dict:
     """
     known = [field.name for field in dataclasses.fields(SearchConfig)]
     for name in changes.keys() - known:
-        raise UsageError(f"unknown search option {name!r}; expected one of {', '.join(sorted(known))}")
+        raise UsageError(
+            f"unknown search option {name!r}; expected one of {', '.join(sorted(known))}"
+        )
     return {name: check_value(f"search.{name}", value) for name, value in changes.items()}
 
 
@@ -344,11 +478,16 @@ def strings(texts, name, what="sentence") -> list:
         UsageError: it is something else, or holds something else.
     """
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
-        raise UsageError(f"{name}: expected a list of {what}s, got {type(texts).__name__} {texts!r}; one {what} goes in a list too")
+        raise UsageError(
+            f"{name}: expected a list of {what}s, got {type(texts).__name__} {texts!r}; one {what}"
+            " goes in a list too"
+        )
     texts = list(texts)
     for number, text in enumerate(texts):
         if not isinstance(text, (str, bytes)):
-            raise UsageError(f"{name}[{number}]: expected a {what} as str, got {type(text).__name__} {text!r}")
+            raise UsageError(
+                f"{name}[{number}]: expected a {what} as str, got {type(text).__name__} {text!r}"
+            )
     return texts
 
 
@@ -363,19 +502,33 @@ def constraint_lines(constraints, texts) -> list[bytes]:
         UsageError: they are something else, or not as many.
     """
     if isinstance(constraints, (str, bytes)) or not isinstance(constraints, Iterable):
-        raise UsageError(f"constraints: expected a list of phrases for each text, got {type(constraints).__name__} {constraints!r}")
-    constraints = [strings(phrases, f"constraints[{number}]", "phrase") for number, phrases in enumerate(constraints)]
+        raise UsageError(
+            "constraints: expected a list of phrases for each text, got"
+            f" {type(constraints).__name__} {constraints!r}"
+        )
+    constraints = [
+        strings(phrases, f"constraints[{number}]", "phrase")
+        for number, phrases in enumerate(constraints)
+    ]
     if len(constraints) != len(texts):
-        raise UsageError(f"constraints: expected a list of phrases for each of {len(texts)} texts, got {len(constraints)} lists")
-    return [b"\t".join(tf.compat.as_bytes(phrase).replace(b"\t", b" ") for phrase in phrases) for phrases in constraints]
+        raise UsageError(
+            f"constraints: expected a list of phrases for each of {len(texts)} texts, got"
+            f" {len(constraints)} lists"
+        )
+    return [
+        b"\t".join(tf.compat.as_bytes(phrase).replace(b"\t", b" ") for phrase in phrases)
+        for phrases in constraints
+    ]
 
 
 def too_many_tokens(number, line) -> UserError:
-    """The error of a text whose phrases, the line of bytes, have more tokens than are searched for; `number` is its place among the texts."""
+    """The error of a text whose phrases, the line of bytes, have more tokens than are searched for;
+    `number` is its place among the texts.
+    """
     start = line[:60].decode("utf-8", "replace")
     return UserError(
-        f"constraints[{number}] ({start!r}): expected phrases of at most {MOST_TOKENS} tokens and {MOST_BYTES:,} bytes "
-        "together, got more; leave some out"
+        f"constraints[{number}] ({start!r}): expected phrases of at most {MOST_TOKENS} tokens and"
+        f" {MOST_BYTES:,} bytes together, got more; leave some out"
     )
 
 
@@ -383,14 +536,22 @@ def _cut(side, tokens, ids, limit):
     """(tokens, ids) with no more than `limit` tokens before the end symbol."""
     if len(tokens) <= limit:
         return tokens, ids
-    log.warning("warning: a %s sentence of %d tokens was cut to %d, the most that is taken: %s …", side, len(tokens), limit, " ".join(tokens[:6])[:60])
+    log.warning(
+        "warning: a %s sentence of %d tokens was cut to %d, the most that is taken: %s …",
+        side,
+        len(tokens),
+        limit,
+        " ".join(tokens[:6])[:60],
+    )
     return tokens[:limit], ids[:limit] + [END_ID]
 
 
 def in_shards(count, work, items, size):
-    """Pairs (shard, what `work` makes of it), of batches of at most `size` items, each cut into `count` shards for as many threads.
+    """Pairs (shard, what `work` makes of it), of batches of at most `size` items, each cut into
+    `count` shards for as many threads.
 
-    Items that stand beside each other, which are of like length, go to different shards, so that all take as long.
+    Items that stand beside each other, which are of like length, go to different shards, so that
+    all take as long.
     """
     batches = (items[start : start + size] for start in range(0, len(items), size))
     shards = [batch[first::count] for batch in batches for first in range(min(count, len(batch)))]
@@ -411,6 +572,8 @@ def _rows(alignment, count):
 
 
 def _source_ids(sources):
-    """Padded ids of a batch of _Sources, as a graph takes them: one array, or one for each way to read the source."""
+    """Padded ids of a batch of _Sources, as a graph takes them: one array, or one for each way to
+    read the source.
+    """
     arrays = tuple(padded(rows) for rows in zip(*(source.readings for source in sources)))
     return arrays if len(arrays) > 1 else arrays[0]

@@ -10,7 +10,7 @@ CONTINUING = [
     Mutant("training/warm_start.py", "weights that do not grow are fresh", "            weight.assign(known)\n", "", (WORDS,)),
     Mutant("training/warm_start.py", "new words are as likely as any", "known[-max(1, known.size // 10) :].mean()", "0.0", (WORDS,)),
     Mutant("text/vocabulary.py", "new words stand in front", "[*self.tokens, *new[:number]]", "[*self.tokens[:3], *new[:number], *self.tokens[3:]]", (WORDS,)),
-    Mutant("data/continuing.py", "old text has new words too", "if _paths(config.data, corpus) not in known]", "]", (f"{START}::test_new_words_of_the_new_text_alone",)),
+    Mutant("data/continuing.py", "old text has new words too", "if _paths(config.data, corpus) not in known\n    ]", "]", (f"{START}::test_new_words_of_the_new_text_alone",)),
     Mutant("training/development.py", "where it began is not scored", "if state.began_from and not state.batches and", "if False and",
            (f"{START}::test_weights_that_only_got_worse_are_not_kept",)),
     Mutant("data/continuing.py", "the old development text stays", '("folder", "train_alignments", *TRAINING_TEXT, *DEVELOPMENT_TEXT)', '("folder", "train_alignments", *TRAINING_TEXT)', (PLACE,)),

@@ -8,7 +8,7 @@ EVALUATE, VECTORS, BOTH = "cli/test_evaluate_more.py", "evaluation/test_vectors.
 EVIDENCE = [
     Mutant("text/ngrams.py", "lower orders count occurrences", "counts[-1] = np.bincount(shorter, minlength=len(counts[-1])) + ", "counts[-1] = counts[-1] + 0 * ",
            (f"{NGRAMS}::test_it_is_the_equation",)),
-    Mutant("text/ngrams.py", "n-grams that begin a sentence have no count below", " + np.bincount(places[-1][begins], minlength=len(counts[-1]))", "",
+    Mutant("text/ngrams.py", "n-grams that begin a sentence have no count below", " + np.bincount(\n                places[-1][begins], minlength=len(counts[-1])\n            )", "",
            (f"{NGRAMS}::test_it_is_the_equation", f"{SELECTION}::test_scores_are_the_difference_of_cross_entropies")),
     Mutant("text/ngrams.py", "all that is discounted is lost", "order.discount * order.words[known] * p", "0 * p",
            (f"{NGRAMS}::test_the_probabilities_of_the_next_word_sum_to_one",)),

@@ -29,7 +29,7 @@ PAGES = [
            (f"{FIGURES}::test_the_rows_of_a_table",)),
     Mutant("papers/cho2014_figures.py", "the unlikeliest translation", "mine = -row.probability, row.target", "mine = row.probability, row.target",
            (f"{FIGURES}::test_the_rows_of_a_table",)),
-    Mutant("papers/cho2014_figures.py", "compared with a phrase of any words", " and len(_common(first, third)) == len(common)", "",
+    Mutant("papers/cho2014_figures.py", "compared with a phrase of any words", " and len(_common(first, third)) == len(\n                common\n            )", "",
            (f"{FIGURES}::test_paraphrases_and_what_they_are_compared_with",)),
     Mutant("papers/cho2014_figures.py", "compared with another paraphrase", "if alike and translations[third] != translations[first]:", "if alike:",
            (f"{FIGURES}::test_paraphrases_and_what_they_are_compared_with",)),

@@ -98,14 +98,14 @@ PLUMBING = [
     Mutant(
         "cli/select.py",
         "--rounds ends at the parser",
-        "arguments.seed, arguments.rounds,",
+        "arguments.seed,\n        arguments.rounds,",
         "arguments.seed, 1,",
         (f"{TEXT}::test_select",),
     ),
     Mutant(
         "cli/export.py",
         "--version ends at the parser",
-        "arguments.output, arguments.version,",
+        "arguments.output,\n        arguments.version,",
         "arguments.output, None,",
         (f"{MODELS}::test_export",),
     ),
@@ -126,7 +126,7 @@ PLUMBING = [
     Mutant(
         "cli/translate_corpus.py",
         "--workers ends at the parser",
-        "arguments.output, arguments.workers, beam_options",
+        "arguments.output,\n            arguments.workers,\n            beam_options",
         "arguments.output, None, beam_options",
         (f"{TRANSLATION}::test_translate_corpus",),
     ),
@@ -241,7 +241,7 @@ EXITS = [
     Mutant(
         "cli/main.py",
         "an interrupted command is stopped and resumable",
-        "EXIT_INTERRUPTED = 0, 1, 75, 130",
+        "EXIT_INTERRUPTED = 130",
         "EXIT_INTERRUPTED = 0, 1, 75, 75",
         (f"{EXIT_CODES}::test_a_signal_while_the_engine_works",),
     ),

@@ -6,12 +6,12 @@ GUIDED, LINKS, LEXICON = "equations/test_guided_alignment.py", "data/test_traini
 ITEMS = "papers/test_alignment_items.py"
 
 FAULTS = [
-    Mutant("layers/guided_alignment.py", "windows are not divided by their sum", "tf.math.divide_no_nan(alignments, tf.reduce_sum(alignments, axis=-1, keepdims=True))",
+    Mutant("layers/guided_alignment.py", "windows are not divided by their sum", "tf.math.divide_no_nan(\n        alignments, tf.reduce_sum(alignments, axis=-1, keepdims=True)\n    )",
            "alignments", (f"{GUIDED}::test_losses_of_every_word",)),
     Mutant("layers/guided_alignment.py", "the logarithm of nothing", "tf.maximum(alignments, LEAST)", "alignments",
            (f"{GUIDED}::test_an_alignment_of_no_weight_at_a_link_is_finite",)),
     Mutant("models/translation_model.py", "the weight is left out", "losses += guided_alignment_weight * tf", "losses += tf", (f"{GUIDED}::test_losses_of_every_word",)),
-    Mutant("models/translation_model.py", "it is not trained with", "guided_alignment_weight=loss.guided_alignment_weight)", "guided_alignment_weight=0.0)",
+    Mutant("models/translation_model.py", "it is not trained with", "guided_alignment_weight=loss.guided_alignment_weight,\n        )", "guided_alignment_weight=0.0)",
            (f"{GUIDED}::test_an_update_takes_both_parts",)),
     Mutant("models/luong.py", "a feeding model has the alignments of nobody", "return states[\"attentional\"][:, :, 0], alignments[:, :, 0]",
            "return states[\"attentional\"][:, :, 0], tf.ones_like(alignments[:, :, 0])", (f"{GUIDED}::test_losses_of_every_word",)),

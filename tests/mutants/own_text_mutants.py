@@ -15,7 +15,7 @@ OWN_TEXT = [
            (f"{CONFIDENCE}::test_agreement_is_that_of_the_textbook",)),
     Mutant("runs/eight_bit.py", "a scale for each row", ".max(axis=0, keepdims=True)", ".max(axis=1, keepdims=True)",
            (f"{PRETRAINED}::test_no_weight_is_off_by_more_than_half_a_step",)),
-    Mutant("runs/folder.py", "the optimizer's moments are stored", 'getattr(model, "optimizer", None), None', 'getattr(model, "optimizer", None), model.optimizer',
+    Mutant("runs/folder.py", "the optimizer's moments are stored", "getattr(model, \"optimizer\", None)\n    model.optimizer = None", 'getattr(model, "optimizer", None), model.optimizer',
            (f"{PRETRAINED}::test_a_run_holds_weights_alone",)),
     Mutant("runs/folder.py", "a model of the package comes before a folder", "if not run.path.is_dir():\n            if str(path)", "if True:\n            if str(path)",
            (f"{PRETRAINED}::test_a_folder_of_that_name_comes_first",)),

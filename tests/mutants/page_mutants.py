@@ -11,11 +11,11 @@ CONFIDENCES = [
            "tf.cast(tf.maximum(tokens.row_lengths(), 1), tf.float64)", (f"{CONFIDENCE}::test_it_is_that_of_the_run",)),
     Mutant("export/confidence.py", "four decimals", "DIGITS = 7", "DIGITS = 4", (f"{CONFIDENCE}::test_it_is_that_of_the_run",)),
     Mutant("export/confidence.py", "a token belongs to the word of its first character",
-           "counts = tf.clip_by_value(left, 1, tf.maximum(sizes.values, 1))", "counts = tf.ones_like(left)",
+           "counts = tf.clip_by_value(\n        left, 1, tf.maximum(sizes.values, 1)\n    )", "counts = tf.ones_like(left)",
            (f"{CONFIDENCE}::test_log_probabilities_of_words_are_those_of_the_python_way",)),
-    Mutant("export/translator.py", "an export's words have no confidences", "json.loads(numbers))))", "[])))",
+    Mutant("export/translator.py", "an export's words have no confidences", "json.loads(numbers)))\n                    )", "[])))",
            (f"{CONFIDENCE}::test_the_command_says_the_same_of_the_export",)),
-    Mutant("export/writer.py", "a calibration that is not there is not told", 'return dataclasses.replace(profile, signatures=signatures), f"without',
+    Mutant("export/writer.py", "a calibration that is not there is not told", "return (\n        dataclasses.replace(profile, signatures=signatures),\n        f\"without",
            'return dataclasses.replace(profile, signatures=signatures), "" and f"without',
            (f"{CONFIDENCE}::test_a_run_without_a_calibration_is_exported_without_it_and_says_so",)),
 ]
@@ -97,6 +97,6 @@ SERVED = [
     Mutant("extras/server/attention_page.py", "types are guessed", '    ("X-Content-Type-Options", "nosniff"),\n', "",
            (f"{FILES}::test_its_files_and_their_headers", f"{FILES}::test_the_models_are_listed")),
     Mutant("extras/server/server.py", "the page is always there", "None if flags.no_page else AttentionPage", "AttentionPage", (f"{FILES}::test_no_page",)),
-    Mutant("extras/server/manager.py", "versions that do not answer are listed", "self.versions(name) if version.state == State.AVAILABLE] for name",
+    Mutant("extras/server/manager.py", "versions that do not answer are listed", "self.versions(name)\n                if version.state == State.AVAILABLE\n            ]\n            for name",
            "self.versions(name)] for name", (f"{FILES}::test_versions_that_do_not_answer_are_not_listed",)),
 ]

@@ -73,14 +73,14 @@ DISTRIBUTED = [
     Mutant("distributed/addresses.py", "workers are counted from the end", "0 <= index < len(addresses)", "index < len(addresses)", NO_CLUSTER),
     Mutant("distributed/addresses.py", "parameter servers are overlooked", 'list(values["cluster"]) == ["worker"]', '"worker" in values["cluster"]', NO_CLUSTER),
     Mutant("distributed/addresses.py", "any task is a worker", ' and task["type"] == "worker"', "", NO_CLUSTER),
-    Mutant("distributed/addresses.py", "every process is the chief", '"index": index}})', '"index": 0}})', OWN_ADDRESS),
+    Mutant("distributed/addresses.py", "every process is the chief", "\"index\": index}}\n    )", '"index": 0}})', OWN_ADDRESS),
     Mutant("distributed/addresses.py", "one address for all workers",
            'addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]',
            'addresses = [f"127.0.0.1:{sockets[0].getsockname()[1]}" for each in sockets]', OWN_ADDRESS),
 ]
 
 PICTURES = [
-    Mutant("extras/plots/vectors.py", "t-SNE begins elsewhere every time", "random_state=1)", "random_state=None)",
+    Mutant("extras/plots/vectors.py", "t-SNE begins elsewhere every time", "random_state=1\n    )", "random_state=None)",
            (f"{VECTORS}::test_the_same_vectors_have_the_same_places",)),
     Mutant("extras/plots/vectors.py", "four points are too few", "if len(vectors) < FEWEST:", "if len(vectors) <= FEWEST:",
            (f"{VECTORS}::test_four_points_are_enough_and_three_are_not",)),
@@ -106,7 +106,7 @@ CORPORA = [
            (f"{ENGINE}::test_a_word_list_that_has_changed_under_its_name_is_another", f"{ENGINE}::test_a_word_list_that_the_run_names_counts_too")),
     Mutant("extras/bulk/engine.py", "a word list that the RUN names is overlooked", '_files_named_by(settings["models"][0]) | ', "",
            (f"{ENGINE}::test_a_word_list_that_the_run_names_counts_too",)),
-    Mutant("extras/bulk/engine.py", "the batch size is an option of its translations", ' if name != "batch_size"}', "}",
+    Mutant("extras/bulk/engine.py", "the batch size is an option of its translations", " if name != \"batch_size\"\n    }", "}",
            (f"{ENGINE}::test_how_many_go_together_changes_nothing",)),
     Mutant("extras/bulk/folder.py", "files with bad lines are counted", 'path.read_bytes().count(b"\\n")', "1",
            (f"{ENGINE}::test_bad_lines_are_counted_by_line",)),

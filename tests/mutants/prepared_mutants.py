@@ -10,9 +10,9 @@ GOES_ON = f"{FOLDERS}::test_a_stopped_preparation_leaves_nothing_and_goes_on"
 DAMAGED = f"{FOLDERS}::test_a_damaged_folder"
 
 _FAULTS = [
-    ("data/prepared/batches.py", "every epoch alike", "epoch, group = number // self.groups, number % self.groups", "epoch, group = number * 0, number % self.groups", ONCE),
+    ("data/prepared/batches.py", "every epoch alike", "epoch = number // self.groups", "epoch = number * 0", ONCE),
     ("data/prepared/batches.py", "the seed is ignored", "tf.constant(self.seed, tf.int64), number", "tf.constant(0, tf.int64), number", NUMBER),
-    ("data/prepared/batches.py", "seeds that follow one another", "return tf.random.stateless_uniform([2], key, minval=None, maxval=None, dtype=tf.int64, alg=\"philox\")", "return key",
+    ("data/prepared/batches.py", "seeds that follow one another", "return tf.random.stateless_uniform(\n            [2], key, minval=None, maxval=None, dtype=tf.int64, alg=\"philox\"\n        )", "return key",
      f"{BATCHES}::test_every_pair_comes_at_every_place_as_often"),
     ("data/prepared/batches.py", "the last places come twice", "tf.where(real, pair, -1)", "pair", ONCE),
     ("data/prepared/batches.py", "nothing is sorted", "tf.gather(pair, tf.argsort(longer, stable=True), batch_dims=1)", "pair + 0 * tf.cast(longer, tf.int64)",
@@ -26,8 +26,8 @@ _FAULTS = [
     ("data/prepared/batches.py", "a stopped group begins anew", "skipped=batch % self.group", "skipped=0", NUMBER),
     ("data/prepared/batches.py", "the order is always shuffled", "data.shuffle_buffer > 1", "True", f"{BATCHES}::test_unshuffled_batches_are_those_of_the_text"),
     ("data/prepared/batches.py", "the same share every time", "within = tf.where(tf.gather(self.share, segment), drawn, within)", "pass", f"{BATCHES}::test_weights_are_times_an_epoch"),
-    ("data/prepared/batches.py", "whole times only", "[(round(share * size), first, size, True)]", "[]", f"{BATCHES}::test_weights_are_times_an_epoch"),
-    ("data/prepared/batches.py", "the corpus is copied", "apply_default_optimizations = False", "apply_default_optimizations = True", f"{BATCHES}::test_the_files_stay_on_the_disk"),
+    ("data/prepared/batches.py", "whole times only", "* int(whole) + [\n                (round(share * size), first, size, True)\n            ]", "* int(whole)", f"{BATCHES}::test_weights_are_times_an_epoch"),
+    ("data/prepared/batches.py", "the corpus is copied", "apply_default_optimizations = (\n            False", "apply_default_optimizations = (\n            True", f"{BATCHES}::test_the_files_stay_on_the_disk"),
     ("data/prepared/batches.py", "the epoch stays", "epoch.assign_add(1) - 1", "epoch.assign_add(0)", f"{BATCHES}::test_an_epoch_per_iteration"),
     ("data/prepared/writing.py", "two bytes for every id", 'largest < 2**16 else "<u4"', 'largest < 2**32 else "<u4"', f"{BATCHES}::test_ids_of_a_large_vocabulary_need_four_bytes"),
     ("data/prepared/writing.py", "offsets of every part from its own beginning", "end[-1] + np.cumsum(", "np.cumsum(", f"{FOLDERS}::test_a_text_in_parts_is_that_of_one_file"),
@@ -40,7 +40,7 @@ _FAULTS = [
     ("text/pipeline.py", "another tokenization", 'MAKES_TOKENS = ("language", "tokenization", "unicode_form", "lowercase", "remove_invisible")', 'MAKES_TOKENS = ("language",)',
      f"{FOLDERS}::test_a_configuration_that_does_not_fit"),
     ("data/prepared/store.py", "ids of another vocabulary", "if not text.same_as(load_text(self.folder, side, text.config)):", "if False:", f"{FOLDERS}::test_vocabularies_that_do_not_fit"),
-    ("data/prepared/store.py", "files elsewhere", "os.path.basename(name) != name or", "", DAMAGED),
+    ("data/prepared/store.py", "files elsewhere", "os.path.basename(name) != name\n", "False\n", DAMAGED),
     ("data/prepared/store.py", "sizes are believed", 'if size != known["bytes"]:', "if False:", DAMAGED),
     ("data/prepared/store.py", "checksums are believed", ')) != known:', ')) is None:', f"{FOLDERS}::test_a_changed_bit_is_found_when_it_is_looked_for"),
     ("data/shards.py", "files as the disk has them", "found = sorted(glob.glob(path))", "found = sorted(glob.glob(path), reverse=True)", f"{FOLDERS}::test_a_list_and_a_pattern_name_the_same_pairs"),

@@ -5,7 +5,7 @@ from mutants import Mutant
 PREDICT, MANAGEMENT, REST = (f"serving/conformance/test_conformance_{name}.py" for name in ("predict", "management", "rest"))
 
 CONFORMANCE = [
-    Mutant("extras/server/checks.py", "an unknown signature is a bad argument", "ServingError(grpc.StatusCode.FAILED_PRECONDITION, f'Serving",
+    Mutant("extras/server/checks.py", "an unknown signature is a bad argument", "ServingError(\n            grpc.StatusCode.FAILED_PRECONDITION, f'Serving",
            "ServingError(grpc.StatusCode.INVALID_ARGUMENT, f'Serving",
            (f"{PREDICT}::test_nothing_of_that_name", f"{PREDICT}::test_long_messages_are_cut")),
     Mutant("extras/server/checks.py", "an output may be asked for twice", "        if name in wanted[:position]:", "        if False:",

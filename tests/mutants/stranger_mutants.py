@@ -27,6 +27,6 @@ NEWCOMER = [
     Mutant("training/fit.py", "a limit that is reached is not named", "if name := _reached(state, settings):", "if False:",
            (f"{RESUME}::test_a_limit_that_is_reached_already_is_named",)),
     Mutant("data/inspection/swapped.py", "a pair speaks for itself", "own_side[run] - repeats[inverse] + 1", "own_side[run] + 1", (f"{CHECK}::test_a_swapped_pair_does_not_speak_for_itself",)),
-    Mutant("data/inspection/doctor.py", "lost development pairs are a warning", 'yield "error", f"{_share(lost', 'yield "warning", f"{_share(lost',
+    Mutant("data/inspection/doctor.py", "lost development pairs are a warning", "yield (\n            \"error\",\n            (\n                f\"{_share(lost", 'yield "warning", f"{_share(lost',
            (f"{CHECK}::test_a_development_text_that_loses_its_pairs_is_an_error",)),
 ]

@@ -12,7 +12,7 @@ SYSTEMS = [
     Mutant("models/encoder_decoder.py", "the mean word counts padding", "mean_of_words(words, mask)",
            "mean_of_words(words, tf.ones_like(mask))", (LOGITS, f"{SAME}::test_padding_neighbours_and_their_order_change_nothing")),
     Mutant("models/layered.py", "the end symbol is reversed too", "keepdims=True) - 1", "keepdims=True)", (LOGITS,)),
-    Mutant("models/luong.py", "alignments in the order of reading", "annotations = reverse_words(annotations, mask)", "pass",
+    Mutant("models/luong.py", "alignments in the order of reading", "annotations = reverse_words(\n                annotations, mask\n            )", "pass",
            (STEPS,)),
     Mutant("models/luong.py", "nothing is fed", 'words = tf.concat([words, state["attentional"]], axis=-1)',
            'words = tf.concat([words, 0 * state["attentional"]], axis=-1)', (LOGITS, STEPS)),

@@ -32,12 +32,12 @@ TEXT = [
            ("search/test_unknown_and_retry.py::test_a_lexicon_in_another_normal_form_has_the_same_words",)),
     Mutant("search/shortlist.py", "a shortlist as it stands", "map(word_in_form, words, (source_form, target_form))", "words",
            ("search/test_shortlist.py::test_a_file_in_another_normal_form_has_the_same_words",)),
-    Mutant("translation/translator.py", "samples of an empty line", "if source.tokens else nothing for source", "for source",
+    Mutant("translation/translator.py", "samples of an empty line", "if source.tokens else nothing\n            for source", "for source",
            (f"{PAIRS}::test_nothing_is_drawn_for_an_empty_line",)),
 ]
 
 DOCTOR = [
-    Mutant("data/inspection/doctor.py", "95 percent are 90", "95 % within {quantile(lengths, 0.95)}", "95 % within {quantile(lengths, 0.9)}",
+    Mutant("data/inspection/doctor.py", "95 percent are 90", "95 % within\"\n                f\" {quantile(lengths, 0.95)}", "95 % within {quantile(lengths, 0.9)}",
            (f"{CHECK}::test_the_length_that_95_percent_have_at_most",)),
     Mutant("data/inspection/doctor.py", "twice as long is unequal", "longer > 3 * shorter", "longer > 2 * shorter", (f"{CHECK}::test_which_lengths_are_unequal",)),
     Mutant("data/inspection/doctor.py", "a warning of what is taken out", "if settings.remove_invisible:", "if False:", (f"{CHECK}::test_characters_that_nobody_sees_are_counted",)),
@@ -50,7 +50,7 @@ DOCTOR = [
 ]
 
 EVALUATION = [
-    Mutant("cli/evaluate.py", "intervals with case", "    found, samples, rules = {}, arguments.bootstrap, dict(lowercase=arguments.lowercase,",
+    Mutant("cli/evaluate.py", "intervals with case", "    found = {}\n    samples = arguments.bootstrap\n    rules = dict(lowercase=arguments.lowercase,",
            "    found, samples, rules = {}, arguments.bootstrap, dict(lowercase=False,", (SCORED,)),
     Mutant("cli/evaluate.py", "tokens of the detokenized line", "tokens = written_tokens(translator.target_text, hypotheses)",
            "tokens = tokenized(translator.target_text, texts)", (f"{SCORES}::test_lines_of_several_sentences_lose_nothing_as_tokens",)),
@@ -62,7 +62,7 @@ EVALUATION = [
            "return references, baseline, found", (f"{SCORES}::test_a_baseline_in_another_normal_form_counts_as_the_same",)),
     Mutant("evaluation/bleu.py", "development references as they stand", "    references, changed = in_target_form(references, config)\n", "    changed = 0\n",
            (f"{BLEU}::test_references_are_brought_to_the_models_form",)),
-    Mutant("evaluation/bleu.py", "no word about normal forms", "for lines in (hypotheses, *lists)}) > 1:", "for lines in (hypotheses, *lists)}) > 2:",
+    Mutant("evaluation/bleu.py", "no word about normal forms", "for lines in (hypotheses, *lists)\n            }\n        )\n        > 1\n    ):", "for lines in (hypotheses, *lists)}) > 2:",
            (f"{BLEU}::test_other_normal_forms_are_said_once",)),
     Mutant("evaluation/bleu.py", "all sentences' references", "return [[lines[k] for k in members] for lines in streams(references)]",
            "return [lines[: len(members)] for lines in streams(references)]", (f"{BLEU}::test_buckets_by_length",)),
@@ -76,7 +76,7 @@ READ = [
     Mutant("files/reading.py", "bzip2 is text", '"bzip2": (b"BZh",', '"bzip2": (b"\\xff\\xff",', (PACKED,)),
     Mutant("files/reading.py", "BZh is always bzip2", ' and (kind != "bzip2" or begin[4:].startswith(_BZIP2_BLOCKS))', "",
            (f"{READING}::test_text_that_begins_like_compressed_text_is_text",)),
-    Mutant("files/reading.py", "an empty bzip2 is text", ', b"\\x17rE8P\\x90")', ",)", (PACKED,)),
+    Mutant("files/reading.py", "an empty bzip2 is text", ",\n    b\"\\x17rE8P\\x90\",\n)", ",)", (PACKED,)),
     Mutant("files/reading.py", "zstd is text", '    "zstd": (b"\\x28\\xb5\\x2f\\xfd", None),\n', "", (f"{READING}::test_other_compressed_text_is_refused",)),
     Mutant("files/reading.py", "UTF-16 is text", "if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):", "if False:",
            (f"{READING}::test_utf_16_is_an_error_that_says_so",)),

@@ -1,4 +1,6 @@
-"""What is wrong with the data, found before an hour of training is lost: the engine of `rnnsearch doctor`."""
+"""What is wrong with the data, found before an hour of training is lost: the engine of `rnnsearch
+doctor`.
+"""
 
 import collections
 import dataclasses
@@ -25,11 +27,15 @@ REMEMBERED_PAIRS = 1_000_000
 """Pairs looked at for duplicates; beyond them memory would grow with the corpus."""
 
 LOSS = {"train": 0.5, "development": 0.1}
-"""Share of the pairs from which on their loss is an error: another development text would be scored than was meant."""
+"""Share of the pairs from which on their loss is an error: another development text would be scored
+than was meant.
+"""
 
 _LINES = 512
 _INVALID = 200  # lines from which an encoding is guessed
-_LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"  # what str.splitlines and some editors break lines at
+_LINE_ENDS = (  # what str.splitlines and some editors break lines at
+    "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+)
 
 
 _invisible = re.compile(f"[{re.escape(INVISIBLE_CHARACTERS)}]").search
@@ -37,7 +43,9 @@ _invisible = re.compile(f"[{re.escape(INVISIBLE_CHARACTERS)}]").search
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One thing found: severity "error" (training would stop, or be of no use), "warning" or "note"; where; and a sentence."""
+    """One thing found: severity "error" (training would stop, or be of no use), "warning" or
+    "note"; where; and a sentence.
+    """
 
     severity: str
     part: str
@@ -71,19 +79,30 @@ def check_data(config, source_text=None, target_text=None) -> list[Finding]:
         >>> check_data(config)[0].message
         '100 lines on both sides'
     """
-    findings, training = [], None
+    findings = []
+    training = None
     for part in ("train", "development"):
         try:
             pairs = open_corpus(config, part)
             if pairs is None:
-                findings.append(Finding("warning", part, "no development files are named: no BLEU while training, no best checkpoint"))
+                findings.append(
+                    Finding(
+                        "warning",
+                        part,
+                        "no development files are named: no BLEU while training, no best"
+                        " checkpoint",
+                    )
+                )
                 continue
             seen = _Seen(config, source_text, target_text)
             seen.read(pairs)
         except UserError as error:
             findings.append(Finding("error", part, str(error)))
             continue
-        findings += [Finding(severity, part, message) for severity, message in _findings(seen, pairs, config, part)]
+        findings += [
+            Finding(severity, part, message)
+            for severity, message in _findings(seen, pairs, config, part)
+        ]
         if training is not None:
             findings += _leaks(training, seen)
         training = seen if part == "train" else training
@@ -94,18 +113,25 @@ class _Seen:
     """Counts taken in one pass over the pairs of one part."""
 
     def __init__(self, config, source_text, target_text):
-        data, self.sides = config.data, {"source": config.source, "target": config.target}
+        data = config.data
+        self.sides = {"source": config.source, "target": config.target}
         self.limits = (data.maximum_source_length, data.maximum_target_length)
         self.texts = (source_text, target_text)
         lines = tf.TensorSpec([None], tf.string)
-        self.encode = [text and tf.function(text.encode, autograph=False, input_signature=[lines]) for text in self.texts]
+        self.encode = [
+            text and tf.function(text.encode, autograph=False, input_signature=[lines])
+            for text in self.texts
+        ]
         self.lines = self.good = self.dropped = self.copies = self.duplicates = self.unequal = 0
         self.bad = collections.Counter()
         self.invalid = ([], [])  # of each side the first lines that are not UTF-8
         self.places = collections.defaultdict(list)  # kind of problem: the first three places
         self.lengths = (collections.Counter(), collections.Counter())
-        self.tokens, self.unknown = [0, 0], [0, 0]
-        self.moments = [0] * 6  # sums of 1, x, y, xx, yy, xy over the lengths of pairs within the limits
+        self.tokens = [0, 0]
+        self.unknown = [0, 0]
+        self.moments = [
+            0
+        ] * 6  # sums of 1, x, y, xx, yy, xy over the lengths of pairs within the limits
         self.pair_hashes, self.source_hashes = set(), set()
 
     def read(self, pairs):
@@ -148,8 +174,11 @@ class _Seen:
         if x > self.limits[0] or y > self.limits[1]:
             self.dropped += 1
         else:  # one line of thousands of words would drown all others
-            self.moments = [total + term for total, term in zip(self.moments, (1, x, y, x * x, y * y, x * y))]
-        longer, shorter = max(x, y), min(x, y)
+            self.moments = [
+                total + term for total, term in zip(self.moments, (1, x, y, x * x, y * y, x * y))
+            ]
+        longer = max(x, y)
+        shorter = min(x, y)
         if longer > 3 * shorter and longer - shorter >= 6:
             self.unequal += 1
             self._remember("unequal", f"{pairs.name('source')}:{number} ({x} and {y} tokens)")
@@ -179,7 +208,9 @@ class _Seen:
             self.places[kind].append(place)
 
     def correlation(self):
-        """Pearson's correlation of the two sides' lengths, of pairs within the limits; None where one of them hardly varies."""
+        """Pearson's correlation of the two sides' lengths, of pairs within the limits; None where
+        one of them hardly varies.
+        """
         number, *sums = self.moments
         x, y, xx, yy, xy = (total / max(number, 1) for total in sums)
         spread = (xx - x * x) * (yy - y * y)
@@ -194,28 +225,61 @@ def _form(settings):
 def _characters(seen):
     """(severity, message) of lines whose characters are not what they seem."""
     for side, settings in seen.sides.items():
-        count, places = seen.bad[f"invisible {side}"], "; ".join(seen.places[f"invisible {side}"])
+        count = seen.bad[f"invisible {side}"]
+        places = "; ".join(seen.places[f"invisible {side}"])
         if count:
             share = _share(count, seen.good)
-            what = f"{share} of the {side} lines have characters that nobody sees, and that the model would take for letters: {places}"
+            what = (
+                f"{share} of the {side} lines have characters that nobody sees, and that the model"
+                f" would take for letters: {places}"
+            )
             if settings.remove_invisible:
-                yield "note", f"{share} of the {side} lines have characters that nobody sees, which {side}.remove_invisible takes out: {places}"
+                yield (
+                    "note",
+                    (
+                        f"{share} of the {side} lines have characters that nobody sees, which"
+                        f" {side}.remove_invisible takes out: {places}"
+                    ),
+                )
             else:
-                yield "warning", f"{what}; set {side}.remove_invisible=true, or take them out of the text"
-        count, places = seen.bad[f"form {side}"], "; ".join(seen.places[f"form {side}"])
+                yield (
+                    "warning",
+                    f"{what}; set {side}.remove_invisible=true, or take them out of the text",
+                )
+        count = seen.bad[f"form {side}"]
+        places = "; ".join(seen.places[f"form {side}"])
         if count:
-            what = f"{_share(count, seen.good)} of the {side} lines are not in the Unicode normal form {_form(settings)}: {places}"
+            what = (
+                f"{_share(count, seen.good)} of the {side} lines are not in the Unicode normal form"
+                f" {_form(settings)}: {places}"
+            )
             if settings.unicode_form == "none":
-                yield "warning", f"{what}; {side}.unicode_form=NFC makes one letter of é, whether it is one code point or two"
+                yield (
+                    "warning",
+                    (
+                        f"{what}; {side}.unicode_form=NFC makes one letter of é, whether it is one"
+                        " code point or two"
+                    ),
+                )
             else:
-                yield "note", f"{what}; {side}.unicode_form brings them to it, other programs may score them otherwise"
+                yield (
+                    "note",
+                    (
+                        f"{what}; {side}.unicode_form brings them to it, other programs may score"
+                        " them otherwise"
+                    ),
+                )
 
 
 def _held_out(data, part):
     """Why there are not as many lines as in the files, in words."""
     if not data.held_out:
         return ""
-    return ", without the pairs that data.held_out takes out for development" if part == "train" else ", held out of the training text"
+    return (
+        ", without the pairs that data.held_out takes out for development"
+        if part == "train"
+        else ", held out of the training text"
+    )
 
 
 def _findings(seen, pairs, config, part):
@@ -228,20 +292,59 @@ def _findings(seen, pairs, config, part):
         yield "note", f"{seen.lines:,} lines on both sides{_held_out(data, part)}"
     for kind, words in (("invalid", "not UTF-8"), ("empty", "empty on one side or both")):
         if seen.bad[kind]:
-            yield bad_line, f"{_share(seen.bad[kind], seen.lines)} of the pairs are {words}: {'; '.join(seen.places[kind])}{_encodings(seen, pairs, config) if kind == 'invalid' else ''}"
+            yield (
+                bad_line,
+                (
+                    f"{_share(seen.bad[kind], seen.lines)} of the pairs are {words}:"
+                    f" {'; '.join(seen.places[kind])}{_encodings(seen, pairs, config) if kind == 'invalid' else ''}"
+                ),
+            )
     lost = seen.bad["invalid"] + seen.bad["empty"] + seen.bad["unpaired"]
     if data.on_bad_line == "skip" and lost > LOSS[part] * (seen.good + lost):
-        yield "error", f"{_share(lost, seen.good + lost)} of the pairs are lost to bad lines: correct the files"
+        yield (
+            "error",
+            (
+                f"{_share(lost, seen.good + lost)} of the pairs are lost to bad lines: correct the"
+                " files"
+            ),
+        )
     if not seen.good:
-        yield "error", f"{pairs.name('source')}, {pairs.name('target')}: expected at least one sentence pair, got none"
+        yield (
+            "error",
+            (
+                f"{pairs.name('source')}, {pairs.name('target')}: expected at least one sentence"
+                " pair, got none"
+            ),
+        )
         return
     unit = "tokens" if seen.texts[0] is not None else "words"
     for side, lengths in zip(("source", "target"), seen.lengths):
-        yield "note", f"{side} lengths in {unit}: median {quantile(lengths, 0.5)}, 95 % within {quantile(lengths, 0.95)}, longest {max(lengths)}"
+        yield (
+            "note",
+            (
+                f"{side} lengths in {unit}: median {quantile(lengths, 0.5)}, 95 % within"
+                f" {quantile(lengths, 0.95)}, longest {max(lengths)}"
+            ),
+        )
     if part == "train" and seen.dropped:
-        severity = "error" if seen.dropped == seen.good else "warning" if seen.dropped > 0.05 * seen.good else "note"
-        limits = f"data.maximum_source_length={seen.limits[0]} and data.maximum_target_length={seen.limits[1]}"
-        yield severity, f"{_share(seen.dropped, seen.good)} of the pairs are longer than {limits} and left out of training"
+        severity = (
+            "error"
+            if seen.dropped == seen.good
+            else "warning"
+            if seen.dropped > 0.05 * seen.good
+            else "note"
+        )
+        limits = (
+            f"data.maximum_source_length={seen.limits[0]} and"
+            f" data.maximum_target_length={seen.limits[1]}"
+        )
+        yield (
+            severity,
+            (
+                f"{_share(seen.dropped, seen.good)} of the pairs are longer than {limits} and left"
+                " out of training"
+            ),
+        )
     yield from _oddities(seen)
     yield from _characters(seen)
     yield from _changed_places(pairs, seen)
@@ -249,9 +352,16 @@ def _findings(seen, pairs, config, part):
         yield from _small_vocabularies(seen, config)
     for side, text in zip(("source", "target"), seen.texts):
         if text is not None:
-            unknown, tokens = seen.unknown[side == "target"], seen.tokens[side == "target"]
+            unknown = seen.unknown[side == "target"]
+            tokens = seen.tokens[side == "target"]
             severity = "warning" if unknown > 0.1 * tokens else "note"
-            yield severity, f"{side} vocabulary of {text.vocabulary.size:,}: {_share(unknown, tokens)} of the tokens are unknown"
+            yield (
+                severity,
+                (
+                    f"{side} vocabulary of {text.vocabulary.size:,}: {_share(unknown, tokens)} of"
+                    " the tokens are unknown"
+                ),
+            )
 
 
 def _encodings(seen, pairs, config):
@@ -261,19 +371,26 @@ def _encodings(seen, pairs, config):
         encoding = lines and guess(lines, getattr(config, side).language)
         if encoding:
             path = shlex.quote(pairs.name(side))
-            words += f"; it looks like {encoding}: iconv -f {encoding} -t utf-8 {path} > {path}.utf-8"
+            words += (
+                f"; it looks like {encoding}: iconv -f {encoding} -t utf-8 {path} > {path}.utf-8"
+            )
     return words
 
 
 def _changed_places(pairs, seen):
     """(severity, message) of pairs whose languages are the wrong way round."""
-    good = lambda: ((scanned.number, *scanned.texts) for scanned in pairs.scan() if scanned.kind is None)  # noqa: E731
+    good = lambda: (
+        (scanned.number, *scanned.texts) for scanned in pairs.scan() if scanned.kind is None
+    )  # noqa: E731
     numbers = swapped(good, REMEMBERED_PAIRS)
     if numbers:
         places = "; ".join(f"{pairs.name('source')}:{number}" for number in numbers[:3])
-        yield "warning", (
-            f"{_share(len(numbers), min(seen.good, REMEMBERED_PAIRS))} of the pairs have their languages the wrong way round, "
-            f"as all other lines tell: {places}"
+        yield (
+            "warning",
+            (
+                f"{_share(len(numbers), min(seen.good, REMEMBERED_PAIRS))} of the pairs have their"
+                f" languages the wrong way round, as all other lines tell: {places}"
+            ),
         )
 
 
@@ -283,35 +400,72 @@ def _small_vocabularies(seen, config):
         settings = getattr(config, side)
         message = text and shortfall(text, side, settings)
         if message:
-            far = settings.tokenization == "sentencepiece" and text.vocabulary.size < 0.75 * settings.vocabulary_size
+            far = (
+                settings.tokenization == "sentencepiece"
+                and text.vocabulary.size < 0.75 * settings.vocabulary_size
+            )
             yield "warning" if far else "note", message
 
 
 def _oddities(seen):
     """(severity, message) of pairs that are well-formed and yet look wrong."""
     if seen.unequal:
-        yield "warning", f"{_share(seen.unequal, seen.good)} of the pairs have one side over three times the other: {'; '.join(seen.places['unequal'])}"
+        yield (
+            "warning",
+            (
+                f"{_share(seen.unequal, seen.good)} of the pairs have one side over three times the"
+                f" other: {'; '.join(seen.places['unequal'])}"
+            ),
+        )
     correlation = seen.correlation()
     if seen.good >= 100 and correlation is not None and correlation < 0.3:
-        yield "warning", f"lengths of the two sides do not go together (correlation {correlation:.2f}): the lines may be shifted or shuffled"
+        yield (
+            "warning",
+            (
+                f"lengths of the two sides do not go together (correlation {correlation:.2f}): the"
+                " lines may be shifted or shuffled"
+            ),
+        )
     if seen.copies:
         severity = "warning" if seen.copies > 0.01 * seen.good else "note"
-        yield severity, f"{_share(seen.copies, seen.good)} of the pairs have the same text on both sides: {'; '.join(seen.places['copy'])}"
+        yield (
+            severity,
+            (
+                f"{_share(seen.copies, seen.good)} of the pairs have the same text on both sides:"
+                f" {'; '.join(seen.places['copy'])}"
+            ),
+        )
     if seen.duplicates:
         severity = "warning" if seen.duplicates > 0.05 * seen.good else "note"
         among = f" among the first {REMEMBERED_PAIRS:,}" if seen.good > REMEMBERED_PAIRS else ""
-        yield severity, f"{_share(seen.duplicates, min(seen.good, REMEMBERED_PAIRS))} of the pairs{among} occur before"
+        yield (
+            severity,
+            (
+                f"{_share(seen.duplicates, min(seen.good, REMEMBERED_PAIRS))} of the pairs{among}"
+                " occur before"
+            ),
+        )
     if seen.bad["line ends"]:
         places = "; ".join(seen.places["line ends"])
-        yield "note", f"{seen.bad['line ends']:,} pairs have a character within that some programs take for a line end: {places}"
+        yield (
+            "note",
+            (
+                f"{seen.bad['line ends']:,} pairs have a character within that some programs take"
+                f" for a line end: {places}"
+            ),
+        )
 
 
 def _leaks(training, development):
     """Development sentences that the training text contains."""
-    both, different = len(training.source_hashes & development.source_hashes), len(development.source_hashes)
+    both = len(training.source_hashes & development.source_hashes)
+    different = len(development.source_hashes)
     if both:
         severity = "warning" if both > 0.02 * different else "note"
-        message = f"{_share(both, different)} of the different source sentences occur in the training text too"
+        message = (
+            f"{_share(both, different)} of the different source sentences occur in the training"
+            " text too"
+        )
         yield Finding(severity, "development", message)
 
 

@@ -24,7 +24,9 @@ LARGEST_LIMIT = 200
 """Tokens; longer sentences take more time and memory than they teach."""
 
 VOCABULARIES = ((10_000, 2000), (100_000, 4000), (1_000_000, 8000), (math.inf, 16_000))
-"""Subwords a side, for fewer pairs than the first number; benchmarks/RESULTS.md has what small corpora reach with them."""
+"""Subwords a side, for fewer pairs than the first number; benchmarks/RESULTS.md has what small
+corpora reach with them.
+"""
 
 SIZES = (
     (300_000, dict(embedding=256, hidden=320, batch=40)),
@@ -91,7 +93,8 @@ class Inspection:
 
     Attributes:
         report: data.pairs.Report: pairs kept and left out.
-        lengths: Counter of words between spaces for each side; of characters where a language writes no spaces.
+        lengths: Counter of words between spaces for each side; of characters where a language
+            writes no spaces.
         languages: code of each side.
     """
 
@@ -111,8 +114,14 @@ def inspect(source, target, source_language=None, target_language=None) -> Inspe
         UserError: a file cannot be read, they are the same file, or there are too few good pairs.
     """
     if pathlib.Path(source).resolve() == pathlib.Path(target).resolve():
-        raise UserError(f"{source}: expected two files, a text and its translation, got one file twice; name the other one")
-    codes = tuple(code or language_of(path) for path, code in ((source, source_language), (target, target_language)))
+        raise UserError(
+            f"{source}: expected two files, a text and its translation, got one file twice; name"
+            " the other one"
+        )
+    codes = tuple(
+        code or language_of(path)
+        for path, code in ((source, source_language), (target, target_language))
+    )
     unsegmented = [languages.base(code) in languages.UNSEGMENTED for code in codes]
     lengths = (collections.Counter(), collections.Counter())
     pairs = Pairs(str(source), str(target), on_bad_line="skip")
@@ -120,7 +129,10 @@ def inspect(source, target, source_language=None, target_language=None) -> Inspe
         for side, text in enumerate(texts):
             lengths[side][len(text) if unsegmented[side] else len(text.split())] += 1
     if pairs.report.kept < FEWEST_PAIRS:
-        raise UserError(f"{source}, {target}: expected at least {FEWEST_PAIRS} pairs of sentences, got {pairs.report}; check the files")
+        raise UserError(
+            f"{source}, {target}: expected at least {FEWEST_PAIRS} pairs of sentences, got"
+            f" {pairs.report}; check the files"
+        )
     return Inspection(pairs.report, lengths, codes)
 
 
@@ -139,18 +151,35 @@ def language_of(path) -> str:
 
 def configuration(inspection, source, target, minutes) -> str:
     """The text of a YAML file for this corpus and so many minutes of training."""
-    pairs, report = inspection.report.kept, inspection.report
-    sizes, dropout = _by(pairs, SIZES), _by(pairs, DROPOUT)
+    pairs = inspection.report.kept
+    report = inspection.report
+    sizes = _by(pairs, SIZES)
+    dropout = _by(pairs, DROPOUT)
     limits = [_limit(lengths) for lengths in inspection.lengths]
     every = max(100, 100 * round(minutes * UPDATES_A_MINUTE / EVALUATIONS / 100))
     return TEMPLATE.format(
-        pairs=pairs, source=pathlib.PurePath(source).name, target=pathlib.PurePath(target).name,
-        source_language=_quoted(inspection.languages[0]), target_language=_quoted(inspection.languages[1]),
-        vocabulary=_by(pairs, VOCABULARIES), source_path=_quoted(pathlib.Path(source).absolute()),
-        target_path=_quoted(pathlib.Path(target).absolute()), held_out=held_out_size(pairs), source_limit=limits[0],
-        target_limit=limits[1], on_bad_line="skip" if report.skipped else "error",
-        bad=f"  # bad lines: {report.skipped:,}, such as {report.examples[0]}" if report.skipped else "", dropout=dropout,
-        minutes=minutes, evaluate_every=min(every, 2000), evaluate_sentences=200 if minutes < 10 else 1000, **sizes,
+        pairs=pairs,
+        source=pathlib.PurePath(source).name,
+        target=pathlib.PurePath(target).name,
+        source_language=_quoted(inspection.languages[0]),
+        target_language=_quoted(inspection.languages[1]),
+        vocabulary=_by(pairs, VOCABULARIES),
+        source_path=_quoted(pathlib.Path(source).absolute()),
+        target_path=_quoted(pathlib.Path(target).absolute()),
+        held_out=held_out_size(pairs),
+        source_limit=limits[0],
+        target_limit=limits[1],
+        on_bad_line="skip" if report.skipped else "error",
+        bad=(
+            f"  # bad lines: {report.skipped:,}, such as {report.examples[0]}"
+            if report.skipped
+            else ""
+        ),
+        dropout=dropout,
+        minutes=minutes,
+        evaluate_every=min(every, 2000),
+        evaluate_sentences=200 if minutes < 10 else 1000,
+        **sizes,
     )
 
 
@@ -164,7 +193,9 @@ def quantile(lengths, share) -> int:
 
 
 def held_out_size(pairs) -> int:
-    """How many of so many pairs are held out for development where nobody says: a twentieth, from 20 to 1,000, but no more than half."""
+    """How many of so many pairs are held out for development where nobody says: a twentieth, from
+    20 to 1,000, but no more than half.
+    """
     return min(1000, max(20, pairs // 20), pairs // 2)
 
 
@@ -173,11 +204,17 @@ def _by(pairs, table):
 
 
 def _limit(lengths):
-    """Subwords that nearly all sentences have at most: some one and a half times their words, and no fewer than 50."""
+    """Subwords that nearly all sentences have at most: some one and a half times their words, and
+    no fewer than 50.
+    """
     return min(LARGEST_LIMIT, max(50, 10 * math.ceil(0.15 * quantile(lengths, SHORT))))
 
 
 def _quoted(value):
     """A path or a code as a YAML string."""
     text = str(value)
-    return text if re.fullmatch(r"[\w/.-]+", text) and text not in ("no", "on", "y", "n") else "'" + text.replace("'", "''") + "'"
+    return (
+        text
+        if re.fullmatch(r"[\w/.-]+", text) and text not in ("no", "on", "y", "n")
+        else "'" + text.replace("'", "''") + "'"
+    )

@@ -1,4 +1,6 @@
-"""Pairs whose two sides have changed places, told by the letters of the whole corpus alone: no language need be known."""
+"""Pairs whose two sides have changed places, told by the letters of the whole corpus alone: no
+language need be known.
+"""
 
 import itertools
 
@@ -17,15 +19,17 @@ _LINES = 4096
 def swapped(pairs, most):
     """Find pairs whose source is in the target's language and whose target is in the source's.
 
-    Every run of three characters u says by log p(u | source side) / p(u | target side), counted in all pairs but this one,
-    which side's language it is of; a line says by the sum over its own.
+    Every run of three characters u says by log p(u | source side) / p(u | target side), counted in
+    all pairs but this one, which side's language it is of; a line says by the sum over its own.
 
     Args:
-        pairs: function that gives an iterator of (line number, source, target); it is gone through twice.
+        pairs: function that gives an iterator of (line number, source, target); it is gone through
+            twice.
         most: pairs looked at.
 
     Returns:
-        list of the line numbers. None are found where more than half of the corpus is the wrong way round.
+        list of the line numbers. None are found where more than half of the corpus is the wrong way
+        round.
 
     Example:
         >>> right = [("where is the white cat", "où est le chat blanc"), ("the dog is there", "le chien est là")] * 20
@@ -40,13 +44,20 @@ def swapped(pairs, most):
     offset = np.log(np.maximum(counts.sum(axis=1), 1))
     found = []
     for numbers, *sides in _chunks(pairs, most):
-        source, target = (_says(lines, counts[side], counts[1 - side], offset[1 - side] - offset[side]) for side, lines in enumerate(sides))
-        found += [number for number, s, t in zip(numbers, source, target) if s < -CERTAIN and t < -CERTAIN]
+        source, target = (
+            _says(lines, counts[side], counts[1 - side], offset[1 - side] - offset[side])
+            for side, lines in enumerate(sides)
+        )
+        found += [
+            number for number, s, t in zip(numbers, source, target) if s < -CERTAIN and t < -CERTAIN
+        ]
     return found
 
 
 def _says(lines, own_side, other_side, offset):
-    """For each line the log-probability ratio of its own side to the other, without what it adds to the counts itself; float [lines]."""
+    """For each line the log-probability ratio of its own side to the other, without what it adds to
+    the counts itself; float [lines].
+    """
     line, run = _runs(lines)
     _, inverse, repeats = np.unique(line * _BUCKETS + run, return_inverse=True, return_counts=True)
     ratio = np.log(own_side[run] - repeats[inverse] + 1) - np.log(other_side[run] + 1) + offset

@@ -18,7 +18,9 @@ LENGTHS = range(3, 13)
 """Tokens a sentence may have on either side, the end of the sentence included."""
 
 SEEN_WITHIN = 2_000
-"""Held-out sentences use only words and patterns that this many first training sentences show twice."""
+"""Held-out sentences use only words and patterns that this many first training sentences show
+twice.
+"""
 
 _OUT_OF = 10  # one pair of lemmas in so many goes to development, as many to test
 
@@ -93,20 +95,32 @@ def _draw(size, seed, part):
     while len(drawn) < size:
         sentence = sentences.sentence(rng)
         fits = len(sentence.source) in LENGTHS and len(sentence.target) in LENGTHS
-        if fits and sentence.source not in drawn and part_of(sentence.combinations) == part and _only(sentence, known):
+        if (
+            fits
+            and sentence.source not in drawn
+            and part_of(sentence.combinations) == part
+            and _only(sentence, known)
+        ):
             drawn[sentence.source] = sentence
             misses = 0
         else:
             misses += 1
         if misses > 5_000:
-            raise UsageError(f"phrasebook: expected a size that the grammar can make, got {size}; the {part} part ends near {len(drawn)}")
+            raise UsageError(
+                f"phrasebook: expected a size that the grammar can make, got {size}; the {part}"
+                f" part ends near {len(drawn)}"
+            )
     return tuple(drawn.values())
 
 
 def _symbols(sentence):
     """What a held-out sentence may only use if training has it."""
     source = {("source", token.lower()) for token in sentence.source}
-    return source | {("target", token.lower()) for token in sentence.target} | {("pattern", sentence.pattern)}
+    return (
+        source
+        | {("target", token.lower()) for token in sentence.target}
+        | {("pattern", sentence.pattern)}
+    )
 
 
 def _known(training):

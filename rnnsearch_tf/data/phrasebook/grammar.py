@@ -57,7 +57,8 @@ def fixed(english, french, links="") -> Phrase:
     words = [Word(text) for text in english.split()]
     pairs = [tuple(map(int, link.split("-"))) for link in links.split()]
     pieces = [
-        Piece(text, tuple(words[j] for j, i in pairs if i == position)) for position, text in enumerate(french.split())
+        Piece(text, tuple(words[j] for j, i in pairs if i == position))
+        for position, text in enumerate(french.split())
     ]
     return Phrase(words, pieces)
 
@@ -77,9 +78,12 @@ def noun_phrase(noun, determiner, plural=False, before=None, after=None, negated
     `before` and `after` are adjectives by their French place. `negated`: the
     direct object of a negated verb, whose indefinite article is `de`.
     """
-    combinations = frozenset((noun.singular, adjective.english) for adjective in (before, after) if adjective)
+    combinations = frozenset(
+        (noun.singular, adjective.english) for adjective in (before, after) if adjective
+    )
     noun_word = Word(noun.plural if plural else noun.singular)
-    english, french = [], []
+    english = []
+    french = []
     for adjective in (before, after):
         if adjective:
             english.append(Word(adjective.english))
@@ -87,7 +91,12 @@ def noun_phrase(noun, determiner, plural=False, before=None, after=None, negated
     noun_text = noun.french_plural if plural else noun.french
     if before:
         form = adjective_form(before, noun.gender, plural)
-        if before.before_vowel and not plural and noun.gender == "m" and starts_with_vowel(noun_text):
+        if (
+            before.before_vowel
+            and not plural
+            and noun.gender == "m"
+            and starts_with_vowel(noun_text)
+        ):
             form = before.before_vowel
         french.append(Piece(form, (next(words),)))
     french.append(Piece(noun_text, (noun_word,)))
@@ -99,7 +108,9 @@ def noun_phrase(noun, determiner, plural=False, before=None, after=None, negated
     word = Word(determiner)
     forms = _determiner(determiner, noun, plural, french[0].text, bool(before), negated)
     french = [Piece(form, (word,)) for form in forms.split()] + french
-    return Phrase([word, *english], french, "3p" if plural else "3s", noun.gender, noun.singular, combinations)
+    return Phrase(
+        [word, *english], french, "3p" if plural else "3s", noun.gender, noun.singular, combinations
+    )
 
 
 def _determiner(english, noun, plural, following, adjective_before, negated) -> str:
@@ -128,13 +139,17 @@ def _determiner(english, noun, plural, following, adjective_before, negated) -> 
 
 
 def owned(thing: Phrase, owner: Phrase) -> Phrase:
-    """`the car` of `my uncle` → `my uncle's car`, `la voiture de mon oncle`; `thing` has the article `the`."""
+    """`the car` of `my uncle` → `my uncle's car`, `la voiture de mon oncle`; `thing` has the
+    article `the`.
+    """
     of = Word("'s")
     article = Piece(thing.french[0].text)
     return Phrase(
         [*owner.english, of, *thing.english[1:]],
         [article, *thing.french[1:], Piece("de", (of,)), *owner.french],
-        thing.person, thing.gender, thing.head,
+        thing.person,
+        thing.gender,
+        thing.head,
         thing.combinations | owner.combinations | {(owner.head, thing.head)},
     )
 
@@ -170,7 +185,9 @@ def finish(english: list[Word], french: list[Piece]):
         else:
             contracted.append(piece)
     position = {id(word): j for j, word in enumerate(english)}
-    links = sorted({(position[id(word)], i) for i, piece in enumerate(contracted) for word in piece.of})
+    links = sorted(
+        {(position[id(word)], i) for i, piece in enumerate(contracted) for word in piece.of}
+    )
     source = [word.text for word in english]
     target = [piece.text for piece in contracted]
     return _capitalized(source), _capitalized(target), links

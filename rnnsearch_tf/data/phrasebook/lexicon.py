@@ -23,7 +23,8 @@ class Noun:
 
 @dataclasses.dataclass(frozen=True)
 class Adjective:
-    """One adjective: French forms m, f, m plural, f plural; and m before a vowel where that differs.
+    """One adjective: French forms m, f, m plural, f plural; and m before a vowel where that
+    differs.
 
     `before`: it precedes the French noun. `nouns` names kinds or single nouns it goes with;
     `predicate`: it may follow `is`.
@@ -126,30 +127,74 @@ def _adjective(english, french, nouns, **more) -> Adjective:
 _COLOURED = "clothes furniture opening car key bag box lamp umbrella book flower"
 
 ADJECTIVES = (
-    _adjective("small", "petit petite petits petites", "thing clothes furniture opening food place", before=True),
-    _adjective("little", "petit petite petits petites", "boy girl brother sister animal", before=True, predicate=False),
-    _adjective("big", "grand grande grands grandes", "thing clothes furniture opening animal place", before=True),
     _adjective(
-        "beautiful", "beau belle beaux belles", "woman child animal thing clothes furniture place", before=True, before_vowel="bel"
+        "small",
+        "petit petite petits petites",
+        "thing clothes furniture opening food place",
+        before=True,
     ),
     _adjective(
-        "new", "nouveau nouvelle nouveaux nouvelles", "teacher doctor friend animal thing clothes furniture place",
-        before=True, before_vowel="nouvel", predicate=False,
+        "little",
+        "petit petite petits petites",
+        "boy girl brother sister animal",
+        before=True,
+        predicate=False,
     ),
     _adjective(
-        "old", "vieux vieille vieux vieilles", "man woman friend teacher doctor uncle animal thing clothes furniture place",
-        before=True, before_vowel="vieil",
+        "big",
+        "grand grande grands grandes",
+        "thing clothes furniture opening animal place",
+        before=True,
+    ),
+    _adjective(
+        "beautiful",
+        "beau belle beaux belles",
+        "woman child animal thing clothes furniture place",
+        before=True,
+        before_vowel="bel",
+    ),
+    _adjective(
+        "new",
+        "nouveau nouvelle nouveaux nouvelles",
+        "teacher doctor friend animal thing clothes furniture place",
+        before=True,
+        before_vowel="nouvel",
+        predicate=False,
+    ),
+    _adjective(
+        "old",
+        "vieux vieille vieux vieilles",
+        "man woman friend teacher doctor uncle animal thing clothes furniture place",
+        before=True,
+        before_vowel="vieil",
     ),
     _adjective("young", "jeune jeune jeunes jeunes", "man woman girl teacher doctor", before=True),
-    _adjective("good", "bon bonne bons bonnes", "book letter picture teacher doctor friend food substance coffee hotel", before=True),
+    _adjective(
+        "good",
+        "bon bonne bons bonnes",
+        "book letter picture teacher doctor friend food substance coffee hotel",
+        before=True,
+    ),
     _adjective("red", "rouge rouge rouges rouges", _COLOURED + " apple"),
     _adjective("blue", "bleu bleue bleus bleues", _COLOURED),
     _adjective("green", "vert verte verts vertes", _COLOURED + " apple"),
     _adjective("black", "noir noire noirs noires", _COLOURED + " animal"),
     _adjective("white", "blanc blanche blancs blanches", _COLOURED + " animal house"),
-    _adjective("expensive", "cher chère chers chères", "car dress coat hat bag lamp umbrella hotel picture table"),
-    _adjective("empty", "vide vide vides vides", "box bag table chair house hotel school church park village station kitchen"),
-    _adjective("strange", "étrange étrange étranges étranges", "man woman child teacher thing clothes animal place"),
+    _adjective(
+        "expensive",
+        "cher chère chers chères",
+        "car dress coat hat bag lamp umbrella hotel picture table",
+    ),
+    _adjective(
+        "empty",
+        "vide vide vides vides",
+        "box bag table chair house hotel school church park village station kitchen",
+    ),
+    _adjective(
+        "strange",
+        "étrange étrange étranges étranges",
+        "man woman child teacher thing clothes animal place",
+    ),
     _adjective("happy", "heureux heureuse heureux heureuses", "person kin"),
     _adjective("sad", "triste triste tristes tristes", "person kin dog horse"),
     _adjective("tired", "fatigué fatiguée fatigués fatiguées", "person kin animal"),
@@ -179,40 +224,115 @@ def _verb(english, french, objects="", subjects=_PEOPLE, **more) -> Verb:
 
 
 VERBS = (
-    _verb("see / sees / saw", _forms("vois voit voyons voyez voient voir vu"),
-          "person kin animal thing furniture place", _ALIVE, active=False),
-    _verb("look for / looks for / looked for", _er("cherch"), "person animal thing clothes hotel station market", _ALIVE),
-    _verb("look at / looks at / looked at", _er("regard"), "person animal thing clothes house church garden", _ALIVE),
-    _verb("buy / buys / bought", _forms("achète achète achetons achetez achètent acheter acheté"),
-          "animal thing clothes furniture food substance liquid house"),
-    _verb("sell / sells / sold", _forms("vends vend vendons vendez vendent vendre vendu"),
-          "animal thing clothes furniture food substance house hotel"),
-    _verb("like / likes /", _er("aim"), "person kin animal thing clothes food substance liquid place", active=False, future=False),
-    _verb("have / has /", _forms("ai a avons avez ont avoir eu"),
-          "animal thing clothes furniture food substance liquid house garden", active=False, future=False),
+    _verb(
+        "see / sees / saw",
+        _forms("vois voit voyons voyez voient voir vu"),
+        "person kin animal thing furniture place",
+        _ALIVE,
+        active=False,
+    ),
+    _verb(
+        "look for / looks for / looked for",
+        _er("cherch"),
+        "person animal thing clothes hotel station market",
+        _ALIVE,
+    ),
+    _verb(
+        "look at / looks at / looked at",
+        _er("regard"),
+        "person animal thing clothes house church garden",
+        _ALIVE,
+    ),
+    _verb(
+        "buy / buys / bought",
+        _forms("achète achète achetons achetez achètent acheter acheté"),
+        "animal thing clothes furniture food substance liquid house",
+    ),
+    _verb(
+        "sell / sells / sold",
+        _forms("vends vend vendons vendez vendent vendre vendu"),
+        "animal thing clothes furniture food substance house hotel",
+    ),
+    _verb(
+        "like / likes /",
+        _er("aim"),
+        "person kin animal thing clothes food substance liquid place",
+        active=False,
+        future=False,
+    ),
+    _verb(
+        "have / has /",
+        _forms("ai a avons avez ont avoir eu"),
+        "animal thing clothes furniture food substance liquid house garden",
+        active=False,
+        future=False,
+    ),
     _verb("wear / wears / wore", _er("port"), "clothes"),
-    _verb("open / opens / opened", _forms("ouvre ouvre ouvrons ouvrez ouvrent ouvrir ouvert"), "opening box bag letter"),
-    _verb("eat / eats / ate", _forms("mange mange mangeons mangez mangent manger mangé"), "food substance", _ALIVE),
-    _verb("drink / drinks / drank", _forms("bois boit buvons buvez boivent boire bu"), "liquid", _ALIVE),
-    _verb("clean / cleans / cleaned", _forms("nettoie nettoie nettoyons nettoyez nettoient nettoyer nettoyé"),
-          "furniture opening car lamp bag coat house kitchen school hotel church"),
+    _verb(
+        "open / opens / opened",
+        _forms("ouvre ouvre ouvrons ouvrez ouvrent ouvrir ouvert"),
+        "opening box bag letter",
+    ),
+    _verb(
+        "eat / eats / ate",
+        _forms("mange mange mangeons mangez mangent manger mangé"),
+        "food substance",
+        _ALIVE,
+    ),
+    _verb(
+        "drink / drinks / drank",
+        _forms("bois boit buvons buvez boivent boire bu"),
+        "liquid",
+        _ALIVE,
+    ),
+    _verb(
+        "clean / cleans / cleaned",
+        _forms("nettoie nettoie nettoyons nettoyez nettoient nettoyer nettoyé"),
+        "furniture opening car lamp bag coat house kitchen school hotel church",
+    ),
     _verb("help / helps / helped", _er("aid"), "person kin"),
-    _verb("wait for / waits for / waited for", _forms("attends attend attendons attendez attendent attendre attendu"), "person kin"),
-    _verb("visit / visits / visited", _er("visit"), "house garden school church park village market"),
-    _verb("sleep / sleeps / slept", _forms("dors dort dormons dormez dorment dormir dormi"), subjects=_ALIVE),
+    _verb(
+        "wait for / waits for / waited for",
+        _forms("attends attend attendons attendez attendent attendre attendu"),
+        "person kin",
+    ),
+    _verb(
+        "visit / visits / visited", _er("visit"), "house garden school church park village market"
+    ),
+    _verb(
+        "sleep / sleeps / slept",
+        _forms("dors dort dormons dormez dorment dormir dormi"),
+        subjects=_ALIVE,
+    ),
     _verb("work / works / worked", _er("travaill")),
     _verb("sing / sings / sang", _er("chant"), subjects=_PEOPLE | {"bird"}),
-    _verb("play / plays / played", _er("jou"), subjects=frozenset({"boy", "girl", "child", "kin", "dog", "cat"})),
+    _verb(
+        "play / plays / played",
+        _er("jou"),
+        subjects=frozenset({"boy", "girl", "child", "kin", "dog", "cat"}),
+    ),
 )
 
 GIVE = _verb("give / gives / gave", _er("donn"), "thing clothes food substance liquid animal")
 GO = _verb("go / goes /", _forms("vais va allons allez vont aller allé"), "place")
 COME = _verb("come / comes /", _forms("viens vient venons venez viennent venir venu"), "place")
-BE = {"1s": ("am", "suis"), "3s": ("is", "est"), "1p": ("are", "sommes"), "2p": ("are", "êtes"), "3p": ("are", "sont")}
+BE = {
+    "1s": ("am", "suis"),
+    "3s": ("is", "est"),
+    "1p": ("are", "sommes"),
+    "2p": ("are", "êtes"),
+    "3p": ("are", "sont"),
+}
 WAS = {"3s": ("was", "était"), "3p": ("were", "étaient")}
 HAVE = next(verb.french for verb in VERBS if verb.base == "have")
 
-SUBJECTS = {"I": ("je", "1s", "m"), "he": ("il", "3s", "m"), "she": ("elle", "3s", "f"), "we": ("nous", "1p", "m"), "you": ("vous", "2p", "m")}
+SUBJECTS = {
+    "I": ("je", "1s", "m"),
+    "he": ("il", "3s", "m"),
+    "she": ("elle", "3s", "f"),
+    "we": ("nous", "1p", "m"),
+    "you": ("vous", "2p", "m"),
+}
 OBJECTS = {"him": "le", "her": "la", "them": "les"}
 
 POSSESSIVES = {  # m, f, plural; the masculine form also before a vowel

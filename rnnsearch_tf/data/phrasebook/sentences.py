@@ -11,7 +11,11 @@ from rnnsearch_tf.data.phrasebook import grammar, lexicon
 from rnnsearch_tf.data.phrasebook.grammar import Phrase, Piece, Word, fixed
 
 TIMES = {
-    "present": (("now", "maintenant", "0-0"), ("every day", "tous les jours", "0-0 0-1 1-2"), ("today", "aujourd' hui", "0-0 0-1")),
+    "present": (
+        ("now", "maintenant", "0-0"),
+        ("every day", "tous les jours", "0-0 0-1 1-2"),
+        ("today", "aujourd' hui", "0-0 0-1"),
+    ),
     "past": (("yesterday", "hier", "0-0"),),
     "future": (("tomorrow", "demain", "0-0"),),
 }
@@ -23,7 +27,9 @@ NOWHERE = Phrase([], [])
 
 @dataclasses.dataclass(frozen=True)
 class Sentence:
-    """One pair: tokens of both sides, gold links, the pattern's name, and the pairs of lemmas that meet in it."""
+    """One pair: tokens of both sides, gold links, the pattern's name, and the pairs of lemmas that
+    meet in it.
+    """
 
     source: tuple[str, ...]
     target: tuple[str, ...]
@@ -56,11 +62,17 @@ def _nouns(allowed):
 @functools.cache
 def _adjectives(noun, before):
     of = {noun.kind, noun.singular}
-    return [adjective for adjective in lexicon.ADJECTIVES if adjective.before == before and of & adjective.nouns]
+    return [
+        adjective
+        for adjective in lexicon.ADJECTIVES
+        if adjective.before == before and of & adjective.nouns
+    ]
 
 
 def draw_adjectives(rng, noun, share):
-    """(adjective before the French noun, adjective after it); either or both None, both only if one is a colour."""
+    """(adjective before the French noun, adjective after it); either or both None, both only if one
+    is a colour.
+    """
     if rng.random() >= share:
         return None, None
     kind = rng.random()
@@ -72,7 +84,9 @@ def draw_adjectives(rng, noun, share):
 
 
 def draw_noun_phrase(rng, allowed, articles="the a", negated=False, adjectives=0.5) -> Phrase:
-    """A noun phrase over the nouns of `allowed`; `articles` beside possessives and demonstratives: `the`, `a`."""
+    """A noun phrase over the nouns of `allowed`; `articles` beside possessives and demonstratives:
+    `the`, `a`.
+    """
     noun = rng.choice(_nouns(allowed))
     uncounted = noun.kind in lexicon.UNCOUNTED
     plural = not uncounted and noun.kind != "place" and rng.random() < 0.35
@@ -86,13 +100,24 @@ def draw_noun_phrase(rng, allowed, articles="the a", negated=False, adjectives=0
             choices += lexicon.NUMBERS
         if not uncounted:
             choices += ["these" if plural else "this"]
-        if noun.kind not in ("person", "place", *lexicon.UNCOUNTED) or noun.singular in ("house", "garden", "teacher"):
+        if noun.kind not in ("person", "place", *lexicon.UNCOUNTED) or noun.singular in (
+            "house",
+            "garden",
+            "teacher",
+        ):
             choices += rng.sample(sorted(lexicon.POSSESSIVES), 2)
     before, after = draw_adjectives(rng, noun, adjectives)
     determiner = rng.choice(choices)
     phrase = grammar.noun_phrase(noun, determiner, plural, before, after, negated)
-    if determiner == "the" and not uncounted and noun.kind in ("thing", "clothes") and rng.random() < 0.2:
-        owner = draw_noun_phrase(rng, {"kin", "teacher", "doctor", "man", "woman"}, "the", adjectives=0)
+    if (
+        determiner == "the"
+        and not uncounted
+        and noun.kind in ("thing", "clothes")
+        and rng.random() < 0.2
+    ):
+        owner = draw_noun_phrase(
+            rng, {"kin", "teacher", "doctor", "man", "woman"}, "the", adjectives=0
+        )
         if not owner.plural:
             phrase = grammar.owned(phrase, owner)
     return phrase
@@ -108,25 +133,40 @@ def draw_subject(rng, allowed, pronouns=tuple(lexicon.SUBJECTS), share=0.5) -> P
 def _prepositional(english, french, links, noun_phrase) -> Phrase:
     preposition = fixed(english, french, links)
     return Phrase(
-        preposition.english + noun_phrase.english, preposition.french + noun_phrase.french,
-        head=noun_phrase.head, combinations=noun_phrase.combinations,
+        preposition.english + noun_phrase.english,
+        preposition.french + noun_phrase.french,
+        head=noun_phrase.head,
+        combinations=noun_phrase.combinations,
     )
 
 
 def draw_place(rng, furniture=False) -> Phrase:
     """`in the garden`, `near the old station`; if `furniture`, `under the table` too."""
-    kind = rng.choice(("inside", "inside", "near", "front", "behind") + ("furniture",) * 3 * furniture)
+    kind = rng.choice(
+        ("inside", "inside", "near", "front", "behind") + ("furniture",) * 3 * furniture
+    )
     if kind == "inside":
-        return _prepositional("in", "dans", "0-0", draw_noun_phrase(rng, lexicon.INSIDE, "the", adjectives=0.15))
+        return _prepositional(
+            "in", "dans", "0-0", draw_noun_phrase(rng, lexicon.INSIDE, "the", adjectives=0.15)
+        )
     if kind == "furniture":
         english, french = rng.choice((("on", "sur"), ("under", "sous")))
-        return _prepositional(english, french, "0-0", draw_noun_phrase(rng, {"furniture"}, "the", adjectives=0.3))
+        return _prepositional(
+            english, french, "0-0", draw_noun_phrase(rng, {"furniture"}, "the", adjectives=0.3)
+        )
     english, french, links = {
         "near": ("near", "près de", "0-0 0-1"),
         "front": ("in front of", "devant", "0-0 1-0 2-0"),
         "behind": ("behind", "derrière", "0-0"),
     }[kind]
-    return _prepositional(english, french, links, draw_noun_phrase(rng, {"place"} if kind == "near" else lexicon.FACED, "the", adjectives=0.15))
+    return _prepositional(
+        english,
+        french,
+        links,
+        draw_noun_phrase(
+            rng, {"place"} if kind == "near" else lexicon.FACED, "the", adjectives=0.15
+        ),
+    )
 
 
 def draw_time(rng, tense, share=0.2) -> Phrase:
@@ -136,24 +176,53 @@ def draw_time(rng, tense, share=0.2) -> Phrase:
 # ---- the clause: verb forms, negation, adverb, object pronoun ----
 
 
-def clause(subject, verb, rest, tense="present", negative=False, frequency=None, object_pronoun=None, question=False):
-    """English and French words of a clause: subject, verb, object pronoun, and `rest`, phrases in the same order in both.
+def clause(
+    subject,
+    verb,
+    rest,
+    tense="present",
+    negative=False,
+    frequency=None,
+    object_pronoun=None,
+    question=False,
+):
+    """English and French words of a clause: subject, verb, object pronoun, and `rest`, phrases in
+    the same order in both.
 
     Returns:
         (English words, French pieces), without the end of the sentence.
     """
     parts = verb.base.split()
-    helper = {"present": "does" if subject.person == "3s" else "do", "past": "did", "future": "will"}[tense]
+    helper = {
+        "present": "does" if subject.person == "3s" else "do",
+        "past": "did",
+        "future": "will",
+    }[tense]
     helped = negative or question or tense == "future"
-    form = verb.base if helped or (tense == "present" and subject.person != "3s") else verb.third if tense == "present" else verb.past
+    form = (
+        verb.base
+        if helped or (tense == "present" and subject.person != "3s")
+        else verb.third
+        if tense == "present"
+        else verb.past
+    )
     verb_words = [Word(text) for text in form.split()]
-    helper_word, not_word = Word(helper), Word("not")
+    helper_word = Word(helper)
+    not_word = Word("not")
     adverb = [Word(frequency)] if frequency else []
     pronoun_word = [Word(object_pronoun)] if object_pronoun else []
     before = ([helper_word] if helped else []) + ([not_word] if negative else [])
-    english = ([before.pop(0)] if question else []) + subject.english + before + adverb + verb_words + pronoun_word
+    english = (
+        ([before.pop(0)] if question else [])
+        + subject.english
+        + before
+        + adverb
+        + verb_words
+        + pronoun_word
+    )
 
-    of_verb, of_helper = tuple(verb_words), (helper_word,)
+    of_verb = tuple(verb_words)
+    of_helper = (helper_word,)
     clitic = [Piece(lexicon.OBJECTS[object_pronoun], tuple(pronoun_word))] if object_pronoun else []
     denial = negative or frequency == "never"
     of_denial = (not_word,) if negative else tuple(adverb)
@@ -171,7 +240,8 @@ def clause(subject, verb, rest, tense="present", negative=False, frequency=None,
         french = ne + [auxiliary] + pas + clitic + [Piece(verb.french["infinitive"], of_verb)]
     asks = [Piece("est-ce", of_helper), Piece("que", of_helper)] if question else []
     for phrase in rest:
-        english, french = english + phrase.english, french + phrase.french
+        english = english + phrase.english
+        french = french + phrase.french
     return english, asks + subject.french + french
 
 
@@ -198,12 +268,16 @@ def statement(rng, question=False) -> Sentence:
     thing = NOWHERE
     if verb.objects:
         articles = "the" if verb.base in ("like", "see", "look at", "clean") else "the a"
-        drunk = {"water", "milk"} if verb.base == "drink" and subject.head in ANIMALS else verb.objects
+        drunk = (
+            {"water", "milk"} if verb.base == "drink" and subject.head in ANIMALS else verb.objects
+        )
         thing = draw_noun_phrase(rng, drunk, articles, negated=negative or frequency == "never")
     share = 0.75 if not verb.objects else 0.15 if verb.active and verb.base != "visit" else 0.0
     place = draw_place(rng, furniture=subject.head in ANIMALS) if rng.random() < share else NOWHERE
     time = draw_time(rng, tense) if verb.active and not frequency else NOWHERE
-    words = clause(subject, verb, [thing, place, time], tense, negative, frequency, question=question)
+    words = clause(
+        subject, verb, [thing, place, time], tense, negative, frequency, question=question
+    )
     name = f"{'question' if question else 'statement'} {tense}{' not' * negative}"
     meetings = _meetings(subject, verb, thing, place)
     return _sentence(name, [subject, thing, place], *words, "?" if question else ".", meetings)
@@ -211,13 +285,26 @@ def statement(rng, question=False) -> Sentence:
 
 def with_object_pronoun(rng) -> Sentence:
     """`The dog does not see him.` → `Le chien ne le voit pas.`"""
-    verb = rng.choice([verb for verb in lexicon.VERBS if verb.base in ("see", "look for", "look at", "help", "wait for", "like")])
+    verb = rng.choice(
+        [
+            verb
+            for verb in lexicon.VERBS
+            if verb.base in ("see", "look for", "look at", "help", "wait for", "like")
+        ]
+    )
     tense = rng.choice(("present", "present", "future"))
     negative = rng.random() < 0.3
     subject = draw_subject(rng, verb.subjects)
     place = draw_place(rng) if verb.base != "like" and rng.random() < 0.4 else NOWHERE
-    words = clause(subject, verb, [place], tense, negative, object_pronoun=rng.choice(sorted(lexicon.OBJECTS)))
-    return _sentence(f"pronoun {tense}{' not' * negative}", [subject, place], *words, extra=_meetings(subject, verb, place))
+    words = clause(
+        subject, verb, [place], tense, negative, object_pronoun=rng.choice(sorted(lexicon.OBJECTS))
+    )
+    return _sentence(
+        f"pronoun {tense}{' not' * negative}",
+        [subject, place],
+        *words,
+        extra=_meetings(subject, verb, place),
+    )
 
 
 def giving(rng) -> Sentence:
@@ -225,7 +312,9 @@ def giving(rng) -> Sentence:
     tense = _tense(rng, lexicon.GIVE)
     subject = draw_subject(rng, {"person", "kin"})
     thing = draw_noun_phrase(rng, lexicon.GIVE.objects, adjectives=0.3)
-    receiver = _prepositional("to", "à", "0-0", draw_noun_phrase(rng, {"person", "kin"}, "the", adjectives=0.1))
+    receiver = _prepositional(
+        "to", "à", "0-0", draw_noun_phrase(rng, {"person", "kin"}, "the", adjectives=0.1)
+    )
     words = clause(subject, lexicon.GIVE, [thing, receiver], tense)
     meetings = _meetings(subject, lexicon.GIVE, thing, receiver)
     return _sentence(f"give {tense}", [subject, thing, receiver], *words, extra=meetings)
@@ -237,10 +326,14 @@ def going(rng) -> Sentence:
     tense = rng.choice(("present", "future")) if verb is lexicon.GO else "present"
     negative, asks = rng.choice(((False, False), (False, False), (True, False), (False, True)))
     subject = draw_subject(rng, {"person", "kin"}, ASKED if asks else tuple(lexicon.SUBJECTS))
-    place = _prepositional(english, french, "0-0", draw_noun_phrase(rng, lexicon.REACHED, "the", adjectives=0.3))
+    place = _prepositional(
+        english, french, "0-0", draw_noun_phrase(rng, lexicon.REACHED, "the", adjectives=0.3)
+    )
     words = clause(subject, verb, [place, draw_time(rng, tense)], tense, negative, question=asks)
     name = f"{verb.base} {tense}{' not' * negative}{' asks' * asks}"
-    return _sentence(name, [subject, place], *words, "?" if asks else ".", _meetings(subject, verb, place))
+    return _sentence(
+        name, [subject, place], *words, "?" if asks else ".", _meetings(subject, verb, place)
+    )
 
 
 def being(rng) -> Sentence:
@@ -251,16 +344,21 @@ def being(rng) -> Sentence:
     located = rng.random() < 0.3 and noun.kind not in ("place", "food", *lexicon.UNCOUNTED)
     if rng.random() < 0.25:
         everyone = located and tense == "is" and not asks
-        subject = grammar.pronoun(rng.choice(sorted(lexicon.SUBJECTS) if everyone else ("he", "she")))
+        subject = grammar.pronoun(
+            rng.choice(sorted(lexicon.SUBJECTS) if everyone else ("he", "she"))
+        )
         noun = next(noun for noun in lexicon.NOUNS if noun.singular == "man")
     else:
-        subject = draw_noun_phrase(rng, {noun.singular}, "the", adjectives=0.0 if noun.kind in lexicon.UNCOUNTED else 0.2)
+        subject = draw_noun_phrase(
+            rng, {noun.singular}, "the", adjectives=0.0 if noun.kind in lexicon.UNCOUNTED else 0.2
+        )
     if located:
         complement = draw_place(rng, furniture=noun.kind in ("thing", "clothes", "animal"))
     else:
         complement = _predicate(rng, noun, subject)
     verb, french_verb = (lexicon.BE if tense == "is" else lexicon.WAS)[subject.person]
-    verb, deny = Word(verb), Word("not")
+    verb = Word(verb)
+    deny = Word("not")
     pieces = [Piece(french_verb, (verb,))]
     if negative:
         pieces = [Piece("ne", (deny,)), *pieces, Piece("pas", (deny,))]
@@ -274,13 +372,22 @@ def being(rng) -> Sentence:
     name = f"be {tense}{' there' * located}{' not' * negative}{' asks' * asks}"
     meetings = {(subject.head, complement.head)} if subject.head else ()
     return _sentence(
-        name, [subject, complement], english + middle + complement.english, pieces + complement.french,
-        "?" if asks else ".", meetings,
+        name,
+        [subject, complement],
+        english + middle + complement.english,
+        pieces + complement.french,
+        "?" if asks else ".",
+        meetings,
     )
 
 
 def _predicates(noun):
-    return [adjective for before in (True, False) for adjective in _adjectives(noun, before) if adjective.predicate]
+    return [
+        adjective
+        for before in (True, False)
+        for adjective in _adjectives(noun, before)
+        if adjective.predicate
+    ]
 
 
 def _predicate(rng, noun, subject) -> Phrase:
@@ -288,38 +395,60 @@ def _predicate(rng, noun, subject) -> Phrase:
     said = {word.text for word in subject.english}
     choices = [a for a in _predicates(noun) if a.english not in said]
     adjective = rng.choice(choices)
-    word, very = Word(adjective.english), Word("very")
+    word = Word(adjective.english)
+    very = Word("very")
     form = grammar.adjective_form(adjective, subject.gender, subject.plural)
     phrase = Phrase([word], [Piece(form, (word,))], head=adjective.english)
-    if rng.random() < 0.25 and adjective.english not in ("empty", "red", "blue", "green", "black", "white"):
-        phrase = Phrase([very, word], [Piece("très", (very,)), *phrase.french], head=adjective.english)
+    if rng.random() < 0.25 and adjective.english not in (
+        "empty",
+        "red",
+        "blue",
+        "green",
+        "black",
+        "white",
+    ):
+        phrase = Phrase(
+            [very, word], [Piece("très", (very,)), *phrase.french], head=adjective.english
+        )
     return phrase
 
 
 def there_is(rng) -> Sentence:
     """`There are three birds in the garden.` → `Il y a trois oiseaux dans le jardin.`"""
     noun = rng.choice(_nouns({"person", "animal", "thing", "furniture", "clothes", "food"}))
-    determiner, plural = rng.choice([("a", False)] * 2 + [("some", True)] + [(number, True) for number in lexicon.NUMBERS])
+    determiner, plural = rng.choice(
+        [("a", False)] * 2 + [("some", True)] + [(number, True) for number in lexicon.NUMBERS]
+    )
     before, after = draw_adjectives(rng, noun, 0.6)
     thing = grammar.noun_phrase(noun, determiner, plural, before, after)
-    place = draw_place(rng, furniture=noun.kind not in ("person", "furniture") and noun.singular not in ("horse", "cow", "car"))
+    place = draw_place(
+        rng,
+        furniture=noun.kind not in ("person", "furniture")
+        and noun.singular not in ("horse", "cow", "car"),
+    )
     opening = fixed("there are" if plural else "there is", "il y a", "0-0 0-1 1-2")
     return _sentence(
-        "there is", [thing, place], opening.english + thing.english + place.english,
-        opening.french + thing.french + place.french, extra={(thing.head, place.head)},
+        "there is",
+        [thing, place],
+        opening.english + thing.english + place.english,
+        opening.french + thing.french + place.french,
+        extra={(thing.head, place.head)},
     )
 
 
 def this_is(rng) -> Sentence:
     """`This is not my key.` → `Ce n'est pas ma clé.`"""
     noun = rng.choice(_nouns({"kin", "animal", "thing", "clothes", "furniture", "place"}))
-    plural, negative = noun.kind != "place" and rng.random() < 0.4, rng.random() < 0.3
+    plural = noun.kind != "place" and rng.random() < 0.4
+    negative = rng.random() < 0.3
     owner = rng.choice(sorted(lexicon.POSSESSIVES))
     article = "the" if plural else rng.choice(("a", "a", "the"))
     fits = noun.kind not in ("kin",) and (noun.kind == "place" or rng.random() < 0.5)
     before, after = draw_adjectives(rng, noun, 0.7)
     thing = grammar.noun_phrase(noun, article if fits else owner, plural, before, after)
-    pronoun, verb, deny = Word("these" if plural else "this"), Word("are" if plural else "is"), Word("not")
+    pronoun = Word("these" if plural else "this")
+    verb = Word("are" if plural else "is")
+    deny = Word("not")
     french = [Piece("sont" if plural else "est", (verb,))]
     if negative:
         french = [Piece("ne", (deny,)), *french, Piece("pas", (deny,))]
@@ -330,20 +459,39 @@ def this_is(rng) -> Sentence:
 
 def where_is(rng) -> Sentence:
     """`Where are my new keys?` → `Où sont mes nouvelles clés ?`"""
-    thing = draw_noun_phrase(rng, {"kin", "animal", "thing", "clothes", "place", "person", "child"}, "the")
-    opening = fixed("where are" if thing.plural else "where is", "où sont" if thing.plural else "où est", "0-0 1-1")
-    return _sentence("where", [thing], opening.english + thing.english, opening.french + thing.french, "?", {("where", thing.head)})
+    thing = draw_noun_phrase(
+        rng, {"kin", "animal", "thing", "clothes", "place", "person", "child"}, "the"
+    )
+    opening = fixed(
+        "where are" if thing.plural else "where is",
+        "où sont" if thing.plural else "où est",
+        "0-0 1-1",
+    )
+    return _sentence(
+        "where",
+        [thing],
+        opening.english + thing.english,
+        opening.french + thing.french,
+        "?",
+        {("where", thing.head)},
+    )
 
 
 def how_much(rng) -> Sentence:
     """`How much does the hat cost?` → `Combien coûte le chapeau ?`"""
-    thing = draw_noun_phrase(rng, {"thing", "clothes", "furniture", "food", "substance", "liquid"}, "the")
+    thing = draw_noun_phrase(
+        rng, {"thing", "clothes", "furniture", "food", "substance", "liquid"}, "the"
+    )
     opening = fixed("how much do" if thing.plural else "how much does", "combien", "0-0 1-0")
     cost = Word("cost")
     verb = Piece("coûtent" if thing.plural else "coûte", (cost,))
     return _sentence(
-        "how much", [thing], [*opening.english, *thing.english, cost], [*opening.french, verb, *thing.french],
-        "?", {("cost", thing.head)},
+        "how much",
+        [thing],
+        [*opening.english, *thing.english, cost],
+        [*opening.french, verb, *thing.french],
+        "?",
+        {("cost", thing.head)},
     )
 
 

@@ -1,2 +1,1 @@
-"""Corpora beyond memory: written once as ids, read by number.
-"""
+"""Corpora beyond memory: written once as ids, read by number."""

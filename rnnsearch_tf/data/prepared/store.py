@@ -1,4 +1,5 @@
-"""A prepared corpus: all training pairs as ids, in files that are read by the number of a pair, without reading what stands before it.
+"""A prepared corpus: all training pairs as ids, in files that are read by the number of a pair,
+without reading what stands before it.
 
 ::
 
@@ -9,8 +10,9 @@
     DIR/vocabulary.source.txt, …     vocabularies and SentencePiece models, as in a RUN folder
     DIR/development.source.txt, …    the development text, where one was held out
 
-Numbers are little-endian; ids are uint16 where both vocabularies allow that, uint32 otherwise. TensorFlow maps the files
-into memory: only the parts that are read take any, and the system takes that back when it needs it.
+Numbers are little-endian; ids are uint16 where both vocabularies allow that, uint32 otherwise.
+TensorFlow maps the files into memory: only the parts that are read take any, and the system takes
+that back when it needs it.
 """
 
 from __future__ import annotations
@@ -31,13 +33,26 @@ from rnnsearch_tf.runs.folder import digest_of
 from rnnsearch_tf.text.pipeline import MAKES_TOKENS, Text, load_text
 
 FORMAT = 1
-MANIFEST, IDS, OFFSETS, LENGTHS = "manifest.json", "ids.bin", "offsets.bin", "lengths.bin"
+MANIFEST = "manifest.json"
+IDS = "ids.bin"
+OFFSETS = "offsets.bin"
+LENGTHS = "lengths.bin"
 LIMITS = ("maximum_source_length", "maximum_target_length")
 MAKES_VOCABULARY = ("vocabulary_size", "minimum_count", "vocabulary")
 """Options of a side that decide which of them have an id."""
 
-_KEYS = {"pairs": int, "ids": int, "id_type": str, "length_type": str, "corpora": list, "source": dict, "target": dict, "report": dict,
-         "files": dict, **dict.fromkeys(LIMITS, int)}  # fmt: skip
+_KEYS = {
+    "pairs": int,
+    "ids": int,
+    "id_type": str,
+    "length_type": str,
+    "corpora": list,
+    "source": dict,
+    "target": dict,
+    "report": dict,
+    "files": dict,
+    **dict.fromkeys(LIMITS, int),
+}
 
 
 class Tables(NamedTuple):
@@ -61,8 +76,8 @@ class PreparedPairs(Pairs):
         report: Report of the text that it was made from.
 
     Raises:
-        UserError: it is no such folder, another version wrote it, or a file has another size than it had, a small one another checksum;
-            :meth:`verify` looks at the large ones.
+        UserError: it is no such folder, another version wrote it, or a file has another size than
+            it had, a small one another checksum; :meth:`verify` looks at the large ones.
     """
 
     def __init__(self, folder: str | os.PathLike):
@@ -71,43 +86,61 @@ class PreparedPairs(Pairs):
         self.manifest = _read_manifest(self.folder)
         self.count = self.manifest["pairs"]
         try:
-            self.sizes = [(int(corpus["pairs"]), float(corpus["weight"])) for corpus in self.manifest["corpora"]]
+            self.sizes = [
+                (int(corpus["pairs"]), float(corpus["weight"]))
+                for corpus in self.manifest["corpora"]
+            ]
             self.report = Report(**self.manifest["report"])
         except (KeyError, TypeError, ValueError) as error:
             raise self._damaged(f"{MANIFEST} has no such corpora or report ({error})") from None
         self._check_sizes()
-        self._compare([name for name in self.manifest["files"] if name not in (IDS, OFFSETS, LENGTHS)])
-        if "sha256" in self.manifest and self.manifest["sha256"] != digest_of_manifest(self.manifest):
+        self._compare(
+            [name for name in self.manifest["files"] if name not in (IDS, OFFSETS, LENGTHS)]
+        )
+        if "sha256" in self.manifest and self.manifest["sha256"] != digest_of_manifest(
+            self.manifest
+        ):
             raise self._damaged(f"{MANIFEST} has another checksum than it says")
 
     def scan(self):
         raise UserError(
-            f"{self.folder}: expected text, got a prepared corpus, which has ids only; name the text (data.train_source, data.train_target)"
+            f"{self.folder}: expected text, got a prepared corpus, which has ids only; name the"
+            " text (data.train_source, data.train_target)"
         )
 
     def check_config(self, config) -> None:
-        """Raise UsageError where a configuration makes other tokens of a text, or keeps other lengths, than this was prepared with."""
+        """Raise UsageError where a configuration makes other tokens of a text, or keeps other
+        lengths, than this was prepared with.
+        """
         for side in ("source", "target"):
-            known = {"remove_invisible": False} | self.manifest[side]  # older ones were prepared before there was the option
+            known = {"remove_invisible": False} | self.manifest[
+                side
+            ]  # older ones were prepared before there was the option
             self._require_equal(known, getattr(config, side), MAKES_TOKENS, side)
         self._require_equal(self.manifest, config.data, LIMITS, "data")
 
     def texts(self, config) -> list[Text]:
-        """[source Text, target Text] of the vocabularies that it was prepared with; UsageError where the configuration wants others."""
+        """[source Text, target Text] of the vocabularies that it was prepared with; UsageError
+        where the configuration wants others.
+        """
         for side in ("source", "target"):
             known = self.manifest[side]
-            # Beside a ready vocabulary the others have no effect, but earlier versions recorded them.
+            # Beside a ready vocabulary the others have no effect, but earlier versions recorded
+            # them.
             names = MAKES_VOCABULARY if known.get("vocabulary") is None else ("vocabulary",)
             self._require_equal(known, getattr(config, side), names, side)
-        return [load_text(self.folder, side, getattr(config, side)) for side in ("source", "target")]
+        return [
+            load_text(self.folder, side, getattr(config, side)) for side in ("source", "target")
+        ]
 
     def check_texts(self, texts) -> None:
         """Raise UserError unless (source Text, target Text) make the ids that it was prepared with."""
         for side, text in zip(("source", "target"), texts):
             if not text.same_as(load_text(self.folder, side, text.config)):
                 raise UserError(
-                    f"{self.folder}: expected ids of the {side} vocabulary that this training has, got those of another; prepare the text "
-                    f"again with {side}.vocabulary set to the training's vocabulary file or SentencePiece model"
+                    f"{self.folder}: expected ids of the {side} vocabulary that this training has,"
+                    f" got those of another; prepare the text again with {side}.vocabulary set to"
+                    " the training's vocabulary file or SentencePiece model"
                 )
 
     def development(self) -> Pairs | None:
@@ -118,40 +151,72 @@ class PreparedPairs(Pairs):
     def tables(self) -> Tables:
         """The files, mapped into memory by TensorFlow: nothing is read yet."""
         manifest = self.manifest
-        kinds = Tables((IDS, manifest["id_type"], [-1]), (OFFSETS, "int64", [-1]), (LENGTHS, manifest["length_type"], [-1, 2]))
-        arrays = (np.memmap(self.folder / name, np.dtype(kind).newbyteorder("<"), "c").reshape(shape) for name, kind, shape in kinds)
-        return Tables(*(tf.experimental.dlpack.from_dlpack(np.asarray(array).__dlpack__()) for array in arrays))
+        kinds = Tables(
+            (IDS, manifest["id_type"], [-1]),
+            (OFFSETS, "int64", [-1]),
+            (LENGTHS, manifest["length_type"], [-1, 2]),
+        )
+        arrays = (
+            np.memmap(self.folder / name, np.dtype(kind).newbyteorder("<"), "c").reshape(shape)
+            for name, kind, shape in kinds
+        )
+        return Tables(
+            *(
+                tf.experimental.dlpack.from_dlpack(np.asarray(array).__dlpack__())
+                for array in arrays
+            )
+        )
 
     def verify(self) -> None:
-        """Read all files and compare them with their checksums; UserError names the one that is damaged."""
+        """Read all files and compare them with their checksums; UserError names the one that is
+        damaged.
+        """
         self._compare(self.manifest["files"])
 
     def _compare(self, names):
         for name in names:
             known = self.manifest["files"][name]["sha256"]
             if (found := digest_of(self.folder / name)) != known:
-                raise self._damaged(f"{name} has the SHA-256 {found[:12]}…, not {str(known)[:12]}… as when it was written")
+                raise self._damaged(
+                    f"{name} has the SHA-256 {found[:12]}…, not {str(known)[:12]}… as when it was"
+                    " written"
+                )
 
     def _require_equal(self, known, section, names, prefix):
         for name in names:
             if known.get(name) != getattr(section, name):
                 raise UsageError(
-                    f"{prefix}.{name}: expected {known.get(name)}, with which {self.folder} was prepared, got {getattr(section, name)}; "
-                    "take that value, or prepare the text again"
+                    f"{prefix}.{name}: expected {known.get(name)}, with which {self.folder} was"
+                    f" prepared, got {getattr(section, name)}; take that value, or prepare the text"
+                    " again"
                 )
 
     def _check_sizes(self):
         manifest = self.manifest
         for name, known in manifest["files"].items():
-            if os.path.basename(name) != name or not isinstance(known, dict) or {"bytes", "sha256"} - known.keys():
+            if (
+                os.path.basename(name) != name
+                or not isinstance(known, dict)
+                or {"bytes", "sha256"} - known.keys()
+            ):
                 raise self._damaged(f"{MANIFEST} names a file {name!r} that cannot be one of it")
             path = self.folder / name
             size = path.stat().st_size if path.is_file() else None
             if size != known["bytes"]:
-                raise self._damaged(f"{name} has {'no' if size is None else format(size, ',')} bytes, not {known['bytes']:,}")
-        sizes = {IDS: manifest["ids"] * _size(manifest["id_type"]), OFFSETS: 8 * (self.count + 1),
-                 LENGTHS: 2 * self.count * _size(manifest["length_type"])}  # fmt: skip
-        if not self.count or self.count != sum(pairs for pairs, _ in self.sizes) or any(manifest["files"][n]["bytes"] != s for n, s in sizes.items()):
+                raise self._damaged(
+                    f"{name} has {'no' if size is None else format(size, ',')} bytes, not"
+                    f" {known['bytes']:,}"
+                )
+        sizes = {
+            IDS: manifest["ids"] * _size(manifest["id_type"]),
+            OFFSETS: 8 * (self.count + 1),
+            LENGTHS: 2 * self.count * _size(manifest["length_type"]),
+        }
+        if (
+            not self.count
+            or self.count != sum(pairs for pairs, _ in self.sizes)
+            or any(manifest["files"][n]["bytes"] != s for n, s in sizes.items())
+        ):
             raise self._damaged(f"the sizes in {MANIFEST} do not fit together")
         if any(pairs < 0 or not 0 < weight < float("inf") for pairs, weight in self.sizes):
             raise self._damaged(f"{MANIFEST} has a corpus of a size or a weight that cannot be")
@@ -160,8 +225,9 @@ class PreparedPairs(Pairs):
 
     def _damaged(self, what) -> UserError:
         return UserError(
-            f"{self.folder}: expected a corpus as `rnnsearch prepare` wrote it, got a damaged one: {what}; prepare it again; "
-            f"`rnnsearch prepare --output {shlex.quote(str(self.folder))} --check` reads all files"
+            f"{self.folder}: expected a corpus as `rnnsearch prepare` wrote it, got a damaged one:"
+            f" {what}; prepare it again; `rnnsearch prepare --output"
+            f" {shlex.quote(str(self.folder))} --check` reads all files"
         )
 
 
@@ -178,18 +244,39 @@ def _size(kind):
 def _read_manifest(folder) -> dict:
     path = folder / MANIFEST
     if not path.is_file():
-        found = "a folder without one" if folder.is_dir() else "a file" if folder.exists() else "nothing there"
-        raise UserError(f"{path}: expected the manifest of a corpus that `rnnsearch prepare` wrote, got {found}; check data.prepared")
+        found = (
+            "a folder without one"
+            if folder.is_dir()
+            else "a file"
+            if folder.exists()
+            else "nothing there"
+        )
+        raise UserError(
+            f"{path}: expected the manifest of a corpus that `rnnsearch prepare` wrote, got"
+            f" {found}; check data.prepared"
+        )
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(f"{path}: expected the manifest of a prepared corpus, got {error}; prepare it again") from None
+        raise UserError(
+            f"{path}: expected the manifest of a prepared corpus, got {error}; prepare it again"
+        ) from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         found = manifest.get("format") if isinstance(manifest, dict) else manifest
-        raise UserError(f"{path}: expected a prepared corpus of format {FORMAT}, got {found!r}; prepare it again with this version")
+        raise UserError(
+            f"{path}: expected a prepared corpus of format {FORMAT}, got {found!r}; prepare it"
+            " again with this version"
+        )
     wrong = [name for name, kind in _KEYS.items() if type(manifest.get(name)) is not kind]
-    wrong += [name for name in ("id_type", "length_type") if manifest.get(name) not in ("uint16", "uint32")]
+    wrong += [
+        name
+        for name in ("id_type", "length_type")
+        if manifest.get(name) not in ("uint16", "uint32")
+    ]
     wrong += [name for name in (IDS, OFFSETS, LENGTHS) if name not in manifest.get("files", ())]
     if wrong:
-        raise UserError(f"{path}: expected the manifest of a prepared corpus, got one without {', '.join(dict.fromkeys(wrong))}; prepare it again")
+        raise UserError(
+            f"{path}: expected the manifest of a prepared corpus, got one without"
+            f" {', '.join(dict.fromkeys(wrong))}; prepare it again"
+        )
     return manifest

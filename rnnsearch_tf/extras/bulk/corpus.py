@@ -15,28 +15,37 @@ from rnnsearch_tf.runtime.cores import available_cores
 from rnnsearch_tf.runtime.progress import announced, progress
 
 
-def translate_corpus(models, inputs, output, workers=None, beam_options=None, combine="probabilities", search=None) -> dict:
-    """Translate files, each into a file of the same name; those that are done already are left as they are.
+def translate_corpus(
+    models, inputs, output, workers=None, beam_options=None, combine="probabilities", search=None
+) -> dict:
+    """Translate files, each into a file of the same name; those that are done already are left as
+    they are.
 
     Args:
         models: list of paths or names, as ``--model`` takes them.
         inputs: paths and patterns.
         output: path of the folder.
-        workers: processes that each translate one file after the other; 1: this process alone; None: one for each core.
+        workers: processes that each translate one file after the other; 1: this process alone;
+            None: one for each core.
         beam_options: list of str, Apache Beam's own options; it does the work then.
         combine, search: see :func:`~rnnsearch_tf.extras.bulk.engine.settings_of`.
 
     Returns:
-        dict: ``files``, how many there are; ``translated``, how many of them this call has; ``bad_lines``, how many lines were not translated.
+        dict: ``files``, how many there are; ``translated``, how many of them this call has;
+            ``bad_lines``, how many lines were not translated.
 
     Raises:
-        UserError, UsageError: see :class:`~rnnsearch_tf.extras.bulk.folder.CorpusFolder`; or a file or the model cannot be read.
+        UserError, UsageError: see :class:`~rnnsearch_tf.extras.bulk.folder.CorpusFolder`; or a file
+            or the model cannot be read.
     """
     settings = settings_of(models, combine, search)
     inputs = files_of(DataConfig(), tuple(inputs), "--input")
     for name in inputs:
         if not os.path.isfile(name):
-            raise UserError(f"--input: {name}: expected a text file, found {'a folder' if os.path.isdir(name) else 'none'}; check the path")
+            raise UserError(
+                f"--input: {name}: expected a text file, found"
+                f" {'a folder' if os.path.isdir(name) else 'none'}; check the path"
+            )
     with CorpusFolder(output, inputs, identity_of(settings)) as folder:
         left = folder.left()
         if left and beam_options is not None:
@@ -56,7 +65,11 @@ def _in_processes(settings, shards, workers):
             translate_shard(engine, **shard)
         return
     with Processes(workers) as processes:
-        processes.call(f"{__name__}:translate_one", [{"settings": settings, "shard": shard} for shard in shards], "translating")
+        processes.call(
+            f"{__name__}:translate_one",
+            [{"settings": settings, "shard": shard} for shard in shards],
+            "translating",
+        )
 
 
 def translate_one(settings, shard) -> None:

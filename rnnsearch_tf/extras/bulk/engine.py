@@ -1,4 +1,6 @@
-"""What translates the lines of a corpus: a RUN, an ensemble, or an exported model, loaded once in a process."""
+"""What translates the lines of a corpus: a RUN, an ensemble, or an exported model, loaded once in a
+process.
+"""
 
 from __future__ import annotations
 
@@ -27,29 +29,51 @@ def settings_of(models, combine="probabilities", search=None) -> dict:
     Raises:
         UserError: there is no such model.
     """
-    paths = [exported_version(models[0])] if len(models) == 1 and exported_version(models[0]) else [Run.open(model).path for model in models]
-    search = {name: os.path.abspath(value) if name in _FILES_OF_SEARCH else value for name, value in (search or {}).items()}
-    return {"models": [os.path.abspath(path) for path in paths], "combine": combine, "search": search}
+    paths = (
+        [exported_version(models[0])]
+        if len(models) == 1 and exported_version(models[0])
+        else [Run.open(model).path for model in models]
+    )
+    search = {
+        name: os.path.abspath(value) if name in _FILES_OF_SEARCH else value
+        for name, value in (search or {}).items()
+    }
+    return {
+        "models": [os.path.abspath(path) for path in paths],
+        "combine": combine,
+        "search": search,
+    }
 
 
 def identity_of(settings) -> dict:
-    """What translations depend on: the digest of the model's files, and the options, without how many sentences go together."""
-    search = _files_named_by(settings["models"][0]) | {name: value for name, value in settings["search"].items() if name != "batch_size"}
+    """What translations depend on: the digest of the model's files, and the options, without how
+    many sentences go together.
+    """
+    search = _files_named_by(settings["models"][0]) | {
+        name: value for name, value in settings["search"].items() if name != "batch_size"
+    }
     search |= {name: digest_of(search[name]) for name in _FILES_OF_SEARCH if name in search}
     return {"model": _digest(settings["models"]), "combine": settings["combine"], "search": search}
 
 
 def _files_named_by(model):
-    """{option: path} of the files that a RUN's own search section names; an exported model has them inside."""
+    """{option: path} of the files that a RUN's own search section names; an exported model has them
+    inside.
+    """
     search = None if exported_version(model) else saved_config(Run(model).config).search
-    return {name: getattr(search, name) for name in _FILES_OF_SEARCH if getattr(search, name, None) is not None}
+    return {
+        name: getattr(search, name)
+        for name in _FILES_OF_SEARCH
+        if getattr(search, name, None) is not None
+    }
 
 
 def load_engine(settings):
     """The engine of :func:`settings_of`; a process loads it once.
 
     Returns:
-        function of texts, list[str], to their translations, list[str | None]: None for a text with more tokens than the model takes.
+        function of texts, list[str], to their translations, list[str | None]: None for a text with
+        more tokens than the model takes.
     """
     return _load(json.dumps(settings, sort_keys=True))
 
@@ -57,7 +81,8 @@ def load_engine(settings):
 @functools.lru_cache(maxsize=1)
 def _load(settings):
     settings = json.loads(settings)
-    models, search = settings["models"], settings["search"]
+    models = settings["models"]
+    search = settings["search"]
     if len(models) == 1 and exported_version(models[0]):
         return _of_export(models[0], search)
     return _of_runs(models, settings["combine"], search)
@@ -74,7 +99,9 @@ def _of_runs(models, combine, search):
     limit = translator.maximum_lengths["source"]
 
     def translate(texts):
-        lengths = np.max([text.tokenize(texts).row_lengths() for text in translator.source_texts], axis=0)
+        lengths = np.max(
+            [text.tokenize(texts).row_lengths() for text in translator.source_texts], axis=0
+        )
         fitting = [k for k, length in enumerate(lengths) if length <= limit]
         results = dict(zip(fitting, translator.translate([texts[k] for k in fitting], **search)))
         return [results[k].text if k in results else None for k in range(len(texts))]
@@ -111,9 +138,18 @@ def _digest(models):
 
 def _files(model):
     """[(name, path)] of a RUN or an exported version."""
-    exported, run = exported_version(model), Run(model)
+    exported = exported_version(model)
+    run = Run(model)
     if exported:
-        used = (path for path in exported.rglob("*") if "assets.extra" not in path.parts and path.suffix != ".md")
+        used = (
+            path
+            for path in exported.rglob("*")
+            if "assets.extra" not in path.parts and path.suffix != ".md"
+        )
     else:
         used = (run.config, *run.text_files(), run.best_weights, run.eight_bit_weights)
-    return [(path.relative_to(exported or run.path).as_posix(), path) for path in sorted(used) if path.is_file()]
+    return [
+        (path.relative_to(exported or run.path).as_posix(), path)
+        for path in sorted(used)
+        if path.is_file()
+    ]

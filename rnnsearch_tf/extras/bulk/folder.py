@@ -21,7 +21,8 @@ from rnnsearch_tf.files.atomic import locked, write_file
 from rnnsearch_tf.runs.folder import digest_of
 from rnnsearch_tf.files.untrusted import check_links
 
-MANIFEST, BAD_LINES = "translate-corpus.json", "bad-lines"
+MANIFEST = "translate-corpus.json"
+BAD_LINES = "bad-lines"
 
 
 class CorpusFolder:
@@ -33,14 +34,18 @@ class CorpusFolder:
         identity: what translations depend on, a dictionary that JSON can hold.
 
     Raises:
-        UsageError: two inputs have one name, the folder is that of an input, or holds something else.
-        UserError: its files were made with another model or options, of another input, or another process is at work on it.
+        UsageError: two inputs have one name, the folder is that of an input, or holds something
+            else.
+        UserError: its files were made with another model or options, of another input, or another
+            process is at work on it.
     """
 
     def __init__(self, path, inputs, identity):
         self.path = pathlib.Path(path)
         self.inputs = {os.path.basename(name): os.path.abspath(name) for name in inputs}
-        self.identity = json.loads(json.dumps({"made_with": f"rnnsearch_tf {__version__}", **identity}))
+        self.identity = json.loads(
+            json.dumps({"made_with": f"rnnsearch_tf {__version__}", **identity})
+        )
         _check_names(self.path, inputs)
 
     def __enter__(self):
@@ -54,13 +59,27 @@ class CorpusFolder:
         self._stack.close()
 
     def left(self) -> list[dict]:
-        """The files that are not done, the largest first: arguments of :func:`~rnnsearch_tf.extras.bulk.shard.translate_shard`."""
-        names = sorted((name for name in self.inputs if not self._output(name).exists()), key=lambda name: -os.path.getsize(self.inputs[name]))
-        return [{"source": self.inputs[name], "output": str(self._output(name)), "bad": str(self._bad(name))} for name in names]
+        """The files that are not done, the largest first: arguments of
+        :func:`~rnnsearch_tf.extras.bulk.shard.translate_shard`.
+        """
+        names = sorted(
+            (name for name in self.inputs if not self._output(name).exists()),
+            key=lambda name: -os.path.getsize(self.inputs[name]),
+        )
+        return [
+            {
+                "source": self.inputs[name],
+                "output": str(self._output(name)),
+                "bad": str(self._bad(name)),
+            }
+            for name in names
+        ]
 
     def bad_lines(self) -> int:
         """How many lines of the files could not be translated."""
-        return sum(path.read_bytes().count(b"\n") for path in map(self._bad, self.inputs) if path.exists())
+        return sum(
+            path.read_bytes().count(b"\n") for path in map(self._bad, self.inputs) if path.exists()
+        )
 
     def _output(self, name):
         return self.path.absolute() / name
@@ -75,36 +94,48 @@ class CorpusFolder:
         known = _read(manifest)
         digests = {name: digest_of(path) for name, path in self.inputs.items()}
         done = [name for name in known.get("files", ()) if self._output(name).exists()]
-        foreign = sorted(path.name for path in self.path.iterdir() if path.name not in (MANIFEST, BAD_LINES, *done) and not path.name.startswith("."))
+        foreign = sorted(
+            path.name
+            for path in self.path.iterdir()
+            if path.name not in (MANIFEST, BAD_LINES, *done) and not path.name.startswith(".")
+        )
         if foreign:
             raise UsageError(
-                f"{self.path}: expected an empty folder, or one that rnnsearch translate-corpus has begun, got one with {foreign[0]}; "
-                "choose another --output"
+                f"{self.path}: expected an empty folder, or one that rnnsearch translate-corpus has"
+                f" begun, got one with {foreign[0]}; choose another --output"
             )
         if done:
             self._require_same(known)
         for name in done:
             if digests.get(name, known["files"][name]) != known["files"][name]:
                 raise UserError(
-                    f"{self._output(name)}: expected the translation of {self.inputs[name]}, which has changed since, got that of what it was; "
-                    "delete it to translate the new one"
+                    f"{self._output(name)}: expected the translation of {self.inputs[name]}, which"
+                    " has changed since, got that of what it was; delete it to translate the"
+                    " new one"
                 )
         for name in self.inputs.keys() - set(done):  # what a killed process left behind
             self._bad(name).unlink(missing_ok=True)
             for path in (self._output(name), self._bad(name)):
-                for partial in glob.glob(f"{glob.escape(str(path.parent))}/.{glob.escape(path.name)}.*"):
+                for partial in glob.glob(
+                    f"{glob.escape(str(path.parent))}/.{glob.escape(path.name)}.*"
+                ):
                     os.unlink(partial)
         (self.path / BAD_LINES).mkdir(exist_ok=True)
         files = {name: known["files"][name] for name in done} | digests
-        write_file(manifest, json.dumps(self.identity | {"files": files}, indent=1, ensure_ascii=False) + "\n")
+        write_file(
+            manifest,
+            json.dumps(self.identity | {"files": files}, indent=1, ensure_ascii=False) + "\n",
+        )
 
     def _require_same(self, known):
         different = [name for name, value in self.identity.items() if known.get(name) != value]
         if different:
             name = different[0]
             raise UserError(
-                f"{self.path}: expected the model and the options that its files were made with ({name} {_shown(known.get(name))}), "
-                f"got others ({name} {_shown(self.identity[name])}); choose another --output, or delete that folder to begin anew"
+                f"{self.path}: expected the model and the options that its files were made with"
+                f" ({name} {_shown(known.get(name))}), got others ({name}"
+                f" {_shown(self.identity[name])}); choose another --output, or delete that folder"
+                " to begin anew"
             )
 
 
@@ -113,12 +144,20 @@ def _check_names(path, inputs):
     for name in inputs:
         base = os.path.basename(name)
         if base in (MANIFEST, BAD_LINES):
-            raise UsageError(f"--input: {name}: expected another name, since {base} is that of a file in --output; rename it")
+            raise UsageError(
+                f"--input: {name}: expected another name, since {base} is that of a file in"
+                " --output; rename it"
+            )
         if base in names:
-            raise UsageError(f"--input: expected files of different names, got {names[base]} and {name}; their translations would have one name")
+            raise UsageError(
+                f"--input: expected files of different names, got {names[base]} and {name}; their"
+                " translations would have one name"
+            )
         names[base] = name
         if os.path.realpath(os.path.dirname(name) or ".") == os.path.realpath(path):
-            raise UsageError(f"--output: expected a folder without the input, got that of {name}; choose another")
+            raise UsageError(
+                f"--output: expected a folder without the input, got that of {name}; choose another"
+            )
 
 
 def _read(manifest):
@@ -129,8 +168,15 @@ def _read(manifest):
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError):
-        raise UserError(f"{manifest}: expected what rnnsearch translate-corpus wrote, got a damaged file; choose another --output") from None
+        raise UserError(
+            f"{manifest}: expected what rnnsearch translate-corpus wrote, got a damaged file;"
+            " choose another --output"
+        ) from None
 
 
 def _shown(value):
-    return value[:12] if isinstance(value, str) and len(value) == 64 else json.dumps(value, ensure_ascii=False)
+    return (
+        value[:12]
+        if isinstance(value, str) and len(value) == 64
+        else json.dumps(value, ensure_ascii=False)
+    )

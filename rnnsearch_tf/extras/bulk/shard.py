@@ -1,4 +1,6 @@
-"""One file of a corpus: exactly one line out for each line in, and a record of each line that could not be translated."""
+"""One file of a corpus: exactly one line out for each line in, and a record of each line that could
+not be translated.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,13 @@ _BREAK = re.compile("[\r\n]")
 def translate_shard(translate, source, output, bad, window=WINDOW) -> None:
     """Translate a file.
 
-    A bad line, which is no text or is too long, has an empty line in the output and a record in a file of its own:
-    ``{"file": …, "line": number from 1, "reason": …}``. That file is there only if there are any. The output appears last, and whole.
+    A bad line, which is no text or is too long, has an empty line in the output and a record in a
+    file of its own: ``{"file": …, "line": number from 1, "reason": …}``. That file is there only if
+    there are any. The output appears last, and whole.
 
     Args:
-        translate: function of texts to translations, see :func:`~rnnsearch_tf.extras.bulk.engine.load_engine`.
+        translate: function of texts to translations, see
+            :func:`~rnnsearch_tf.extras.bulk.engine.load_engine`.
         source, output, bad: paths, ``.gz`` by name.
         window: lines that are read at once.
 
@@ -35,9 +39,12 @@ def translate_shard(translate, source, output, bad, window=WINDOW) -> None:
     number = 0
     try:
         with contextlib.ExitStack() as stack:
-            results, records = stack.enter_context(whole_file(output)), None
+            results = stack.enter_context(whole_file(output))
+            records = None
             for lines in raw_batches(source, window, cut=True):
-                texts, reasons = _translated(translate, [line.removesuffix(b"\r") for line in lines])
+                texts, reasons = _translated(
+                    translate, [line.removesuffix(b"\r") for line in lines]
+                )
                 results.write("".join(f"{text}\n" for text in texts).encode("utf-8"))
                 if reasons and records is None:
                     records = stack.enter_context(whole_file(bad))
@@ -56,7 +63,9 @@ def _translated(translate, lines):
     outputs = [""] * len(lines)
     for row, text in zip(good, translate([lines[row].decode("utf-8") for row in good])):
         if text is None:
-            reasons[row] = "expected no more tokens than the model takes, got more; break it into sentences"
+            reasons[row] = (
+                "expected no more tokens than the model takes, got more; break it into sentences"
+            )
         else:
             outputs[row] = _BREAK.sub(" ", text)
     return outputs, reasons
@@ -70,4 +79,7 @@ def _reason(line):
         control = _CONTROL.search(line.decode("utf-8"))
     except UnicodeDecodeError as error:
         return f"expected UTF-8, got byte 0x{line[error.start]:02x} at byte {error.start + 1}"
-    return control and f"expected text, got the control character U+{ord(control[0]):04X} at character {control.start() + 1}"
+    return (
+        control
+        and f"expected text, got the control character U+{ord(control[0]):04X} at character {control.start() + 1}"
+    )

@@ -1,11 +1,13 @@
-"""RNNsearch and its family as models of keras-nlp (keras-hub): raw strings in, raw strings out, presets.
+"""RNNsearch and its family as models of keras-nlp (keras-hub): raw strings in, raw strings out,
+presets.
 
 Example:
     from rnnsearch_tf.extras.hub import RNNSearchSeq2SeqLM
     translator = RNNSearchSeq2SeqLM.from_preset("presets/demo")
     translator.generate(["My sister sells an old book."])
 
-Importing this registers the classes, so that ``keras_nlp.models.Seq2SeqLM.from_preset`` finds them too.
+Importing this registers the classes, so that ``keras_nlp.models.Seq2SeqLM.from_preset`` finds them
+too.
 """
 
 from rnnsearch_tf.extras.hub.backbone import RNNSearchBackbone
@@ -15,5 +17,10 @@ from rnnsearch_tf.extras.hub.seq2seq_lm import RNNSearchSeq2SeqLM
 from rnnsearch_tf.extras.hub.tokenizer import RNNSearchTokenizer
 
 __all__ = [
-    "RNNSearchBackbone", "RNNSearchSeq2SeqLM", "RNNSearchSeq2SeqLMPreprocessor", "RNNSearchTokenizer", "preset_to_run", "run_to_preset",
+    "RNNSearchBackbone",
+    "RNNSearchSeq2SeqLM",
+    "RNNSearchSeq2SeqLMPreprocessor",
+    "RNNSearchTokenizer",
+    "preset_to_run",
+    "run_to_preset",
 ]

@@ -9,16 +9,25 @@ import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID, TrainingConfig, load_config
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.extras.hub.checksums import CHECKSUMS, CONFIGURATIONS, WEIGHTS, record_files, verify_files
+from rnnsearch_tf.extras.hub.checksums import (
+    CHECKSUMS,
+    CONFIGURATIONS,
+    WEIGHTS,
+    record_files,
+    verify_files,
+)
 from rnnsearch_tf.models.build import SYSTEMS
 
 INPUTS = ("encoder_token_ids", "encoder_padding_mask", "decoder_token_ids", "decoder_padding_mask")
-PRECISIONS = {field.name: field for field in dataclasses.fields(TrainingConfig)}["precision"].metadata["choices"]
+PRECISIONS = {field.name: field for field in dataclasses.fields(TrainingConfig)}[
+    "precision"
+].metadata["choices"]
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class TeacherForcing(keras.layers.Layer):
-    """A system over keras-nlp's inputs: decoder_token_ids begin with a start symbol, position i of the result predicts word i + 1.
+    """A system over keras-nlp's inputs: decoder_token_ids begin with a start symbol, position i of
+    the result predicts word i + 1.
 
     Args:
         system: TranslationModel.
@@ -37,9 +46,15 @@ class TeacherForcing(keras.layers.Layer):
 
     def call(self, encoder_token_ids, encoder_padding_mask, decoder_token_ids, training=False):
         source_ids = tf.where(tf.cast(encoder_padding_mask, tf.bool), encoder_token_ids, PAD_ID)
-        target_ids = tf.pad(decoder_token_ids[:, 1:], [[0, 0], [0, 1]], constant_values=PAD_ID)  # the last is never looked at
-        logits = self.system({"source_ids": source_ids, "target_ids": target_ids}, training=training)
-        return tf.identity(logits)  # without the system's mask: in keras-nlp sample weights leave padding out
+        target_ids = tf.pad(
+            decoder_token_ids[:, 1:], [[0, 0], [0, 1]], constant_values=PAD_ID
+        )  # the last is never looked at
+        logits = self.system(
+            {"source_ids": source_ids, "target_ids": target_ids}, training=training
+        )
+        return tf.identity(
+            logits
+        )  # without the system's mask: in keras-nlp sample weights leave padding out
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -48,13 +63,15 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
 
     Args:
         source_vocabulary_size, target_vocabulary_size: special tokens included.
-        model: dictionary of the options of ``model`` (``rnnsearch options model.``); what is not there has its default.
+        model: dictionary of the options of ``model`` (``rnnsearch options model.``); what is not
+            there has its default.
         seed: int, of the initial weights.
         dtype: ``float32``, ``float64`` or ``mixed_bfloat16``.
 
     Call arguments:
-        inputs: dictionary of int32 [B, J] ``encoder_token_ids`` and ``encoder_padding_mask``, int32 [B, I] ``decoder_token_ids``
-            (a start symbol and the target words before the last) and ``decoder_padding_mask``.
+        inputs: dictionary of int32 [B, J] ``encoder_token_ids`` and ``encoder_padding_mask``, int32
+            [B, I] ``decoder_token_ids`` (a start symbol and the target words before the last) and
+            ``decoder_padding_mask``.
 
     Returns:
         {"logits": float [B, I, V]}.
@@ -66,7 +83,15 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
         UsageError: another dtype, or an unknown option of ``model``.
     """
 
-    def __init__(self, source_vocabulary_size, target_vocabulary_size, model=None, seed=0, dtype=None, **keywords):
+    def __init__(
+        self,
+        source_vocabulary_size,
+        target_vocabulary_size,
+        model=None,
+        seed=0,
+        dtype=None,
+        **keywords,
+    ):
         config = load_config(values={"model": dict(model or {})}).model
         policy = keras.dtype_policies.get(dtype)
         if policy.name not in PRECISIONS:
@@ -74,9 +99,13 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
                 f"dtype: expected one of {', '.join(PRECISIONS)}, got {policy.name}; "
                 "mixed_bfloat16 computes in bfloat16 and keeps the weights in float32"
             )
-        system = SYSTEMS[config.system](config, source_vocabulary_size, target_vocabulary_size, seed=seed, dtype=policy)
+        system = SYSTEMS[config.system](
+            config, source_vocabulary_size, target_vocabulary_size, seed=seed, dtype=policy
+        )
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in INPUTS}
-        logits = TeacherForcing(system, name="teacher_forcing")(*(inputs[name] for name in INPUTS[:3]))
+        logits = TeacherForcing(system, name="teacher_forcing")(
+            *(inputs[name] for name in INPUTS[:3])
+        )
         super().__init__(inputs=inputs, outputs={"logits": logits}, dtype=policy, **keywords)
         self.system = system
         self.seed = seed
@@ -111,7 +140,9 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
 
     @classmethod
     def from_preset(cls, preset, load_weights=True, **keywords):
-        """As keras-nlp's; what is loaded is compared with the preset's checksums, also where it is downloaded."""
+        """As keras-nlp's; what is loaded is compared with the preset's checksums, also where it is
+        downloaded.
+        """
         verify_files(preset, CONFIGURATIONS)  # which downloads the checksums, beside the weights
         return super().from_preset(preset, load_weights, **keywords)
 
@@ -131,7 +162,7 @@ class RNNSearchBackbone(keras_nlp.models.Backbone):
 def cannot_quantize(mode) -> UsageError:
     """The error to raise where a model is to be quantized."""
     return UsageError(
-        f"quantize: expected a model of Keras's own layers, got one of this package's, which keep "
+        "quantize: expected a model of Keras's own layers, got one of this package's, which keep "
         f"their numbers, for {mode!r}; `rnnsearch export --set weights=int8` stores weights in "
-        "eight bits, and dtype=\"mixed_bfloat16\" computes in sixteen"
+        'eight bits, and dtype="mixed_bfloat16" computes in sixteen'
     )

@@ -1,6 +1,8 @@
-"""Checksums of a preset's files: whatever saves a part of it writes them, whatever loads a part compares them.
+"""Checksums of a preset's files: whatever saves a part of it writes them, whatever loads a part
+compares them.
 
-keras-hub's own loaders call the parts too, so that ``keras_nlp.models.Seq2SeqLM.from_preset`` compares as well.
+keras-hub's own loaders call the parts too, so that ``keras_nlp.models.Seq2SeqLM.from_preset``
+compares as well.
 """
 
 import logging
@@ -39,10 +41,12 @@ def record_files(folder, patterns) -> None:
 
 
 def verify_files(preset, patterns) -> None:
-    """Compare a preset's files with their checksums; one without checksums is good, with one warning.
+    """Compare a preset's files with their checksums; one without checksums is good, with one
+    warning.
 
     Args:
-        preset: folder, or what keras-hub downloads, such as ``hf://…``: then the checksums come into the folder of the download.
+        preset: folder, or what keras-hub downloads, such as ``hf://…``: then the checksums come
+            into the folder of the download.
         patterns: of names in it, as of :func:`record_files`.
 
     Raises:
@@ -63,9 +67,10 @@ def verify_files(preset, patterns) -> None:
         if found not in digests:
             expected = ", ".join(digest[:12] for digest in sorted(digests))
             raise UserError(
-                f"{file or f'{preset}/{name}'}: expected the file that was saved, with the SHA-256 of {path} "
-                f"({expected}…), got {f'{found[:12]}…' if found else 'no file'}: it was damaged or "
-                f"changed; copy the preset again, or, if you changed it, delete {CHECKSUMS}"
+                f"{file or f'{preset}/{name}'}: expected the file that was saved, with the SHA-256"
+                f" of {path} ({expected}…), got {f'{found[:12]}…' if found else 'no file'}: it was"
+                " damaged or changed; copy the preset again, or, if you changed it, delete"
+                f" {CHECKSUMS}"
             )
 
 
@@ -76,15 +81,21 @@ def _warn_once(preset, names):
         log.warning(
             "warning: %s: no checksum of %s in %s: damage to it cannot be seen; "
             "load the model and save_to_preset writes checksums of what it is",
-            preset, names, CHECKSUMS,
-        )  # fmt: skip
+            preset,
+            names,
+            CHECKSUMS,
+        )
 
 
 def _downloaded(preset, name):
     """The path that keras-hub downloads a preset's file to; None where there is no such file."""
     try:
         return pathlib.Path(preset_utils.get_file(preset, name))
-    except (FileNotFoundError, ImportError, ValueError):  # keras-hub's loader says what is wrong with the preset's name
+    except (
+        FileNotFoundError,
+        ImportError,
+        ValueError,
+    ):  # keras-hub's loader says what is wrong with the preset's name
         return None
 
 

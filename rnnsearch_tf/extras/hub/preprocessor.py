@@ -21,47 +21,71 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
     Args:
         tokenizer: RNNSearchTokenizer of the target language.
         source_tokenizer: RNNSearchTokenizer of the source language.
-        encoder_sequence_length, decoder_sequence_length: tokens, end symbol included; longer text is cut.
+        encoder_sequence_length, decoder_sequence_length: tokens, end symbol included; longer text
+            is cut.
 
     Call arguments:
-        x: {"encoder_text": string [B], "decoder_text": string [B]}, or the source texts with the target texts as ``y``.
+        x: {"encoder_text": string [B], "decoder_text": string [B]}, or the source texts with the
+            target texts as ``y``.
         sample_weight: [B], of the pairs; None: 1 each.
 
     Returns:
-        (x, y, sample_weight): what :class:`RNNSearchBackbone` takes, int32 [B, I] target ids, float32 [B, I] weights: 0 at
-        padding, the pair's weight elsewhere.
+        (x, y, sample_weight): what :class:`RNNSearchBackbone` takes, int32 [B, I] target ids,
+        float32 [B, I] weights: 0 at padding, the pair's weight elsewhere.
 
     Raises:
-        UsageError: there are no target texts, or two of them, or ``sample_weight`` has another shape.
+        UsageError: there are no target texts, or two of them, or ``sample_weight`` has another
+            shape.
     """
 
     backbone_cls = RNNSearchBackbone
     tokenizer_cls = RNNSearchTokenizer
 
-    def __init__(self, tokenizer, source_tokenizer, encoder_sequence_length=100, decoder_sequence_length=100, **keywords):
+    def __init__(
+        self,
+        tokenizer,
+        source_tokenizer,
+        encoder_sequence_length=100,
+        decoder_sequence_length=100,
+        **keywords,
+    ):
         super().__init__(
-            tokenizer=tokenizer, encoder_sequence_length=encoder_sequence_length,
-            decoder_sequence_length=decoder_sequence_length, **keywords,
+            tokenizer=tokenizer,
+            encoder_sequence_length=encoder_sequence_length,
+            decoder_sequence_length=decoder_sequence_length,
+            **keywords,
         )
         self.source_tokenizer = source_tokenizer
         self.source_tokenizer.config_file = SOURCE_TOKENIZER
 
     def build(self, input_shape):
-        common = dict(end_value=self.tokenizer.end_token_id, pad_value=self.tokenizer.pad_token_id, return_padding_mask=True)
+        common = dict(
+            end_value=self.tokenizer.end_token_id,
+            pad_value=self.tokenizer.pad_token_id,
+            return_padding_mask=True,
+        )
         self.encoder_packer = StartEndPacker(self.encoder_sequence_length, **common)
-        self.decoder_packer = StartEndPacker(self.decoder_sequence_length, start_value=self.tokenizer.start_token_id, **common)
+        self.decoder_packer = StartEndPacker(
+            self.decoder_sequence_length, start_value=self.tokenizer.start_token_id, **common
+        )
         self.built = True
 
     def call(self, x, y=None, sample_weight=None, *, sequence_length=None):
         if not self.built:
             self.build(None)
         source, target = _pair(x, y)
-        encoder_token_ids, encoder_padding_mask = self.encoder_packer(self.source_tokenizer.tokenize(source))
+        encoder_token_ids, encoder_padding_mask = self.encoder_packer(
+            self.source_tokenizer.tokenize(source)
+        )
         length = (sequence_length or self.decoder_sequence_length) + 1
-        token_ids, padding_mask = self.decoder_packer(self.tokenizer.tokenize(target), sequence_length=length)
+        token_ids, padding_mask = self.decoder_packer(
+            self.tokenizer.tokenize(target), sequence_length=length
+        )
         x = {
-            "encoder_token_ids": encoder_token_ids, "encoder_padding_mask": encoder_padding_mask,
-            "decoder_token_ids": token_ids[..., :-1], "decoder_padding_mask": padding_mask[..., :-1],
+            "encoder_token_ids": encoder_token_ids,
+            "encoder_padding_mask": encoder_padding_mask,
+            "decoder_token_ids": token_ids[..., :-1],
+            "decoder_padding_mask": padding_mask[..., :-1],
         }
         weights = tf.cast(padding_mask[..., 1:], tf.float32)
         if sample_weight is not None:
@@ -72,9 +96,10 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
         """What a sampler of keras-nlp begins with.
 
         Args:
-            x: source texts, string [B], or {"encoder_text": string [B], "decoder_text": string [B]}; the latter, which may be
-                left out, are the first words of the translations.
-            sequence_length: int, of the translations, start symbol included; None: decoder_sequence_length.
+            x: source texts, string [B], or {"encoder_text": string [B], "decoder_text": string
+                [B]}; the latter, which may be left out, are the first words of the translations.
+            sequence_length: int, of the translations, start symbol included; None:
+                decoder_sequence_length.
         """
         if not self.built:
             self.build(None)
@@ -82,13 +107,19 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
         source = tf.convert_to_tensor(texts["encoder_text"])
         prompt = texts.get("decoder_text")
         prompt = tf.fill(tf.shape(source), "") if prompt is None else prompt
-        encoder_token_ids, encoder_padding_mask = self.encoder_packer(self.source_tokenizer.tokenize(source))
+        encoder_token_ids, encoder_padding_mask = self.encoder_packer(
+            self.source_tokenizer.tokenize(source)
+        )
         token_ids, padding_mask = self.decoder_packer(
-            self.tokenizer.tokenize(prompt), sequence_length=sequence_length or self.decoder_sequence_length, add_end_value=False
+            self.tokenizer.tokenize(prompt),
+            sequence_length=sequence_length or self.decoder_sequence_length,
+            add_end_value=False,
         )
         return {
-            "encoder_token_ids": encoder_token_ids, "encoder_padding_mask": encoder_padding_mask,
-            "decoder_token_ids": token_ids, "decoder_padding_mask": padding_mask,
+            "encoder_token_ids": encoder_token_ids,
+            "encoder_padding_mask": encoder_padding_mask,
+            "decoder_token_ids": token_ids,
+            "decoder_padding_mask": padding_mask,
         }
 
     def get_config(self):
@@ -118,20 +149,25 @@ class RNNSearchSeq2SeqLMPreprocessor(keras_nlp.models.Seq2SeqLMPreprocessor):
 def _pair(x, y):
     """The source and the target texts of what ``call`` was given."""
     if not isinstance(x, dict):
-        source, target = x, y
+        source = x
+        target = y
     elif "encoder_text" not in x:
         raise UsageError(
             f'x: expected "encoder_text" and "decoder_text", got {", ".join(map(repr, x))}; '
             "a model without a preprocessor takes ids"
         )
     elif y is None:
-        source, target = x["encoder_text"], x.get("decoder_text")
+        source = x["encoder_text"]
+        target = x.get("decoder_text")
     else:
-        raise UsageError('y: expected none beside {"encoder_text", "decoder_text"}, got target texts; give them once')
+        raise UsageError(
+            'y: expected none beside {"encoder_text", "decoder_text"}, got target texts; give them'
+            " once"
+        )
     if target is None:
         raise UsageError(
-            'y: expected the target texts, or x as {"encoder_text": …, "decoder_text": …}, got source texts alone; '
-            "generate translates those"
+            'y: expected the target texts, or x as {"encoder_text": …, "decoder_text": …}, got'
+            " source texts alone; generate translates those"
         )
     return source, target
 
@@ -141,7 +177,8 @@ def _of_pairs(sample_weight, weights):
     sample_weight = tf.cast(sample_weight, weights.dtype)
     if sample_weight.shape.rank != weights.shape.rank - 1:
         raise UsageError(
-            f"sample_weight: expected a weight for each pair, [B], got the shape {sample_weight.shape}; "
-            "words are weighted where the model is fitted on ids, without a preprocessor"
+            "sample_weight: expected a weight for each pair, [B], got the shape"
+            f" {sample_weight.shape}; words are weighted where the model is fitted on ids, without"
+            " a preprocessor"
         )
     return sample_weight[..., tf.newaxis]

@@ -36,10 +36,17 @@ def load_run(run):
     run = Run.open(run)
     run.verify()
     config = saved_config(run.config)
-    source, target = (RNNSearchTokenizer(load_text(run, side, getattr(config, side))) for side in ("source", "target"))
+    source, target = (
+        RNNSearchTokenizer(load_text(run, side, getattr(config, side)))
+        for side in ("source", "target")
+    )
     values = as_dictionary(config)
     backbone = RNNSearchBackbone(
-        source.vocabulary_size(), target.vocabulary_size(), values["model"], config.training.seed, dtype=config.training.precision
+        source.vocabulary_size(),
+        target.vocabulary_size(),
+        values["model"],
+        config.training.seed,
+        dtype=config.training.precision,
     )
     run.read_weights(backbone.system)
     preprocessor = RNNSearchSeq2SeqLMPreprocessor(
@@ -60,16 +67,24 @@ def run_to_preset(run, folder):
     """
     folder = _new(folder)
     model = load_run(run)
-    config, system = model.run_config(), model.backbone.system
+    config = model.run_config()
+    system = model.backbone.system
     # keras-hub's own loader ends in an error at a policy that it is not told of.
     dtype = ', dtype="mixed_bfloat16"' if config.training.precision == "mixed_bfloat16" else ""
     with new_folder(folder) as partial:
         model.save_to_preset(str(partial))
-        (partial / "README.md").write_text(CARD.format(
-            dtype=dtype,
-            source=config.source.language, target=config.target.language, system=type(system).__name__, parameters=system.count_params(),
-            source_size=system.source_vocabulary_size, target_size=system.target_vocabulary_size,
-        ), encoding="utf-8")
+        (partial / "README.md").write_text(
+            CARD.format(
+                dtype=dtype,
+                source=config.source.language,
+                target=config.target.language,
+                system=type(system).__name__,
+                parameters=system.count_params(),
+                source_size=system.source_vocabulary_size,
+                target_size=system.target_vocabulary_size,
+            ),
+            encoding="utf-8",
+        )
 
 
 def preset_to_run(preset, folder):
@@ -80,7 +95,8 @@ def preset_to_run(preset, folder):
         folder: path that does not exist yet.
 
     Raises:
-        UserError: there is something at ``folder``, or the preset is none of an RNNSearchSeq2SeqLM, damaged, or names code.
+        UserError: there is something at ``folder``, or the preset is none of an RNNSearchSeq2SeqLM,
+            damaged, or names code.
     """
     folder = _new(folder)
     if pathlib.Path(preset).is_dir():
@@ -90,15 +106,22 @@ def preset_to_run(preset, folder):
         config = model.run_config()
     except UserError:
         raise
-    except Exception as error:  # keras-nlp and h5py raise what comes, down to OSError of a file and KeyError of a configuration
+    except (
+        Exception
+        # keras-nlp and h5py raise what comes, down to OSError of a file and KeyError of a configuration
+    ) as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(
-            f"{preset}: expected a preset that `rnnsearch preset` or save_to_preset wrote, got another or a damaged one ({reason}); make it again"
+            f"{preset}: expected a preset that `rnnsearch preset` or save_to_preset wrote, got"
+            f" another or a damaged one ({reason}); make it again"
         ) from None
     with new_folder(folder) as partial:
         run = Run(partial)
         save_config(config, run.config)
-        for side, tokenizer in (("source", model.preprocessor.source_tokenizer), ("target", model.preprocessor.tokenizer)):
+        for side, tokenizer in (
+            ("source", model.preprocessor.source_tokenizer),
+            ("target", model.preprocessor.tokenizer),
+        ):
             tokenizer.text.save(run, side)
         run.write_weights(model.backbone.system)
         run.record()
@@ -107,5 +130,8 @@ def preset_to_run(preset, folder):
 def _new(folder):
     folder = pathlib.Path(folder)
     if folder.exists():
-        raise UserError(f"{folder}: expected nothing there yet, found something; choose another folder, or delete it")
+        raise UserError(
+            f"{folder}: expected nothing there yet, found something; choose another folder, or"
+            " delete it"
+        )
     return folder

@@ -20,18 +20,21 @@ SIDE = "text"
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
 class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
-    """Text → ids → text as :class:`~rnnsearch_tf.text.pipeline.Text` does it, in TensorFlow operations.
+    """Text → ids → text as :class:`~rnnsearch_tf.text.pipeline.Text` does it, in TensorFlow
+    operations.
 
     Args:
         text: Text; None where the vocabulary is loaded later, as from a preset.
         config: dictionary of the options of TextConfig, in place of ``text``.
-        keywords: of ``keras_nlp.tokenizers.Tokenizer``; ``config_file`` tells two tokenizers of a preset apart.
+        keywords: of ``keras_nlp.tokenizers.Tokenizer``; ``config_file`` tells two tokenizers of a
+            preset apart.
 
     Call arguments:
         inputs: string [] or [B].
 
     Returns:
-        RaggedTensor int32 [B, None] without the end symbol, which the preprocessor adds; int32 [None] of one string.
+        RaggedTensor int32 [B, None] without the end symbol, which the preprocessor adds; int32
+        [None] of one string.
     """
 
     backbone_cls = RNNSearchBackbone
@@ -75,7 +78,9 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
 
     def detokenize(self, inputs):
         ids = tf.cast(tf.ragged.constant(inputs) if isinstance(inputs, list) else inputs, tf.int32)
-        return self.text.decode(ids[tf.newaxis])[0] if ids.shape.rank == 1 else self.text.decode(ids)
+        return (
+            self.text.decode(ids[tf.newaxis])[0] if ids.shape.rank == 1 else self.text.decode(ids)
+        )
 
     def get_vocabulary(self):
         return list(self.text.vocabulary.tokens)
@@ -91,7 +96,9 @@ class RNNSearchTokenizer(keras_nlp.tokenizers.Tokenizer):
             number = -1
         size = self.vocabulary_size()
         if not 0 <= number < size:
-            raise UsageError(f"id_to_token: expected a whole number from 0 to {size - 1}, got {id!r}")
+            raise UsageError(
+                f"id_to_token: expected a whole number from 0 to {size - 1}, got {id!r}"
+            )
         return self.text.vocabulary.tokens[number]
 
     def token_to_id(self, token):

@@ -1,4 +1,5 @@
-"""Moses n-best lists, ``id ||| text ||| features ||| score``: read one sentence at a time, features added, rescored.
+"""Moses n-best lists, ``id ||| text ||| features ||| score``: read one sentence at a time, features
+added, rescored.
 
 A line is kept as bytes; what is not changed stays as it was, byte for byte.
 """
@@ -13,7 +14,9 @@ from rnnsearch_tf.data.phrase_table import SEPARATOR, is_number, shown
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.files.reading import read_raw
 
-TEXT, FEATURES, SCORE = 1, 2, 3
+TEXT = 1
+FEATURES = 2
+SCORE = 3
 LINES_AT_ONCE = 2000
 """Hypotheses scored together (the last list of them whole): what bounds the memory."""
 
@@ -63,7 +66,9 @@ def read_nbest(path, sentences=None):
         [(0, 'le chat', -2.5)]
     """
     where = "standard input" if path in (None, "-") else str(path)
-    for _, entries in itertools.groupby(_entries(path, where, sentences), lambda entry: entry.sentence):
+    for _, entries in itertools.groupby(
+        _entries(path, where, sentences), lambda entry: entry.sentence
+    ):
         yield list(entries)
 
 
@@ -84,12 +89,21 @@ def parse(line, last=0, sentences=None) -> Entry:
     if len(fields) <= SCORE:
         raise UserError(f"{_EXPECTED}, got {len(fields)} field(s)")
     if not fields[0].strip().isdigit():
-        raise UserError(f"{_EXPECTED}, got the sentence number {shown(fields[0])}; expected a whole number from 0")
+        raise UserError(
+            f"{_EXPECTED}, got the sentence number {shown(fields[0])}; expected a whole number"
+            " from 0"
+        )
     sentence = int(fields[0])
     if sentence < last:
-        raise UserError(f"expected the sentences in order, got number {sentence} after {last}; sort the list by its first field")
+        raise UserError(
+            f"expected the sentences in order, got number {sentence} after {last}; sort the list by"
+            " its first field"
+        )
     if sentences is not None and sentence >= sentences:
-        raise UserError(f"expected a sentence number below {sentences}, as many as the other file has lines, got {sentence}")
+        raise UserError(
+            f"expected a sentence number below {sentences}, as many as the other file has lines,"
+            f" got {sentence}"
+        )
     if not is_number(fields[SCORE]):
         raise UserError(f"{_EXPECTED}, got the score {shown(fields[SCORE])}; expected a number")
     for word in fields[FEATURES].split():
@@ -100,13 +114,15 @@ def parse(line, last=0, sentences=None) -> Entry:
 
 def blocks(lists, size=LINES_AT_ONCE):
     """Lists gathered until they have at least `size` hypotheses: yields lists of lists."""
-    block, count = [], 0
+    block = []
+    count = 0
     for entries in lists:
         block.append(entries)
         count += len(entries)
         if count >= size:
             yield block
-            block, count = [], 0
+            block = []
+            count = 0
     if block:
         yield block
 
@@ -130,15 +146,19 @@ def add_feature(entry, name, value) -> Entry:
     """
     features = entry.fields[FEATURES].rstrip()
     if f"{name}=".encode() in features.split():
-        raise UsageError(f"--feature: expected a name that is not in the list yet, got {name}; choose another")
+        raise UsageError(
+            f"--feature: expected a name that is not in the list yet, got {name}; choose another"
+        )
     space = b" " if features else b""
     return _with_field(entry, FEATURES, features + space + f"{name}= {value:.6f}".encode())
 
 
 def rescore(entries, values, name, weight=None) -> list:
-    """A sentence's list with a feature added; with a weight, the scores mixed with it and the list sorted, best first.
+    """A sentence's list with a feature added; with a weight, the scores mixed with it and the list
+    sorted, best first.
 
-    The new score is (1 − weight) · score + weight · value: 0.5 is the even average of Sutskever et al. 2014, §3.2.
+    The new score is (1 − weight) · score + weight · value: 0.5 is the even average of Sutskever et
+    al. 2014, §3.2.
 
     Args:
         entries: list[Entry] of one sentence.
@@ -150,7 +170,9 @@ def rescore(entries, values, name, weight=None) -> list:
     if weight is None:
         return result
     scores = [(1 - weight) * entry.score + weight * value for entry, value in zip(entries, values)]
-    order = sorted(range(len(entries)), key=lambda place: -scores[place])  # equal scores keep their order
+    order = sorted(
+        range(len(entries)), key=lambda place: -scores[place]
+    )  # equal scores keep their order
     return [_with_score(result[place], scores[place]) for place in order]
 
 

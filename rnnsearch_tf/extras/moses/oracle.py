@@ -11,8 +11,8 @@ def choose(lists, references, tokenize="13a", lowercase=False):
     """The first hypothesis of every sentence, and the one nearest its reference.
 
     Nearest is the highest sentence BLEU (smoothed, by sacreBLEU); of equals, the first. Corpus BLEU
-    of the choice is the usual estimate of the oracle (Sutskever et al. 2014, Table 2), a little below
-    the highest that any choice could reach.
+    of the choice is the usual estimate of the oracle (Sutskever et al. 2014, Table 2), a little
+    below the highest that any choice could reach.
 
     Args:
         lists: iterable of list[Entry], as `read_nbest` gives them.
@@ -27,11 +27,16 @@ def choose(lists, references, tokenize="13a", lowercase=False):
     """
     if not references:
         raise UserError("expected reference translations, got none")
-    metric = sacrebleu.BLEU(tokenize=tokenize, lowercase=lowercase, effective_order=True, force=True)
-    firsts, chosen = [""] * len(references), [""] * len(references)
+    metric = sacrebleu.BLEU(
+        tokenize=tokenize, lowercase=lowercase, effective_order=True, force=True
+    )
+    firsts = [""] * len(references)
+    chosen = [""] * len(references)
     for entries in lists:
         place = entries[0].sentence
         texts = list(dict.fromkeys(entry.text for entry in entries))
         firsts[place] = texts[0]
-        chosen[place] = max(texts, key=lambda text: metric.sentence_score(text, [references[place]]).score)
+        chosen[place] = max(
+            texts, key=lambda text: metric.sentence_score(text, [references[place]]).score
+        )
     return firsts, chosen

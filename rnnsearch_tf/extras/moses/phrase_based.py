@@ -1,9 +1,11 @@
-"""A phrase-based system (Koehn et al. 2003) by sil-thot: it is trained, tuned, translates, and leaves the files of Moses.
+"""A phrase-based system (Koehn et al. 2003) by sil-thot: it is trained, tuned, translates, and
+leaves the files of Moses.
 
     ê = argmax over derivations d of  w · h(d)
 
-A derivation cuts the source into phrases and gives each a translation. Words are aligned by fast_align in both directions, the language
-model is of trigrams, the search monotone: words change places within phrases. Text is tokens with spaces between, one sentence a line.
+A derivation cuts the source into phrases and gives each a translation. Words are aligned by
+fast_align in both directions, the language model is of trigrams, the search monotone: words change
+places within phrases. Text is tokens with spaces between, one sentence a line.
 """
 
 from __future__ import annotations
@@ -20,9 +22,18 @@ from rnnsearch_tf.files.atomic import make_folder, write_file
 from rnnsearch_tf.extras.moses.tuning import Candidates, tune
 
 FEATURES = (
-    "WordPenalty", "LM", "TargetPhraseLength", "PhrasePenalty", "SourcePhraseLength", "SourceGivenTarget", "TargetGivenSource", "SentenceLength",
-)  # fmt: skip
-"""thot's, in its order. Its score of jumps says no more than how many phrases there are, for there are none."""
+    "WordPenalty",
+    "LM",
+    "TargetPhraseLength",
+    "PhrasePenalty",
+    "SourcePhraseLength",
+    "SourceGivenTarget",
+    "TargetGivenSource",
+    "SentenceLength",
+)
+"""thot's, in its order. Its score of jumps says no more than how many phrases there are, for there
+are none.
+"""
 
 UNITS = np.array([1.0, 1, 1, 1000, 1, 1, 1, 1])
 """What thot's features are multiplied by: its logarithm of a jump of nothing is −0.001."""
@@ -41,17 +52,27 @@ AT_ONCE = 20_000
 
 @dataclasses.dataclass(frozen=True)
 class Derivation:
-    """One hypothesis: its tokens, the features, float [8], and (source, target) spans of its phrases, each (first, last) from 0."""
+    """One hypothesis: its tokens, the features, float [8], and (source, target) spans of its
+    phrases, each (first, last) from 0.
+    """
 
     text: str
     features: tuple
     phrases: tuple
 
     def nbest_line(self, sentence: int, weights) -> str:
-        """Its line of Moses's n-best list, with the phrases behind the score, ``0-1=0-1 2=2``, as its option for the segmentation has it."""
+        """Its line of Moses's n-best list, with the phrases behind the score, ``0-1=0-1 2=2``, as
+        its option for the segmentation has it.
+        """
         features = " ".join(f"{name}= {value:.6g}" for name, value in zip(FEATURES, self.features))
-        spans = " ".join("=".join(f"{first}-{last}" if first != last else str(first) for first, last in pair) for pair in self.phrases)
-        return f"{sentence} ||| {self.text} ||| {features} ||| {float(np.dot(self.features, weights)):.6f} ||| {spans}\n"
+        spans = " ".join(
+            "=".join(f"{first}-{last}" if first != last else str(first) for first, last in pair)
+            for pair in self.phrases
+        )
+        return (
+            f"{sentence} ||| {self.text} ||| {features} |||"
+            f" {float(np.dot(self.features, weights)):.6f} ||| {spans}\n"
+        )
 
 
 class PhraseBased:
@@ -67,7 +88,11 @@ class PhraseBased:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self._weights_file = self.folder / "weights.json"
-        self.weights = _scaled(list(json.loads(self._weights_file.read_text(encoding="utf-8")).values()) if self.is_tuned else BEGIN)
+        self.weights = _scaled(
+            list(json.loads(self._weights_file.read_text(encoding="utf-8")).values())
+            if self.is_tuned
+            else BEGIN
+        )
 
     @property
     def is_tuned(self) -> bool:
@@ -90,9 +115,11 @@ class PhraseBased:
         from machine.translation.thot import ThotSmtModelTrainer
 
         class Trainer(ThotSmtModelTrainer):
-            """One without thot's own tuning, which takes most of an hour: its weights wait for the development text.
+            """One without thot's own tuning, which takes most of an hour: its weights wait for the
+            development text.
 
-            Of the training pairs a tenth, at most 1000, are left to weigh the orders of the language model.
+            Of the training pairs a tenth, at most 1000, are left to weigh the orders of the
+            language model.
             """
 
             def _tune_translation_model(self, *_):
@@ -102,7 +129,11 @@ class PhraseBased:
                 pass
 
         system = cls(folder)
-        corpus = TextFileTextCorpus(str(source)).align_rows(TextFileTextCorpus(str(target))).tokenize(WHITESPACE_TOKENIZER)
+        corpus = (
+            TextFileTextCorpus(str(source))
+            .align_rows(TextFileTextCorpus(str(target)))
+            .tokenize(WHITESPACE_TOKENIZER)
+        )
         for part in ("translation", "language"):
             make_folder(system.folder / part)
         with Trainer("fast_align", corpus, system._parameters()) as trainer:
@@ -121,18 +152,26 @@ class PhraseBased:
         Returns:
             list[list[Derivation]]: the development text's lists under the tuned weights.
         """
-        known, best = [{} for _ in sources], (-1.0, None, None)
+        known = [{} for _ in sources]
+        best = (-1.0, None, None)
         for round_ in range(rounds + 1):
             lists = self.nbest(sources, size)
-            score = Candidates.of([[(each.text, each.features) for each in entries] for entries in lists], references).bleu(self.weights)
+            score = Candidates.of(
+                [[(each.text, each.features) for each in entries] for entries in lists], references
+            ).bleu(self.weights)
             best = max(best, (score, self.weights, lists), key=lambda each: each[0])
             if round_ == rounds:
                 break
             for mine, entries in zip(known, lists):
                 mine.update(dict.fromkeys((each.text, each.features) for each in entries))
-            self.weights = _scaled(tune(Candidates.of([list(mine) for mine in known], references), self.weights)[0])
+            self.weights = _scaled(
+                tune(Candidates.of([list(mine) for mine in known], references), self.weights)[0]
+            )
         _, self.weights, lists = best
-        write_file(self._weights_file, json.dumps(dict(zip(FEATURES, self.weights.tolist())), indent=1) + "\n")
+        write_file(
+            self._weights_file,
+            json.dumps(dict(zip(FEATURES, self.weights.tolist())), indent=1) + "\n",
+        )
         return lists
 
     def nbest(self, sources, size=NBEST) -> list:
@@ -143,7 +182,8 @@ class PhraseBased:
             size: how many, at most; several may have the same text.
 
         Returns:
-            list[list[Derivation]], best first; a sentence without words or without a translation has one without words.
+            list[list[Derivation]], best first; a sentence without words or without a translation
+            has one without words.
         """
         from machine.translation.thot.thot_utils import load_smt_decoder
 
@@ -152,10 +192,12 @@ class PhraseBased:
         return [_derivations(decoder, source, size) for source in sources]
 
     def table(self):
-        """Yield the phrase table's lines, as Moses's: ``source ||| target ||| p(s|t) lex(s|t) p(t|s) lex(t|s) ||| alignment ||| counts``.
+        """Yield the phrase table's lines, as Moses's: ``source ||| target ||| p(s|t) lex(s|t)
+        p(t|s) lex(t|s) ||| alignment ||| counts``.
 
-        Probabilities are relative frequencies; counts those of target, source and pair. lex(t|s) is the mean over the target words of p(word | the
-        source words aligned to it) multiplied out (Koehn et al. 2003, §3.4), by fast_align's probabilities; links are its, symmetrized.
+        Probabilities are relative frequencies; counts those of target, source and pair. lex(t|s) is
+        the mean over the target words of p(word | the source words aligned to it) multiplied out
+        (Koehn et al. 2003, §3.4), by fast_align's probabilities; links are its, symmetrized.
         """
         rows = list(_read_thot_table(self.folder / "translation" / "system.ttable"))
         of_source = {}
@@ -166,9 +208,15 @@ class PhraseBased:
             block = rows[start : start + AT_ONCE]
             for (source, target, count, joint), links in zip(block, lexicon.links(block)):
                 backward, forward = lexicon.weights(source.split(), target.split(), links)
-                scores = " ".join(f"{max(value, SMALLEST):.6g}" for value in (joint / count, backward, joint / of_source[source], forward))
+                scores = " ".join(
+                    f"{max(value, SMALLEST):.6g}"
+                    for value in (joint / count, backward, joint / of_source[source], forward)
+                )
                 points = " ".join(f"{j}-{i}" for j, i in links)
-                yield f"{source} ||| {target} ||| {scores} ||| {points} ||| {count:g} {of_source[source]:g} {joint:g}\n"
+                yield (
+                    f"{source} ||| {target} ||| {scores} ||| {points} ||| {count:g}"
+                    f" {of_source[source]:g} {joint:g}\n"
+                )
 
     def _parameters(self):
         from machine.translation.thot import ThotSmtParameters
@@ -194,21 +242,26 @@ class _Lexicon:
     def __init__(self, model):
         from thot.alignment import SymmetrizationHeuristic, SymmetrizedAligner
 
-        self._forward, self._backward = model.direct_word_alignment_model, model.inverse_word_alignment_model
+        self._forward = model.direct_word_alignment_model
+        self._backward = model.inverse_word_alignment_model
         self._aligner = SymmetrizedAligner(self._forward, self._backward)
         self._aligner.heuristic = SymmetrizationHeuristic.GROW_DIAG_FINAL_AND
         self._known = {}
 
     def links(self, rows):
         """Yield the links of each pair, [(source word, target word)]."""
-        found = self._aligner.get_best_alignments([row[0].split() for row in rows], [row[1].split() for row in rows])
+        found = self._aligner.get_best_alignments(
+            [row[0].split() for row in rows], [row[1].split() for row in rows]
+        )
         for _, matrix in found:
             yield [(int(j), int(i)) for j, i in zip(*np.nonzero(matrix.to_numpy()))]
 
     def weights(self, source, target, links):
         """(lex(source | target), lex(target | source))."""
         swapped = [(i, j) for j, i in links]
-        return self._weight(self._backward, target, source, swapped), self._weight(self._forward, source, target, links)
+        return self._weight(self._backward, target, source, swapped), self._weight(
+            self._forward, source, target, links
+        )
 
     def _weight(self, model, given, words, links):
         product = 1.0
@@ -226,7 +279,9 @@ class _Lexicon:
 
 
 def _derivations(decoder, source, size) -> list:
-    found = [_derivation(data) for data in decoder.translate_n(source, size)] if source.split() else []
+    found = (
+        [_derivation(data) for data in decoder.translate_n(source, size)] if source.split() else []
+    )
     return found or [Derivation("", (0.0,) * len(FEATURES), ())]
 
 
@@ -234,11 +289,16 @@ def _derivation(data) -> Derivation:
     ends = list(data.target_segment_cuts)
     targets = [(first, last - 1) for first, last in zip([0, *ends], ends)]
     sources = [(first - 1, last - 1) for first, last in data.source_segmentation]
-    return Derivation(" ".join(data.target), tuple((np.asarray(data.score_components) * UNITS).tolist()), tuple(zip(sources, targets)))
+    return Derivation(
+        " ".join(data.target),
+        tuple((np.asarray(data.score_components) * UNITS).tolist()),
+        tuple(zip(sources, targets)),
+    )
 
 
 def _read_thot_table(path):
-    """Yield (source, target, count of the target, count of the pair) of each line, ``target ||| source ||| counts``.
+    """Yield (source, target, count of the target, count of the pair) of each line, ``target |||
+    source ||| counts``.
 
     Phrases that stand for nothing have a count of 0, and are left out.
     """

@@ -33,7 +33,10 @@ class PhraseTable:
 
     def __init__(self, path):
         if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-            raise UserError(f"{path}: expected a file, which is read twice, got a pipe; write it to a file first")
+            raise UserError(
+                f"{path}: expected a file, which is read twice, got a pipe; write it to a file"
+                " first"
+            )
         self.path = path
         hashes = array.array("q")  # 8 bytes a line
         pair = None
@@ -48,8 +51,9 @@ class PhraseTable:
     def scored(self, score):
         """Yield every line with two scores added behind the others, as bytes; the rest as it was.
 
-        The first is p(target | source), end symbol included; the second e^n for n words, of both sides, that
-        the model does not know: Moses takes the logarithm of every score, so its features are log p and n.
+        The first is p(target | source), end symbol included; the second e^n for n words, of both
+        sides, that the model does not know: Moses takes the logarithm of every score, so its
+        features are log p and n.
 
         Args:
             score: function of (list of source phrases, list of target phrases), str, that returns a
@@ -58,15 +62,25 @@ class PhraseTable:
         known = {}  # pairs that come again; others need not be remembered
         pairs = read_table(self.path)
         while block := list(itertools.islice(pairs, LINES_AT_ONCE)):
-            new = [phrases for phrases in dict.fromkeys(pair.phrases for pair in block) if phrases not in known]
-            texts = [[phrases[side].decode("utf-8", "replace") for phrases in new] for side in (0, 1)]
+            new = [
+                phrases
+                for phrases in dict.fromkeys(pair.phrases for pair in block)
+                if phrases not in known
+            ]
+            texts = [
+                [phrases[side].decode("utf-8", "replace") for phrases in new] for side in (0, 1)
+            ]
             results = dict(zip(new, map(_columns, score(*texts)), strict=True)) if new else {}
             for pair in block:
                 columns = known.get(pair.phrases) or results[pair.phrases]
                 fields = list(pair.fields)
                 fields[SCORES] = fields[SCORES].rstrip() + columns
                 yield SEPARATOR.join(fields) + b"\n"
-            known |= {phrases: columns for phrases, columns in results.items() if hash(phrases) in self._repeated}
+            known |= {
+                phrases: columns
+                for phrases, columns in results.items()
+                if hash(phrases) in self._repeated
+            }
 
 
 def moses_ini_line(path, scores) -> str:

@@ -1,10 +1,12 @@
-"""The weights of a log-linear model with which n-best lists have the highest BLEU: minimum error rate training (Och 2003).
+"""The weights of a log-linear model with which n-best lists have the highest BLEU: minimum error
+rate training (Och 2003).
 
     ê_s(w) = argmax over the hypotheses e of sentence s of  w · h(e)
     w*     = argmax over w of  BLEU(ê_1(w) … ê_S(w))
 
-Along a line w + γ d, the choice of a sentence changes where the upper envelope of its lines γ ↦ w · h(e) + γ d · h(e) has a corner.
-Between corners BLEU is constant, so that the best γ of a line is found exactly. Lines: the axes and random ones.
+Along a line w + γ d, the choice of a sentence changes where the upper envelope of its lines γ ↦ w ·
+h(e) + γ d · h(e) has a corner. Between corners BLEU is constant, so that the best γ of a line is
+found exactly. Lines: the axes and random ones.
 
 Dimension letters: S sentences, K hypotheses of the longest list, F features.
 """
@@ -18,7 +20,9 @@ import sacrebleu
 
 ORDER = 4
 STATISTICS = 2 * ORDER + 2
-"""Numbers that BLEU is made of: n-grams that match and n-grams in all, of each order, words, words of the reference."""
+"""Numbers that BLEU is made of: n-grams that match and n-grams in all, of each order, words, words
+of the reference.
+"""
 
 RANDOM_LINES = 8
 """In a round, beside the axes."""
@@ -44,12 +48,17 @@ class Candidates:
         """Those of n-best lists.
 
         Args:
-            lists: for each sentence [(text of tokens with spaces between, features)], at least one; features float [F].
+            lists: for each sentence [(text of tokens with spaces between, features)], at least one;
+                features float [F].
             references: list[str], tokens with spaces between.
         """
-        metric = sacrebleu.BLEU(tokenize="none", force=True, effective_order=True)  # of which the counts are read; without it sacreBLEU warns
+        metric = sacrebleu.BLEU(
+            tokenize="none", force=True, effective_order=True
+        )  # of which the counts are read; without it sacreBLEU warns
         longest = max(map(len, lists))
-        known, features, statistics = {}, [], []
+        known = {}
+        features = []
+        statistics = []
         for sentence, (entries, reference) in enumerate(zip(lists, references, strict=True)):
             for text, _ in entries:
                 if (sentence, text) not in known:
@@ -83,18 +92,25 @@ def tune(candidates: Candidates, weights, starts=4, seed=1):
         seed: of the random weights and lines.
 
     Returns:
-        (weights float64 [F], BLEU in percent): the best of all starts, never worse than what was begun with.
+        (weights float64 [F], BLEU in percent): the best of all starts, never worse than what was
+        begun with.
 
     Example:
         >>> lists = [[("a b c d e", [1.0, 0.0]), ("a b c d x", [0.0, 1.0])]]
         >>> tune(Candidates.of(lists, ["a b c d e"]), [0.0, 1.0])[1]
         100.0
     """
-    generator, weights = np.random.default_rng(seed), np.asarray(weights, np.float64)
+    generator = np.random.default_rng(seed)
+    weights = np.asarray(weights, np.float64)
     spread = np.maximum(candidates.features.std(axis=1).mean(axis=0), 1e-9)  # [F], within a list
     best = weights, candidates.bleu(weights)
     for start in range(starts):
-        begun = weights if start == 0 else weights + generator.normal(size=len(weights)) * np.abs(weights).mean() * spread.mean() / spread
+        begun = (
+            weights
+            if start == 0
+            else weights
+            + generator.normal(size=len(weights)) * np.abs(weights).mean() * spread.mean() / spread
+        )
         found = _climb(candidates, begun, 1 / spread, generator)
         best = max(best, found, key=lambda each: each[1])
     return best
@@ -109,21 +125,28 @@ def _climb(candidates, weights, scale, generator):
         for direction in lines:
             step, reached = best_step(candidates, weights, direction)
             if reached > score + LEAST_GAIN:
-                weights, score = weights + step * direction, reached
+                weights = weights + step * direction
+                score = reached
         if score < before + LEAST_GAIN:
             return weights, candidates.bleu(weights)
 
 
 def best_step(candidates, weights, direction):
-    """(γ, BLEU in percent) of the best point of the line weights + γ direction: the middle of the best stretch."""
+    """(γ, BLEU in percent) of the best point of the line weights + γ direction: the middle of the
+    best stretch.
+    """
     start, corners, changes = _envelope(candidates, weights, direction)
     order = np.argsort(corners, kind="stable")
     corners = corners[order]
-    scores = bleu(np.concatenate([start[np.newaxis], start + np.cumsum(changes[order], axis=0)]))  # [corners + 1], of the stretches
+    scores = bleu(
+        np.concatenate([start[np.newaxis], start + np.cumsum(changes[order], axis=0)])
+    )  # [corners + 1], of the stretches
     if not len(corners):
         return 0.0, float(scores[0])
     bounds = np.concatenate([[corners[0] - 2], corners, [corners[-1] + 2]])
-    middles, wide = (bounds[1:] + bounds[:-1]) / 2, np.diff(bounds) > 1e-9  # rounding could pick another choice in a narrower one
+    # rounding could pick another choice in a narrower one
+    middles = (bounds[1:] + bounds[:-1]) / 2
+    wide = np.diff(bounds) > 1e-9
     place = np.argmax(np.where(wide, scores, -1.0))
     return float(middles[place]), float(scores[place])
 
@@ -132,33 +155,50 @@ def _envelope(candidates, weights, direction):
     """What is chosen along a line.
 
     Returns:
-        (statistics of the text far to the left, int64 [STATISTICS]; corners float64 [N], in no order; what changes there, int64 [N, STATISTICS]).
+        (statistics of the text far to the left, int64 [STATISTICS]; corners float64 [N], in no
+        order; what changes there, int64 [N, STATISTICS]).
     """
-    height, slope = candidates.features @ weights, candidates.features @ direction  # [S, K]
+    # [S, K]
+    height = candidates.features @ weights
+    slope = candidates.features @ direction
     rows = np.arange(len(height))
     flattest = slope.min(axis=1, keepdims=True)
     chosen = np.argmax(np.where(slope == flattest, height, -np.inf), axis=1)  # [S]
     start = candidates.statistics[rows, chosen].sum(axis=0)
-    corners, changes = [], []
+    corners = []
+    changes = []
     while True:
         rise = slope[rows] - slope[rows, chosen][:, np.newaxis]
         fall = height[rows, chosen][:, np.newaxis] - height[rows]
         meets = np.where(rise > 1e-12, fall / np.where(rise > 1e-12, rise, 1), np.inf)  # [rows, K]
         nearest = meets.min(axis=1)
-        following = np.argmax(np.where(meets == nearest[:, np.newaxis], slope[rows], -np.inf), axis=1)
+        following = np.argmax(
+            np.where(meets == nearest[:, np.newaxis], slope[rows], -np.inf), axis=1
+        )
         going = np.isfinite(nearest)
-        rows, chosen, following, nearest = rows[going], chosen[going], following[going], nearest[going]
+        rows = rows[going]
+        chosen = chosen[going]
+        following = following[going]
+        nearest = nearest[going]
         if not len(rows):
-            return start, np.concatenate([np.zeros(0), *corners]), np.concatenate([np.zeros((0, STATISTICS), np.int64), *changes])
+            return (
+                start,
+                np.concatenate([np.zeros(0), *corners]),
+                np.concatenate([np.zeros((0, STATISTICS), np.int64), *changes]),
+            )
         corners.append(nearest)
         changes.append(candidates.statistics[rows, following] - candidates.statistics[rows, chosen])
         chosen = following
 
 
 def bleu(statistics):
-    """BLEU in percent, float64 [...], of sums of statistics, int64 [..., STATISTICS]; 0 where an order has no match."""
-    matches, totals = statistics[..., :ORDER], statistics[..., ORDER : 2 * ORDER]
-    words, reference = statistics[..., -2], statistics[..., -1]
+    """BLEU in percent, float64 [...], of sums of statistics, int64 [..., STATISTICS]; 0 where an
+    order has no match.
+    """
+    matches = statistics[..., :ORDER]
+    totals = statistics[..., ORDER : 2 * ORDER]
+    words = statistics[..., -2]
+    reference = statistics[..., -1]
     with np.errstate(divide="ignore", invalid="ignore"):
         precision = np.log(matches / np.maximum(totals, 1)).mean(axis=-1)
         brevity = np.minimum(0.0, 1 - reference / np.maximum(words, 1e-9))

@@ -1,2 +1,1 @@
-"""Pictures: attention, learned vectors, TensorBoard.
-"""
+"""Pictures: attention, learned vectors, TensorBoard."""

@@ -33,12 +33,20 @@ def alignment_figure(alignment, source_tokens, target_tokens):
         UserError: matplotlib is missing, or the sizes do not fit.
     """
     require("pictures", "matplotlib")
-    from matplotlib.figure import Figure  # no pyplot: it would keep every figure and look for a display
+    from matplotlib.figure import (
+        Figure,
+    )  # no pyplot: it would keep every figure and look for a display
 
-    height, width = len(target_tokens), len(source_tokens)
+    height = len(target_tokens)
+    width = len(source_tokens)
     if np.shape(alignment) != (height, width):
-        raise UserError(f"expected an alignment of {height} target by {width} source tokens, got {np.shape(alignment)}")
-    cell, room = 0.32, 1.6  # inches: a cell of the matrix, the words beside it
+        raise UserError(
+            f"expected an alignment of {height} target by {width} source tokens, got"
+            f" {np.shape(alignment)}"
+        )
+    # inches: a cell of the matrix, the words beside it
+    cell = 0.32
+    room = 1.6
     figure = Figure(figsize=(width * cell + room, height * cell + room), layout="constrained")
     axes = figure.add_subplot()
     axes.imshow(alignment, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest", aspect="equal")
@@ -47,7 +55,9 @@ def alignment_figure(alignment, source_tokens, target_tokens):
     axes.set_xticks(range(width), labels(source_tokens), rotation=90, fontfamily=fonts)
     axes.set_yticks(range(height), labels(target_tokens), fontfamily=fonts)
     axes.tick_params(length=0)
-    figure._repr_png_ = lambda: png(figure)  # what Jupyter asks for; it knows by itself only the figures of pyplot
+    figure._repr_png_ = lambda: png(
+        figure
+    )  # what Jupyter asks for; it knows by itself only the figures of pyplot
     return figure
 
 
@@ -59,7 +69,8 @@ def png(figure) -> bytes:
 
 
 def labels(tokens) -> list:
-    """What stands beside the matrix: words as they are, and of subword pieces those that go on a word after a dot.
+    """What stands beside the matrix: words as they are, and of subword pieces those that go on a
+    word after a dot.
 
     Example:
         >>> labels(["▁Two", "▁brown", "▁dog", "s", "."])
@@ -67,16 +78,22 @@ def labels(tokens) -> list:
     """
     if any(token.startswith(WORD_START) for token in tokens):
         whole = lambda token: token.startswith(WORD_START) or token in SPECIAL_TOKENS  # noqa: E731
-        tokens = [token.removeprefix(WORD_START) if whole(token) else f"·{token}" for token in tokens]
-    return [token.replace("$", r"\$") for token in tokens]  # matplotlib reads a pair of dollar signs as a formula
+        tokens = [
+            token.removeprefix(WORD_START) if whole(token) else f"·{token}" for token in tokens
+        ]
+    return [
+        token.replace("$", r"\$") for token in tokens
+    ]  # matplotlib reads a pair of dollar signs as a formula
 
 
 def vectors_figure(points, texts):
-    """Labelled points: every point a dot, and beside it its label where no label before it is in the way.
+    """Labelled points: every point a dot, and beside it its label where no label before it is in
+    the way.
 
     Args:
         points: float [N, 2].
-        texts: list[str] of length N, those first that matter most. Characters that matplotlib's font lacks are drawn with fonts of the system.
+        texts: list[str] of length N, those first that matter most. Characters that matplotlib's
+            font lacks are drawn with fonts of the system.
 
     Returns:
         matplotlib Figure, 10 by 10 inches.
@@ -92,9 +109,17 @@ def vectors_figure(points, texts):
     axes.scatter(*zip(*points), s=6, color="0.6", linewidths=0)
     axes.set(xticks=[], yticks=[])
     figure.draw_without_rendering()  # so that places in the picture are known
-    fonts, taken = _fonts("".join(texts)), []
+    fonts = _fonts("".join(texts))
+    taken = []
     for point, text in zip(points, labels(texts)):
-        label = axes.annotate(_shortened(text), point, (2, 2), textcoords="offset points", fontsize=8, fontfamily=fonts)
+        label = axes.annotate(
+            _shortened(text),
+            point,
+            (2, 2),
+            textcoords="offset points",
+            fontsize=8,
+            fontfamily=fonts,
+        )
         box = label.get_window_extent()
         if any(box.overlaps(other) for other in taken):
             label.remove()
@@ -109,11 +134,16 @@ def _shortened(text, most=40):
 
 
 def _fonts(text) -> list:
-    """Names of fonts that have the characters of a text, matplotlib's own first; characters that no font has become boxes, with a warning."""
+    """Names of fonts that have the characters of a text, matplotlib's own first; characters that no
+    font has become boxes, with a warning.
+    """
     from matplotlib import font_manager, ft2font
 
-    names, missing = ["DejaVu Sans"], {ord(character) for character in text if not character.isspace()}
-    installed = [font for font in font_manager.fontManager.ttflist if not font.name.startswith("Last Resort")]  # whose signs are all boxes
+    names = ["DejaVu Sans"]
+    missing = {ord(character) for character in text if not character.isspace()}
+    installed = [
+        font for font in font_manager.fontManager.ttflist if not font.name.startswith("Last Resort")
+    ]  # whose signs are all boxes
     own = [font for font in installed if font.name in names]
     for font in [*own, *installed]:
         if not missing:
@@ -123,5 +153,8 @@ def _fonts(text) -> list:
         if found and font.name not in names:
             names.append(font.name)
     if missing:
-        log.warning("warning: no font here has %s; install one that has, such as Noto's", "".join(map(chr, sorted(missing)[:20])))
+        log.warning(
+            "warning: no font here has %s; install one that has, such as Noto's",
+            "".join(map(chr, sorted(missing)[:20])),
+        )
     return names

@@ -42,8 +42,9 @@ def word_vectors(model, text, side: str, number: int) -> tuple:
 def sentence_vectors(model, text, lines, batch_size: int = 64) -> np.ndarray:
     """What the encoder makes of sentences: ``source_vectors`` of each system says what.
 
-    Attending systems: the mean of the annotations. RNNencdec and the RNN Encoder-Decoder: the context c, as Cho et al. 2014a, Figure 5.
-    Deep LSTM and stacked networks: the states of all layers after the last word, as Sutskever et al. 2014, Figure 2.
+    Attending systems: the mean of the annotations. RNNencdec and the RNN Encoder-Decoder: the
+    context c, as Cho et al. 2014a, Figure 5. Deep LSTM and stacked networks: the states of all
+    layers after the last word, as Sutskever et al. 2014, Figure 2.
 
     Args:
         model: TranslationModel.
@@ -70,8 +71,9 @@ def in_the_plane(vectors, method: str = "tsne") -> np.ndarray:
 
     Args:
         vectors: float [N, size], N at least FEWEST.
-        method: ``tsne``: near vectors stay near, distances mean nothing; ``pca``: the two directions of most variance. t-SNE begins
-            with the latter, so that the same vectors have the same places.
+        method: ``tsne``: near vectors stay near, distances mean nothing; ``pca``: the two
+            directions of most variance. t-SNE begins with the latter, so that the same vectors have
+            the same places.
 
     Returns:
         float64 [N, 2].
@@ -85,15 +87,24 @@ def in_the_plane(vectors, method: str = "tsne") -> np.ndarray:
     from threadpoolctl import threadpool_limits
 
     if len(vectors) < FEWEST:
-        raise UserError(f"expected at least {FEWEST} words or sentences to place, got {len(vectors)}; give more")
+        raise UserError(
+            f"expected at least {FEWEST} words or sentences to place, got {len(vectors)}; give more"
+        )
     vectors = np.asarray(vectors, np.float64)
     if method == "pca" or not vectors.std():  # t-SNE begins with a division by the variance
         return PCA(2, svd_solver="full").fit_transform(vectors)
-    placing = TSNE(2, perplexity=min(PERPLEXITY, (len(vectors) - 1) / 3), init="pca", random_state=1)  # of more than 500 dimensions, sklearn's PCA draws
-    with threadpool_limits(1):  # where other programs run, its threads wait for each other most of the time
+    placing = TSNE(
+        2, perplexity=min(PERPLEXITY, (len(vectors) - 1) / 3), init="pca", random_state=1
+    )  # of more than 500 dimensions, sklearn's PCA draws
+    with threadpool_limits(
+        1
+    ):  # where other programs run, its threads wait for each other most of the time
         return placing.fit_transform(vectors).astype(np.float64)
 
 
 def _require_source(model):
     if not getattr(model, "reads_source", True):
-        raise UsageError(f"expected a model that reads the source, got {type(model).__name__}; its words are --side target")
+        raise UsageError(
+            f"expected a model that reads the source, got {type(model).__name__}; its words are"
+            " --side target"
+        )

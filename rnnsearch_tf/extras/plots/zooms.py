@@ -1,4 +1,6 @@
-"""Plots of many vectors: the whole plane, and regions of it from nearer (Cho et al. 2014a, Figures 4 and 5)."""
+"""Plots of many vectors: the whole plane, and regions of it from nearer (Cho et al. 2014a, Figures
+4 and 5).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def zoomed_figures(points, texts, squares) -> dict:
     for colour, (centre, half) in zip(COLOURS, squares):
         centre = np.asarray(centre)
         inside = np.flatnonzero(_distances(points, centre) <= half)
-        axes.add_patch(Rectangle(centre - half, 2 * half, 2 * half, fill=False, edgecolor=colour, linewidth=2))
+        axes.add_patch(
+            Rectangle(centre - half, 2 * half, 2 * half, fill=False, edgecolor=colour, linewidth=2)
+        )
         axes.scatter(*points[inside].T, s=6, color=colour, linewidths=0)
         figure = vectors_figure(points[inside], [texts[k] for k in inside])
         figure.axes[0].collections[0].set(color=colour, sizes=[16])
@@ -42,9 +46,11 @@ def zoomed_figures(points, texts, squares) -> dict:
 
 
 def regions(points, vectors, number: int = REGIONS, members: int = MEMBERS) -> list:
-    """Squares around a point that hold so many points, do not overlap, and whose vectors are most alike.
+    """Squares around a point that hold so many points, do not overlap, and whose vectors are most
+    alike.
 
-    How much vectors are alike is the mean of the cosines of all pairs of them, the mean vector of all subtracted first.
+    How much vectors are alike is the mean of the cosines of all pairs of them, the mean vector of
+    all subtracted first.
 
     Args:
         points: float [N, 2].
@@ -55,18 +61,24 @@ def regions(points, vectors, number: int = REGIONS, members: int = MEMBERS) -> l
     Returns:
         list of (centre float [2], half of the side), those most alike first.
     """
-    points, vectors = np.asarray(points, np.float64), np.asarray(vectors, np.float64)
+    points = np.asarray(points, np.float64)
+    vectors = np.asarray(vectors, np.float64)
     vectors = vectors - vectors.mean(axis=0)
     units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    halves, alike = np.empty(len(points)), np.empty(len(points))
+    halves = np.empty(len(points))
+    alike = np.empty(len(points))
     for k, point in enumerate(points):
         distances = _distances(points, point)
         nearest = np.argsort(distances, kind="stable")[:members]
         halves[k] = distances[nearest[-1]]
-        alike[k] = np.sum(units[nearest].mean(axis=0) ** 2)  # the square of the mean is the mean of all products
+        alike[k] = np.sum(
+            units[nearest].mean(axis=0) ** 2
+        )  # the square of the mean is the mean of all products
     found = []
     for k in np.argsort(-alike, kind="stable"):
-        if len(found) < number and all(_distances(points[k], centre) > halves[k] + half for centre, half in found):
+        if len(found) < number and all(
+            _distances(points[k], centre) > halves[k] + half for centre, half in found
+        ):
             found.append((points[k], float(halves[k])))
     return found
 

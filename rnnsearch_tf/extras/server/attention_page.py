@@ -1,10 +1,12 @@
-"""The attention page: a page for people, which asks the REST interface beside it what a model does with a sentence.
+"""The attention page: a page for people, which asks the REST interface beside it what a model does
+with a sentence.
 
     GET /             the page; its style, script and icon are files of their own
     GET /models.json  the models that answer: {"models": [{"name": "mt", "versions": [2, 1]}]}
 
-Nothing else is served: the files are read once, by name. The content security policy lets the page run its own script and talk to its own
-server only, and to the one that its address names: ``/?server=http://HOST:PORT``.
+Nothing else is served: the files are read once, by name. The content security policy lets the page
+run its own script and talk to its own server only, and to the one that its address names:
+``/?server=http://HOST:PORT``.
 """
 
 from __future__ import annotations
@@ -16,9 +18,14 @@ import urllib.parse
 from rnnsearch_tf.extras.server import json_tensors
 
 TYPES = {
-    "page.html": "text/html; charset=utf-8", "page.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml",
-    **{name: "text/javascript; charset=utf-8" for name in ("page.js", "panel.js", "server.js", "words.js")},
-}  # fmt: skip
+    "page.html": "text/html; charset=utf-8",
+    "page.css": "text/css; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+    **{
+        name: "text/javascript; charset=utf-8"
+        for name in ("page.js", "panel.js", "server.js", "words.js")
+    },
+}
 MODELS = "/models.json"
 ORIGIN = re.compile(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 HEADERS = [
@@ -39,7 +46,9 @@ class AttentionPage:
 
     def __init__(self, models):
         folder = importlib.resources.files("rnnsearch_tf.extras.server") / "page"
-        self._files = {f"/{name}": (kind, (folder / name).read_bytes()) for name, kind in TYPES.items()}
+        self._files = {
+            f"/{name}": (kind, (folder / name).read_bytes()) for name, kind in TYPES.items()
+        }
         self._files["/"] = self._files.pop("/page.html")
         self._models = models
 
@@ -47,15 +56,31 @@ class AttentionPage:
         return path == MODELS or path in self._files
 
     def answer(self, method, path, query) -> tuple:
-        """(status, headers, body) of a request for one of its paths; methods but GET and HEAD are refused."""
+        """(status, headers, body) of a request for one of its paths; methods but GET and HEAD are
+        refused.
+        """
         if method not in ("GET", "HEAD"):
             body = json_tensors.encode({"error": f"Method not allowed: {method} {path}; use GET"})
-            return 405, [("Content-Type", "application/json"), ("Allow", "GET, HEAD"), *HEADERS], body
+            return (
+                405,
+                [("Content-Type", "application/json"), ("Allow", "GET, HEAD"), *HEADERS],
+                body,
+            )
         if path == MODELS:
-            models = [{"name": name, "versions": versions} for name, versions in self._models().items()]
-            return 200, [("Content-Type", "application/json"), *HEADERS], json_tensors.encode({"models": models})
+            models = [
+                {"name": name, "versions": versions} for name, versions in self._models().items()
+            ]
+            return (
+                200,
+                [("Content-Type", "application/json"), *HEADERS],
+                json_tensors.encode({"models": models}),
+            )
         kind, body = self._files[path]
-        return 200, [("Content-Type", kind), ("Content-Security-Policy", policy(query)), *HEADERS], body
+        return (
+            200,
+            [("Content-Type", kind), ("Content-Security-Policy", policy(query)), *HEADERS],
+            body,
+        )
 
 
 def policy(query) -> str:
@@ -68,6 +93,6 @@ def policy(query) -> str:
     server = urllib.parse.parse_qs(query).get("server", [""])[0].rstrip("/")
     other = f" {server}" if ORIGIN.fullmatch(server) else ""
     return (
-        f"default-src 'none'; connect-src 'self'{other}; script-src 'self'; style-src 'self'; img-src 'self'; "
-        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        f"default-src 'none'; connect-src 'self'{other}; script-src 'self'; style-src 'self';"
+        " img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     )

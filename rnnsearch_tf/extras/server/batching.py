@@ -17,7 +17,13 @@ import time
 import numpy as np
 
 from rnnsearch_tf.extras.server import merging
-from rnnsearch_tf.extras.server.errors import ServingError, cancelled_error, deadline_exceeded, invalid_argument, unavailable
+from rnnsearch_tf.extras.server.errors import (
+    ServingError,
+    cancelled_error,
+    deadline_exceeded,
+    invalid_argument,
+    unavailable,
+)
 from rnnsearch_tf.extras.server.grace import Grace
 
 MOST_PADDED_ELEMENTS = 8 << 20
@@ -52,7 +58,10 @@ class Extent:
 
     def joined(self, call) -> Extent:
         shapes = {name: array.shape[1:] for name, array in call.inputs.items()}
-        widest = {name: tuple(map(max, shape, self.shapes.get(name, shape))) for name, shape in shapes.items()}
+        widest = {
+            name: tuple(map(max, shape, self.shapes.get(name, shape)))
+            for name, shape in shapes.items()
+        }
         return Extent(self.rows + call.rows, widest)
 
     @property
@@ -95,7 +104,9 @@ class Batcher:
         self._changed = threading.Condition()
         self._closed = False
         self._threads = [
-            threading.Thread(target=self._work, name=f"{parameters.thread_pool_name}-{number}", daemon=True)
+            threading.Thread(
+                target=self._work, name=f"{parameters.thread_pool_name}-{number}", daemon=True
+            )
             for number in range(parameters.num_batch_threads)
         ]
         for thread in self._threads:
@@ -109,18 +120,38 @@ class Batcher:
         """
         rows = merging.row_count(inputs)
         if rows > self.parameters.max_batch_size:
-            raise invalid_argument(f"Task size {rows} is larger than maximum input batch size {self.parameters.max_batch_size}")
-        key = (servable, signature, outputs, merging.shape_key(inputs, self.parameters.pad_variable_length_inputs))
+            raise invalid_argument(
+                f"Task size {rows} is larger than maximum input batch size"
+                f" {self.parameters.max_batch_size}"
+            )
+        key = (
+            servable,
+            signature,
+            outputs,
+            merging.shape_key(inputs, self.parameters.pad_variable_length_inputs),
+        )
         step = self.parameters.run_size
         starts = range(0, max(rows, 1), step)  # one part, unless large requests are split
-        parts = [{name: array[start : start + step] for name, array in inputs.items()} for start in starts]
-        calls = [Call(part, min(step, rows - start), deadline, cancelled) for start, part in zip(starts, parts)]
+        parts = [
+            {name: array[start : start + step] for name, array in inputs.items()}
+            for start in starts
+        ]
+        calls = [
+            Call(part, min(step, rows - start), deadline, cancelled)
+            for start, part in zip(starts, parts)
+        ]
         self._enqueue(key, calls)
         answers = [_wait(call) for call in calls]
-        return answers[0] if len(answers) == 1 else [np.concatenate(arrays) for arrays in zip(*answers)]
+        return (
+            answers[0]
+            if len(answers) == 1
+            else [np.concatenate(arrays) for arrays in zip(*answers)]
+        )
 
     def close(self, timeout=None):
-        """Run what has been accepted, then end the threads; what still waits after `timeout` seconds (None: never) is refused."""
+        """Run what has been accepted, then end the threads; what still waits after `timeout`
+        seconds (None: never) is refused.
+        """
         grace = Grace(timeout)
         with self._changed:
             self._closed = True
@@ -128,7 +159,9 @@ class Batcher:
         for thread in self._threads:
             thread.join(grace.left())
         with self._changed:
-            waiting = [call for queue in self._queues.values() for batch in queue for call in batch.calls]
+            waiting = [
+                call for queue in self._queues.values() for batch in queue for call in batch.calls
+            ]
             self._queues.clear()
         for call in waiting:
             call.answer.set_exception(unavailable("The server is stopping"))
@@ -138,13 +171,17 @@ class Batcher:
             if self._closed:
                 raise unavailable("The server is stopping")
             queue = self._queues.get(key, collections.deque())
-            tail, added = queue[-1].extent if queue else None, 0
+            tail = queue[-1].extent if queue else None
+            added = 0
             for call in calls:  # all of them or none
                 if tail is None or not self._fits(tail.joined(call)):
-                    tail, added = Extent(), added + 1
+                    tail = Extent()
+                    added = added + 1
                 tail = tail.joined(call)
             if len(queue) + added > self.parameters.max_enqueued_batches:
-                raise unavailable("The batch scheduling queue to which this task was submitted is full")
+                raise unavailable(
+                    "The batch scheduling queue to which this task was submitted is full"
+                )
             for call in calls:
                 if not queue or not self._fits(queue[-1].extent.joined(call)):
                     queue.append(Batch())
@@ -153,9 +190,13 @@ class Batcher:
             self._changed.notify_all()
 
     def _fits(self, extent) -> bool:
-        """Whether calls may be merged to this; one wide request would pad all the others to its width."""
+        """Whether calls may be merged to this; one wide request would pad all the others to its
+        width.
+        """
         padded = self.parameters.pad_variable_length_inputs
-        return extent.rows <= self.parameters.run_size and not (padded and extent.elements > MOST_PADDED_ELEMENTS)
+        return extent.rows <= self.parameters.run_size and not (
+            padded and extent.elements > MOST_PADDED_ELEMENTS
+        )
 
     def _work(self):
         while (taken := self._next_batch()) is not None:
@@ -166,7 +207,10 @@ class Batcher:
         """(key, Batch) as soon as one is ready, the longest waiting first; None when all is done."""
         with self._changed:
             while True:
-                heads = sorted(((queue[0].began, key) for key, queue in self._queues.items()), key=lambda head: head[0])
+                heads = sorted(
+                    ((queue[0].began, key) for key, queue in self._queues.items()),
+                    key=lambda head: head[0],
+                )
                 for began, key in heads:
                     if self._is_ready(self._queues[key]):
                         queue = self._queues[key]
@@ -176,12 +220,18 @@ class Batcher:
                         return key, batch
                 if self._closed and not heads:
                     return None
-                self._changed.wait(heads[0][0] + self.parameters.batch_timeout - time.monotonic() if heads else None)
+                self._changed.wait(
+                    heads[0][0] + self.parameters.batch_timeout - time.monotonic()
+                    if heads
+                    else None
+                )
 
     def _is_ready(self, queue) -> bool:
         batch = queue[0]
         full = len(queue) > 1 or batch.rows >= self.parameters.run_size
-        return full or self._closed or time.monotonic() >= batch.began + self.parameters.batch_timeout
+        return (
+            full or self._closed or time.monotonic() >= batch.began + self.parameters.batch_timeout
+        )
 
     def _run_batch(self, servable, signature, outputs, batch):
         now = time.monotonic()
@@ -194,7 +244,9 @@ class Batcher:
         if not calls:
             return
         if self._metrics is not None:
-            self._metrics.batch(self.parameters.thread_pool_name, [now - call.arrived for call in calls])
+            self._metrics.batch(
+                self.parameters.thread_pool_name, [now - call.arrived for call in calls]
+            )
         try:
             answers = self._run_calls(servable, signature, outputs, calls)
         except ServingError as error:
@@ -213,10 +265,16 @@ class Batcher:
 
     def _run_calls(self, servable, signature, outputs, calls):
         rows = sum(call.rows for call in calls)
-        size = next((size for size in self.parameters.allowed_batch_sizes if size >= rows), rows) if rows else 0
+        size = (
+            next((size for size in self.parameters.allowed_batch_sizes if size >= rows), rows)
+            if rows
+            else 0
+        )
         deadlines = [call.deadline for call in calls]
         timeout = None if None in deadlines else max(deadlines) - time.monotonic()
-        results = servable.run(signature, merging.merge([call.inputs for call in calls], size), outputs, timeout)
+        results = servable.run(
+            signature, merging.merge([call.inputs for call in calls], size), outputs, timeout
+        )
         return merging.split(results, [call.rows for call in calls], size)
 
 

@@ -7,7 +7,6 @@ import os
 
 from rnnsearch_tf.errors import UserError
 
-
 LONGEST_TIMEOUT = 86_400
 """Seconds."""
 
@@ -44,7 +43,8 @@ class Parameters:
         """From a BatchingParameters message; `where` is the file, for errors.
 
         Raises:
-            UserError: a number is too small or too large, or allowed sizes do not end with the largest batch.
+            UserError: a number is too small or too large, or allowed sizes do not end with the
+                largest batch.
         """
         names = ("max_batch_size", "max_enqueued_batches", "num_batch_threads", "thread_pool_name")
         given = {name: getattr(message, name).value for name in names if message.HasField(name)}
@@ -53,24 +53,32 @@ class Parameters:
         if message.HasField("batch_timeout_micros"):
             given["batch_timeout"] = message.batch_timeout_micros.value / 1e6
         if message.enable_large_batch_splitting.value:
-            largest = message.max_execution_batch_size.value or given.get("max_batch_size", cls.max_batch_size)
+            largest = message.max_execution_batch_size.value or given.get(
+                "max_batch_size", cls.max_batch_size
+            )
             given["max_execution_batch_size"] = largest
         parameters = cls(**given)
         for name in names[:3]:
             if getattr(parameters, name) < 1:
-                raise UserError(f"{where}: {name}: expected at least 1, got {getattr(parameters, name)}")
+                raise UserError(
+                    f"{where}: {name}: expected at least 1, got {getattr(parameters, name)}"
+                )
         if not 0 <= parameters.batch_timeout <= LONGEST_TIMEOUT:
             raise UserError(
-                f"{where}: batch_timeout_micros: expected a number from 0 to {LONGEST_TIMEOUT * 1_000_000}, got {message.batch_timeout_micros.value}"
+                f"{where}: batch_timeout_micros: expected a number from 0 to"
+                f" {LONGEST_TIMEOUT * 1_000_000}, got {message.batch_timeout_micros.value}"
             )
         if not 1 <= parameters.run_size <= parameters.max_batch_size:
             raise UserError(
-                f"{where}: max_execution_batch_size: expected a number from 1 to max_batch_size, {parameters.max_batch_size}, got {parameters.run_size}"
+                f"{where}: max_execution_batch_size: expected a number from 1 to max_batch_size,"
+                f" {parameters.max_batch_size}, got {parameters.run_size}"
             )
         sizes = parameters.allowed_batch_sizes
-        if sizes and (list(sizes) != sorted(set(sizes)) or sizes[0] < 1 or sizes[-1] != parameters.run_size):
+        if sizes and (
+            list(sizes) != sorted(set(sizes)) or sizes[0] < 1 or sizes[-1] != parameters.run_size
+        ):
             raise UserError(
-                f"{where}: allowed_batch_sizes: expected increasing sizes that end with the largest batch, "
-                f"{parameters.run_size}, got {', '.join(map(str, sizes))}"
+                f"{where}: allowed_batch_sizes: expected increasing sizes that end with the largest"
+                f" batch, {parameters.run_size}, got {', '.join(map(str, sizes))}"
             )
         return parameters

@@ -16,7 +16,9 @@ def find_signature(signatures, name):
     """(name, SignatureDef); no name: serving_default."""
     name = name or DEFAULT_SIGNATURE
     if name not in signatures:
-        raise ServingError(grpc.StatusCode.FAILED_PRECONDITION, f'Serving signature key "{name}" not found.')
+        raise ServingError(
+            grpc.StatusCode.FAILED_PRECONDITION, f'Serving signature key "{name}" not found.'
+        )
     return name, signatures[name]
 
 
@@ -31,8 +33,14 @@ def to_arrays(signature, inputs) -> dict:
         ServingError: INVALID_ARGUMENT: missing, unknown, malformed or of another type.
     """
     _check_names(signature, inputs)
-    given = {name: inputs[name] if name in inputs else signature.defaults[name] for name in sorted(signature.inputs)}
-    arrays = {name: value if isinstance(value, np.ndarray) else tensors.to_array(name, value) for name, value in given.items()}
+    given = {
+        name: inputs[name] if name in inputs else signature.defaults[name]
+        for name in sorted(signature.inputs)
+    }
+    arrays = {
+        name: value if isinstance(value, np.ndarray) else tensors.to_array(name, value)
+        for name, value in given.items()
+    }
     for position, (name, array) in enumerate(arrays.items()):
         _check_dtype(position, signature.inputs[name].dtype, array)
     return arrays
@@ -43,7 +51,8 @@ def output_names(signature, wanted) -> tuple:
     for position, name in enumerate(wanted):
         if name not in signature.outputs:
             raise invalid_argument(
-                f"output tensor alias not found in signature: {name} Outputs expected to be in the set {_set(signature.outputs)}."
+                f"output tensor alias not found in signature: {name} Outputs expected to be in the"
+                f" set {_set(signature.outputs)}."
             )
         if name in wanted[:position]:
             raise invalid_argument(f"duplicate output tensor alias: {name}")
@@ -51,22 +60,24 @@ def output_names(signature, wanted) -> tuple:
 
 
 def _check_names(signature, inputs):
-    sent, expected = set(inputs), set(signature.inputs)
+    sent = set(inputs)
+    expected = set(signature.inputs)
     if len(sent) > len(expected) or (len(sent) < len(expected) and not signature.defaults):
         raise invalid_argument(
-            f"input size does not match signature: {len(sent)}!={len(expected)} len({_set(sent)}) != len({_set(expected)}). "
-            f"Sent extra: {_set(sent - expected)}. Missing but required: {_set(expected - sent)}."
+            f"input size does not match signature: {len(sent)}!={len(expected)} len({_set(sent)})"
+            f" != len({_set(expected)}). Sent extra: {_set(sent - expected)}. Missing but required:"
+            f" {_set(expected - sent)}."
         )
     for name in sorted(expected - sent - set(signature.defaults)):
         raise invalid_argument(
-            f"Signature input alias: {name}(feed name: {signature.inputs[name].name}) not found in request and no default value "
-            f"provided. Inputs expected to be in the request {_set(sent)}, "
-            f"or default input alias set: {','.join(sorted(signature.defaults))}"
+            f"Signature input alias: {name}(feed name: {signature.inputs[name].name}) not found in"
+            " request and no default value provided. Inputs expected to be in the request"
+            f" {_set(sent)}, or default input alias set: {','.join(sorted(signature.defaults))}"
         )
     if sent - expected:
         raise invalid_argument(
-            f"Inputs contains invalid name. Used request inputs: {','.join(sorted(sent & expected))}, "
-            f"request input: {','.join(sorted(sent))}"
+            "Inputs contains invalid name. Used request inputs:"
+            f" {','.join(sorted(sent & expected))}, request input: {','.join(sorted(sent))}"
         )
 
 
@@ -74,9 +85,14 @@ def _check_dtype(position, expected, array):
     try:
         given = tf.as_dtype(array.dtype if array.dtype.kind not in "OSU" else np.bytes_)
     except TypeError:
-        raise invalid_argument(f"Expects arg[{position}] to be {tf.as_dtype(expected).name} but {array.dtype} is provided") from None
+        raise invalid_argument(
+            f"Expects arg[{position}] to be {tf.as_dtype(expected).name} but {array.dtype} is"
+            " provided"
+        ) from None
     if given != tf.as_dtype(expected):
-        raise invalid_argument(f"Expects arg[{position}] to be {_name(expected)} but {_name(given)} is provided")
+        raise invalid_argument(
+            f"Expects arg[{position}] to be {_name(expected)} but {_name(given)} is provided"
+        )
 
 
 def _name(dtype) -> str:

@@ -1,9 +1,11 @@
 """A gRPC client that translates: for this project's server and for tensorflow_model_server.
 
-Retries are for UNAVAILABLE only: the server is starting, its queue is full, or the connection to it broke. A translation asked
-for twice is the same one, so nothing is lost and nothing is done wrong. All attempts of a request share its deadline.
+Retries are for UNAVAILABLE only: the server is starting, its queue is full, or the connection to it
+broke. A translation asked for twice is the same one, so nothing is lost and nothing is done wrong.
+All attempts of a request share its deadline.
 
-An address may stand for several replicas. They are asked in turn, and one that is gone is left out until it is back.
+An address may stand for several replicas. They are asked in turn, and one that is gone is left out
+until it is back.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ from rnnsearch_tf.errors import UserError
 log = logging.getLogger("rnnsearch_tf")
 
 DEADLINE = 60.0  # seconds
-FIRST_WAIT, LONGEST_WAIT = 0.1, 2.0  # seconds between attempts, doubled each time; a random half of it is left out
+# seconds between attempts, doubled each time; a random half of it is left out
+FIRST_WAIT = 0.1
+LONGEST_WAIT = 2.0
 CHANNEL_OPTIONS = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
@@ -39,17 +43,23 @@ CHANNEL_OPTIONS = [
 ]
 ADVICE = {
     grpc.StatusCode.NOT_FOUND: "check the model's name and version",
-    grpc.StatusCode.FAILED_PRECONDITION: "check the signature's name; only the export of a calibrated RUN has confidence",
+    grpc.StatusCode.FAILED_PRECONDITION: (
+        "check the signature's name; only the export of a calibrated RUN has confidence"
+    ),
     grpc.StatusCode.DEADLINE_EXCEEDED: "allow a longer deadline or send smaller batches",
-    grpc.StatusCode.UNAVAILABLE: "check the address and that the server runs, with TLS on both sides or on none",
+    grpc.StatusCode.UNAVAILABLE: (
+        "check the address and that the server runs, with TLS on both sides or on none"
+    ),
     grpc.StatusCode.UNIMPLEMENTED: "check that the address is the gRPC port of a model server",
 }
 
 
 class Translated(typing.NamedTuple):
-    """The translation of one text; score is None where the model's signature has none, the others where they were not asked for.
+    """The translation of one text; score is None where the model's signature has none, the others
+    where they were not asked for.
 
-    `confidence` is how sure the model is of the sentence, from 0 to 1, `word_confidences` of each of its words, what spaces separate.
+    `confidence` is how sure the model is of the sentence, from 0 to 1, `word_confidences` of each
+    of its words, what spaces separate.
     """
 
     text: str
@@ -62,8 +72,9 @@ class Client:
     """Translates lists of texts with a served model; safe to use from many threads.
 
     Args:
-        address: HOST:PORT of the server's gRPC interface; of several replicas ``ipv4:IP:PORT,IP:PORT``, or ``dns:///NAME:PORT`` of a
-            name that has the addresses of them all.
+        address: HOST:PORT of the server's gRPC interface; of several replicas
+            ``ipv4:IP:PORT,IP:PORT``, or ``dns:///NAME:PORT`` of a name that has the addresses of
+            them all.
         model_name: the served model.
         version, label: of the model; both None: the latest.
         signature: one with an input `text` and an output `translation`.
@@ -78,11 +89,23 @@ class Client:
     """
 
     def __init__(
-        self, address, model_name, *, version=None, label=None, signature="serving_default", confidence=False, deadline=DEADLINE,
+        self,
+        address,
+        model_name,
+        *,
+        version=None,
+        label=None,
+        signature="serving_default",
+        confidence=False,
+        deadline=DEADLINE,
         credentials=None,
     ):
-        self.address, self.confidence, self.deadline = address, confidence, deadline
-        self._request = predict_pb2.PredictRequest()  # all outputs, as everyone asks: a server merges only requests for the same ones
+        self.address = address
+        self.confidence = confidence
+        self.deadline = deadline
+        self._request = (
+            predict_pb2.PredictRequest()
+        )  # all outputs, as everyone asks: a server merges only requests for the same ones
         self._request.model_spec.name = model_name
         self._request.model_spec.signature_name = signature
         if version is not None:
@@ -98,7 +121,8 @@ class Client:
         self._closed = threading.Event()
 
     def translate(self, texts) -> list:
-        """The translations of a list of texts, as one request, and as a second one how sure the model is of them, if that is asked for.
+        """The translations of a list of texts, as one request, and as a second one how sure the
+        model is of them, if that is asked for.
 
         Args:
             texts: list of str.
@@ -112,14 +136,21 @@ class Client:
         if not texts:
             return []
         outputs = self._outputs(text=texts)
-        translation, scores = outputs["translation"], list(outputs["score"].float_val)
+        translation = outputs["translation"]
+        scores = list(outputs["score"].float_val)
         if len(translation.string_val) != len(texts):
             raise UserError(
-                f"{self._name}: expected {len(texts)} strings as output `translation`, got {len(translation.string_val)} "
-                f"({types_pb2.DataType.Name(translation.dtype)}); is it a translation model?"
+                f"{self._name}: expected {len(texts)} strings as output `translation`, got"
+                f" {len(translation.string_val)} ({types_pb2.DataType.Name(translation.dtype)}); is"
+                " it a translation model?"
             )
         if cut := sum(outputs["source_truncated"].bool_val):
-            log.warning("warning: %s: %d of %d texts are longer than the model takes, and were cut", self._name, cut, len(texts))
+            log.warning(
+                "warning: %s: %d of %d texts are longer than the model takes, and were cut",
+                self._name,
+                cut,
+                len(texts),
+            )
         strings = [text.decode("utf-8", "replace") for text in translation.string_val]
         scores = scores if len(scores) == len(strings) else [None] * len(strings)
         sure = self._confidences(texts, strings) if self.confidence else [()] * len(strings)
@@ -132,18 +163,23 @@ class Client:
         return list(zip(outputs["confidence"].float_val, words, strict=True))
 
     def _outputs(self, signature=None, **inputs):
-        """The outputs of one request, whose inputs are lists of texts; without a signature that of translations."""
+        """The outputs of one request, whose inputs are lists of texts; without a signature that of
+        translations.
+        """
         request = predict_pb2.PredictRequest()
         request.CopyFrom(self._request)
         request.model_spec.signature_name = signature or request.model_spec.signature_name
         for name, texts in inputs.items():
             values = [text.encode("utf-8", "replace") for text in texts]
             shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=len(values))])
-            request.inputs[name].CopyFrom(TensorProto(dtype=types_pb2.DT_STRING, tensor_shape=shape, string_val=values))
+            request.inputs[name].CopyFrom(
+                TensorProto(dtype=types_pb2.DT_STRING, tensor_shape=shape, string_val=values)
+            )
         return self._answer(request).outputs
 
     def translate_batches(self, batches, concurrency=1):
-        """Translate an iterable of lists of texts, several at a time, and yield the results in its order.
+        """Translate an iterable of lists of texts, several at a time, and yield the results in its
+        order.
 
         A result is yielded as soon as it and those before it have arrived, also
         while `batches` keeps the next one waiting: it is read in a thread of its
@@ -197,23 +233,37 @@ class Client:
         return f"{self.address}: model {self._request.model_spec.name}"
 
     def _answer(self, request):
-        end, wait = time.monotonic() + self.deadline, FIRST_WAIT
+        end = time.monotonic() + self.deadline
+        wait = FIRST_WAIT
         while True:
             try:
                 return self._predict(request, timeout=max(end - time.monotonic(), 0.001))
             except grpc.RpcError as error:
                 pause = wait * random.uniform(0.5, 1)
-                if error.code() is not grpc.StatusCode.UNAVAILABLE or time.monotonic() + pause >= end:
+                if (
+                    error.code() is not grpc.StatusCode.UNAVAILABLE
+                    or time.monotonic() + pause >= end
+                ):
                     raise self._explained(error) from None
                 if wait == FIRST_WAIT:
-                    log.warning("warning: %s: %s; trying again for %.0f s", self._name, error.details(), end - time.monotonic())
+                    log.warning(
+                        "warning: %s: %s; trying again for %.0f s",
+                        self._name,
+                        error.details(),
+                        end - time.monotonic(),
+                    )
             if self._closed.wait(pause):
-                raise UserError(f"{self._name}: expected an answer, got none before the client was closed")
+                raise UserError(
+                    f"{self._name}: expected an answer, got none before the client was closed"
+                )
             wait = min(2 * wait, LONGEST_WAIT)
 
     def _explained(self, error) -> UserError:
         advice = ADVICE.get(error.code(), "see the server's log")
-        return UserError(f"{self._name}: expected a translation, got {error.code().name}: {error.details()}; {advice}")
+        return UserError(
+            f"{self._name}: expected a translation, got {error.code().name}: {error.details()};"
+            f" {advice}"
+        )
 
 
 def tls_credentials(ca, certificate=None, key=None):
@@ -226,7 +276,9 @@ def tls_credentials(ca, certificate=None, key=None):
     Raises:
         UserError: a file cannot be read.
     """
-    return grpc.ssl_channel_credentials(_read(ca), key and _read(key), certificate and _read(certificate))
+    return grpc.ssl_channel_credentials(
+        _read(ca), key and _read(key), certificate and _read(certificate)
+    )
 
 
 def _read(name) -> bytes:
@@ -234,4 +286,6 @@ def _read(name) -> bytes:
         with open(name, "rb") as stream:
             return stream.read()
     except OSError as error:
-        raise UserError(f"{name}: expected a readable PEM file, got: {error.strerror}; check the path") from None
+        raise UserError(
+            f"{name}: expected a readable PEM file, got: {error.strerror}; check the path"
+        ) from None

@@ -15,7 +15,10 @@ def read_models(path):
     """--model_config_file → ModelServerConfig."""
     config = _read(path, model_server_config_pb2.ModelServerConfig)
     if not config.HasField("model_config_list"):
-        raise UserError(f'{path}: expected model_config_list {{ config {{ name: "…" base_path: "…" model_platform: "tensorflow" }} }}, got none; add it')
+        raise UserError(
+            f'{path}: expected model_config_list {{ config {{ name: "…" base_path: "…"'
+            ' model_platform: "tensorflow" } }, got none; add it'
+        )
     return config
 
 
@@ -28,7 +31,9 @@ def read_ssl(path):
     """--ssl_config_file → SSLConfig, whose key and certificates are PEM texts."""
     config = _read(path, SSLConfig)
     if not config.server_key or not config.server_cert:
-        raise UserError(f"{path}: expected server_key and server_cert (PEM texts), got only one of them or none")
+        raise UserError(
+            f"{path}: expected server_key and server_cert (PEM texts), got only one of them or none"
+        )
     return config
 
 
@@ -40,7 +45,9 @@ def read_monitoring(path):
 def single_model(name, base_path):
     """The ModelServerConfig that --model_name and --model_base_path stand for."""
     config = model_server_config_pb2.ModelServerConfig()
-    config.model_config_list.config.add(name=name, base_path=str(pathlib.Path(base_path).absolute()), model_platform="tensorflow")
+    config.model_config_list.config.add(
+        name=name, base_path=str(pathlib.Path(base_path).absolute()), model_platform="tensorflow"
+    )
     return config
 
 
@@ -56,7 +63,12 @@ def _read(path, message):
     except text_format.ParseError as error:
         place, _, reason = str(error).partition(" : ")
         what = f"tensorflow.serving.{message.DESCRIPTOR.name}"
-        raise UserError(f"{path}:{place}: Error parsing text-format {what}: {reason.rstrip('.')}; correct that line") from None
+        raise UserError(
+            f"{path}:{place}: Error parsing text-format {what}: {reason.rstrip('.')}; correct that"
+            " line"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise UserError(f"{path}: expected a readable {message.DESCRIPTOR.name}, got: {reason}; check the path") from None
+        raise UserError(
+            f"{path}: expected a readable {message.DESCRIPTOR.name}, got: {reason}; check the path"
+        ) from None

@@ -11,7 +11,10 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, wr
 
 PACKAGE = "rnnsearch.serving"
 _Field = descriptor_pb2.FieldDescriptorProto
-_INT, _FLAG, _WORD = "Int64Value", "BoolValue", "StringValue"  # wrappers: a value or nothing
+# wrappers: a value or nothing
+_INT = "Int64Value"
+_FLAG = "BoolValue"
+_WORD = "StringValue"
 _PLAIN = {"bool": _Field.TYPE_BOOL, "string": _Field.TYPE_STRING, "int64": _Field.TYPE_INT64}
 
 _MESSAGES = {
@@ -26,7 +29,12 @@ _MESSAGES = {
         "enable_large_batch_splitting": _FLAG,
         "max_execution_batch_size": _INT,
     },
-    "SSLConfig": {"server_key": "string", "server_cert": "string", "custom_ca": "string", "client_verify": "bool"},
+    "SSLConfig": {
+        "server_key": "string",
+        "server_cert": "string",
+        "custom_ca": "string",
+        "client_verify": "bool",
+    },
     "PrometheusConfig": {"enable": "bool", "path": "string"},
     "MonitoringConfig": {"prometheus_config": "PrometheusConfig"},
 }
@@ -53,10 +61,15 @@ def _declare():
     )
     for message, fields in _MESSAGES.items():
         numbered = enumerate(fields.items(), start=1)
-        file.message_type.add(name=message, field=[_field(number, name, kind) for number, (name, kind) in numbered])
+        file.message_type.add(
+            name=message, field=[_field(number, name, kind) for number, (name, kind) in numbered]
+        )
     pool = descriptor_pool.Default()
     pool.Add(file)
-    return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}")) for name in _MESSAGES}
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}"))
+        for name in _MESSAGES
+    }
 
 
 _CLASSES = _declare()

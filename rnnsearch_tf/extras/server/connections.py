@@ -1,4 +1,5 @@
-"""Waitress with limits of its own: who may keep a connection, and threads that predictions cannot take.
+"""Waitress with limits of its own: who may keep a connection, and threads that predictions cannot
+take.
 
 Waitress closes what is idle, but a client that sends a byte now and then is not;
 at its limit of connections it takes no new one, whoever holds the others. Here a
@@ -21,7 +22,13 @@ import waitress.server
 import waitress.task
 
 from rnnsearch_tf.extras.server import http_parser
-from rnnsearch_tf.extras.server.limits import CLIENT_SECONDS, IDLE_SECONDS, JSON_VALUES, REQUEST_BYTES, WAITING_REQUESTS
+from rnnsearch_tf.extras.server.limits import (
+    CLIENT_SECONDS,
+    IDLE_SECONDS,
+    JSON_VALUES,
+    REQUEST_BYTES,
+    WAITING_REQUESTS,
+)
 
 INFORMATION_THREADS = 4  # for what is answered at once: status, metadata, metrics, refusals
 SPARE_CONNECTIONS = 1000  # beside those that may have a prediction on its way
@@ -41,7 +48,8 @@ class Limits:
         body: most bytes of a request's body.
         values: most values of a body's JSON.
         waiting: most predictions that wait for a thread; more are answered with 503.
-        client_timeout: seconds in which a request must have come, and an answer must have been taken.
+        client_timeout: seconds in which a request must have come, and an answer must have been
+            taken.
         idle_timeout: seconds after which a connection without a request is closed.
     """
 
@@ -55,7 +63,9 @@ class Limits:
 def bound(host, port):
     """A listening socket of the address; OSError if it is taken or is none of this machine."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()  # "::" is every address, as gRPC takes it
+    both = (
+        family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+    )  # "::" is every address, as gRPC takes it
     return socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=both)
 
 
@@ -71,20 +81,42 @@ def listen(application, sockets, listener, threads, limits, **settings):
         settings: for Waitress.
     """
     adjustments = waitress.adjustments.Adjustments(
-        sockets=[listener], cleanup_interval=1, connection_limit=WITHOUT_LIMIT, max_request_body_size=limits.body + 1, **settings
+        sockets=[listener],
+        cleanup_interval=1,
+        connection_limit=WITHOUT_LIMIT,
+        max_request_body_size=limits.body + 1,
+        **settings,
     )
-    most = min(threads + limits.waiting + SPARE_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+    most = min(
+        threads + limits.waiting + SPARE_CONNECTIONS,
+        resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2,
+    )
     dispatcher = Dispatcher(threads, min(limits.waiting, most // 2))
-    server = Listener(application, sockets, True, listener, dispatcher, adjustments, (listener.family, listener.type, 0, None), False)
-    server.limits, server.most_connections = limits, most
+    server = Listener(
+        application,
+        sockets,
+        True,
+        listener,
+        dispatcher,
+        adjustments,
+        (listener.family, listener.type, 0, None),
+        False,
+    )
+    server.limits = limits
+    server.most_connections = most
     return server
 
 
 class Dispatcher:
-    """Waitress' threads, of two kinds: those for predictions and those for all that is answered at once."""
+    """Waitress' threads, of two kinds: those for predictions and those for all that is answered at
+    once.
+    """
 
     def __init__(self, threads, waiting):
-        self._predictions, self._information = waitress.task.ThreadedTaskDispatcher(), waitress.task.ThreadedTaskDispatcher()
+        self._predictions, self._information = (
+            waitress.task.ThreadedTaskDispatcher(),
+            waitress.task.ThreadedTaskDispatcher(),
+        )
         self._predictions.set_thread_count(threads)
         self._information.set_thread_count(INFORMATION_THREADS)
         self._most_waiting = waiting
@@ -100,7 +132,10 @@ class Dispatcher:
         self._information.add_task(channel)
 
     def shutdown(self, cancel_pending=True, timeout=5):
-        ended = [pool.shutdown(cancel_pending, timeout) for pool in (self._predictions, self._information)]
+        ended = [
+            pool.shutdown(cancel_pending, timeout)
+            for pool in (self._predictions, self._information)
+        ]
         return all(ended)
 
 
@@ -115,8 +150,9 @@ class Overload:
 class Connection(waitress.channel.HTTPChannel):
     """A connection that knows since when it has kept the server waiting.
 
-    One whose request was refused is closed for writing only, and what the client still sends is thrown away: were it closed
-    at once, the client would be told of a broken connection instead of the reason.
+    One whose request was refused is closed for writing only, and what the client still sends is
+    thrown away: were it closed at once, the client would be told of a broken connection instead of
+    the reason.
     """
 
     parser_class = http_parser.Parser
@@ -154,7 +190,8 @@ class Connection(waitress.channel.HTTPChannel):
             self._discard()
 
     def _discard(self):
-        self.close_when_flushed, self._is_discarding = False, True
+        self.close_when_flushed = False
+        self._is_discarding = True
         try:
             self.socket.shutdown(socket.SHUT_WR)
         except OSError:  # the client has gone
@@ -181,7 +218,9 @@ class Connection(waitress.channel.HTTPChannel):
         return time.time() - self.last_activity > limits.idle_timeout
 
     def patience(self) -> tuple:
-        """The smallest of these makes way first: idle ones, then those that are sending, then new ones; the oldest first."""
+        """The smallest of these makes way first: idle ones, then those that are sending, then new
+        ones; the oldest first.
+        """
         if self._request_began is not None:
             return (1, self._request_began)
         return (2 if time.time() - self.last_activity < NEW else 0, self.last_activity)
@@ -191,19 +230,26 @@ class Listener(waitress.server.TcpWSGIServer):
     """Waitress' server, which `listen` gives its limits."""
 
     channel_class = Connection
-    limits, most_connections = Limits(), SPARE_CONNECTIONS
+    limits = Limits()
+    most_connections = SPARE_CONNECTIONS
 
     def maintenance(self, now):
-        """Called by the loop every second, while it looks through its sockets: they are closed after that."""
-        overdue = [channel for channel in self.active_channels.values() if channel.is_overdue(self.limits)]
+        """Called by the loop every second, while it looks through its sockets: they are closed
+        after that.
+        """
+        overdue = [
+            channel for channel in self.active_channels.values() if channel.is_overdue(self.limits)
+        ]
         if overdue:
-            self.trigger.pull_trigger(lambda: [channel.handle_close() for channel in overdue if channel.connected])
+            self.trigger.pull_trigger(
+                lambda: [channel.handle_close() for channel in overdue if channel.connected]
+            )
 
     def handle_accept(self):
         """Take the connections that wait; then, and no earlier, close those that are too many.
 
-        A descriptor that is closed first may be given to the next connection, and the loop would take an event of the
-        old one for one of the new.
+        A descriptor that is closed first may be given to the next connection, and the loop would
+        take an event of the old one for one of the new.
         """
         for _ in range(ACCEPTED_AT_ONCE):
             before = len(self.active_channels)
@@ -222,7 +268,11 @@ class Listener(waitress.server.TcpWSGIServer):
 
     def _make_way(self, count) -> bool:
         """Close the connections that matter least; whether there was one."""
-        channels = [channel for channel in self.active_channels.values() if not channel.is_at_work] if count > 0 else []
+        channels = (
+            [channel for channel in self.active_channels.values() if not channel.is_at_work]
+            if count > 0
+            else []
+        )
         for channel in sorted(channels, key=Connection.patience)[: max(count, 0)]:
             channel.handle_close()
         return bool(channels)

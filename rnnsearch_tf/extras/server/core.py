@@ -5,18 +5,30 @@ from __future__ import annotations
 import contextlib
 import time
 
-from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2, model_management_pb2, model_pb2
+from tensorflow_serving.apis import (
+    get_model_metadata_pb2,
+    get_model_status_pb2,
+    model_management_pb2,
+    model_pb2,
+)
 
 from rnnsearch_tf.extras.server import checks
 from rnnsearch_tf.extras.server import limits
 from rnnsearch_tf.extras.server import rows
-from rnnsearch_tf.extras.server.errors import ServingError, cancelled_error, deadline_exceeded, invalid_argument, not_found
+from rnnsearch_tf.extras.server.errors import (
+    ServingError,
+    cancelled_error,
+    deadline_exceeded,
+    invalid_argument,
+    not_found,
+)
 
 SIGNATURES = "signature_def"
 
 
 class Core:
-    """Answers requests to the models of a Manager; every method raises ServingError and nothing else.
+    """Answers requests to the models of a Manager; every method raises ServingError and nothing
+    else.
 
     Args:
         manager: a Manager.
@@ -63,14 +75,20 @@ class Core:
         """GetModelMetadataRequest → GetModelMetadataResponse."""
         spec = _spec(request)
         if not request.metadata_field:
-            raise invalid_argument("GetModelMetadataRequest must specify at least one metadata_field")
+            raise invalid_argument(
+                "GetModelMetadataRequest must specify at least one metadata_field"
+            )
         for field in request.metadata_field:
             if field != SIGNATURES:
                 raise invalid_argument(f"Metadata field {field} is not supported")
         with self._servable(spec) as servable:
-            answer = get_model_metadata_pb2.GetModelMetadataResponse(model_spec=model_pb2.ModelSpec(name=servable.name))
+            answer = get_model_metadata_pb2.GetModelMetadataResponse(
+                model_spec=model_pb2.ModelSpec(name=servable.name)
+            )
             answer.model_spec.version.value = servable.version
-            answer.metadata[SIGNATURES].Pack(get_model_metadata_pb2.SignatureDefMap(signature_def=servable.signatures))
+            answer.metadata[SIGNATURES].Pack(
+                get_model_metadata_pb2.SignatureDefMap(signature_def=servable.signatures)
+            )
             return answer
 
     def status(self, request):
@@ -78,13 +96,19 @@ class Core:
         spec = _spec(request)
         number = self.manager.number(spec.name, spec.version_label) if spec.version_label else None
         number = spec.version.value if spec.HasField("version") else number
-        versions = [version for version in self.manager.versions(spec.name) if number in (None, version.number)]
+        versions = [
+            version
+            for version in self.manager.versions(spec.name)
+            if number in (None, version.number)
+        ]
         if not versions:
             which = "any versions" if number is None else f"version {number}"
             raise not_found(f"Could not find {which} of model {spec.name}")
         answer = get_model_status_pb2.GetModelStatusResponse()
         for version in versions:
-            status = answer.model_version_status.add(version=version.number, state=version.state).status
+            status = answer.model_version_status.add(
+                version=version.number, state=version.state
+            ).status
             status.CopyFrom(_status_proto(version.error))
         return answer
 
@@ -94,7 +118,9 @@ class Core:
         return model_management_pb2.ReloadConfigResponse(status=_status_proto(None))
 
     def signature(self, spec):
-        """The SignatureDef of a ModelSpec (name, version or label, signature name): what REST needs to shape JSON."""
+        """The SignatureDef of a ModelSpec (name, version or label, signature name): what REST needs
+        to shape JSON.
+        """
         with self._servable(spec) as servable:
             return checks.find_signature(servable.signatures, spec.signature_name)[1]
 
@@ -103,7 +129,9 @@ class Core:
         return self.manager.available()
 
     def check_rows(self, count):
-        """Refuse a request of so many rows, INVALID_ARGUMENT, before it is turned into tensors, if it has too many."""
+        """Refuse a request of so many rows, INVALID_ARGUMENT, before it is turned into tensors, if
+        it has too many.
+        """
         self._rows.check(count)
 
     @contextlib.contextmanager
@@ -126,7 +154,9 @@ def _spec(request):
 def _status_proto(error: ServingError | None):
     if error is None:
         return get_model_status_pb2.ModelVersionStatus(status={"error_code": 0}).status
-    return get_model_status_pb2.ModelVersionStatus(status={"error_code": error.code.value[0], "error_message": error.message}).status
+    return get_model_status_pb2.ModelVersionStatus(
+        status={"error_code": error.code.value[0], "error_message": error.message}
+    ).status
 
 
 def _time_left(deadline, cancelled):

@@ -40,15 +40,33 @@ class GrpcServer:
         waiting: predictions that wait for one of the threads; more are UNAVAILABLE.
     """
 
-    def __init__(self, core, host="127.0.0.1", port=0, *, socket_path="", threads=64, ssl=None, arguments="", with_health=True,
-                 message_limit=limits.REQUEST_BYTES, waiting=limits.WAITING_REQUESTS):
-        self.host, self.port = host, port
-        self._socket_path, self._ssl = socket_path, ssl
+    def __init__(
+        self,
+        core,
+        host="127.0.0.1",
+        port=0,
+        *,
+        socket_path="",
+        threads=64,
+        ssl=None,
+        arguments="",
+        with_health=True,
+        message_limit=limits.REQUEST_BYTES,
+        waiting=limits.WAITING_REQUESTS,
+    ):
+        self.host = host
+        self.port = port
+        self._socket_path = socket_path
+        self._ssl = ssl
         self._threads = Threads(threads, waiting)
         self._server = grpc.server(
-            self._threads.information, interceptors=[self._threads, Refusals()], options=_options(arguments, message_limit)
+            self._threads.information,
+            interceptors=[self._threads, Refusals()],
+            options=_options(arguments, message_limit),
         )
-        prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(PredictionService(core), self._server)
+        prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
+            PredictionService(core), self._server
+        )
         model_service_pb2_grpc.add_ModelServiceServicer_to_server(ModelService(core), self._server)
         self._health = health.HealthServicer(experimental_thread_pool=self._threads.health)
         if with_health:
@@ -77,12 +95,22 @@ class GrpcServer:
 
     def set_serving(self, serving: bool):
         """What the health service says."""
-        status = health_pb2.HealthCheckResponse.SERVING if serving else health_pb2.HealthCheckResponse.NOT_SERVING
-        for service in ("", "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService"):
+        status = (
+            health_pb2.HealthCheckResponse.SERVING
+            if serving
+            else health_pb2.HealthCheckResponse.NOT_SERVING
+        )
+        for service in (
+            "",
+            "tensorflow.serving.PredictionService",
+            "tensorflow.serving.ModelService",
+        ):
             self._health.set(service, status)
 
     def stop(self, grace=None):
-        """Take no new request, finish those on their way for at most `grace` seconds (None: however long)."""
+        """Take no new request, finish those on their way for at most `grace` seconds (None: however
+        long).
+        """
         self._health.enter_graceful_shutdown()
         self._server.stop(FOREVER if grace is None else grace).wait()
         self._threads.shutdown()
@@ -107,7 +135,8 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         self._core = core
 
     def Predict(self, request, context):
-        started, status = time.monotonic(), "INTERNAL"
+        started = time.monotonic()
+        status = "INTERNAL"
         try:
             answer = _guarded(context, self._predict, request, context)
             status = "OK"
@@ -115,7 +144,9 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         finally:
             if self._core.metrics is not None:
                 status = context.code().name if context.code() else status
-                self._core.metrics.request(request.model_spec.name, status, "GRPC", time.monotonic() - started)
+                self._core.metrics.request(
+                    request.model_spec.name, status, "GRPC", time.monotonic() - started
+                )
 
     def GetModelMetadata(self, request, context):
         return _guarded(context, self._core.metadata, request)
@@ -126,8 +157,13 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         left = context.time_remaining()
         deadline = None if left is None or left > threading.TIMEOUT_MAX else time.monotonic() + left
         spec = request.model_spec if request.HasField("model_spec") else None
-        used, outputs = self._core.predict(spec, request.inputs, request.output_filter, deadline, gone)
-        return predict_pb2.PredictResponse(model_spec=used, outputs={name: tensors.to_proto(array) for name, array in outputs.items()})
+        used, outputs = self._core.predict(
+            spec, request.inputs, request.output_filter, deadline, gone
+        )
+        return predict_pb2.PredictResponse(
+            model_spec=used,
+            outputs={name: tensors.to_proto(array) for name, array in outputs.items()},
+        )
 
 
 class ModelService(model_service_pb2_grpc.ModelServiceServicer):
@@ -144,7 +180,9 @@ class ModelService(model_service_pb2_grpc.ModelServiceServicer):
 
 
 def _guarded(context, function, *arguments):
-    """The function's answer; a ServingError becomes the call's status, anything else INTERNAL and a log entry."""
+    """The function's answer; a ServingError becomes the call's status, anything else INTERNAL and a
+    log entry.
+    """
     try:
         return function(*arguments)
     except ServingError as error:
@@ -155,7 +193,9 @@ def _guarded(context, function, *arguments):
 
 
 def _taken(address, advice):
-    return UserError(f"{address}: expected a free address for gRPC, got one that cannot be had; {advice}")
+    return UserError(
+        f"{address}: expected a free address for gRPC, got one that cannot be had; {advice}"
+    )
 
 
 def _options(arguments, message_limit):

@@ -1,4 +1,5 @@
-"""Which threads work on a gRPC request: predictions have many, and what must always answer has its own.
+"""Which threads work on a gRPC request: predictions have many, and what must always answer has its
+own.
 
 gRPC's server knows one pool, but takes another from the function that answers a
 method (`experimental_thread_pool`). A prediction for which there is neither a
@@ -15,8 +16,12 @@ import grpc
 PREDICT = "/tensorflow.serving.PredictionService/Predict"
 RELOAD = "/tensorflow.serving.ModelService/HandleReloadConfigRequest"
 HEALTH = "/grpc.health.v1.Health/"
-MOST_PENDING = 100_000  # requests that gRPC itself keeps before it breaks them off with CANCELLED; it would keep 1000
-OPTIONS = [("grpc.server.max_pending_requests", MOST_PENDING), ("grpc.server.max_pending_requests_hard_limit", MOST_PENDING)]
+# requests that gRPC itself keeps before it breaks them off with CANCELLED; it would keep 1000
+MOST_PENDING = 100_000
+OPTIONS = [
+    ("grpc.server.max_pending_requests", MOST_PENDING),
+    ("grpc.server.max_pending_requests_hard_limit", MOST_PENDING),
+]
 
 
 class Pool(concurrent.futures.ThreadPoolExecutor):
@@ -74,9 +79,13 @@ class Threads(grpc.ServerInterceptor):
             return handler
         pool = self._pool(handler_call_details.method)
         if pool.is_full:
-            return grpc.stream_unary_rpc_method_handler(_in(self._refusals, _refuse))  # of a stream no message is read unless asked for
+            return grpc.stream_unary_rpc_method_handler(
+                _in(self._refusals, _refuse)
+            )  # of a stream no message is read unless asked for
         return grpc.unary_unary_rpc_method_handler(
-            _in(pool, handler.unary_unary), handler.request_deserializer, handler.response_serializer
+            _in(pool, handler.unary_unary),
+            handler.request_deserializer,
+            handler.response_serializer,
         )
 
     def shutdown(self):

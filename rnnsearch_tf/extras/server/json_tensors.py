@@ -1,4 +1,5 @@
-"""JSON of the REST interface to tensors and back, with tensorflow_model_server's rules and messages.
+"""JSON of the REST interface to tensors and back, with tensorflow_model_server's rules and
+messages.
 
 Row form: ``{"instances": [row, …]}`` → ``{"predictions": [row, …]}``; columnar
 form: ``{"inputs": …}`` → ``{"outputs": …}``. A row or column is the bare value
@@ -32,7 +33,8 @@ INTEGERS = {
     types_pb2.DT_UINT64: np.uint64,
 }
 FLOATS = {types_pb2.DT_FLOAT: np.float32, types_pb2.DT_DOUBLE: np.float64}
-ROW, COLUMNAR = "predictions", "outputs"
+ROW = "predictions"
+COLUMNAR = "outputs"
 """The forms of an answer, each the key that its results stand under."""
 
 
@@ -40,7 +42,8 @@ def parse(body: bytes, most_values=limits.JSON_VALUES) -> dict:
     """The JSON object of a request's body; bytes that are not UTF-8 reach the model as they are.
 
     Raises:
-        ServingError: INVALID_ARGUMENT, not JSON, not an object, or of too many values; the message has the offset.
+        ServingError: INVALID_ARGUMENT, not JSON, not an object, or of too many values; the message
+            has the offset.
     """
     if not body:
         raise invalid_argument("JSON Parse error: The document is empty")
@@ -63,7 +66,8 @@ def signature_name(document) -> str:
     name = document.get("signature_name", "")
     if not isinstance(name, str):
         raise invalid_argument(
-            f"JSON Value: {_text(document)} not formatted correctly. 'signature_name' key must be a string value."
+            f"JSON Value: {_text(document)} not formatted correctly. 'signature_name' key must be a"
+            " string value."
         )
     return name.encode("utf-8", "replace").decode()
 
@@ -83,7 +87,8 @@ def to_inputs(document, infos):
         infos: mapping of input name to TensorInfo, of the signature.
 
     Returns:
-        (dict of np.ndarray by input name, strings as bytes objects; the form of the answer: ROW or COLUMNAR).
+        (dict of np.ndarray by input name, strings as bytes objects; the form of the answer: ROW or
+        COLUMNAR).
 
     Raises:
         ServingError: INVALID_ARGUMENT, or UNIMPLEMENTED for a dtype that JSON cannot hold.
@@ -95,11 +100,16 @@ def to_inputs(document, infos):
     """
     if "instances" in document and "inputs" in document:
         raise invalid_argument(
-            f"JSON Value: {_text(document)} Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist"
+            f"JSON Value: {_text(document)} Not formatted correctly expecting only one of 'inputs'"
+            " or 'instances' keys to exist"
         )
     if not infos:
-        raise invalid_argument(f"Failed to get input map for signature: {signature_name(document) or 'DEFAULT'}")
-    infos = dict(infos)  # a protocol buffer's map raises when it is asked for a name that is no UTF-8
+        raise invalid_argument(
+            f"Failed to get input map for signature: {signature_name(document) or 'DEFAULT'}"
+        )
+    infos = dict(
+        infos
+    )  # a protocol buffer's map raises when it is asked for a name that is no UTF-8
     if "instances" in document:
         return _rows(document, infos), ROW
     if "inputs" in document:
@@ -115,7 +125,8 @@ def to_body(outputs, form) -> bytes:
         form: ROW or COLUMNAR, as the request was.
 
     Raises:
-        ServingError: INVALID_ARGUMENT, outputs that cannot be told apart in rows, or of a dtype JSON cannot hold.
+        ServingError: INVALID_ARGUMENT, outputs that cannot be told apart in rows, or of a dtype
+            JSON cannot hold.
 
     Example:
         >>> to_body({"y": np.float32([0.1, np.nan])}, ROW)
@@ -139,25 +150,31 @@ def encode(document) -> bytes:
 
 
 def _check_values(body, most):
-    """There cannot be more values than commas and opening brackets, those within strings among them."""
+    """There cannot be more values than commas and opening brackets, those within strings among
+    them.
+    """
     values = sum(body.count(mark) for mark in (b",", b"[", b"{"))
     if values > most:
         raise invalid_argument(
-            f"JSON Parse error: expected at most {most} values (commas and opening brackets), got {values}; "
-            "send fewer at once, or start the server with a larger --rest_api_max_values"
+            f"JSON Parse error: expected at most {most} values (commas and opening brackets), got"
+            f" {values}; send fewer at once, or start the server with a larger"
+            " --rest_api_max_values"
         )
 
 
 def _rows(document, infos):
     rows = document["instances"]
     if not isinstance(rows, list):
-        raise invalid_argument(f"JSON Value: {_text(document)} Excepting 'instances' to be an list/array")
+        raise invalid_argument(
+            f"JSON Value: {_text(document)} Excepting 'instances' to be an list/array"
+        )
     if not rows:
         raise invalid_argument(f"JSON Value: {_text(document)} No values in 'instances' array")
     named = _is_object(rows[0])
     if not named and len(infos) > 1:
         raise invalid_argument(
-            "instances is a plain list, but expecting list of objects as multiple input tensors required as per tensorinfo_map"
+            "instances is a plain list, but expecting list of objects as multiple input tensors"
+            " required as per tensorinfo_map"
         )
     tensors = {name: [] for name in infos}
     for number, row in enumerate(rows):
@@ -165,10 +182,14 @@ def _rows(document, infos):
         for name in infos:
             where = f"element: {number}{f' key: {name}' if named else ''}"
             try:
-                tensor = _to_tensor(row[name] if named else row, infos[name].dtype, limits.DIMENSIONS - 1)
+                tensor = _to_tensor(
+                    row[name] if named else row, infos[name].dtype, limits.DIMENSIONS - 1
+                )
                 _check_shape(tensor, tensors[name])
             except ServingError as error:
-                raise invalid_argument(f"Failed to process {where} of 'instances' list. Error: {error}") from None
+                raise invalid_argument(
+                    f"Failed to process {where} of 'instances' list. Error: {error}"
+                ) from None
             tensors[name].append(tensor)
     return {name: np.stack(parts) for name, parts in tensors.items()}
 
@@ -177,7 +198,9 @@ def _check_row(number, row, named, infos):
     if named and not _is_object(row):
         raise invalid_argument(f"Expecting object but got list at item {number} of input list")
     if not named and _is_object(row):
-        raise invalid_argument(f"Expecting value/list but got object at item {number} of input list")
+        raise invalid_argument(
+            f"Expecting value/list but got object at item {number} of input list"
+        )
     if not named:
         return
     for name in row:
@@ -197,14 +220,17 @@ def _check_shape(tensor, earlier):
     if earlier and tensor.size != earlier[0].size:
         raise invalid_argument(f"Expecting tensor size: {earlier[0].size} but got: {tensor.size}")
     if earlier and tensor.shape != earlier[0].shape:
-        raise invalid_argument(f"Expecting shape {_shape_text(earlier[0])} but got: {_shape_text(tensor)}")
+        raise invalid_argument(
+            f"Expecting shape {_shape_text(earlier[0])} but got: {_shape_text(tensor)}"
+        )
 
 
 def _columns(value, infos):
     if not _is_object(value):
         if len(infos) > 1:
             raise invalid_argument(
-                "inputs is a plain value/list, but expecting an object as multiple input tensors required as per tensorinfo_map"
+                "inputs is a plain value/list, but expecting an object as multiple input tensors"
+                " required as per tensorinfo_map"
             )
         return {name: _to_tensor(value, info.dtype) for name, info in infos.items()}
     for name in infos:
@@ -214,13 +240,18 @@ def _columns(value, infos):
 
 
 def _to_tensor(value, dtype, most_dimensions=limits.DIMENSIONS):
-    """A JSON value as an array of the dtype; the first element at each depth says how long lists there are."""
-    shape, first = [], value
+    """A JSON value as an array of the dtype; the first element at each depth says how long lists
+    there are.
+    """
+    shape = []
+    first = value
     while isinstance(first, list):
         shape.append(len(first))
         first = first[0] if first else None
     if len(shape) > most_dimensions:
-        raise invalid_argument(f"Encountered list at unexpected level: {len(shape) - 1} expected < {most_dimensions}")
+        raise invalid_argument(
+            f"Encountered list at unexpected level: {len(shape) - 1} expected < {most_dimensions}"
+        )
     leaves = []
     _collect(value, shape, 0, leaves)
     return _leaves_to_array(leaves, dtype).reshape(shape)
@@ -230,15 +261,19 @@ def _collect(value, shape, level, leaves):
     if not isinstance(value, list):
         if level != len(shape):
             raise invalid_argument(
-                f"JSON Value: {_text(value)} found at incorrect level: {level + 1} in the JSON DOM. Expected at level: {len(shape)}"
+                f"JSON Value: {_text(value)} found at incorrect level: {level + 1} in the JSON DOM."
+                f" Expected at level: {len(shape)}"
             )
         leaves.append(value)
         return
     if level >= len(shape):
-        raise invalid_argument(f"Encountered list at unexpected level: {level} expected < {len(shape)}")
+        raise invalid_argument(
+            f"Encountered list at unexpected level: {level} expected < {len(shape)}"
+        )
     if len(value) != shape[level]:
         raise invalid_argument(
-            f"Encountered list at unexpected size: {len(value)} at level: {level} expected size: {shape[level]}"
+            f"Encountered list at unexpected size: {len(value)} at level: {level} expected size:"
+            f" {shape[level]}"
         )
     for item in value:
         _collect(item, shape, level + 1, leaves)
@@ -252,7 +287,9 @@ def _leaves_to_array(leaves, dtype):
         return np.array(leaves, bool)
     if dtype in INTEGERS:
         limits = np.iinfo(INTEGERS[dtype])
-        _check_leaves(leaves, dtype, lambda leaf: type(leaf) is int and limits.min <= leaf <= limits.max)
+        _check_leaves(
+            leaves, dtype, lambda leaf: type(leaf) is int and limits.min <= leaf <= limits.max
+        )
         return np.array(leaves, INTEGERS[dtype])
     if dtype in FLOATS:
         _check_leaves(leaves, dtype, lambda leaf: type(leaf) in (int, float))
@@ -273,11 +310,18 @@ def _check_leaves(leaves, dtype, fits):
 def _check_decimals(leaves, numpy_type, name):
     """Whole numbers must be exact in the float type, others within its range."""
     information = np.finfo(numpy_type)
-    largest_whole, largest = 2 ** (information.nmant + 1) - 1, float(information.max)
+    largest_whole = 2 ** (information.nmant + 1) - 1
+    largest = float(information.max)
     for leaf in leaves:
-        fits = abs(leaf) <= largest_whole if type(leaf) is int else not math.isfinite(leaf) or abs(leaf) <= largest
+        fits = (
+            abs(leaf) <= largest_whole
+            if type(leaf) is int
+            else not math.isfinite(leaf) or abs(leaf) <= largest
+        )
         if not fits:
-            raise invalid_argument(f"Cannot convert JSON value: {_text(leaf)} to {name} without loss of precision.")
+            raise invalid_argument(
+                f"Cannot convert JSON value: {_text(leaf)} to {name} without loss of precision."
+            )
 
 
 def _to_bytes(leaf) -> bytes:
@@ -285,7 +329,9 @@ def _to_bytes(leaf) -> bytes:
         try:
             return leaf.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError:
-            raise invalid_argument("JSON Parse error: The surrogate pair in string is invalid.") from None
+            raise invalid_argument(
+                "JSON Parse error: The surrogate pair in string is invalid."
+            ) from None
     if not isinstance(leaf, dict):
         raise _type_error(leaf, types_pb2.DT_STRING)
     if _is_object(leaf):
@@ -331,12 +377,17 @@ def _check_batch_sizes(outputs):
         if tensor.ndim == 0:
             raise invalid_argument(f"Tensor name: {name} has no shape information")
         if batch_size not in (None, len(tensor)):
-            raise invalid_argument(f"Tensor name: {name} has inconsistent batch size: {len(tensor)} expecting: {batch_size}")
+            raise invalid_argument(
+                f"Tensor name: {name} has inconsistent batch size: {len(tensor)} expecting:"
+                f" {batch_size}"
+            )
         batch_size = len(tensor)
 
 
 def _objects(values):
-    """A one-dimensional array of Python objects; NumPy's own strings would lose trailing zero bytes."""
+    """A one-dimensional array of Python objects; NumPy's own strings would lose trailing zero
+    bytes.
+    """
     array = np.empty(len(values), object)
     array[:] = values
     return array
@@ -357,7 +408,9 @@ def _finite(text) -> float:
 def _type_error(value, dtype) -> ServingError:
     kinds = {type(None): "Null", dict: "Object", list: "Array", str: "String"}
     kind = str(value) if isinstance(value, bool) else kinds.get(type(value), "Number")
-    return invalid_argument(f"JSON Value: {_text(value)} Type: {kind} is not of expected type: {_name(dtype)}")
+    return invalid_argument(
+        f"JSON Value: {_text(value)} Type: {kind} is not of expected type: {_name(dtype)}"
+    )
 
 
 def _name(dtype) -> str:

@@ -36,7 +36,8 @@ class Manager:
     """
 
     def __init__(self, load, flags):
-        self._load, self._flags = load, flags
+        self._load = load
+        self._flags = flags
         self._models = {}  # name → ModelConfig
         self._versions = {}  # name → {number: Version}
         self._labels = {}  # name → {label: number}
@@ -47,7 +48,8 @@ class Manager:
         """Serve what a ModelServerConfig lists, and nothing else; returns when new models answer.
 
         Raises:
-            ServingError: INVALID_ARGUMENT or PERMISSION_DENIED as model_config.check; UNKNOWN, a new model has no version that loads.
+            ServingError: INVALID_ARGUMENT or PERMISSION_DENIED as model_config.check; UNKNOWN, a
+                new model has no version that loads.
         """
         model_config.check(config, self._flags.model_roots)
         with self._updating:
@@ -65,7 +67,10 @@ class Manager:
     def reload(self, config):
         """What `configure` does, for a client; PERMISSION_DENIED where clients may not."""
         if not self._flags.allow_reload_requests:
-            message = "Reload requests are not allowed: the server was started with --allow_reload_requests=false"
+            message = (
+                "Reload requests are not allowed: the server was started with"
+                " --allow_reload_requests=false"
+            )
             raise ServingError(grpc.StatusCode.PERMISSION_DENIED, message)
         self.configure(config)
 
@@ -76,7 +81,8 @@ class Manager:
 
     @contextlib.contextmanager
     def servable(self, name, number=None, label=""):
-        """The Servable of a version, kept loaded inside the `with`; no number and no label: the newest that answers.
+        """The Servable of a version, kept loaded inside the `with`; no number and no label: the
+        newest that answers.
 
         Raises:
             ServingError: NOT_FOUND; INVALID_ARGUMENT for an unknown label.
@@ -100,29 +106,45 @@ class Manager:
             raise invalid_argument(f"Unrecognized servable version label: {label}") from None
 
     def is_available(self, name, number=None) -> bool:
-        return any(version.state == State.AVAILABLE for version in self.versions(name) if number in (None, version.number))
+        return any(
+            version.state == State.AVAILABLE
+            for version in self.versions(name)
+            if number in (None, version.number)
+        )
 
     def available(self) -> dict:
         """{name: numbers of the versions that answer, the newest first} of all models."""
-        return {name: [version.number for version in self.versions(name) if version.state == State.AVAILABLE] for name in self._models}
+        return {
+            name: [
+                version.number
+                for version in self.versions(name)
+                if version.state == State.AVAILABLE
+            ]
+            for name in self._models
+        }
 
     def missing(self) -> list:
         """Names of the models that have no version to answer."""
         return [name for name in self._models if not self.is_available(name)]
 
     def wait_until_available(self, timeout=None) -> bool:
-        """Wait until every model has a version to answer; whether it came so far in `timeout` seconds (None: however long)."""
+        """Wait until every model has a version to answer; whether it came so far in `timeout`
+        seconds (None: however long).
+        """
         with self._changed:
             return self._changed.wait_for(lambda: not self.missing(), timeout)
 
     def close(self, timeout=None):
-        """Unload everything, waiting for requests on their way, but no longer than `timeout` seconds (None: however long).
+        """Unload everything, waiting for requests on their way, but no longer than `timeout`
+        seconds (None: however long).
 
         Returns:
             bool, whether all requests ended by themselves.
         """
         grace = Grace(timeout)
-        idle = self._updating.acquire(timeout=-1 if timeout is None else timeout)  # else something is loading and is left to it
+        idle = self._updating.acquire(
+            timeout=-1 if timeout is None else timeout
+        )  # else something is loading and is left to it
         try:
             versions = [version for name in list(self._versions) for version in self.versions(name)]
             return all([version.unload(grace.left()) for version in versions])
@@ -132,19 +154,24 @@ class Manager:
 
     def _acquire(self, name, number, label):
         while True:
-            known, labels = self._versions.get(name), self._labels
+            known = self._versions.get(name)
+            labels = self._labels
             wanted = self.number(name, label) if label else number
             for version in self.versions(name):
                 if wanted in (None, version.number):
                     servable = version.acquire()
                     if servable is not None:
                         return version, servable
-            if known is self._versions.get(name) and labels is self._labels:  # else a new version came meanwhile: look again
+            if (
+                known is self._versions.get(name) and labels is self._labels
+            ):  # else a new version came meanwhile: look again
                 which = f"Latest({name})" if wanted is None else f"Specific({name}, {wanted})"
                 raise not_found(f"Servable not found for request: {which}")
 
     def _load_wanted(self) -> dict:
-        """Load what is wanted and not there yet; {model name: wanted versions} of the models whose disk can be read."""
+        """Load what is wanted and not there yet; {model name: wanted versions} of the models whose
+        disk can be read.
+        """
         result = {}
         for name, model in self._models.items():
             on_disk = model_config.versions_on_disk(model.base_path)
@@ -158,9 +185,15 @@ class Manager:
         return result
 
     def _forget_failed(self, name, on_disk):
-        """Forget versions that did not load and are gone: what comes under such a number again is another."""
+        """Forget versions that did not load and are gone: what comes under such a number again is
+        another.
+        """
         known = self._versions.get(name, {})
-        kept = {number: version for number, version in known.items() if number in on_disk or version.state != State.END or version.error is None}
+        kept = {
+            number: version
+            for number, version in known.items()
+            if number in on_disk or version.state != State.END or version.error is None
+        }
         if len(kept) < len(known):
             self._versions[name] = kept
 
@@ -169,7 +202,9 @@ class Manager:
         version = known.get(number)
         if version is None or self._is_new_again(version, path):
             version = Version(name, number, path, self._load)
-            self._versions[name] = known | {number: version}  # readers see the old dict or the new one, never one that changes
+            self._versions[name] = known | {
+                number: version
+            }  # readers see the old dict or the new one, never one that changes
         if version.state == State.START or self._is_due(version):
             version.load()
 
@@ -177,16 +212,20 @@ class Manager:
         """Unload what is not wanted, unless nothing would answer instead."""
         for name, numbers in wanted.items():
             if not numbers or any(self.is_available(name, number) for number in numbers):
-                self._unload(version for version in self.versions(name) if version.number not in numbers)
+                self._unload(
+                    version for version in self.versions(name) if version.number not in numbers
+                )
         for name in self._versions.keys() - self._models.keys():
             self._unload(self.versions(name))
         with self._changed:
             self._changed.notify_all()
 
     def _is_new_again(self, version, path) -> bool:
-        """Whether a version that was unloaded, or that failed and stands elsewhere now, is to be loaded from the path.
+        """Whether a version that was unloaded, or that failed and stands elsewhere now, is to be
+        loaded from the path.
 
-        One that answers stays what it is: its number stands for one model, whatever base path is named later.
+        One that answers stays what it is: its number stands for one model, whatever base path is
+        named later.
         """
         return version.state == State.END and (version.error is None or version.path != path)
 
@@ -195,32 +234,53 @@ class Manager:
             for version in self.versions(name):
                 moved = version.path.parent != pathlib.Path(self._models[name].base_path)
                 if moved and version.number in numbers and version.state == State.AVAILABLE:
-                    log.warning("warning: model %s version %d is still the one of %s; under another base path give a model "
-                                "another number", name, version.number, version.path)
+                    log.warning(
+                        "warning: model %s version %d is still the one of %s; under another base"
+                        " path give a model another number",
+                        name,
+                        version.number,
+                        version.path,
+                    )
 
     def _is_due(self, version) -> bool:
         """Whether a version that failed to load is to be tried again."""
         failed = version.state == State.END and version.error is not None
-        waited = time.monotonic() - version.last_attempt >= self._flags.load_retry_interval_micros / 1e6
+        waited = (
+            time.monotonic() - version.last_attempt >= self._flags.load_retry_interval_micros / 1e6
+        )
         return failed and waited and version.attempts <= self._flags.max_num_load_retries
 
     def _unload(self, versions):
-        """Each in a thread of its own: one that still answers must not hold up the loading of others."""
+        """Each in a thread of its own: one that still answers must not hold up the loading of
+        others.
+        """
         for version in versions:
             if version.state == State.AVAILABLE:
-                threading.Thread(target=version.unload, name=f"unload-{version.name}-{version.number}", daemon=True).start()
+                threading.Thread(
+                    target=version.unload,
+                    name=f"unload-{version.name}-{version.number}",
+                    daemon=True,
+                ).start()
 
     def _require(self, names):
         missing = [name for name in sorted(names) if not self.is_available(name)]
         if missing:
-            reasons = "".join(f"{{{reason}}}, " for name in missing for reason in self._reasons(name))
-            raise ServingError(grpc.StatusCode.UNKNOWN, f"{len(missing)} model(s) did not become available: {{{reasons}}}")
+            reasons = "".join(
+                f"{{{reason}}}, " for name in missing for reason in self._reasons(name)
+            )
+            raise ServingError(
+                grpc.StatusCode.UNKNOWN,
+                f"{len(missing)} model(s) did not become available: {{{reasons}}}",
+            )
 
     def _reasons(self, name):
         failed = [version for version in self.versions(name) if version.error]
         if not failed:
             return [f"name: {name}: no version in {self._models[name].base_path}"]
-        return [f"name: {name} version: {version.number} due to error: {version.error}" for version in failed]
+        return [
+            f"name: {name} version: {version.number} due to error: {version.error}"
+            for version in failed
+        ]
 
     def _label(self):
         self._labels = model_config.labels(

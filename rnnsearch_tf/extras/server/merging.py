@@ -1,4 +1,6 @@
-"""Many requests as one batch, and the batch's answer as many again. Dimension 0 is the rows of all of them."""
+"""Many requests as one batch, and the batch's answer as many again. Dimension 0 is the rows of all
+of them.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,12 @@ def row_count(inputs) -> int:
 
 
 def shape_key(inputs, padded: bool) -> tuple:
-    """What requests must have in common to be merged: shapes after dimension 0, or only ranks if they will be padded."""
-    return tuple((name, array.ndim if padded else array.shape[1:]) for name, array in inputs.items())
+    """What requests must have in common to be merged: shapes after dimension 0, or only ranks if
+    they will be padded.
+    """
+    return tuple(
+        (name, array.ndim if padded else array.shape[1:]) for name, array in inputs.items()
+    )
 
 
 def merge(requests, size) -> dict:
@@ -43,7 +49,10 @@ def merge(requests, size) -> dict:
         dict of np.ndarray[size, …]. Arrays of unequal width are filled with
         their own first element, as tensorflow_model_server does.
     """
-    return {name: _filled(np.concatenate(_equal_widths([inputs[name] for inputs in requests])), size) for name in requests[0]}
+    return {
+        name: _filled(np.concatenate(_equal_widths([inputs[name] for inputs in requests])), size)
+        for name in requests[0]
+    }
 
 
 def split(outputs, counts, size) -> list:
@@ -62,11 +71,14 @@ def split(outputs, counts, size) -> list:
     """
     for array in outputs:
         if array.ndim == 0:
-            raise ServingError(grpc.StatusCode.FAILED_PRECONDITION, "Batched output tensor has 0 dimensions")
+            raise ServingError(
+                grpc.StatusCode.FAILED_PRECONDITION, "Batched output tensor has 0 dimensions"
+            )
         if len(array) != size:
             raise ServingError(
                 grpc.StatusCode.FAILED_PRECONDITION,
-                "Batched output tensor's 0th dimension does not equal the sum of the 0th dimension sizes of the input tensors",
+                "Batched output tensor's 0th dimension does not equal the sum of the 0th dimension"
+                " sizes of the input tensors",
             )
     ends = np.cumsum(counts)
     return [[array[end - count : end] for array in outputs] for count, end in zip(counts, ends)]
@@ -81,7 +93,11 @@ def _equal_widths(arrays):
 
 def _widened(array, shape):
     if not array.size:
-        return np.zeros((len(array), *shape), array.dtype) if array.dtype != object else np.full((len(array), *shape), b"", object)
+        return (
+            np.zeros((len(array), *shape), array.dtype)
+            if array.dtype != object
+            else np.full((len(array), *shape), b"", object)
+        )
     missing = [(0, 0), *((0, after - before) for before, after in zip(array.shape[1:], shape))]
     return np.pad(array, missing, constant_values=array.flat[0])
 

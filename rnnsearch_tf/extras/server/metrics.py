@@ -1,4 +1,5 @@
-"""Counters and histograms of the server, as the Prometheus page of tensorflow_model_server shows them.
+"""Counters and histograms of the server, as the Prometheus page of tensorflow_model_server shows
+them.
 
 Names and labels are that server's, so that its dashboards work here. They are
 written out by hand because a client library would append ``_total`` to every
@@ -32,19 +33,29 @@ class Metrics:
     def __init__(self):
         self._lock = threading.Lock()
         self._requests = _Counter("serving:request_count", ("model_name", "status"))
-        self._request_latency = _Histogram("serving:request_latency", ("model_name", "API", "entrypoint"))
-        self._runtime_latency = _Histogram("serving:runtime_latency", ("model_name", "API", "runtime"))
+        self._request_latency = _Histogram(
+            "serving:request_latency", ("model_name", "API", "entrypoint")
+        )
+        self._runtime_latency = _Histogram(
+            "serving:runtime_latency", ("model_name", "API", "runtime")
+        )
         self._graph_runs = _Counter("core:graph_runs", ())
         self._graph_run_time = _Counter("core:graph_run_time_usecs", ())
-        self._queuing_latency = _Histogram("serving:batching_session:queuing_latency", ("thread_pool_name",))
+        self._queuing_latency = _Histogram(
+            "serving:batching_session:queuing_latency", ("thread_pool_name",)
+        )
         self._batches = _Counter("serving:batching_session:wrapped_run_count", ())
 
     def request(self, model_name: str, status: str, entrypoint: str, seconds: float):
-        """A Predict was answered: status a gRPC code's name, entrypoint GRPC or REST; latency counts those that are OK."""
+        """A Predict was answered: status a gRPC code's name, entrypoint GRPC or REST; latency
+        counts those that are OK.
+        """
         with self._lock:
             self._requests.add((model_name, status), 1)
             if status == "OK":
-                self._request_latency.add((model_name, "Predict", entrypoint), seconds * MICROSECONDS)
+                self._request_latency.add(
+                    (model_name, "Predict", entrypoint), seconds * MICROSECONDS
+                )
 
     def run(self, model_name: str, seconds: float):
         """The graph of a model was run once, for one request or for a batch of them."""
@@ -63,7 +74,11 @@ class Metrics:
     def page(self) -> str:
         """Everything counted so far, in Prometheus' text format; what never happened is left out."""
         with self._lock:
-            metrics = [metric for metric in vars(self).values() if isinstance(metric, _Metric) and metric.series]
+            metrics = [
+                metric
+                for metric in vars(self).values()
+                if isinstance(metric, _Metric) and metric.series
+            ]
             return "".join(line + "\n" for metric in metrics for line in metric.lines())
 
 
@@ -86,7 +101,10 @@ class _Metric:
     def lines(self):
         yield f"# TYPE {self.name} {self.kind}"
         for values, series in self.series.items():
-            yield from self._lines([f'{label}="{_escaped(value)}"' for label, value in zip(self.labels, values)], series)
+            yield from self._lines(
+                [f'{label}="{_escaped(value)}"' for label, value in zip(self.labels, values)],
+                series,
+            )
 
 
 class _Counter(_Metric):
@@ -108,7 +126,10 @@ class _Histogram(_Metric):
         series["sum"] += microseconds
 
     def _lines(self, labels, series):
-        for limit, count in zip([f"{limit:g}" for limit in LATENCY_LIMITS] + ["+Inf"], itertools.accumulate(series["counts"])):
+        for limit, count in zip(
+            [f"{limit:g}" for limit in LATENCY_LIMITS] + ["+Inf"],
+            itertools.accumulate(series["counts"]),
+        ):
             bound = f'le="{limit}"'
             yield f"{self.name}_bucket{{{','.join([*labels, bound])}}} {count}"
         yield f"{self.name}_sum{{{','.join(labels)}}} {series['sum']:.3f}"

@@ -17,7 +17,8 @@ def check(config, roots=()):
 
     Args:
         config: ModelServerConfig.
-        roots: absolute paths, under one of which base paths must be, links followed; none: they may be anywhere.
+        roots: absolute paths, under one of which base paths must be, links followed; none: they may
+            be anywhere.
 
     Raises:
         ServingError: INVALID_ARGUMENT: not a list, a name twice, a relative path, another platform;
@@ -25,33 +26,45 @@ def check(config, roots=()):
     """
     if config.WhichOneof("config") != "model_config_list":
         raise invalid_argument(
-            "ServerModelConfig type not supported by HandleReloadConfigRequest. Only ModelConfigList is currently supported"
+            "ServerModelConfig type not supported by HandleReloadConfigRequest. Only"
+            " ModelConfigList is currently supported"
         )
     names = set()
     for model in config.model_config_list.config:
         if not model.name:
-            raise invalid_argument("Expected every model in config list to have a name, got one without")
+            raise invalid_argument(
+                "Expected every model in config list to have a name, got one without"
+            )
         if model.name in names:
-            raise invalid_argument(f"Illegal to list model {model.name} multiple times in config list")
+            raise invalid_argument(
+                f"Illegal to list model {model.name} multiple times in config list"
+            )
         names.add(model.name)
         if not os.path.isabs(model.base_path) or "\0" in model.base_path:
-            raise invalid_argument(f"Expected model {model.name} to have an absolute path or URI; got base_path()={model.base_path}")
-        if model.model_platform not in ("", PLATFORM) or (not model.model_platform and not model.model_type):
             raise invalid_argument(
-                f"Expected model {model.name} to have model_platform: \"{PLATFORM}\", got \"{model.model_platform}\""
+                f"Expected model {model.name} to have an absolute path or URI; got"
+                f" base_path()={model.base_path}"
             )
-
+        if model.model_platform not in ("", PLATFORM) or (
+            not model.model_platform and not model.model_type
+        ):
+            raise invalid_argument(
+                f'Expected model {model.name} to have model_platform: "{PLATFORM}", got'
+                f' "{model.model_platform}"'
+            )
 
     for model in config.model_config_list.config:
         if roots and not any(_is_under(root, model.base_path) for root in roots):
             raise ServingError(
                 grpc.StatusCode.PERMISSION_DENIED,
-                f"Expected model {model.name} to have a base path under one of --allowed_model_roots; got base_path()={model.base_path}",
+                f"Expected model {model.name} to have a base path under one of"
+                f" --allowed_model_roots; got base_path()={model.base_path}",
             )
 
 
 def _is_under(root, path) -> bool:
-    root, path = os.path.realpath(root), os.path.realpath(path)
+    root = os.path.realpath(root)
+    path = os.path.realpath(path)
     return os.path.commonpath([root, path]) == root
 
 
@@ -59,10 +72,17 @@ def versions_on_disk(base_path) -> dict | None:
     """{version: path} of the numbered folders, or None if the base path cannot be read."""
     try:
         entries = list(os.scandir(base_path))
-        numbered = [entry for entry in entries if entry.name.isascii() and entry.name.isdecimal() and entry.is_dir()]
+        numbered = [
+            entry
+            for entry in entries
+            if entry.name.isascii() and entry.name.isdecimal() and entry.is_dir()
+        ]
     except (OSError, ValueError):  # ValueError: a path that no file system can have
         return None
-    paths = {int(entry.name): pathlib.Path(entry.path) for entry in sorted(numbered, key=lambda entry: entry.name)}
+    paths = {
+        int(entry.name): pathlib.Path(entry.path)
+        for entry in sorted(numbered, key=lambda entry: entry.name)
+    }
     return {number: path for number, path in paths.items() if number < 2**63}
 
 
@@ -78,7 +98,11 @@ def wanted_versions(model, on_disk) -> list:
     if policy == "all":
         return newest_first
     if policy == "specific":
-        return [version for version in newest_first if version in model.model_version_policy.specific.versions]
+        return [
+            version
+            for version in newest_first
+            if version in model.model_version_policy.specific.versions
+        ]
     count = model.model_version_policy.latest.num_versions or 1
     return newest_first[:count]
 

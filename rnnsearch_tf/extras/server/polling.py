@@ -9,7 +9,8 @@ log = logging.getLogger("rnnsearch_tf")
 
 
 class Poller:
-    """Calls a function every so many seconds in a thread; what it raises is logged, once while it stays the same.
+    """Calls a function every so many seconds in a thread; what it raises is logged, once while it
+    stays the same.
 
     Args:
         name: what it looks for, for the log.
@@ -18,13 +19,17 @@ class Poller:
     """
 
     def __init__(self, name, seconds, function):
-        self._name, self._seconds, self._function = name, seconds, function
+        self._name = name
+        self._seconds = seconds
+        self._function = function
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"poll-{name}", daemon=True)
         self._thread.start()
 
     def stop(self, timeout=None):
-        """Ends after the call that is running, and waits for it, but no longer than `timeout` seconds (None: however long)."""
+        """Ends after the call that is running, and waits for it, but no longer than `timeout`
+        seconds (None: however long).
+        """
         self._stopped.set()
         self._thread.join(timeout)
 

@@ -1,4 +1,5 @@
-"""Two kinds of gRPC request that no handler sees: damaged ones, and those for methods that are not served.
+"""Two kinds of gRPC request that no handler sees: damaged ones, and those for methods that are not
+served.
 
 gRPC answers them by itself, but writes a traceback to the log for each, and
 keeps the state of every damaged call in memory for ever (grpcio 1.85).
@@ -13,14 +14,18 @@ DAMAGED = object()
 
 
 class Refusals(grpc.ServerInterceptor):
-    """Give INTERNAL to bytes that are no message of the method and UNIMPLEMENTED to what is not served, and nothing more."""
+    """Give INTERNAL to bytes that are no message of the method and UNIMPLEMENTED to what is not
+    served, and nothing more.
+    """
 
     def intercept_service(self, continuation, handler_call_details):
         handler = continuation(handler_call_details)
         if handler is None or handler.unary_unary is None:
             return handler
         return grpc.unary_unary_rpc_method_handler(
-            _refusing(handler.unary_unary), _tolerant(handler.request_deserializer), handler.response_serializer
+            _refusing(handler.unary_unary),
+            _tolerant(handler.request_deserializer),
+            handler.response_serializer,
         )
 
 

@@ -1,4 +1,5 @@
-"""The REST interface: HTTP/1.1 on the same core as gRPC, with tensorflow_model_server's paths, bodies and statuses.
+"""The REST interface: HTTP/1.1 on the same core as gRPC, with tensorflow_model_server's paths,
+bodies and statuses.
 
     GET  /v1/models/NAME[/versions/N|/labels/L]            status
     GET  /v1/models/NAME[/versions/N|/labels/L]/metadata   signatures
@@ -61,7 +62,9 @@ HTTP_STATUS = {
     grpc.StatusCode.UNAVAILABLE: 503,
     grpc.StatusCode.DEADLINE_EXCEEDED: 504,
 }
-REASONS = {status.value: status.phrase for status in http.HTTPStatus} | {499: "Client Closed Request"}
+REASONS = {status.value: status.phrase for status in http.HTTPStatus} | {
+    499: "Client Closed Request"
+}
 
 
 class RestServer:
@@ -80,10 +83,23 @@ class RestServer:
         UserError: from `start`, the address is taken or is none of this machine.
     """
 
-    def __init__(self, core, host="127.0.0.1", port=0, *, threads=32, timeout=30.0, metrics_path=None, limits=connections.Limits(), page=None):
-        self.host, self.port = host, port
+    def __init__(
+        self,
+        core,
+        host="127.0.0.1",
+        port=0,
+        *,
+        threads=32,
+        timeout=30.0,
+        metrics_path=None,
+        limits=connections.Limits(),
+        page=None,
+    ):
+        self.host = host
+        self.port = port
         self._application = Application(core, timeout, metrics_path, limits, page)
-        self._threads, self._limits = threads, limits
+        self._threads = threads
+        self._limits = limits
         self._sockets = {}  # of Waitress' loop, by descriptor
         self._ended = False
         self._server = self._thread = None
@@ -95,7 +111,9 @@ class RestServer:
     def start(self):
         listener = self._listen()
         self.port = listener.getsockname()[1]
-        logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a waiting request is not worth a line
+        logging.getLogger("waitress.queue").setLevel(
+            logging.ERROR
+        )  # a waiting request is not worth a line
         self._server = connections.listen(
             self._application,
             self._sockets,
@@ -111,7 +129,9 @@ class RestServer:
         self._thread.start()
 
     def stop(self, grace=None):
-        """Take no new connection, finish what has been accepted for at most `grace` seconds (None: however long), end."""
+        """Take no new connection, finish what has been accepted for at most `grace` seconds (None:
+        however long), end.
+        """
         if self._server is None:
             return
         end = float("inf") if grace is None else time.monotonic() + grace
@@ -135,12 +155,14 @@ class RestServer:
             return connections.bound(self.host, self.port)
         except OSError as error:
             raise UserError(
-                f"{self.host}:{self.port}: expected a free address for REST, got: {error.strerror}; "
-                "choose another --rest-api-port or --host"
+                f"{self.host}:{self.port}: expected a free address for REST, got: {error.strerror};"
+                " choose another --rest-api-port or --host"
             ) from None
 
     def _in_loop(self, function):
-        """Have the server's own thread call the function: only there no request can arrive meanwhile."""
+        """Have the server's own thread call the function: only there no request can arrive
+        meanwhile.
+        """
         self._server.trigger.pull_trigger(function)
 
     def _close_idle(self):
@@ -167,26 +189,43 @@ class Application:
 
     def __call__(self, environ, start_response):
         method = environ["REQUEST_METHOD"]
-        path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")  # WSGI's bytes-in-strings
+        path = (
+            environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")
+        )  # WSGI's bytes-in-strings
         content_type = "application/json"
         if self._page is not None and path in self._page:
             status, headers, body = self._page.answer(method, path, environ["QUERY_STRING"])
-            start_response(f"{status} {REASONS[status]}", [*headers, ("Content-Length", str(len(body)))])
+            start_response(
+                f"{status} {REASONS[status]}", [*headers, ("Content-Length", str(len(body)))]
+            )
             return [body if method != "HEAD" else b""]
         try:
             if path == self._metrics_path and method in READING:
-                status, body, content_type = 200, self._core.metrics.page().encode(), "text/plain; version=0.0.4; charset=utf-8"
+                status = 200
+                body = self._core.metrics.page().encode()
+                content_type = "text/plain; version=0.0.4; charset=utf-8"
             elif not path.lower().startswith("/v1/"):
-                status, body = 404, json_tensors.encode({"error": f"Not found: {path}; the interface is under /v1/models/"})
+                status = 404
+                body = json_tensors.encode(
+                    {"error": f"Not found: {path}; the interface is under /v1/models/"}
+                )
             else:
-                status, body = 200, self._answer(method, path, environ)
+                status = 200
+                body = self._answer(method, path, environ)
         except ServingError as error:
-            status, body = HTTP_STATUS[error.code], json_tensors.encode({"error": error.message})
+            status = HTTP_STATUS[error.code]
+            body = json_tensors.encode({"error": error.message})
         except Exception:  # the last line of defence: the client gets an answer, the log says where
             log.exception("REST: %s %s", method, path)
-            status, body = 500, json_tensors.encode({"error": "Internal error; the server's log says more"})
-        start_response(f"{status} {REASONS[status]}", [("Content-Type", content_type), ("Content-Length", str(len(body)))])
-        return [body if method != "HEAD" else b""]  # what followed the head would be read as the next answer
+            status = 500
+            body = json_tensors.encode({"error": "Internal error; the server's log says more"})
+        start_response(
+            f"{status} {REASONS[status]}",
+            [("Content-Type", content_type), ("Content-Length", str(len(body)))],
+        )
+        return [
+            body if method != "HEAD" else b""
+        ]  # what followed the head would be read as the next answer
 
     def _answer(self, method, path, environ) -> bytes:
         if method == "POST" and (match := PREDICTION.fullmatch(path)):
@@ -199,10 +238,13 @@ class Application:
 
     def _counted(self, match, environ) -> bytes:
         """The answer to a :predict, counted in the metrics under its status."""
-        started, status = time.monotonic(), "INTERNAL"
+        started = time.monotonic()
+        status = "INTERNAL"
         try:
             if match["method"].lower() != "predict":
-                raise ServingError(grpc.StatusCode.UNIMPLEMENTED, f":{match['method']} is not served; use :predict")
+                raise ServingError(
+                    grpc.StatusCode.UNIMPLEMENTED, f":{match['method']} is not served; use :predict"
+                )
             body = self._predict(_spec(match), environ, started + self._timeout)
             status = "OK"
             return body
@@ -211,7 +253,9 @@ class Application:
             raise
         finally:
             if self._core.metrics is not None:
-                self._core.metrics.request(match["name"], status, "REST", time.monotonic() - started)
+                self._core.metrics.request(
+                    match["name"], status, "REST", time.monotonic() - started
+                )
 
     def _predict(self, spec, environ, deadline) -> bytes:
         compressed = environ.get("HTTP_CONTENT_ENCODING", "").lower() == "gzip"
@@ -241,7 +285,9 @@ class Application:
         except ServingError as error:
             if error.code is grpc.StatusCode.FAILED_PRECONDITION:  # gRPC's way to say it
                 name = spec.signature_name or "serving_default"
-                raise invalid_argument(f'Serving signature name: "{name}" not found in signature def') from None
+                raise invalid_argument(
+                    f'Serving signature name: "{name}" not found in signature def'
+                ) from None
             raise
         self._core.check_rows(json_tensors.row_count(document))
         return json_tensors.to_inputs(document, signature.inputs)
@@ -251,31 +297,44 @@ class Application:
         return _message(answer, names=False)
 
     def _metadata(self, spec) -> bytes:
-        request = get_model_metadata_pb2.GetModelMetadataRequest(model_spec=spec, metadata_field=["signature_def"])
+        request = get_model_metadata_pb2.GetModelMetadataRequest(
+            model_spec=spec, metadata_field=["signature_def"]
+        )
         answer = self._core.metadata(request)
         signatures = get_model_metadata_pb2.SignatureDefMap()
         answer.metadata["signature_def"].Unpack(signatures)
-        return b'{"model_spec": %s, "metadata": {"signature_def": %s}}' % (_message(answer.model_spec), _message(signatures))
+        return b'{"model_spec": %s, "metadata": {"signature_def": %s}}' % (
+            _message(answer.model_spec),
+            _message(signatures),
+        )
 
 
 def unpacked(body: bytes, limit: int) -> bytes:
-    """The data of a gzip body, one member as clients send it; unpacked only as far as the limit goes.
+    """The data of a gzip body, one member as clients send it; unpacked only as far as the limit
+    goes.
 
     Raises:
-        ServingError: RESOURCE_EXHAUSTED beyond the limit; INVALID_ARGUMENT: it is not whole, or no gzip.
+        ServingError: RESOURCE_EXHAUSTED beyond the limit; INVALID_ARGUMENT: it is not whole, or no
+            gzip.
     """
     unpacker = zlib.decompressobj(GZIP)
     try:
         data = unpacker.decompress(body, limit + 1)
     except zlib.error as error:
-        raise invalid_argument(f"expected gzip data after Content-Encoding: gzip, got: {error}") from None
+        raise invalid_argument(
+            f"expected gzip data after Content-Encoding: gzip, got: {error}"
+        ) from None
     if len(data) > limit:
         raise ServingError(
             grpc.StatusCode.RESOURCE_EXHAUSTED,
-            f"expected a request of at most {limit} bytes, got a gzip body of more; send fewer rows at once",
+            f"expected a request of at most {limit} bytes, got a gzip body of more; send fewer rows"
+            " at once",
         )
     if not unpacker.eof or unpacker.unused_data:
-        raise invalid_argument("expected one whole gzip member after Content-Encoding: gzip, got a part of one, or more")
+        raise invalid_argument(
+            "expected one whole gzip member after Content-Encoding: gzip, got a part of one, or"
+            " more"
+        )
     return data
 
 
@@ -293,6 +352,9 @@ def _spec(match) -> model_pb2.ModelSpec:
 def _message(message, names=True) -> bytes:
     """A protocol buffer as JSON; names: fields as in the .proto file, not as its JSON names."""
     text = json_format.MessageToJson(
-        message, preserving_proto_field_name=names, always_print_fields_with_no_presence=True, ensure_ascii=False
+        message,
+        preserving_proto_field_name=names,
+        always_print_fields_with_no_presence=True,
+        ensure_ascii=False,
     )
     return text.encode("utf-8", "replace")

@@ -1,4 +1,6 @@
-"""How many rows a request may have, and how many the graph runs at once: what a call of the graph takes grows with them."""
+"""How many rows a request may have, and how many the graph runs at once: what a call of the graph
+takes grows with them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Rows:
     def __init__(self, limit):
         self.limit = limit
         self._free = limit
-        self._waiting = collections.deque()  # the first of them is let in first, so that large requests are not passed by for ever
+        self._waiting = (
+            collections.deque()
+        )  # the first of them is let in first, so that large requests are not passed by for ever
         self._changed = threading.Condition()
 
     def check(self, count: int):
@@ -74,12 +78,18 @@ class Rows:
 
 
 def count(inputs) -> int:
-    """Rows of a request: the largest dimension 0 of its inputs, TensorProto or np.ndarray, read from their shapes alone."""
+    """Rows of a request: the largest dimension 0 of its inputs, TensorProto or np.ndarray, read
+    from their shapes alone.
+    """
     return max([1, *(shape[0] for shape in map(_shape, inputs.values()) if shape)])
 
 
 def _shape(value):
-    return value.shape if isinstance(value, np.ndarray) else [dimension.size for dimension in value.tensor_shape.dim[:1]]
+    return (
+        value.shape
+        if isinstance(value, np.ndarray)
+        else [dimension.size for dimension in value.tensor_shape.dim[:1]]
+    )
 
 
 def _time_to_wait(deadline, cancelled):

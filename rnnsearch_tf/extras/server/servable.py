@@ -36,7 +36,8 @@ class Servable:
     """
 
     def __init__(self, name, version, path, tags=("serve",), session_config=None, metrics=None):
-        self.name, self.version = name, version
+        self.name = name
+        self.version = version
         self._metrics = metrics
         self._session = v1.Session(graph=tf.Graph(), config=session_config)
         try:
@@ -45,7 +46,11 @@ class Servable:
         except Exception as error:
             self._session.close()
             raise as_serving_error(error) from None
-        self.signatures = {name: value for name, value in graph.signature_def.items() if not name.startswith("__saved_model_init")}
+        self.signatures = {
+            name: value
+            for name, value in graph.signature_def.items()
+            if not name.startswith("__saved_model_init")
+        }
 
     def run(self, signature, inputs, outputs, timeout=None):
         """Run a signature once.
@@ -65,7 +70,9 @@ class Servable:
         definition = self.signatures[signature]
         feeds = {definition.inputs[name].name: value for name, value in inputs.items()}
         fetches = [definition.outputs[name].name for name in outputs]
-        options = None if timeout is None else v1.RunOptions(timeout_in_ms=max(1, round(timeout * 1000)))
+        options = (
+            None if timeout is None else v1.RunOptions(timeout_in_ms=max(1, round(timeout * 1000)))
+        )
         started = time.monotonic()
         try:
             return [as_array(value) for value in _run(self._session, fetches, feeds, options)]
@@ -80,7 +87,8 @@ class Servable:
 
 
 def _run(session, fetches, feeds, options):
-    """Session.run without its check of shapes, which only Python makes: the stock server leaves them to the operations.
+    """Session.run without its check of shapes, which only Python makes: the stock server leaves
+    them to the operations.
 
     Args:
         fetches: names of tensors.
@@ -88,7 +96,10 @@ def _run(session, fetches, feeds, options):
         options: v1.RunOptions, or None.
     """
     tensor = session.graph.as_graph_element
-    fed = {tensor(name).ref(): np.asarray(value, tensor(name).dtype.as_numpy_dtype) for name, value in feeds.items()}
+    fed = {
+        tensor(name).ref(): np.asarray(value, tensor(name).dtype.as_numpy_dtype)
+        for name, value in feeds.items()
+    }
     computed = [tensor(name) for name in dict.fromkeys(fetches) if tensor(name).ref() not in fed]
     buffer = tf_session.TF_NewBufferFromString(options.SerializeToString()) if options else None
     try:
@@ -105,7 +116,9 @@ def as_serving_error(error) -> ServingError:
     if isinstance(error, ServingError):
         return error
     if isinstance(error, tf.errors.DeadlineExceededError):
-        return ServingError(grpc.StatusCode.DEADLINE_EXCEEDED, "Timed out waiting for the run to end")
+        return ServingError(
+            grpc.StatusCode.DEADLINE_EXCEEDED, "Timed out waiting for the run to end"
+        )
     if isinstance(error, tf.errors.OpError):
         original = error.__context__  # as the runtime said it, without Python's stack
         message = original.message if isinstance(original, tf.errors.OpError) else error.message

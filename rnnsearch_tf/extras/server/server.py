@@ -42,10 +42,12 @@ class Server:
         grpc_port, rest_port: where it listens, None where it does not.
 
     Raises:
-        UserError: a configuration file is wrong; from `start`, a model does not load or a port is taken.
+        UserError: a configuration file is wrong; from `start`, a model does not load or a port is
+            taken.
 
     Example:
-        with Server(Flags(model_name="mt", model_base_path="/models/mt", port=FREE, rest_api_port=0)) as server:
+        with Server(Flags(model_name="mt", model_base_path="/models/mt", port=FREE,
+        rest_api_port=0)) as server:
             channel = grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}")
     """
 
@@ -95,14 +97,17 @@ class Server:
         return self._manager.wait_until_available(timeout)
 
     def stop(self, grace=None):
-        """Take no new request, finish those on their way for at most `grace` seconds (None: however long), end.
+        """Take no new request, finish those on their way for at most `grace` seconds (None: however
+        long), end.
 
         Returns:
             bool, whether they ended by themselves: those that had not were broken off.
         """
         with self._stopping:
             for poller in self._pollers:
-                poller.stop(None if grace is None else 0)  # a load that runs does not use up the grace
+                poller.stop(
+                    None if grace is None else 0
+                )  # a load that runs does not use up the grace
             grace = Grace(grace)
             with concurrent.futures.ThreadPoolExecutor(len(self._interfaces)) as pool:
                 list(pool.map(lambda interface: interface.stop(grace.left()), self._interfaces))
@@ -120,8 +125,10 @@ class Server:
 
 def _load(flags, metrics, name, number, path):
     config = tf.compat.v1.ConfigProto(
-        intra_op_parallelism_threads=flags.tensorflow_intra_op_parallelism or flags.tensorflow_session_parallelism,
-        inter_op_parallelism_threads=flags.tensorflow_inter_op_parallelism or flags.tensorflow_session_parallelism,
+        intra_op_parallelism_threads=flags.tensorflow_intra_op_parallelism
+        or flags.tensorflow_session_parallelism,
+        inter_op_parallelism_threads=flags.tensorflow_inter_op_parallelism
+        or flags.tensorflow_session_parallelism,
     )
     servable = Servable(name, number, path, flags.saved_model_tags.split(","), config, metrics)
     if flags.enable_model_warmup:
@@ -136,7 +143,9 @@ def _load(flags, metrics, name, number, path):
 def _batching(flags):
     if not flags.batching_parameters_file:
         return Parameters()
-    return Parameters.of(config_files.read_batching(flags.batching_parameters_file), flags.batching_parameters_file)
+    return Parameters.of(
+        config_files.read_batching(flags.batching_parameters_file), flags.batching_parameters_file
+    )
 
 
 def _grpc(flags, core):
@@ -166,8 +175,11 @@ def _rest(flags, core):
     if not flags.rest_api_port:
         return None
     if flags.ssl_config_file:
-        log.warning("warning: REST is off: --ssl_config_file asks for TLS, which only gRPC has here; "
-                    "--rest_api_port=0 says so, a proxy that speaks TLS can stand before a server without it")
+        log.warning(
+            "warning: REST is off: --ssl_config_file asks for TLS, which only gRPC has here;"
+            " --rest_api_port=0 says so, a proxy that speaks TLS can stand before a server"
+            " without it"
+        )
         return None
     return RestServer(
         core,
@@ -210,6 +222,7 @@ def _pollers(flags, manager):
             config = config_files.read_models(flags.model_config_file)
             if config != seen[0]:
                 manager.configure(config)
-                seen[0] = config  # only now: what was refused is asked again, a label once its version is there
+                # only now: what was refused is asked again, a label once its version is there
+                seen[0] = config
 
         yield Poller("configuration", flags.model_config_file_poll_wait_seconds, reread)

@@ -11,7 +11,9 @@ from rnnsearch_tf.extras.server import limits
 from rnnsearch_tf.extras.server.errors import invalid_argument
 
 MOST_FILLED_BYTES = 64 << 20
-"""A tensor may give one value for all of its shape; beyond this size a few bytes are not taken to mean so much memory."""
+"""A tensor may give one value for all of its shape; beyond this size a few bytes are not taken to
+mean so much memory.
+"""
 
 STRING_BYTES = 100
 """What a string takes beside its characters, in TensorFlow and in Python."""
@@ -29,7 +31,8 @@ _FIELDS = {
 
 
 def to_array(name, tensor) -> np.ndarray:
-    """The array of a TensorProto, read by TensorFlow's own parser; strings come as bytes in an object array.
+    """The array of a TensorProto, read by TensorFlow's own parser; strings come as bytes in an
+    object array.
 
     Args:
         name: the input's name, for the error.
@@ -40,7 +43,9 @@ def to_array(name, tensor) -> np.ndarray:
     """
     rank = len(tensor.tensor_shape.dim)
     if rank > limits.DIMENSIONS:
-        raise invalid_argument(f"{name}: expected at most {limits.DIMENSIONS} dimensions, got {rank}")
+        raise invalid_argument(
+            f"{name}: expected at most {limits.DIMENSIONS} dimensions, got {rank}"
+        )
     try:
         _check(tensor)
         return as_array(tf.io.parse_tensor(tensor.SerializeToString(), tensor.dtype).numpy())
@@ -60,16 +65,22 @@ def _check(tensor):
     dtype = tf.dtypes.as_dtype(tensor.dtype)
     if dtype in (tf.variant, tf.resource) or dtype._is_ref_dtype:
         raise TypeError("no data")
-    _check_size(tensor, dtype, math.prod(max(size, 1) for size in sizes))  # a graph may multiply what stands beside a 0
+    _check_size(
+        tensor, dtype, math.prod(max(size, 1) for size in sizes)
+    )  # a graph may multiply what stands beside a 0
 
 
 def _check_size(tensor, dtype, elements):
     if dtype == tf.string:
         filled = max(elements - len(tensor.string_val), 0)
-        needed = STRING_BYTES * elements + filled * (len(tensor.string_val[-1]) if tensor.string_val else 0)
+        needed = STRING_BYTES * elements + filled * (
+            len(tensor.string_val[-1]) if tensor.string_val else 0
+        )
         too_large = needed > MOST_FILLED_BYTES
     else:
-        too_large = elements * max(dtype.size or 1, 1) > MOST_FILLED_BYTES and tensor.ByteSize() < elements
+        too_large = (
+            elements * max(dtype.size or 1, 1) > MOST_FILLED_BYTES and tensor.ByteSize() < elements
+        )
     if too_large:
         raise ValueError("too large")
 
@@ -93,7 +104,9 @@ def to_proto(array):
 def _strings(array):
     proto = tf.make_tensor_proto([], dtype=tf.string)
     _set_shape(proto, array.shape)
-    proto.string_val.extend(value if isinstance(value, bytes) else str(value).encode() for value in array.reshape(-1))
+    proto.string_val.extend(
+        value if isinstance(value, bytes) else str(value).encode() for value in array.reshape(-1)
+    )
     return proto
 
 

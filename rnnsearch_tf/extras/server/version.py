@@ -28,9 +28,13 @@ class Version:
     """
 
     def __init__(self, name, number, path, load):
-        self.name, self.number, self.path = name, number, path
-        self.state, self.error = State.START, None
-        self.attempts, self.last_attempt = 0, 0.0
+        self.name = name
+        self.number = number
+        self.path = path
+        self.state = State.START
+        self.error = None
+        self.attempts = 0
+        self.last_attempt = 0.0
         self._load = load
         self._servable = None
         self._users = 0
@@ -44,9 +48,15 @@ class Version:
             self._servable = self._load(self.name, self.number, self.path)
         except Exception as error:  # a disk that does not answer, say: it may be tried again
             self.state, self.error = State.END, as_serving_error(error)
-            log.error("error: model %s version %d did not load: %s", self.name, self.number, self.error.message)
+            log.error(
+                "error: model %s version %d did not load: %s",
+                self.name,
+                self.number,
+                self.error.message,
+            )
             return False
-        self.state, self.error = State.AVAILABLE, None
+        self.state = State.AVAILABLE
+        self.error = None
         log.info("model %s version %d is available", self.name, self.number)
         return True
 
@@ -64,7 +74,8 @@ class Version:
             self._unused.notify_all()
 
     def unload(self, timeout=None):
-        """Take no new request; end when the last one has ended, or else after `timeout` seconds (None: however long). Waits for it.
+        """Take no new request; end when the last one has ended, or else after `timeout` seconds
+        (None: however long). Waits for it.
 
         Returns:
             bool, whether all requests ended by themselves: those that had not were broken off.
@@ -74,7 +85,8 @@ class Version:
                 return True
             self.state = State.UNLOADING
             unused = self._unused.wait_for(lambda: not self._users, timeout)
-            servable, self._servable = self._servable, None
+            servable = self._servable
+            self._servable = None
         if servable is not None:  # else another thread was faster
             servable.close()
             self.state = State.END

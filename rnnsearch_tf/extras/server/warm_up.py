@@ -32,15 +32,21 @@ def warm_up(servable, path, iterations=1):
         return
     for number, request in enumerate(_requests(file), start=1):
         if number > MOST_RECORDS:
-            raise invalid_argument(f"Number of warmup records exceeds the maximum ({MOST_RECORDS}): {file}")
+            raise invalid_argument(
+                f"Number of warmup records exceeds the maximum ({MOST_RECORDS}): {file}"
+            )
         try:
-            name, signature = checks.find_signature(servable.signatures, request.model_spec.signature_name)
+            name, signature = checks.find_signature(
+                servable.signatures, request.model_spec.signature_name
+            )
             inputs = checks.to_arrays(signature, request.inputs)
             outputs = checks.output_names(signature, list(request.output_filter))
             for _ in range(iterations):
                 servable.run(name, inputs, outputs)
         except ServingError as error:
-            raise ServingError(error.code, f"warm-up request {number} of {file}: {error.message}") from None
+            raise ServingError(
+                error.code, f"warm-up request {number} of {file}: {error.message}"
+            ) from None
 
 
 def _requests(file):
@@ -48,7 +54,10 @@ def _requests(file):
         for record in tf.compat.v1.io.tf_record_iterator(str(file)):
             log = prediction_log_pb2.PredictionLog.FromString(record)
             if log.WhichOneof("log_type") != "predict_log":
-                raise ServingError(grpc.StatusCode.UNIMPLEMENTED, f"{file}: expected predict_log records, got {log.WhichOneof('log_type')}")
+                raise ServingError(
+                    grpc.StatusCode.UNIMPLEMENTED,
+                    f"{file}: expected predict_log records, got {log.WhichOneof('log_type')}",
+                )
             yield log.predict_log.request
     except Exception as error:
         raise as_serving_error(error) from None

@@ -1,11 +1,15 @@
 """Recurrences over all positions whose gradients are written by hand.
 
-Each is at least 1.15 times as fast as ``scan`` with TensorFlow's gradient, in float32 or with products in bfloat16
-(``benchmarks/kernels.py``). Everything that is not in the table is scanned.
+Each is at least 1.15 times as fast as ``scan`` with TensorFlow's gradient, in float32 or with
+products in bfloat16 (``benchmarks/kernels.py``). Everything that is not in the table is scanned.
 """
 
 from rnnsearch_tf.layers.kernels.gru import attending_gru, gru
 from rnnsearch_tf.layers.kernels.lstm import lstm
 
-KERNELS = {("gru", False, None): gru, ("lstm", False, None): lstm, ("gru", False, "content"): attending_gru}
+KERNELS = {
+    ("gru", False, None): gru,
+    ("lstm", False, None): lstm,
+    ("gru", False, "content"): attending_gru,
+}
 """Functions by unit, layer normalization and attention."""

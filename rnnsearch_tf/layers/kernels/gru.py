@@ -1,19 +1,23 @@
-"""The gated hidden unit (Bahdanau et al. 2015, Appendix A.1.1): one step, and all steps with a gradient that runs them back.
+"""The gated hidden unit (Bahdanau et al. 2015, Appendix A.1.1): one step, and all steps with a
+gradient that runs them back.
 
     z = σ(W_z e + U_z h' + C_z c)
     r = σ(W_r e + U_r h' + C_r c)
     h̃ = tanh(W e + U (r ∘ h') + C c)
     h = (1 − z) ∘ h' + z ∘ h̃
 
-The encoder has no context c. In the decoder c_i comes of content attention with the state before, see ``attention.py``:
+The encoder has no context c. In the decoder c_i comes of content attention with the state before,
+see ``attention.py``:
 
     e_ij = v_aᵀ tanh(W_a s_{i−1} + U_a h_j),   α_i = softmax of e_i,   c_i = Σ_j α_ij h_j
 
-Everything that does not depend on the previous state comes in as ``inputs``, three blocks side by side:
-[W e + C c | W_z e + C_z c | W_r e + C_r c]. The decoder's come without c_i, and attention sums up the C h_j.
+Everything that does not depend on the previous state comes in as ``inputs``, three blocks side by
+side: [W e + C c | W_z e + C_z c | W_r e + C_r c]. The decoder's come without c_i, and attention
+sums up the C h_j.
 
-The gradients are written by hand. Their loops carry the state's gradient only; each weight's gradient is one product over
-all positions after the loop, in place of one small product and one sum a step.
+The gradients are written by hand. Their loops carry the state's gradient only; each weight's
+gradient is one product over all positions after the loop, in place of one small product and one sum
+a step.
 
 This is not Keras's or cuDNN's GRU: with ``reset_after=True`` those compute r ∘ (U h'),
 and their z has the opposite meaning; so the fast cuDNN kernel cannot be used here.
@@ -35,9 +39,12 @@ def gated_unit(inputs, state_gates, state, times_U):
         times_U: function x [..., n] → U x [..., n].
 
     Returns:
-        (new_state, gates): new_state float [..., n]; gates = (z, r, h̃), each [..., n], for the gradient.
+        (new_state, gates): new_state float [..., n]; gates = (z, r, h̃), each [..., n], for the
+        gradient.
     """
-    candidate_input, gate_input = tf.split(inputs, [state.shape[-1], state_gates.shape[-1]], axis=-1)
+    candidate_input, gate_input = tf.split(
+        inputs, [state.shape[-1], state_gates.shape[-1]], axis=-1
+    )
     z, r = tf.split(tf.sigmoid(gate_input + state_gates), 2, axis=-1)
     candidate = tf.tanh(candidate_input + times_U(r * state))
     return state + z * (candidate - state), (z, r, candidate)
@@ -54,14 +61,17 @@ def gated_unit_gradient(new_state_gradient, state, gates, U, dtype=None):
         dtype: operand dtype of the products, see ``layers/base.py``.
 
     Returns:
-        (deltas, state_gradient): deltas float [B, 3n] = ∂L/∂inputs, blocks as in ``inputs``; state_gradient [B, n] = ∂L/∂h'
-        without the term deltas[gates] [U_z | U_r]ᵀ, which the caller adds (the decoder has one product for that and for W_a).
+        (deltas, state_gradient): deltas float [B, 3n] = ∂L/∂inputs, blocks as in ``inputs``;
+        state_gradient [B, n] = ∂L/∂h' without the term deltas[gates] [U_z | U_r]ᵀ, which the caller
+        adds (the decoder has one product for that and for W_a).
     """
     z, r, candidate = gates
     moved = new_state_gradient * z
     candidate_delta = tf.raw_ops.TanhGrad(y=candidate, dy=moved)  # moved · (1 − h̃²)
     reset_state_gradient = product(candidate_delta, U, dtype, transpose_right=True)  # ∂L/∂(r ∘ h')
-    z_delta = tf.raw_ops.SigmoidGrad(y=z, dy=new_state_gradient * (candidate - state))  # … · z (1 − z)
+    z_delta = tf.raw_ops.SigmoidGrad(
+        y=z, dy=new_state_gradient * (candidate - state)
+    )  # … · z (1 − z)
     r_delta = tf.raw_ops.SigmoidGrad(y=r, dy=reset_state_gradient * state)
     state_gradient = new_state_gradient - moved + reset_state_gradient * r
     return tf.concat([candidate_delta, z_delta, r_delta], axis=-1), state_gradient
@@ -80,7 +90,11 @@ def gru(inputs, state, weights, mask=None, dtype=None):
     Returns:
         {"state": float [B, T, n]}.
     """
-    real = tf.ones_like(inputs[..., :1]) if mask is None else tf.cast(mask, inputs.dtype)[..., tf.newaxis]
+    real = (
+        tf.ones_like(inputs[..., :1])
+        if mask is None
+        else tf.cast(mask, inputs.dtype)[..., tf.newaxis]
+    )
     real = tf.transpose(real, [1, 0, 2])  # [T, B, 1]
 
     @tf.custom_gradient
@@ -91,10 +105,17 @@ def gru(inputs, state, weights, mask=None, dtype=None):
 
         def gradient(states_gradient):
             before = tf.concat([first[tf.newaxis], states[:-1]], axis=0)  # h' of every step
-            deltas, first_gradient = _backward(states_gradient, before, gates, real, U, U_gates, dtype)
+            deltas, first_gradient = _backward(
+                states_gradient, before, gates, real, U, U_gates, dtype
+            )
             reset_state = gates[1] * before
             U_gradient = weight_gradient(reset_state, deltas[..., :n], dtype)
-            return deltas, first_gradient, U_gradient, weight_gradient(before, deltas[..., n:], dtype)
+            return (
+                deltas,
+                first_gradient,
+                U_gradient,
+                weight_gradient(before, deltas[..., n:], dtype),
+            )
 
         return states, gradient
 
@@ -108,11 +129,19 @@ def _forward(inputs, real, state, U, U_gates, dtype):
     results = [tf.TensorArray(inputs.dtype, steps) for _ in range(4)]
 
     def step(t, state, *results):
-        new_state, gates = gated_unit(inputs[t], product(state, U_gates, dtype), state, lambda x: product(x, U, dtype))
+        new_state, gates = gated_unit(
+            inputs[t], product(state, U_gates, dtype), state, lambda x: product(x, U, dtype)
+        )
         state = tf.ensure_shape(state + real[t] * (new_state - state), state.shape)
-        return (t + 1, state, *(array.write(t, value) for array, value in zip(results, (state, *gates))))
+        return (
+            t + 1,
+            state,
+            *(array.write(t, value) for array, value in zip(results, (state, *gates))),
+        )
 
-    _, _, *results = tf.while_loop(lambda t, *_: t < steps, step, (0, state, *results), parallel_iterations=1)
+    _, _, *results = tf.while_loop(
+        lambda t, *_: t < steps, step, (0, state, *results), parallel_iterations=1
+    )
     return [array.stack() for array in results]
 
 
@@ -124,20 +153,24 @@ def _backward(states_gradient, before, gates, real, U, U_gates, dtype):
     def step(t, carried, deltas):
         outer, state, z, r, candidate, is_real = (values[t] for values in forward)
         total = carried + outer
-        delta, state_gradient = gated_unit_gradient(total * is_real, state, (z, r, candidate), U, dtype)
+        delta, state_gradient = gated_unit_gradient(
+            total * is_real, state, (z, r, candidate), U, dtype
+        )
         state_gradient += product(delta[..., U.shape[-1] :], U_gates, dtype, transpose_right=True)
         return t - 1, state_gradient + total * (1 - is_real), deltas.write(t, delta)
 
     last = (steps - 1, tf.zeros_like(before[0]), tf.TensorArray(before.dtype, steps))
-    _, first_gradient, deltas = tf.while_loop(lambda t, *_: t >= 0, step, last, parallel_iterations=1)
+    _, first_gradient, deltas = tf.while_loop(
+        lambda t, *_: t >= 0, step, last, parallel_iterations=1
+    )
     return deltas.stack(), first_gradient
 
 
 def attending_gru(inputs, state, weights, memory, dtype=None):
     """The states after every target position, and where each step attended to.
 
-    tanh(W_a s + U_a h) is computed again for the gradient rather than stored: for one batch it would be I times as large
-    as everything else together.
+    tanh(W_a s + U_a h) is computed again for the gradient rather than stored: for one batch it
+    would be I times as large as everything else together.
 
     Args:
         inputs: float [B, I, 3n].
@@ -152,28 +185,50 @@ def attending_gru(inputs, state, weights, memory, dtype=None):
 
     @tf.custom_gradient
     def run(inputs, first, projected_context, projected_annotations, W_a, v_a, U, U_gates):
-        own_memory = AttentionMemory(ready(projected_context, dtype), projected_annotations, memory.mask)
-        # All that multiplies s_{i−1} as it is, for one product: [U_z | U_r | W_a] [n, 2n + n']. v_a meets no product in dtype.
+        own_memory = AttentionMemory(
+            ready(projected_context, dtype), projected_annotations, memory.mask
+        )
+        # All that multiplies s_{i−1} as it is, for one product: [U_z | U_r | W_a] [n, 2n + n']. v_a
+        # meets no product in dtype.
         state_weights, U = ready((tf.concat([U_gates, W_a], axis=1), U), dtype)
-        states, alignments, queries, *gates = _attending_forward(inputs, first, own_memory, state_weights, v_a, U, dtype)
+        states, alignments, queries, *gates = _attending_forward(
+            inputs, first, own_memory, state_weights, v_a, U, dtype
+        )
 
         def gradient(states_gradient, alignments_gradient):
-            n, before = U.shape[-1], tf.concat([first[tf.newaxis], states[:-1]], axis=0)  # s_{i−1}, time first
-            outer, forward = (states_gradient, alignments_gradient), (before, alignments, queries, *gates)
-            deltas, query_deltas, first_gradient, projected_gradient, v_a_gradient = _attending_backward(
-                outer, forward, own_memory, state_weights, v_a, U, dtype
+            # s_{i−1}, time first
+            n = U.shape[-1]
+            before = tf.concat([first[tf.newaxis], states[:-1]], axis=0)
+            outer = (states_gradient, alignments_gradient)
+            forward = (before, alignments, queries, *gates)
+            deltas, query_deltas, first_gradient, projected_gradient, v_a_gradient = (
+                _attending_backward(outer, forward, own_memory, state_weights, v_a, U, dtype)
             )
             sentence_first = [tf.transpose(values, [1, 0, 2]) for values in (alignments, deltas)]
-            context_gradient = batched_product(*sentence_first, dtype, transpose_left=True)  # through Σ_j α_ij C h_j
+            context_gradient = batched_product(
+                *sentence_first, dtype, transpose_left=True
+            )  # through Σ_j α_ij C h_j
             W_a_gradient = weight_gradient(before, query_deltas, dtype)
             U_gradient = weight_gradient(gates[1] * before, deltas[..., :n], dtype)
             U_gates_gradient = weight_gradient(before, deltas[..., n:], dtype)
-            return deltas, first_gradient, context_gradient, projected_gradient, W_a_gradient, v_a_gradient, U_gradient, U_gates_gradient
+            return (
+                deltas,
+                first_gradient,
+                context_gradient,
+                projected_gradient,
+                W_a_gradient,
+                v_a_gradient,
+                U_gradient,
+                U_gates_gradient,
+            )
 
         return (states, alignments), gradient
 
     time_first = run(
-        tf.transpose(inputs, [1, 0, 2]), state["state"], memory.annotations, memory.projected_annotations,
+        tf.transpose(inputs, [1, 0, 2]),
+        state["state"],
+        memory.annotations,
+        memory.projected_annotations,
         *(weights[letter] for letter in ("W_a", "v_a", "U", "U_gates")),
     )
     return [tf.transpose(values, [1, 0, 2]) for values in time_first]
@@ -181,43 +236,62 @@ def attending_gru(inputs, state, weights, memory, dtype=None):
 
 def _attending_forward(inputs, state, memory, state_weights, v_a, U, dtype):
     """states, alignments, queries W_a s_{i−1}, z, r and h̃ of all steps, time first."""
-    steps, n = tf.shape(inputs)[0], U.shape[-1]
+    steps = tf.shape(inputs)[0]
+    n = U.shape[-1]
     results = [tf.TensorArray(inputs.dtype, steps) for _ in range(6)]
 
     def step(i, state, *results):
-        state_gates, query = tf.split(product(state, state_weights, dtype), [2 * n, v_a.shape[0]], axis=-1)
+        state_gates, query = tf.split(
+            product(state, state_weights, dtype), [2 * n, v_a.shape[0]], axis=-1
+        )
         projected_context, alignment = additive_attention(query[:, tf.newaxis], memory, v_a, dtype)
-        new_state, gates = gated_unit(inputs[i] + projected_context[:, 0], state_gates, state, lambda x: product(x, U, dtype))
+        new_state, gates = gated_unit(
+            inputs[i] + projected_context[:, 0], state_gates, state, lambda x: product(x, U, dtype)
+        )
         new_state = tf.ensure_shape(new_state, state.shape)
         values = (new_state, alignment[:, 0], query, *gates)
         return (i + 1, new_state, *(array.write(i, value) for array, value in zip(results, values)))
 
-    _, _, *results = tf.while_loop(lambda i, *_: i < steps, step, (0, state, *results), parallel_iterations=1)
+    _, _, *results = tf.while_loop(
+        lambda i, *_: i < steps, step, (0, state, *results), parallel_iterations=1
+    )
     return [array.stack() for array in results]
 
 
 def _attending_backward(outer, forward, memory, state_weights, v_a, U, dtype):
     """The loop from the last target position to the first.
 
-    The softmax's gradient sums to zero over j, so of ∂L/∂e_ij · (1 − tanh²) only the part with tanh² has to be summed.
+    The softmax's gradient sums to zero over j, so of ∂L/∂e_ij · (1 − tanh²) only the part with
+    tanh² has to be summed.
 
     Returns:
         deltas [I, B, 3n] (∂L/∂inputs), query_deltas [I, B, n'] (∂L/∂(W_a s)), ∂L/∂s_0 [B, n],
         ∂L/∂(U_a h) [B, J, n'], ∂L/∂v_a [n', 1].
     """
     before, alignments, *_ = forward
-    steps, n, v_a_row = tf.shape(before)[0], U.shape[-1], v_a[:, 0]
-    # TensorFlow's float32 product of few rows takes twice as long where it has to transpose its right side itself.
+    steps = tf.shape(before)[0]
+    n = U.shape[-1]
+    v_a_row = v_a[:, 0]
+    # TensorFlow's float32 product of few rows takes twice as long where it has to transpose its
+    # right side itself.
     transposed = dtype is None
     state_weights = tf.transpose(state_weights) if transposed else state_weights
 
     def step(i, carried, energy_sum, square_sum, v_a_sum, deltas, query_deltas):
-        outer_state, outer_alignment, state, alignment, query, *unit = (values[i] for values in (*outer, *forward))
+        outer_state, outer_alignment, state, alignment, query, *unit = (
+            values[i] for values in (*outer, *forward)
+        )
         delta, state_gradient = gated_unit_gradient(carried + outer_state, state, unit, U, dtype)
-        through_sum = batched_product(delta[:, tf.newaxis], memory.annotations, dtype, transpose_right=True)
+        through_sum = batched_product(
+            delta[:, tf.newaxis], memory.annotations, dtype, transpose_right=True
+        )
         weighted = alignment * (outer_alignment + through_sum[:, 0])
-        energy_delta = weighted - alignment * tf.reduce_sum(weighted, axis=-1, keepdims=True)  # [B, J]
-        hidden = alignment_hidden(query[:, tf.newaxis], memory.projected_annotations)[:, 0]  # [B, J, n']
+        energy_delta = weighted - alignment * tf.reduce_sum(
+            weighted, axis=-1, keepdims=True
+        )  # [B, J]
+        hidden = alignment_hidden(query[:, tf.newaxis], memory.projected_annotations)[
+            :, 0
+        ]  # [B, J, n']
         squares = energy_delta[..., tf.newaxis] * (hidden * hidden)
         query_delta = -v_a_row * tf.reduce_sum(squares, axis=1)  # [B, n']
         state_delta = tf.concat([delta[:, n:], query_delta], axis=-1)
@@ -238,7 +312,8 @@ def _attending_backward(outer, forward, memory, state_weights, v_a, U, dtype):
     _, state_gradient, energy_sum, square_sum, v_a_gradient, *results = tf.while_loop(
         lambda i, *_: i >= 0, step, start, parallel_iterations=1
     )
-    # s_0 receives what was carried; the outer gradient of s_i entered with step i + 1 as carried + outer.
+    # s_0 receives what was carried; the outer gradient of s_i entered with step i + 1 as carried +
+    # outer.
     deltas, query_deltas = (array.stack() for array in results)
     projected_gradient = v_a_row * (energy_sum[..., tf.newaxis] - square_sum)
     return deltas, query_deltas, state_gradient, projected_gradient, v_a_gradient

@@ -1,17 +1,19 @@
-"""The gated unit that cuDNN has: the reset gate comes after the matrix. It is not that of Bahdanau et al. 2015.
+"""The gated unit that cuDNN has: the reset gate comes after the matrix. It is not that of Bahdanau
+et al. 2015.
 
     z = σ(W_z e + U_z h' + C_z c)
     r = σ(W_r e + U_r h' + C_r c)
     h̃ = tanh(W e + C c + r ∘ (U h' + b_U))
     h = z ∘ h' + (1 − z) ∘ h̃
 
-This is ``keras.layers.GRU(reset_after=True)``. The unit of Cho et al. 2014a, Appendix A, differs in one line, as its reset gate holds
-back the context too; its encoder has no c:
+This is ``keras.layers.GRU(reset_after=True)``. The unit of Cho et al. 2014a, Appendix A, differs in
+one line, as its reset gate holds back the context too; its encoder has no c:
 
     h̃ = tanh(W e + r ∘ (U h' + C c))
 
 Bahdanau's (``gru.py``) has U (r ∘ h'), and its z is 1 − z of this one.
-One product of h' serves all three blocks, and on a GPU one call of cuDNN takes all positions: see :func:`cudnn_gru`.
+One product of h' serves all three blocks, and on a GPU one call of cuDNN takes all positions: see
+:func:`cudnn_gru`.
 """
 
 import tensorflow as tf
@@ -24,7 +26,8 @@ def reset_after_unit(inputs, products, state):
 
     Args:
         inputs: float [..., 3n]: candidate, update and reset input, side by side.
-        products: float [..., 3n]: [U h' + b_U | U_z h' | U_r h']; what else is added there the reset gate holds back too.
+        products: float [..., 3n]: [U h' + b_U | U_z h' | U_r h']; what else is added there the
+            reset gate holds back too.
         state: float [..., n]: h'.
 
     Returns:
@@ -42,7 +45,9 @@ def gpu_with_cudnn():
 
 
 def right_padded(mask):
-    """Whether cuDNN can read sentences of this mask [B, T]: a bool tensor []; padding stands on the right, and none is empty."""
+    """Whether cuDNN can read sentences of this mask [B, T]: a bool tensor []; padding stands on the
+    right, and none is empty.
+    """
     lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
     on_the_right = tf.equal(mask, tf.sequence_mask(lengths, tf.shape(mask)[1]))
     return tf.reduce_all(on_the_right) & tf.reduce_all(lengths > 0)
@@ -54,7 +59,8 @@ def cudnn_gru(values, state, weights, mask, backward=False):
     Args:
         values: float [B, T, m]: e.
         state: float [B, n], before the first position that is read.
-        weights: dictionary of the tensors W [m, 3n] and U [n, 3n], blocks as in ``inputs``, and of b [3n or n] and b_U [n], or None.
+        weights: dictionary of the tensors W [m, 3n] and U [n, 3n], blocks as in ``inputs``, and of
+            b [3n or n] and b_U [n], or None.
         mask: bool [B, T], for which :func:`right_padded`.
         backward: read every sentence from its last word to its first.
 
@@ -62,19 +68,33 @@ def cudnn_gru(values, state, weights, mask, backward=False):
         float [B, T, n]. Where the mask is False the state stays as it was.
     """
     lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
-    turn = (lambda x: tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0)) if backward else tf.identity
+    turn = (
+        (lambda x: tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0))
+        if backward
+        else tf.identity
+    )
     states, last, *_ = tf.raw_ops.CudnnRNNV3(
-        input=turn(values), input_h=state[:, tf.newaxis], input_c=tf.zeros([], values.dtype), params=cudnn_parameters(**weights),
-        sequence_lengths=lengths, rnn_mode="gru", time_major=False, is_training=True,
+        input=turn(values),
+        input_h=state[:, tf.newaxis],
+        input_c=tf.zeros([], values.dtype),
+        params=cudnn_parameters(**weights),
+        sequence_lengths=lengths,
+        rnn_mode="gru",
+        time_major=False,
+        is_training=True,
     )
     stays = state[:, tf.newaxis] if backward else last  # cuDNN has zeros at padding
     return tf.where(mask[..., tf.newaxis], turn(states), stays)
 
 
 def cudnn_parameters(W, U, b, b_U):
-    """All weights in a row as cuDNN has them, float [6n + 3n (m + n)]: reset, update and candidate of W, of U, then biases of either."""
+    """All weights in a row as cuDNN has them, float [6n + 3n (m + n)]: reset, update and candidate
+    of W, of U, then biases of either.
+    """
     n = U.shape[0]
-    blocks = [tf.transpose(block) for weight in (W, U) for block in reversed(tf.split(weight, 3, axis=1))]
+    blocks = [
+        tf.transpose(block) for weight in (W, U) for block in reversed(tf.split(weight, 3, axis=1))
+    ]
     for bias in (b, b_U):
         whole = tf.zeros([3 * n], W.dtype) if bias is None else padded(bias, 3 * n)
         blocks += reversed(tf.split(whole, 3))

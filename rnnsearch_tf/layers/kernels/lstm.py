@@ -1,15 +1,15 @@
-"""The LSTM (Hochreiter and Schmidhuber 1997, the forget gate of Gers et al. 2000), one step, and all steps with
-a gradient that runs them back.
+"""The LSTM (Hochreiter and Schmidhuber 1997, the forget gate of Gers et al. 2000), one step, and
+all steps with a gradient that runs them back.
 
     i, f, o = σ(W_g e + U_g h' + C_g c + b_g),  g = tanh(W e + U h' + C c + b)
     cell = f ∘ cell' + i ∘ g
     h = o ∘ tanh(cell)
 
-Bahdanau et al. (A.1.1) say that it may stand in for the gated unit and write no formula. With peepholes
-(Graves 2013, eqs. 7-11) i and f also see p ∘ cell', and o sees p_output ∘ cell.
+Bahdanau et al. (A.1.1) say that it may stand in for the gated unit and write no formula. With
+peepholes (Graves 2013, eqs. 7-11) i and f also see p ∘ cell', and o sees p_output ∘ cell.
 
-The loop of the gradient carries the gradients of state and cell only; each weight's gradient is one product over all
-positions after the loop.
+The loop of the gradient carries the gradients of state and cell only; each weight's gradient is one
+product over all positions after the loop.
 """
 
 import tensorflow as tf
@@ -27,12 +27,14 @@ def lstm_unit(total, cell, p=None, normalize=tf.identity):
         normalize: layer normalization of the new cell inside tanh(cell), or nothing.
 
     Returns:
-        (new_state [..., n], new_cell [..., n], gates): gates = (g, i, f, o), which the gradient takes.
+        (new_state [..., n], new_cell [..., n], gates): gates = (g, i, f, o), which the gradient
+        takes.
     """
     candidate, input_gate, forget_gate, output_gate = tf.split(total, 4, axis=-1)
     p_input, p_forget, p_output = (0.0, 0.0, 0.0) if p is None else tf.split(p, 3)
     g = tf.tanh(candidate)
-    i, f = tf.sigmoid(input_gate + p_input * cell), tf.sigmoid(forget_gate + p_forget * cell)
+    i = tf.sigmoid(input_gate + p_input * cell)
+    f = tf.sigmoid(forget_gate + p_forget * cell)
     new_cell = f * cell + i * g
     o = tf.sigmoid(output_gate + p_output * new_cell)
     return o * tf.tanh(normalize(new_cell)), new_cell, (g, i, f, o)
@@ -42,7 +44,8 @@ def lstm(inputs, state, weights, mask=None, dtype=None):
     """The states and cells after every position.
 
     Args:
-        inputs: float [B, T, 4n]: the sums inside g, i, f and o but for what depends on state and cell.
+        inputs: float [B, T, 4n]: the sums inside g, i, f and o but for what depends on state and
+            cell.
         state: {"state", "cell"}: float [B, n], before the first position.
         weights: dictionary of the tensors U [n, 4n] and p [3n], see :func:`lstm_unit`.
         mask: bool [B, T] or None. Where False state and cell stay as they were.
@@ -51,9 +54,17 @@ def lstm(inputs, state, weights, mask=None, dtype=None):
     Returns:
         {"state", "cell"}: float [B, T, n].
     """
-    real = tf.ones_like(inputs[..., :1]) if mask is None else tf.cast(mask, inputs.dtype)[..., tf.newaxis]
+    real = (
+        tf.ones_like(inputs[..., :1])
+        if mask is None
+        else tf.cast(mask, inputs.dtype)[..., tf.newaxis]
+    )
     real = tf.transpose(real, [1, 0, 2])  # [T, B, 1]
-    p = tf.zeros([3 * weights["U"].shape[0]], inputs.dtype) if weights["p"] is None else weights["p"]
+    p = (
+        tf.zeros([3 * weights["U"].shape[0]], inputs.dtype)
+        if weights["p"] is None
+        else weights["p"]
+    )
 
     @tf.custom_gradient
     def run(inputs, state, cell, U, p):
@@ -64,7 +75,9 @@ def lstm(inputs, state, weights, mask=None, dtype=None):
             states_before = tf.concat([state[tf.newaxis], states[:-1]], axis=0)
             cells_before = tf.concat([cell[tf.newaxis], cells[:-1]], axis=0)
             forward = (cells_before, cells, *gates)
-            deltas, *first = _backward((states_gradient, cells_gradient), forward, real, U, p, dtype)
+            deltas, *first = _backward(
+                (states_gradient, cells_gradient), forward, real, U, p, dtype
+            )
             _, i_delta, f_delta, o_delta = tf.split(deltas, 4, axis=-1)
             seen = (i_delta * cells_before, f_delta * cells_before, o_delta * cells)
             p_gradient = tf.concat([tf.reduce_sum(values, axis=[0, 1]) for values in seen], axis=0)
@@ -72,7 +85,9 @@ def lstm(inputs, state, weights, mask=None, dtype=None):
 
         return (states, cells), gradient
 
-    states, cells = run(tf.transpose(inputs, [1, 0, 2]), state["state"], state["cell"], weights["U"], p)
+    states, cells = run(
+        tf.transpose(inputs, [1, 0, 2]), state["state"], state["cell"], weights["U"], p
+    )
     return {"state": tf.transpose(states, [1, 0, 2]), "cell": tf.transpose(cells, [1, 0, 2])}
 
 
@@ -84,10 +99,17 @@ def _forward(inputs, real, state, cell, U, p, dtype):
         new_state, new_cell, gates = lstm_unit(inputs[t] + product(state, U, dtype), cell, p)
         state = tf.ensure_shape(state + real[t] * (new_state - state), state.shape)
         cell = tf.ensure_shape(cell + real[t] * (new_cell - cell), cell.shape)
-        return t + 1, state, cell, *(array.write(t, value) for array, value in zip(results, (state, cell, *gates)))
+        return (
+            t + 1,
+            state,
+            cell,
+            *(array.write(t, value) for array, value in zip(results, (state, cell, *gates))),
+        )
 
     results = [tf.TensorArray(inputs.dtype, steps) for _ in range(6)]
-    _, _, _, *results = tf.while_loop(lambda t, *_: t < steps, step, (0, state, cell, *results), parallel_iterations=1)
+    _, _, _, *results = tf.while_loop(
+        lambda t, *_: t < steps, step, (0, state, cell, *results), parallel_iterations=1
+    )
     return [array.stack() for array in results]
 
 
@@ -97,19 +119,33 @@ def _backward(outer, forward, real, U, p, dtype):
     steps = tf.shape(real)[0]
 
     def step(t, carried_state, carried_cell, deltas):
-        outer_state, outer_cell, before, cell, g, i, f, o, is_real = (values[t] for values in (*outer, *forward, real))
-        total_state, total_cell = carried_state + outer_state, carried_cell + outer_cell
+        outer_state, outer_cell, before, cell, g, i, f, o, is_real = (
+            values[t] for values in (*outer, *forward, real)
+        )
+        total_state = carried_state + outer_state
+        total_cell = carried_cell + outer_cell
         cell_tanh = tf.tanh(cell)
         state_delta = is_real * total_state
         o_delta = state_delta * cell_tanh * o * (1 - o)
-        cell_delta = is_real * total_cell + state_delta * o * (1 - cell_tanh * cell_tanh) + o_delta * p_output
-        i_delta, f_delta = cell_delta * g * i * (1 - i), cell_delta * before * f * (1 - f)
+        cell_delta = (
+            is_real * total_cell
+            + state_delta * o * (1 - cell_tanh * cell_tanh)
+            + o_delta * p_output
+        )
+        i_delta = cell_delta * g * i * (1 - i)
+        f_delta = cell_delta * before * f * (1 - f)
         delta = tf.concat([cell_delta * i * (1 - g * g), i_delta, f_delta, o_delta], axis=-1)
-        state_gradient = product(delta, U, dtype, transpose_right=True) + (1 - is_real) * total_state
-        cell_gradient = cell_delta * f + i_delta * p_input + f_delta * p_forget + (1 - is_real) * total_cell
+        state_gradient = (
+            product(delta, U, dtype, transpose_right=True) + (1 - is_real) * total_state
+        )
+        cell_gradient = (
+            cell_delta * f + i_delta * p_input + f_delta * p_forget + (1 - is_real) * total_cell
+        )
         return t - 1, state_gradient, cell_gradient, deltas.write(t, delta)
 
     zeros = tf.zeros_like(forward[0][0])
     last = (steps - 1, zeros, zeros, tf.TensorArray(zeros.dtype, steps))
-    _, state_gradient, cell_gradient, deltas = tf.while_loop(lambda t, *_: t >= 0, step, last, parallel_iterations=1)
+    _, state_gradient, cell_gradient, deltas = tf.while_loop(
+        lambda t, *_: t >= 0, step, last, parallel_iterations=1
+    )
     return deltas.stack(), state_gradient, cell_gradient
