@@ -1,13 +1,17 @@
-"""Corpora larger than memory: pairs a second and peak memory of preparing, of reading text, and of reading a prepared corpus.
+"""Corpora larger than memory: pairs a second and peak memory of preparing, of reading text, and of
+reading a prepared corpus.
 
     python benchmarks/data_pipeline.py --folder DIR [--sizes 0.1 1 5 20] [--data ../shared/data]
 
-A corpus of each size, in million pairs, is grown from small ones: they are repeated, and in repetition r one word of every line
-has r behind it, so that the number of different words grows too. It is written to DIR in plain files of 500,000 pairs, and stays
-there for the next time; 20 million pairs take about 2 GB as text, 1.5 GB prepared and as much again while they are prepared.
+A corpus of each size, in million pairs, is grown from small ones: they are repeated, and in
+repetition r one word of every line has r behind it, so that the number of different words grows
+too. It is written to DIR in plain files of 500,000 pairs, and stays there for the next time; 20
+million pairs take about 2 GB as text, 1.5 GB prepared and as much again while they are prepared.
 
-Memory is anonymous memory, which the system cannot take back, beyond that of TensorFlow itself; the mapped files of a prepared
-corpus are not in it. Beside each rate on the clock stands that by CPU second, which a busy machine changes less. Every figure is of a process of its own. The first update is that of `rnnsearch train`, from the start of the program.
+Memory is anonymous memory, which the system cannot take back, beyond that of TensorFlow itself; the
+mapped files of a prepared corpus are not in it. Beside each rate on the clock stands that by CPU
+second, which a busy machine changes less. Every figure is of a process of its own. The first update
+is that of `rnnsearch train`, from the start of the program.
 """
 
 import contextlib
@@ -35,11 +39,14 @@ BUFFER = 20_000
 """Pairs that text is shuffled among: little beside every size."""
 
 CONFIG = {
-    "source": {"language": "en"}, "target": {"language": "fr"},
+    "source": {"language": "en"},
+    "target": {"language": "fr"},
     "data": {"batching": "bucketed", "batch_size": 80, "on_bad_line": "skip"},
-    "model": dict(embedding_size=64, hidden_size=64, alignment_size=64, maxout_size=64, output_rank=None),
+    "model": dict(
+        embedding_size=64, hidden_size=64, alignment_size=64, maxout_size=64, output_rank=None
+    ),
     "training": dict(maximum_updates=1),
-}  # fmt: skip
+}
 
 
 def grow(folder, pairs, data):
@@ -52,7 +59,12 @@ def grow(folder, pairs, data):
     for number in range(-(-pairs // SHARD)):
         measuring.say(f"growing {folder}: part {number}")
         with contextlib.ExitStack() as stack:
-            files = [stack.enter_context(open(folder / f"part.{number:04}.{side}", "w", encoding="utf-8")) for side in ("en", "fr")]
+            files = [
+                stack.enter_context(
+                    open(folder / f"part.{number:04}.{side}", "w", encoding="utf-8")
+                )
+                for side in ("en", "fr")
+            ]
             for pair in itertools.islice(lines, SHARD):
                 for file, line in zip(files, pair):
                     file.write(line)
@@ -61,7 +73,11 @@ def grow(folder, pairs, data):
 
 def varied(data):
     """Pairs of lines without end."""
-    small = [pair for name, *sides in CORPORA for pair in zip(*(read(data / name / f"train.{side}.gz") for side in sides))]
+    small = [
+        pair
+        for name, *sides in CORPORA
+        for pair in zip(*(read(data / name / f"train.{side}.gz") for side in sides))
+    ]
     for repetition in itertools.count():
         for pair in small:
             yield [vary(words, repetition) for words in pair]
@@ -112,15 +128,25 @@ def family(process):
 
 
 def prepared(folder):
-    """Prepare the text: pairs a second, on the clock and by CPU time, peak memory beyond what there was before."""
+    """Prepare the text: pairs a second, on the clock and by CPU time, peak memory beyond what there
+    was before.
+    """
     from rnnsearch_tf.data.prepared.writing import prepare
 
     shutil.rmtree(folder / "prepared", ignore_errors=True)
-    memory, start = Memory(), time.perf_counter()
+    memory = Memory()
+    start = time.perf_counter()
     pairs = prepare(configuration(folder), folder / "prepared")
-    seconds, cpu = time.perf_counter() - start, sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return {"rate": pairs.report.kept / seconds, "by_cpu": pairs.report.kept / cpu, "memory": memory.peak - memory.begin,
-            "bytes": sum(path.stat().st_size for path in (folder / "prepared").iterdir())}  # fmt: skip
+    seconds = time.perf_counter() - start
+    cpu = sum(
+        sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return {
+        "rate": pairs.report.kept / seconds,
+        "by_cpu": pairs.report.kept / cpu,
+        "memory": memory.peak - memory.begin,
+        "bytes": sum(path.stat().st_size for path in (folder / "prepared").iterdir()),
+    }
 
 
 def read_text(folder):
@@ -128,7 +154,8 @@ def read_text(folder):
     from rnnsearch_tf.data.corpus import open_corpus
     from rnnsearch_tf.data.prepared.store import PreparedPairs
 
-    config, prepared = configuration(folder, shuffle_buffer=BUFFER), PreparedPairs(folder / "prepared")
+    config = configuration(folder, shuffle_buffer=BUFFER)
+    prepared = PreparedPairs(folder / "prepared")
     pairs = open_corpus(config)
     pairs.take_report(prepared.report)
     return watched(config, prepared.texts(config), pairs)
@@ -138,34 +165,56 @@ def read_ids(folder):
     """Batches from a prepared corpus."""
     from rnnsearch_tf.data.prepared.store import PreparedPairs
 
-    config, prepared = configuration(folder), PreparedPairs(folder / "prepared")
+    config = configuration(folder)
+    prepared = PreparedPairs(folder / "prepared")
     return watched(config, prepared.texts(config), prepared)
 
 
 def watched(config, texts, pairs):
-    """Seconds to the first batch, pairs a second after it, peak memory beyond what there was before."""
+    """Seconds to the first batch, pairs a second after it, peak memory beyond what there was
+    before.
+    """
     from rnnsearch_tf.data.dataset import training_dataset
 
-    memory, start = Memory(), time.perf_counter()
+    memory = Memory()
+    start = time.perf_counter()
     dataset = training_dataset(*texts, pairs, config.data, seed=1)
-    batches, count = itertools.chain.from_iterable(itertools.repeat(dataset)), 0
+    batches = itertools.chain.from_iterable(itertools.repeat(dataset))
+    count = 0
     next(batches)
-    begin, worked = time.perf_counter(), time.process_time()
+    begin = time.perf_counter()
+    worked = time.process_time()
     while time.perf_counter() - begin < SECONDS:
         count += len(next(batches)["source_ids"])
-    return {"first": begin - start, "rate": count / (time.perf_counter() - begin), "memory": memory.peak - memory.begin,
-            "by_cpu": count / (time.process_time() - worked)}  # fmt: skip
+    return {
+        "first": begin - start,
+        "rate": count / (time.perf_counter() - begin),
+        "memory": memory.peak - memory.begin,
+        "by_cpu": count / (time.process_time() - worked),
+    }
 
 
 def first_update(folder):
     """Seconds from the start of the program to the end of a training of one update."""
     path = folder / "config.json"  # JSON is YAML
-    path.write_text(json.dumps(CONFIG | {"data": CONFIG["data"] | {"prepared": str(folder / "prepared")}}))
+    path.write_text(
+        json.dumps(CONFIG | {"data": CONFIG["data"] | {"prepared": str(folder / "prepared")}})
+    )
     shutil.rmtree(folder / "run", ignore_errors=True)
-    words = [sys.executable, "-m", "rnnsearch_tf", "train", "--config", str(path), "--output", str(folder / "run")]
+    words = [
+        sys.executable,
+        "-m",
+        "rnnsearch_tf",
+        "train",
+        "--config",
+        str(path),
+        "--output",
+        str(folder / "run"),
+    ]
     start = time.perf_counter()
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    seconds, used = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = time.perf_counter() - start
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {"seconds": seconds, "cpu": used.ru_utime + used.ru_stime}
 
 
@@ -176,7 +225,12 @@ def configuration(folder, **options):
     return load_config(values=CONFIG | {"data": CONFIG["data"] | text | options})
 
 
-FIGURES = {"prepared": prepared, "read_text": read_text, "read_ids": read_ids, "first_update": first_update}
+FIGURES = {
+    "prepared": prepared,
+    "read_text": read_text,
+    "read_ids": read_ids,
+    "first_update": first_update,
+}
 
 
 def figure(name, folder):
@@ -191,21 +245,53 @@ def main():
         measure = FIGURES[sys.argv[2]]
         return measuring.answer_requests({"measure": lambda folder: measure(pathlib.Path(folder))})
     parser = measuring.parser(__doc__)
-    parser.add_argument("--folder", type=pathlib.Path, required=True, help="where the corpora are written and kept")
-    parser.add_argument("--sizes", type=float, nargs="+", default=[0.1, 1, 5, 20], help="million pairs (%(default)s)")
-    parser.add_argument("--data", type=pathlib.Path, default=measuring.HERE.parent.parent / "shared" / "data", help="the small corpora (%(default)s)")
+    parser.add_argument(
+        "--folder", type=pathlib.Path, required=True, help="where the corpora are written and kept"
+    )
+    parser.add_argument(
+        "--sizes",
+        type=float,
+        nargs="+",
+        default=[0.1, 1, 5, 20],
+        help="million pairs (%(default)s)",
+    )
+    parser.add_argument(
+        "--data",
+        type=pathlib.Path,
+        default=measuring.HERE.parent.parent / "shared" / "data",
+        help="the small corpora (%(default)s)",
+    )
     arguments = measuring.parse(parser)
     sizes = [0.002] if arguments.quick else arguments.sizes
-    rates = [head for what in ("preparing", "text", "prepared") for head in (f"{what}: pairs/s", "by CPU second", "GB")]
-    heads = ["million pairs", *rates, "first batch, s", "first update, s", "its CPU, s", "GB on disk"]
+    rates = [
+        head
+        for what in ("preparing", "text", "prepared")
+        for head in (f"{what}: pairs/s", "by CPU second", "GB")
+    ]
+    heads = [
+        "million pairs",
+        *rates,
+        "first batch, s",
+        "first update, s",
+        "its CPU, s",
+        "GB on disk",
+    ]
     with measuring.printed(heads) as rows:
         for millions in sizes:
             folder = arguments.folder.resolve() / f"{millions:g}"
             grow(folder, round(1e6 * millions), arguments.data)
             found = {name: figure(name, folder) for name in FIGURES}
             three = [found[name] for name in ("prepared", "read_text", "read_ids")]
-            rows.append([f"{millions:g}", *(one[key] for one in three for key in ("rate", "by_cpu", "memory")), three[2]["first"],
-                         found["first_update"]["seconds"], found["first_update"]["cpu"], three[0]["bytes"] / 2**30])  # fmt: skip
+            rows.append(
+                [
+                    f"{millions:g}",
+                    *(one[key] for one in three for key in ("rate", "by_cpu", "memory")),
+                    three[2]["first"],
+                    found["first_update"]["seconds"],
+                    found["first_update"]["cpu"],
+                    three[0]["bytes"] / 2**30,
+                ]
+            )
 
 
 if __name__ == "__main__":

@@ -1,17 +1,23 @@
-"""What requests that no sane client sends cost a server of the shipped model: its memory, its answers, and how long health takes.
+"""What requests that no sane client sends cost a server of the shipped model: its memory, its
+answers, and how long health takes.
 
-    python benchmarks/hostile.py [--requests 20000] [--seed 1] [--concurrency 16] [--minutes 60] [--export DIR] [--quick]
-    python benchmarks/hostile.py --command "my-server --model {export} --rest {rest}"
+    python benchmarks/hostile.py [--requests 20000] [--seed 1] [--concurrency 16] [--minutes 60]
+    [--export DIR] [--quick] python benchmarks/hostile.py --command "my-server --model {export}
+    --rest {rest}"
 
-Exports `tatoeba-en-fr` with every signature (or takes the folder of its versions, --export), starts the server on loopback in a
-process of its own, and sends requests of every signature over gRPC and REST: at the limits and beyond them, phrases for every
-token, combining marks, bytes that are no text or no message, rows without end, shapes that one value fills, compressed bodies and
-bombs, JSON as deep as it likes, connections that say nothing. Meanwhile a second process asks for the model's status ten times a second.
+Exports `tatoeba-en-fr` with every signature (or takes the folder of its versions, --export), starts
+the server on loopback in a process of its own, and sends requests of every signature over gRPC and
+REST: at the limits and beyond them, phrases for every token, combining marks, bytes that are no
+text or no message, rows without end, shapes that one value fills, compressed bodies and bombs, JSON
+as deep as it likes, connections that say nothing. Meanwhile a second process asks for the model's
+status ten times a second.
 
-In --command {export} stands for the folder of versions, {name} for the model's name, {grpc} and {rest} for ports; without {grpc}
-everything goes over REST. --minutes ends the sending; each request has a deadline of its own.
+In --command {export} stands for the folder of versions, {name} for the model's name, {grpc} and
+{rest} for ports; without {grpc} everything goes over REST. --minutes ends the sending; each request
+has a deadline of its own.
 
-Prints Markdown tables. Exit code 1: the server ended, took 4 GB (it is ended there), or answered with an internal error.
+Prints Markdown tables. Exit code 1: the server ended, took 4 GB (it is ended there), or answered
+with an internal error.
 """
 
 import argparse
@@ -38,7 +44,9 @@ LOOK = 0.05  # seconds between looks at its memory
 ASK = 0.1  # seconds between questions for its status
 PATIENCE = 60  # seconds for an answer beyond the deadline of its request
 STARTED_IN = 600  # seconds
-SMALL, LARGE = 10, 20  # seconds, deadlines
+# seconds, deadlines
+SMALL = 10
+LARGE = 20
 
 ONE_TEXT = ("translate", "translate_nbest", "translate_aligned", "tokenize", "serving_default")
 SIGNATURES = (*ONE_TEXT, "translate_constrained", "score", "confidence", "sample")
@@ -46,12 +54,26 @@ LONG = "book " * 250  # longer than the 200 tokens that are read; its translatio
 PHRASES = "\t".join(["a"] * 64)  # as many as a sentence may have
 TABLE = "\t".join(["a"] * 64 + ["a " * 65])  # many phrases and a long one
 
-ANSWERED, REFUSED, LATE, BROKEN = "answered", "refused", "late or busy", "broken"
+ANSWERED = "answered"
+REFUSED = "refused"
+LATE = "late or busy"
+BROKEN = "broken"
 KINDS = {
-    "OK": ANSWERED, "INVALID_ARGUMENT": REFUSED, "NOT_FOUND": REFUSED, "FAILED_PRECONDITION": REFUSED, "UNIMPLEMENTED": REFUSED,
-    "OUT_OF_RANGE": REFUSED, "RESOURCE_EXHAUSTED": REFUSED, "DEADLINE_EXCEEDED": LATE, "UNAVAILABLE": LATE, "CANCELLED": LATE,
-    200: ANSWERED, 429: REFUSED, 503: LATE, 504: LATE,
-}  # fmt: skip
+    "OK": ANSWERED,
+    "INVALID_ARGUMENT": REFUSED,
+    "NOT_FOUND": REFUSED,
+    "FAILED_PRECONDITION": REFUSED,
+    "UNIMPLEMENTED": REFUSED,
+    "OUT_OF_RANGE": REFUSED,
+    "RESOURCE_EXHAUSTED": REFUSED,
+    "DEADLINE_EXCEEDED": LATE,
+    "UNAVAILABLE": LATE,
+    "CANCELLED": LATE,
+    200: ANSWERED,
+    429: REFUSED,
+    503: LATE,
+    504: LATE,
+}
 
 
 class Hostile:
@@ -69,27 +91,56 @@ class Hostile:
 
     def __init__(self, grpc_port, rest_port, seed):
         self.random = random.Random(seed)
-        self.outcomes, self.broken = collections.Counter(), []
-        self._rest, self._channel = rest_port, None
+        self.outcomes = collections.Counter()
+        self.broken = []
+        self._rest = rest_port
+        self._channel = None
         self._kept = collections.deque(maxlen=8)
         if grpc_port:
             import grpc
 
-            unlimited = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+            unlimited = [
+                ("grpc.max_receive_message_length", -1),
+                ("grpc.max_send_message_length", -1),
+            ]
             self._channel = grpc.insecure_channel(f"127.0.0.1:{grpc_port}", unlimited)
-        plain = [self.sane] * 30 + [self.odd_text] * 15 + [self.wrong_inputs] * 12 + [self.bytes_of_no_message] * 8 + [self.bad_json] * 8
-        rare = [self.compressed] * 6 + [self.many_rows] * 6 + [self.silent] * 4 + [self.phrases] * 4 + [self.marks] * 4
+        plain = (
+            [self.sane] * 30
+            + [self.odd_text] * 15
+            + [self.wrong_inputs] * 12
+            + [self.bytes_of_no_message] * 8
+            + [self.bad_json] * 8
+        )
+        rare = (
+            [self.compressed] * 6
+            + [self.many_rows] * 6
+            + [self.silent] * 4
+            + [self.phrases] * 4
+            + [self.marks] * 4
+        )
         self._kinds = 4 * (plain + rare) + [self.large, self.at_the_limit, self.beyond_the_answer]
 
     def send_one(self):
         kind = self.random.choice(self._kinds)
         try:
             status = kind()
-            outcome = KINDS.get(status, REFUSED if isinstance(status, int) and 400 <= status < 500 or status == 501 else BROKEN)
+            outcome = KINDS.get(
+                status,
+                (
+                    REFUSED
+                    if isinstance(status, int) and 400 <= status < 500 or status == 501
+                    else BROKEN
+                ),
+            )
         except TimeoutError:
-            status, outcome = "no answer", LATE
-        except (OSError, http.client.HTTPException) as error:  # a connection that is closed is an answer to what is no HTTP
-            status, outcome = type(error).__name__, REFUSED
+            status = "no answer"
+            outcome = LATE
+        except (
+            OSError,
+            http.client.HTTPException,
+        ) as error:  # a connection that is closed is an answer to what is no HTTP
+            status = type(error).__name__
+            outcome = REFUSED
         self.outcomes[kind.__name__, outcome] += 1
         if outcome == BROKEN:
             self.broken.append(f"{kind.__name__}: {status}")
@@ -100,17 +151,40 @@ class Hostile:
 
     def sane(self):
         words = ["a", "book", "the", "old", "house", "I", "see", "Where", "?", "."]
-        rows = [" ".join(self.random.choices(words, k=self.random.randint(1, 8))) for _ in range(self.random.randint(1, 4))]
+        rows = [
+            " ".join(self.random.choices(words, k=self.random.randint(1, 8)))
+            for _ in range(self.random.randint(1, 4))
+        ]
         return self._predict(self.random.choice(SIGNATURES), rows, SMALL)
 
     def odd_text(self):
-        texts = ["", " \t ", "\0", "</s>", "<unk> <pad>", "\u200b", "👩\u200d👩\u200d👧", "שלום", "\ufeff", "a" * 5000, ". " * 30, "\t" * 500]
-        return self._predict(self.random.choice(SIGNATURES), self.random.choices(texts, k=self.random.randint(0, 3)), SMALL)
+        texts = [
+            "",
+            " \t ",
+            "\0",
+            "</s>",
+            "<unk> <pad>",
+            "\u200b",
+            "👩\u200d👩\u200d👧",
+            "שלום",
+            "\ufeff",
+            "a" * 5000,
+            ". " * 30,
+            "\t" * 500,
+        ]
+        return self._predict(
+            self.random.choice(SIGNATURES),
+            self.random.choices(texts, k=self.random.randint(0, 3)),
+            SMALL,
+        )
 
     def phrases(self):
         """The constraints of one row, of which every row pays for a table."""
         rows = self.random.choice([1, 2, 8, 32])
-        constraints = [self.random.choice([PHRASES, TABLE, "☃\t" * 64, "a" * 20_000]), *[""] * (rows - 1)]
+        constraints = [
+            self.random.choice([PHRASES, TABLE, "☃\t" * 64, "a" * 20_000]),
+            *[""] * (rows - 1),
+        ]
         return self._predict("translate_constrained", ["a"] * rows, SMALL, constraints)
 
     def marks(self):
@@ -120,14 +194,18 @@ class Hostile:
 
     def many_rows(self):
         rows = self.random.choice([100, 511, 512, 513, 5_000])
-        return self._predict(self.random.choice(SIGNATURES), [self.random.choice(["", "a"])] * rows, LARGE)
+        return self._predict(
+            self.random.choice(SIGNATURES), [self.random.choice(["", "a"])] * rows, LARGE
+        )
 
     def at_the_limit(self):
         rows = self.random.choice([64, 512])
         return self._predict(self.random.choice(SIGNATURES), [LONG] * rows, LARGE, [PHRASES] * rows)
 
     def beyond_the_answer(self):
-        return self._predict("translate_aligned", [LONG] * self.random.choice([65, 128, 512]), LARGE)
+        return self._predict(
+            "translate_aligned", [LONG] * self.random.choice([65, 128, 512]), LARGE
+        )
 
     def large(self):
         """Up to what a request may have, and more."""
@@ -141,13 +219,23 @@ class Hostile:
         from tensorflow_serving.apis import predict_pb2
 
         if self._channel is None:
-            body = {"signature_name": self.random.choice([*SIGNATURES, "x"]), "inputs": {"text": self.random.choice([[[]], 1, None, {}])}}
+            body = {
+                "signature_name": self.random.choice([*SIGNATURES, "x"]),
+                "inputs": {"text": self.random.choice([[[]], 1, None, {}])},
+            }
             return self._post(json.dumps(body).encode(), SMALL)
         request = predict_pb2.PredictRequest()
-        request.model_spec.name, request.model_spec.signature_name = NAME, self.random.choice([*SIGNATURES, "x"])
-        for name in self.random.sample(["text", "source", "target", "seed", "constraints", "x"], k=self.random.randint(0, 3)):
+        request.model_spec.name, request.model_spec.signature_name = (
+            NAME,
+            self.random.choice([*SIGNATURES, "x"]),
+        )
+        for name in self.random.sample(
+            ["text", "source", "target", "seed", "constraints", "x"], k=self.random.randint(0, 3)
+        ):
             tensor = request.inputs[name]
-            tensor.dtype = self.random.choice([types_pb2.DT_STRING, types_pb2.DT_INT64, types_pb2.DT_FLOAT, 0, 99])
+            tensor.dtype = self.random.choice(
+                [types_pb2.DT_STRING, types_pb2.DT_INT64, types_pb2.DT_FLOAT, 0, 99]
+            )
             for _ in range(self.random.choice([0, 1, 2, 33, 255])):
                 tensor.tensor_shape.dim.add(size=self.random.choice([0, 1, 2, -1, 2**20, 2**40]))
             tensor.string_val.extend([b"a"] * self.random.randint(0, 3))
@@ -159,41 +247,64 @@ class Hostile:
         if self._channel is None or self.random.random() < 0.5:
             return self._post(data, SMALL)
         status = self._call(data, SMALL)
-        return "INVALID_ARGUMENT" if status == "INTERNAL" else status  # gRPC's own answer to what it cannot read
+        return (
+            "INVALID_ARGUMENT" if status == "INTERNAL" else status
+        )  # gRPC's own answer to what it cannot read
 
     def bad_json(self):
         depth = self.random.choice([10, 1_000, 100_000])
-        bodies = [b'{"instances": ' + b"[" * depth, b'{"instances": ["a"', b'{"inputs": 1e999}', b'["\\ud800"]', b'{"instances": [' + b"[]," * depth]
+        bodies = [
+            b'{"instances": ' + b"[" * depth,
+            b'{"instances": ["a"',
+            b'{"inputs": 1e999}',
+            b'["\\ud800"]',
+            b'{"instances": [' + b"[]," * depth,
+        ]
         return self._post(self.random.choice(bodies), SMALL)
 
     def compressed(self):
         text = json.dumps({"instances": ["I see a cat."]}).encode()
         bomb = text + b" " * (self.random.choice([1, 64, 256]) << 20)
-        body = self.random.choice([gzip.compress(text), gzip.compress(bomb, 1), gzip.compress(text)[:-4], text])
+        body = self.random.choice(
+            [gzip.compress(text), gzip.compress(bomb, 1), gzip.compress(text)[:-4], text]
+        )
         return self._post(body, SMALL, {"Content-Encoding": "gzip"})
 
     def silent(self):
         """A connection that is kept and says nothing, or half of something."""
-        half = b"POST /v1/models/%s:predict HTTP/1.1\r\nContent-Length: 1000\r\n\r\n{" % NAME.encode()
+        half = (
+            b"POST /v1/models/%s:predict HTTP/1.1\r\nContent-Length: 1000\r\n\r\n{" % NAME.encode()
+        )
         connection = socket.create_connection(("127.0.0.1", self._rest), timeout=SMALL)
         connection.sendall(self.random.choice([b"", b"GET", half, b"PRI * HTTP/2.0\r\n\r\n"]))
         self._kept.append(connection)
         return 200
 
     def _predict(self, signature, rows, deadline, constraints=None):
-        inputs = {"source": rows, "target": rows} if signature in ("score", "confidence") else {"text": rows}
+        inputs = (
+            {"source": rows, "target": rows}
+            if signature in ("score", "confidence")
+            else {"text": rows}
+        )
         if signature == "sample":
             inputs["seed"] = list(range(len(rows)))
         if signature == "translate_constrained":
-            inputs["constraints"] = constraints or [self.random.choice(["", "livre", "a\tb"]) for _ in rows]
+            inputs["constraints"] = constraints or [
+                self.random.choice(["", "livre", "a\tb"]) for _ in rows
+            ]
         if self._channel is None or self.random.random() < 0.5:
-            as_json = {name: [_json_value(value) for value in values] for name, values in inputs.items()}
-            return self._post(json.dumps({"signature_name": signature, "inputs": as_json}).encode(), deadline)
+            as_json = {
+                name: [_json_value(value) for value in values] for name, values in inputs.items()
+            }
+            return self._post(
+                json.dumps({"signature_name": signature, "inputs": as_json}).encode(), deadline
+            )
         import tensorflow as tf
         from tensorflow_serving.apis import predict_pb2
 
         request = predict_pb2.PredictRequest()
-        request.model_spec.name, request.model_spec.signature_name = NAME, signature
+        request.model_spec.name = NAME
+        request.model_spec.signature_name = signature
         for name, values in inputs.items():
             dtype = tf.int64 if name == "seed" else tf.string
             request.inputs[name].CopyFrom(tf.make_tensor_proto(values, dtype, shape=[len(values)]))
@@ -203,13 +314,17 @@ class Hostile:
         import grpc
 
         try:
-            self._channel.unary_unary("/tensorflow.serving.PredictionService/Predict")(message, timeout=deadline)
+            self._channel.unary_unary("/tensorflow.serving.PredictionService/Predict")(
+                message, timeout=deadline
+            )
         except grpc.RpcError as error:
             return error.code().name
         return "OK"
 
     def _post(self, body, deadline, headers=()):
-        connection = http.client.HTTPConnection("127.0.0.1", self._rest, timeout=deadline + PATIENCE)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self._rest, timeout=deadline + PATIENCE
+        )
         with contextlib.closing(connection):
             connection.request("POST", f"/v1/models/{NAME}:predict", body, dict(headers))
             response = connection.getresponse()
@@ -231,7 +346,10 @@ class Server:
     """
 
     def __init__(self, command):
-        self.process, self.peak = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True), 0
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        self.peak = 0
         self.log = collections.deque(maxlen=20)
         threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
@@ -268,9 +386,13 @@ def _resident(process) -> int:
 
 
 def status_after(port) -> float:
-    """Seconds until the server said that the model is available, on a connection of its own; infinity: it did not."""
+    """Seconds until the server said that the model is available, on a connection of its own;
+    infinity: it did not.
+    """
     started = time.monotonic()
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+    with contextlib.closing(
+        http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    ) as connection:
         try:
             connection.request("GET", f"/v1/models/{NAME}")
             response = connection.getresponse()
@@ -281,8 +403,11 @@ def status_after(port) -> float:
 
 
 def watch_health(port):
-    """Ask until standard input ends, then print the seconds of each answer; in a process of its own, for a busy one measures itself."""
-    ended, delays = threading.Event(), []
+    """Ask until standard input ends, then print the seconds of each answer; in a process of its
+    own, for a busy one measures itself.
+    """
+    ended = threading.Event()
+    delays = []
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
     while not ended.wait(ASK):
         delays.append(status_after(port))
@@ -290,8 +415,11 @@ def watch_health(port):
 
 
 def attack(server, ports, count, seed, concurrency, minutes):
-    """(outcomes, broken answers, seconds that health took each time) of `count` requests, or of as many as the minutes allow."""
-    end, share = time.monotonic() + 60 * minutes, -(-count // concurrency)
+    """(outcomes, broken answers, seconds that health took each time) of `count` requests, or of as
+    many as the minutes allow.
+    """
+    end = time.monotonic() + 60 * minutes
+    share = -(-count // concurrency)
     senders = [Hostile(*ports, f"{seed}/{number}") for number in range(concurrency)]
 
     def work(sender):
@@ -301,7 +429,12 @@ def attack(server, ports, count, seed, concurrency, minutes):
             sender.send_one()
         sender.close()
 
-    with subprocess.Popen([sys.executable, __file__, "--watch", str(ports[1])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as watch:
+    with subprocess.Popen(
+        [sys.executable, __file__, "--watch", str(ports[1])],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as watch:
         threads = [threading.Thread(target=work, args=[sender]) for sender in senders]
         for thread in threads:
             thread.start()
@@ -315,23 +448,43 @@ def attack(server, ports, count, seed, concurrency, minutes):
 def report(server, outcomes, broken, delays, seconds, before):
     """Print what came of it; whether all was well."""
     alive = server.is_alive()
-    memory = ", ".join(f"{value >> 20:,}" for value in (before, server.peak, server.memory() if alive else 0))
-    health = ", ".join(f"{1000 * delays[int(part * (len(delays) - 1))]:,.0f}" for part in (0.5, 0.99, 1)) if delays else "not asked"
+    memory = ", ".join(
+        f"{value >> 20:,}" for value in (before, server.peak, server.memory() if alive else 0)
+    )
+    health = (
+        ", ".join(f"{1000 * delays[int(part * (len(delays) - 1))]:,.0f}" for part in (0.5, 0.99, 1))
+        if delays
+        else "not asked"
+    )
     totals = collections.Counter()
     for (_, outcome), number in outcomes.items():
         totals[outcome] += number
     ends = ANSWERED, REFUSED, LATE, BROKEN
-    print(f"| requests | a second | {' | '.join(ends)} | memory before, peak, after (MiB) | health median, 99 %, slowest (ms) |")
+    print(
+        f"| requests | a second | {' | '.join(ends)} | memory before, peak, after (MiB) | health"
+        " median, 99 %, slowest (ms) |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     numbers = " | ".join(f"{totals[end]:,}" for end in ends)
-    print(f"| {totals.total():,} | {totals.total() / seconds:,.1f} | {numbers} | {memory} | {health} |\n")
+    print(
+        f"| {totals.total():,} | {totals.total() / seconds:,.1f} | {numbers} | {memory} |"
+        f" {health} |\n"
+    )
     print(f"| kind | {' | '.join(ends)} |\n|---|---|---|---|---|")
     for kind in sorted({kind for kind, _ in outcomes}):
-        print(f"| {kind.replace('_', ' ')} | {' | '.join(f'{outcomes[kind, end]:,}' for end in ends)} |")
+        print(
+            f"| {kind.replace('_', ' ')} |"
+            f" {' | '.join(f'{outcomes[kind, end]:,}' for end in ends)} |"
+        )
     for line in broken[:10]:
         print(line[:300], file=sys.stderr)
     if not alive:
-        print(f"the server ended, at {server.peak >> 20:,} MiB:", *server.log, sep="\n", file=sys.stderr)
+        print(
+            f"the server ended, at {server.peak >> 20:,} MiB:",
+            *server.log,
+            sep="\n",
+            file=sys.stderr,
+        )
     return alive and not broken and server.peak < MOST_MEMORY
 
 
@@ -342,20 +495,49 @@ def free_port():
 
 def export(folder):
     """Every signature of the shipped model, as the folder's version 1."""
-    command = [sys.executable, "-m", "rnnsearch_tf", "export", "--model", "tatoeba-en-fr", "--output", str(folder)]
-    subprocess.run([*command, "--profile", str(ROOT / "export" / "default.yaml")], check=True, cwd=ROOT)
+    command = [
+        sys.executable,
+        "-m",
+        "rnnsearch_tf",
+        "export",
+        "--model",
+        "tatoeba-en-fr",
+        "--output",
+        str(folder),
+    ]
+    subprocess.run(
+        [*command, "--profile", str(ROOT / "export" / "default.yaml")], check=True, cwd=ROOT
+    )
 
 
 def main():
-    serve = "{python} -m rnnsearch_tf serve --model_name={name} --model_base_path={export} --port={grpc} --rest_api_port={rest}"
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    serve = (
+        "{python} -m rnnsearch_tf serve --model_name={name} --model_base_path={export}"
+        " --port={grpc} --rest_api_port={rest}"
+    )
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--requests", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--concurrency", type=int, default=16, help="requests on their way at once")
     parser.add_argument("--minutes", type=float, default=60, help="after which no more are sent")
-    parser.add_argument("--export", metavar="DIR", help="folder of the versions of an exported model, with every signature")
-    parser.add_argument("--command", metavar="WORDS", default=serve, help="starts the server (default: rnnsearch serve)")
-    parser.add_argument("--quick", action="store_true", help="200 requests, for 3 minutes at most: only tries the program")
+    parser.add_argument(
+        "--export",
+        metavar="DIR",
+        help="folder of the versions of an exported model, with every signature",
+    )
+    parser.add_argument(
+        "--command",
+        metavar="WORDS",
+        default=serve,
+        help="starts the server (default: rnnsearch serve)",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="200 requests, for 3 minutes at most: only tries the program",
+    )
     parser.add_argument("--watch", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.watch:
@@ -366,16 +548,25 @@ def main():
         if not arguments.export:
             export(folder)
         ports = free_port() if "{grpc}" in arguments.command else None, free_port()
-        places = {"python": sys.executable, "export": folder, "name": NAME, "grpc": ports[0], "rest": ports[1]}
+        places = {
+            "python": sys.executable,
+            "export": folder,
+            "name": NAME,
+            "grpc": ports[0],
+            "rest": ports[1],
+        }
         server = Server([word.format(**places) for word in shlex.split(arguments.command)])
         try:
             begun = time.monotonic()
             while status_after(ports[1]) == float("inf"):
                 if not server.is_alive() or time.monotonic() - begun > STARTED_IN:
-                    print("expected the server to start, got:", *server.log, sep="\n", file=sys.stderr)
+                    print(
+                        "expected the server to start, got:", *server.log, sep="\n", file=sys.stderr
+                    )
                     return 1
                 time.sleep(ASK)
-            before, begun = server.memory(), time.monotonic()
+            before = server.memory()
+            begun = time.monotonic()
             results = attack(server, ports, count, arguments.seed, arguments.concurrency, minutes)
             fine = report(server, *results, time.monotonic() - begun, before)
         finally:

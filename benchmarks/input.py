@@ -1,11 +1,13 @@
-"""Whether training has to wait for its data: pairs a second of the tf.data pipeline against what training eats.
+"""Whether training has to wait for its data: pairs a second of the tf.data pipeline against what
+training eats.
 
     python benchmarks/input.py [--sizes SMALL PAPER]
     python benchmarks/input.py --config configs/multi30k-en-fr.yaml --set data.folder=DATA
 
-The first epoch reads, checks, tokenizes and numbers the text; what fits the shuffle buffer is kept as ids, and later
-epochs only shuffle and batch; a larger corpus is streamed in every epoch. Training of each size, in the same run,
-says how many pairs it eats. The corpus is the built-in phrasebook, or that of a configuration.
+The first epoch reads, checks, tokenizes and numbers the text; what fits the shuffle buffer is kept
+as ids, and later epochs only shuffle and batch; a larger corpus is streamed in every epoch.
+Training of each size, in the same run, says how many pairs it eats. The corpus is the built-in
+phrasebook, or that of a configuration.
 """
 
 import dataclasses
@@ -18,7 +20,9 @@ from measuring import median
 
 
 def epochs(config, texts, number):
-    """(pairs, seconds) of so many epochs of one pipeline, in order; nothing is done with the batches."""
+    """(pairs, seconds) of so many epochs of one pipeline, in order; nothing is done with the
+    batches.
+    """
     from rnnsearch_tf.data.corpus import open_corpus
     from rnnsearch_tf.data.dataset import training_dataset
 
@@ -42,14 +46,26 @@ def pipeline_rows(config, repeats):
         measuring.say(batching)
         kept = with_data(config, batching=batching)
         streamed = with_data(config, batching=batching, shuffle_buffer=1000)
-        first, later = [], []
+        first = []
+        later = []
         for _ in range(repeats):
             one, two = epochs(kept, texts, 2)
             first.append(one)
             later.append(two)
-        again = [epoch for epoch in epochs(streamed, texts, 1 + repeats)][1:]  # the first also checks the files
-        for name, values in (("first", first), ("later, from memory", later), ("later, streamed", again)):
-            yield [batching, name, values[0][0], values[0][0] / median(seconds for _, seconds in values)]
+        again = [epoch for epoch in epochs(streamed, texts, 1 + repeats)][
+            1:
+        ]  # the first also checks the files
+        for name, values in (
+            ("first", first),
+            ("later, from memory", later),
+            ("later, streamed", again),
+        ):
+            yield [
+                batching,
+                name,
+                values[0][0],
+                values[0][0] / median(seconds for _, seconds in values),
+            ]
 
 
 def with_data(config, **options):
@@ -68,26 +84,61 @@ def eaten(size, precision, repeats):
 
 def main():
     parser = measuring.parser(__doc__)
-    parser.add_argument("--sizes", nargs="+", default=["SMALL", "PAPER"], help="of the trainings that eat (%(default)s)")
-    parser.add_argument("--precisions", nargs="+", default=["float32", "mixed_bfloat16"], help="(%(default)s)")
-    parser.add_argument("--config", help="a configuration whose corpus is read; the built-in phrasebook otherwise")
-    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="change an option of it")
+    parser.add_argument(
+        "--sizes",
+        nargs="+",
+        default=["SMALL", "PAPER"],
+        help="of the trainings that eat (%(default)s)",
+    )
+    parser.add_argument(
+        "--precisions", nargs="+", default=["float32", "mixed_bfloat16"], help="(%(default)s)"
+    )
+    parser.add_argument(
+        "--config", help="a configuration whose corpus is read; the built-in phrasebook otherwise"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="SECTION.KEY=VALUE",
+        help="change an option of it",
+    )
     arguments = measuring.parse(parser)
     from rnnsearch_tf.config import load_config
 
-    built_in = [] if arguments.config else ["data.corpus=phrasebook", f"data.phrasebook_size={200 if arguments.quick else 20_000}"]
+    built_in = (
+        []
+        if arguments.config
+        else [
+            "data.corpus=phrasebook",
+            f"data.phrasebook_size={200 if arguments.quick else 20_000}",
+        ]
+    )
     config = load_config(arguments.config, overrides=[*built_in, *arguments.set])
     if arguments.quick:
-        arguments.sizes, arguments.precisions = ["TINY"], ["float32"]
+        arguments.sizes = ["TINY"]
+        arguments.precisions = ["float32"]
     trainings = []
     for size in arguments.sizes:
         for precision in arguments.precisions:
             measuring.say(f"training {size} {precision}")
             trainings.append((f"{size}, {precision}", eaten(size, precision, arguments.repeats)))
-    print("Training eats, in pairs a second: " + "; ".join(f"{name}: {rate:,.0f}" for name, rate in trainings) + ".\n")
+    print(
+        "Training eats, in pairs a second: "
+        + "; ".join(f"{name}: {rate:,.0f}" for name, rate in trainings)
+        + ".\n"
+    )
     rows = list(pipeline_rows(config, arguments.repeats))
-    heads = ["batching", "epoch", "pairs", "pairs/s", *(f"times what {name} eats" for name, _ in trainings)]
-    print(measuring.table(heads, [[*row, *(row[-1] / rate for _, rate in trainings)] for row in rows]))
+    heads = [
+        "batching",
+        "epoch",
+        "pairs",
+        "pairs/s",
+        *(f"times what {name} eats" for name, _ in trainings),
+    ]
+    print(
+        measuring.table(heads, [[*row, *(row[-1] / rate for _, rate in trainings)] for row in rows])
+    )
 
 
 if __name__ == "__main__":

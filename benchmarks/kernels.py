@@ -1,10 +1,13 @@
-"""The recurrences whose gradients are written by hand, beside TensorFlow's gradient of the same recurrence through ``scan``.
+"""The recurrences whose gradients are written by hand, beside TensorFlow's gradient of the same
+recurrence through ``scan``.
 
-    python benchmarks/kernels.py [--sizes SMALL PAPER] [--precisions float32 mixed_bfloat16] [--repeats 9]
+    python benchmarks/kernels.py [--sizes SMALL PAPER] [--precisions float32 mixed_bfloat16]
+    [--repeats 9]
 
-One forward and one backward pass of a batch of 80 sentences, either way in turns. The first ratio is the median of the rounds'
-ratios of wall time, the second that of processor time, which a busy machine disturbs less. A kernel is kept where
-it is at least 1.15 times as fast in one of the precisions (``layers/kernels/__init__.py`` chooses).
+One forward and one backward pass of a batch of 80 sentences, either way in turns. The first ratio
+is the median of the rounds' ratios of wall time, the second that of processor time, which a busy
+machine disturbs less. A kernel is kept where it is at least 1.15 times as fast in one of the
+precisions (``layers/kernels/__init__.py`` chooses).
 """
 
 import time
@@ -29,7 +32,8 @@ def cases(size, precision):
     numbers = lambda width: tf.constant(random.normal(size=(batch, length, width)), tf.float32)  # noqa: E731
     mask = tf.sequence_mask(random.integers(length // 2, length + 1, batch), length)
     options = dict(initialization="variance_preserving", dtype=precision)
-    words, annotations = numbers(m), numbers(2 * n)
+    words = numbers(m)
+    annotations = numbers(2 * n)
 
     encoder = Encoder(n, **options)
     encoder.build(words.shape)
@@ -40,12 +44,29 @@ def cases(size, precision):
         unit.build(m)
         state = unit.initial_state(tf.zeros([batch, n]))
         inputs = tf.Variable(unit.inputs(words))
-        run = lambda unit=unit, inputs=inputs, state=state: unit.all_steps(tf.identity(inputs), state, mask)["state"]  # noqa: E731
-        yield kind, run, [inputs, *(weight.value for weight in unit.trainable_variables if weight.name.startswith("U"))]
+        run = lambda unit=unit, inputs=inputs, state=state: unit.all_steps(
+            tf.identity(inputs), state, mask
+        )["state"]  # noqa: E731
+        yield (
+            kind,
+            run,
+            [
+                inputs,
+                *(
+                    weight.value
+                    for weight in unit.trainable_variables
+                    if weight.name.startswith("U")
+                ),
+            ],
+        )
 
     decoder = Decoder(n, n, **options)
     decoder.build(words.shape, annotations.shape)
-    yield "decoder (attending_gru)", lambda: tf.concat(decoder(words, annotations, mask)[:2], -1), values(decoder)
+    yield (
+        "decoder (attending_gru)",
+        lambda: tf.concat(decoder(words, annotations, mask)[:2], -1),
+        values(decoder),
+    )
 
 
 def values(layer):
@@ -69,13 +90,16 @@ def passes(run, variables):
 
 def timed(graph):
     """(wall time, processor time) of one call, in seconds."""
-    wall, processor = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    processor = time.process_time()
     float(graph()[0])
     return time.perf_counter() - wall, time.process_time() - processor
 
 
 def measure(size, precision, repeats):
-    """Rows: recurrence, milliseconds by the kernel, by scan, ratio of wall times, ratio of processor times."""
+    """Rows: recurrence, milliseconds by the kernel, by scan, ratio of wall times, ratio of
+    processor times.
+    """
     from rnnsearch_tf.layers.kernels import KERNELS
 
     kernels = dict(KERNELS)
@@ -86,22 +110,39 @@ def measure(size, precision, repeats):
         KERNELS.update(kernels)
         hand, scan = zip(*((timed(by_hand), timed(by_scan)) for _ in range(repeats)))
         wall, processor = ([b[k] / a[k] for a, b in zip(hand, scan)] for k in range(2))
-        yield name, *(1000 * median(time for time, _ in times) for times in (hand, scan)), median(wall), median(processor)
+        yield (
+            name,
+            *(1000 * median(time for time, _ in times) for times in (hand, scan)),
+            median(wall),
+            median(processor),
+        )
 
 
 def main():
     parser = measuring.parser(__doc__)
     parser.add_argument("--sizes", nargs="+", default=["SMALL", "PAPER"], help="(%(default)s)")
-    parser.add_argument("--precisions", nargs="+", default=["float32", "mixed_bfloat16"], help="(%(default)s)")
+    parser.add_argument(
+        "--precisions", nargs="+", default=["float32", "mixed_bfloat16"], help="(%(default)s)"
+    )
     arguments = measuring.parse(parser)
     if arguments.quick:
         arguments.sizes = ["TINY"]
-    heads = ["size", "precision", "recurrence", "by hand, ms", "by scan, ms", "ratio", "ratio of processor time"]
+    heads = [
+        "size",
+        "precision",
+        "recurrence",
+        "by hand, ms",
+        "by scan, ms",
+        "ratio",
+        "ratio of processor time",
+    ]
     with measuring.printed(heads) as rows:
         for size in arguments.sizes:
             for precision in arguments.precisions:
                 measuring.say(f"{size} {precision}")
-                rows += [[size, precision, *row] for row in measure(size, precision, arguments.repeats)]
+                rows += [
+                    [size, precision, *row] for row in measure(size, precision, arguments.repeats)
+                ]
 
 
 if __name__ == "__main__":

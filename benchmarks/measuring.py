@@ -1,9 +1,11 @@
-"""What the benchmarks share: common options, the machine in words, the clock, worker processes, Markdown.
+"""What the benchmarks share: common options, the machine in words, the clock, worker processes,
+Markdown.
 
 Imports nothing heavy: it also runs in the environments of the peers.
 
-Every program prints Markdown on standard output, to be appended to LOG.md, and progress on standard error.
-Times are medians; what is compared is measured in turns, so that a busy neighbour slows all sides alike.
+Every program prints Markdown on standard output, to be appended to LOG.md, and progress on standard
+error. Times are medians; what is compared is measured in turns, so that a busy neighbour slows all
+sides alike.
 """
 
 import argparse
@@ -28,23 +30,45 @@ VERSIONS = ("tensorflow", "keras", "numpy")
 
 def parser(description):
     """ArgumentParser with the options that every benchmark has."""
-    result = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    result = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     cores = len(os.sched_getaffinity(0))
-    result.add_argument("--threads", type=int, default=cores, help="of every system (%(default)s: all that may be used)")
-    result.add_argument("--repeats", type=int, default=LEAST, help="measurements that a median is taken of (%(default)s)")
-    result.add_argument("--quick", action="store_true", help="try the program at a tiny size; its numbers mean nothing")
+    result.add_argument(
+        "--threads",
+        type=int,
+        default=cores,
+        help="of every system (%(default)s: all that may be used)",
+    )
+    result.add_argument(
+        "--repeats",
+        type=int,
+        default=LEAST,
+        help="measurements that a median is taken of (%(default)s)",
+    )
+    result.add_argument(
+        "--quick",
+        action="store_true",
+        help="try the program at a tiny size; its numbers mean nothing",
+    )
     return result
 
 
 def parse(parser):
-    """The arguments; threads are set, for this process and those it starts, and the machine is printed as a heading."""
+    """The arguments; threads are set, for this process and those it starts, and the machine is
+    printed as a heading.
+    """
     arguments = parser.parse_args()
     if arguments.repeats < LEAST:
-        parser.error(f"--repeats: expected at least {LEAST}, got {arguments.repeats}; --quick takes fewer")
+        parser.error(
+            f"--repeats: expected at least {LEAST}, got {arguments.repeats}; --quick takes fewer"
+        )
     if arguments.quick:
         arguments.repeats = 1
     set_threads(arguments.threads)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # told to end: what was measured is printed
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # told to end: what was measured is printed
     name = pathlib.Path(sys.argv[0]).name
     print(f"## {name}\n\n{machine(arguments.threads)}\n", flush=True)
     if arguments.quick:
@@ -66,12 +90,20 @@ def machine(threads):
     flags = (_first("/proc/cpuinfo", "flags") or "").split()
     extensions = [name for name in ("avx512f", "avx512_bf16", "amx_bf16") if name in flags]
     memory = int((_first("/proc/meminfo", "MemTotal") or "0").split()[0]) / 2**20
-    versions = [f"{package} {importlib.metadata.version(package)}" for package in VERSIONS if _installed(package)]
-    cores = f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} cores of {cpu} ({', '.join(extensions) or 'no extensions'})"
+    versions = [
+        f"{package} {importlib.metadata.version(package)}"
+        for package in VERSIONS
+        if _installed(package)
+    ]
+    cores = (
+        f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} cores of {cpu}"
+        f" ({', '.join(extensions) or 'no extensions'})"
+    )
     command = " ".join([pathlib.Path(sys.argv[0]).name, *sys.argv[1:]])
     return (
-        f"{time.strftime('%d %B %Y')}: {cores}, {memory:.0f} GB of memory, load {os.getloadavg()[0]:.1f} at the start; {threads} threads; "
-        f"Python {platform.python_version()}, {', '.join(versions)}. Commit {_commit()}. `{command}`"
+        f"{time.strftime('%d %B %Y')}: {cores}, {memory:.0f} GB of memory, load"
+        f" {os.getloadavg()[0]:.1f} at the start; {threads} threads; Python"
+        f" {platform.python_version()}, {', '.join(versions)}. Commit {_commit()}. `{command}`"
     )
 
 
@@ -107,14 +139,23 @@ def peak_memory():
 
 def table(heads, rows):
     """A Markdown table; the cells of a column of numbers stand right."""
-    right = [all(isinstance(row[k], (int, float)) or row[k] in (None, "–") for row in rows) for k in range(len(heads))]
-    lines = [heads, ["--:" if side else "---" for side in right], *([cell(value) for value in row] for row in rows)]
+    right = [
+        all(isinstance(row[k], (int, float)) or row[k] in (None, "–") for row in rows)
+        for k in range(len(heads))
+    ]
+    lines = [
+        heads,
+        ["--:" if side else "---" for side in right],
+        *([cell(value) for value in row] for row in rows),
+    ]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 @contextlib.contextmanager
 def printed(heads):
-    """A list of rows to fill; its table is printed at the end, and also when a long run is interrupted or fails."""
+    """A list of rows to fill; its table is printed at the end, and also when a long run is
+    interrupted or fails.
+    """
     rows = []
     try:
         yield rows
@@ -140,7 +181,8 @@ def say(text):
 
 
 class Worker:
-    """A process that answers requests, one JSON object a line, so that it can take turns with others.
+    """A process that answers requests, one JSON object a line, so that it can take turns with
+    others.
 
     Args:
         command: list of str; a program that calls :func:`answer_requests`.
@@ -157,7 +199,12 @@ class Worker:
     def __init__(self, command, environment=None):
         self._log = open(os.memfd_create("log"), "w+b")
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True, env=environment
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            env=environment,
         )
 
     def __call__(self, what, **values):
@@ -168,7 +215,9 @@ class Worker:
         answer = self._process.stdout.readline()
         if not answer:
             self._process.wait()
-            raise RuntimeError(f"a worker ended with exit code {self._process.returncode}: {self._last_words()}")
+            raise RuntimeError(
+                f"a worker ended with exit code {self._process.returncode}: {self._last_words()}"
+            )
         return json.loads(answer)
 
     def __enter__(self):
@@ -186,7 +235,8 @@ class Worker:
 
 
 def answer_requests(handlers):
-    """Answer what a :class:`Worker` asks until it closes; whatever else prints goes to standard error.
+    """Answer what a :class:`Worker` asks until it closes; whatever else prints goes to standard
+    error.
 
     Args:
         handlers: {name: function of the request's values, whose result JSON can hold}.
@@ -200,7 +250,9 @@ def answer_requests(handlers):
 
 
 def write_batches(path, batches):
-    """Keep batches for every system to train on: pairs of int arrays, padded with 0, every row ending with 1; words from 3 on."""
+    """Keep batches for every system to train on: pairs of int arrays, padded with 0, every row
+    ending with 1; words from 3 on.
+    """
     import numpy as np
 
     np.savez(path, *(array for pair in batches for array in pair))

@@ -1,6 +1,8 @@
-"""This package as a worker (measuring.Worker): trains and searches on request, and says how long it took.
+"""This package as a worker (measuring.Worker): trains and searches on request, and says how long it
+took.
 
-Started by training.py, peers.py and others, one process a model, so that peak memory is that model's own.
+Started by training.py, peers.py and others, one process a model, so that peak memory is that
+model's own.
 """
 
 import argparse
@@ -27,12 +29,23 @@ class Ours:
         run: path of a RUN folder, or None.
         batches: path of batches that peers.py wrote; None: synthetic ones.
         seed: of the weights; None: the default one.
-        spread: over the cores: ``operations``, or ``shards`` of a batch; None: what the command line would do.
+        spread: over the cores: ``operations``, or ``shards`` of a batch; None: what the command
+            line would do.
         deterministic: as training.deterministic.
     """
 
-    def __init__(self, size, system="rnnsearch", precision="float32", lengths=None, run=None, batches=None, seed=None, spread=None,
-                 deterministic=False):  # fmt: skip
+    def __init__(
+        self,
+        size,
+        system="rnnsearch",
+        precision="float32",
+        lengths=None,
+        run=None,
+        batches=None,
+        seed=None,
+        spread=None,
+        deterministic=False,
+    ):
         import numpy as np
         import tensorflow as tf
 
@@ -47,9 +60,13 @@ class Ours:
         if deterministic:
             tf.config.experimental.enable_op_determinism()
         if seed is not None:
-            self.config = dataclasses.replace(self.config, training=dataclasses.replace(self.config.training, seed=seed))
+            self.config = dataclasses.replace(
+                self.config, training=dataclasses.replace(self.config.training, seed=seed)
+            )
         if run is None:
-            self.model = build_model(self.config, self.size.vocabulary_size, self.size.vocabulary_size)
+            self.model = build_model(
+                self.config, self.size.vocabulary_size, self.size.vocabulary_size
+            )
         else:
             self._load(run, precision)
         compile_model(self.model, self.config)
@@ -58,7 +75,10 @@ class Ours:
         generator = np.random.default_rng(1)
         self.batches = [sizes.synthetic_batch(self.size, generator, *words) for _ in range(4)]
         if batches is not None:
-            self.batches = [dict(zip(("source_ids", "target_ids"), pair)) for pair in measuring.read_batches(batches)]
+            self.batches = [
+                dict(zip(("source_ids", "target_ids"), pair))
+                for pair in measuring.read_batches(batches)
+            ]
         self.next_batch = itertools.cycle(self.batches).__next__
         self._graphs = {}
 
@@ -66,7 +86,8 @@ class Ours:
         from rnnsearch_tf.translation import Translator
 
         translator = Translator.load(run, precision=precision)
-        self.model, self.config = translator.model, translator.config
+        self.model = translator.model
+        self.config = translator.config
 
     def updates(self, updates, warm_up=2, between=None):
         """Updates by ``model.fit``, and what the user waits for each: input and Keras included.
@@ -77,13 +98,17 @@ class Ours:
             between: function called before each, outside the clock.
 
         Returns:
-            list of {"seconds", "cpu": seconds of all threads, "tokens": target words, end symbols counted and padding not}.
+            list of {"seconds", "cpu": seconds of all threads, "tokens": target words, end symbols
+            counted and padding not}.
         """
         batches = [self.next_batch() for _ in range(warm_up + updates)]
         clock = _clock(between)
         self.model.fit(dataset_of(batches), verbose=0, shuffle=False, callbacks=[clock])
         tokens = [int((batch["target_ids"] != 0).sum()) for batch in batches]
-        rows = [dict(seconds=seconds, cpu=cpu, tokens=number) for (seconds, cpu), number in zip(clock.times, tokens)]
+        rows = [
+            dict(seconds=seconds, cpu=cpu, tokens=number)
+            for (seconds, cpu), number in zip(clock.times, tokens)
+        ]
         return rows[warm_up:]
 
     def loss(self, updates, last):
@@ -91,24 +116,35 @@ class Ours:
         batches = iter([self.next_batch() for _ in range(updates)])
         history = None
         for number in (updates - last, last):
-            history = self.model.fit(dataset_of([next(batches) for _ in range(number)]), verbose=0, shuffle=False)
+            history = self.model.fit(
+                dataset_of([next(batches) for _ in range(number)]), verbose=0, shuffle=False
+            )
         return history.history["loss"][0]
 
     def train(self, repeats):
-        """Everything a row of training.py needs: updates, the ceiling beside them, peak memory, parts."""
+        """Everything a row of training.py needs: updates, the ceiling beside them, peak memory,
+        parts.
+        """
         import products
 
         ceiling = self._ceiling()
         rows = self.updates(repeats, between=ceiling)
-        answer = dict(updates=rows, ceilings=ceiling.rates[2:], memory=measuring.peak_memory())  # as warm-ups, two are left out
+        answer = dict(
+            updates=rows, ceilings=ceiling.rates[2:], memory=measuring.peak_memory()
+        )  # as warm-ups, two are left out
         seconds = measuring.in_turns(self._tasks(), repeats)
         batch = self.batches[0]
         shape = batch["source_ids"].shape + batch["target_ids"].shape[1:]
-        answer["operations"] = products.training_operations(self.model, *shape, int((batch["target_ids"] != 0).sum()))
-        return answer | dict(parts={name: measuring.median(values) for name, values in seconds.items()})
+        answer["operations"] = products.training_operations(
+            self.model, *shape, int((batch["target_ids"] != 0).sum())
+        )
+        return answer | dict(
+            parts={name: measuring.median(values) for name, values in seconds.items()}
+        )
 
     def search(self, beam_size, batch_size, repeats, warm_up=1, split_k=None):
-        """Seconds of searches of so many random sentences, every output of the size's target length.
+        """Seconds of searches of so many random sentences, every output of the size's target
+        length.
 
         split_k: as search_graph has it; None: as a Translator has it.
         """
@@ -124,9 +160,15 @@ class Ours:
         graph = self._graphs.get((beam_size, split_k))
         if graph is None:
             config = sizes.configuration(size, beam_size=beam_size, **options).search
-            graph = self._graphs[beam_size, split_k] = search_graph(self.model, config, split_k=split_k or shard_count())
-        ids = sizes.synthetic_batch(size, np.random.default_rng(1), self.model.source_vocabulary_size)["source_ids"]
-        search = lambda: list(in_shards(shard_count(), lambda shard: as_arrays(graph(shard)), ids, batch_size))  # noqa: E731
+            graph = self._graphs[beam_size, split_k] = search_graph(
+                self.model, config, split_k=split_k or shard_count()
+            )
+        ids = sizes.synthetic_batch(
+            size, np.random.default_rng(1), self.model.source_vocabulary_size
+        )["source_ids"]
+        search = lambda: list(
+            in_shards(shard_count(), lambda shard: as_arrays(graph(shard)), ids, batch_size)
+        )  # noqa: E731
         return measuring.in_turns({"search": search}, repeats, warm_up)["search"]
 
     def _tasks(self):
@@ -136,28 +178,44 @@ class Ours:
         from rnnsearch_tf.models.loss import counts
         from rnnsearch_tf.runtime.cores import split_batch
 
-        model, loss = self.model, self.model.loss
+        model = self.model
+        loss = self.model.loss
         batch = {name: tf.constant(ids) for name, ids in self.batches[0].items()}
         ids = {name: tf.TensorSpec([None, None], tf.int32) for name in batch}
 
         def output(batch):
-            return [model.token_losses(shard, loss.label_smoothing, training=True) for shard in split_batch(batch, model.shards)]
+            return [
+                model.token_losses(shard, loss.label_smoothing, training=True)
+                for shard in split_batch(batch, model.shards)
+            ]
 
         def gradient(batch):
             with tf.GradientTape() as tape:
                 losses = tf.concat([losses for losses, _ in output(batch)], axis=0)
                 objective = loss.reduce(losses, *counts(batch["target_ids"]))
-            return [tf.convert_to_tensor(value) for value in tape.gradient(objective, model.trainable_variables)]
+            return [
+                tf.convert_to_tensor(value)
+                for value in tape.gradient(objective, model.trainable_variables)
+            ]
 
         stages = {
-            "encoder": lambda batch: [tf.nest.flatten(model.start(shard["source_ids"])) for shard in split_batch(batch, model.shards)],
-            "decoder": lambda batch: [model.pre_logits(*shard.values(), training=True) for shard in split_batch(batch, model.shards)],
+            "encoder": lambda batch: [
+                tf.nest.flatten(model.start(shard["source_ids"]))
+                for shard in split_batch(batch, model.shards)
+            ],
+            "decoder": lambda batch: [
+                model.pre_logits(*shard.values(), training=True)
+                for shard in split_batch(batch, model.shards)
+            ],
             "output": output,
             "backward": gradient,
             "optimizer": model.train_step,
         }
         graphs = {name: tf.function(stage, input_signature=[ids]) for name, stage in stages.items()}
-        return {name: lambda graph=graph: (graph(batch), tf.test.experimental.sync_devices()) for name, graph in graphs.items()}
+        return {
+            name: lambda graph=graph: (graph(batch), tf.test.experimental.sync_devices())
+            for name, graph in graphs.items()
+        }
 
     def _ceiling(self):
         """A function that multiplies two large matrices and notes the rate, in operations a second."""
@@ -166,10 +224,17 @@ class Ours:
         from rnnsearch_tf.runtime.cores import shard_count
 
         width = CEILING_SIZE.get(self.name, 2048)
-        dtype = tf.bfloat16 if self.config.training.precision == "mixed_bfloat16" else tf.as_dtype(self.config.training.precision)
+        dtype = (
+            tf.bfloat16
+            if self.config.training.precision == "mixed_bfloat16"
+            else tf.as_dtype(self.config.training.precision)
+        )
         number = shard_count()  # products at once: each has one core then
-        lefts, right = tf.cast(tf.random.normal([number, width, width]), dtype), tf.cast(tf.random.normal([width, width]), dtype)
-        graph = tf.function(lambda lefts, right: [tf.matmul(lefts[k], right) for k in range(number)])
+        lefts = tf.cast(tf.random.normal([number, width, width]), dtype)
+        right = tf.cast(tf.random.normal([width, width]), dtype)
+        graph = tf.function(
+            lambda lefts, right: [tf.matmul(lefts[k], right) for k in range(number)]
+        )
         graph(lefts, right)
 
         def measure():
@@ -183,14 +248,22 @@ class Ours:
 
 
 def arrange_threads(config, spread=None):
-    """What the command line does first (or ``spread``, see :class:`Ours`), with the benchmark's number of threads for cores."""
+    """What the command line does first (or ``spread``, see :class:`Ours`), with the benchmark's
+    number of threads for cores.
+    """
     from rnnsearch_tf.runtime.cores import use_one_thread_per_op
 
-    told = {name: os.environ.pop(name) for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS") if name in os.environ}
+    told = {
+        name: os.environ.pop(name)
+        for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
+        if name in os.environ
+    }
     cores = int(told.get("TF_NUM_INTRAOP_THREADS", 0)) or None
     if spread == "shards" and cores:
         os.environ.update(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS=str(cores))
-    elif spread == "operations" or not use_one_thread_per_op([config.model], config.data.batch_size, cores):
+    elif spread == "operations" or not use_one_thread_per_op(
+        [config.model], config.data.batch_size, cores
+    ):
         os.environ.update(told)
 
 
@@ -201,11 +274,17 @@ def dataset_of(batches):
     from rnnsearch_tf.data.batching import single_threaded
 
     signature = {name: tf.TensorSpec([None, None], tf.int32) for name in batches[0]}
-    return single_threaded(tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=signature).prefetch(2))
+    return single_threaded(
+        tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=signature).prefetch(
+            2
+        )
+    )
 
 
 def _clock(between):
-    """A Keras callback that notes the seconds of every batch, on the clock and of the processor, input included."""
+    """A Keras callback that notes the seconds of every batch, on the clock and of the processor,
+    input included.
+    """
     from rnnsearch_tf.runtime.backend import keras
 
     class Clock(keras.callbacks.Callback):
@@ -217,7 +296,9 @@ def _clock(between):
             self.start = time.perf_counter(), time.process_time()
 
         def on_train_batch_end(self, batch, logs=None):
-            self.times.append((time.perf_counter() - self.start[0], time.process_time() - self.start[1]))
+            self.times.append(
+                (time.perf_counter() - self.start[0], time.process_time() - self.start[1])
+            )
 
     clock = Clock()
     clock.times = []
@@ -225,7 +306,9 @@ def _clock(between):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("options", help="arguments of Ours, as a JSON object")
     ours = Ours(**json.loads(parser.parse_args().options))
     handlers = {name: getattr(ours, name) for name in ("updates", "train", "search", "loss")}

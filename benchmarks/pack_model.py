@@ -1,11 +1,14 @@
-"""Make a model that comes with the package of a RUN: its best weights in eight bits, its texts, its card.
+"""Make a model that comes with the package of a RUN: its best weights in eight bits, its texts, its
+card.
 
     python benchmarks/pack_model.py RUN NAME --title … --data … --licence … --score …
 
-The folder is rnnsearch_tf/runs/shipped/NAME. The folder of the training's data is taken out of its config.yaml. Tatoeba's:
+The folder is rnnsearch_tf/runs/shipped/NAME. The folder of the training's data is taken out of its
+config.yaml. Tatoeba's:
 
     rnnsearch train --config tatoeba-en-fr --output runs/tatoeba
-    rnnsearch evaluate --model runs/tatoeba --source held-out.en --reference held-out.fr --calibrate   # data.held_out's pairs
+    rnnsearch evaluate --model runs/tatoeba --source held-out.en --reference held-out.fr --calibrate
+    # data.held_out's pairs
 """
 
 import argparse
@@ -42,14 +45,22 @@ def pack(run, name, **words):
     save_config(config, packed.config)
     for path in (*run.text_files(), *([run.confidence] if run.confidence.exists() else [])):
         shutil.copy(path, packed.path / path.name)
-    words |= dict(model=type(model).__name__, parameters=model.count_params(), tokenization=config.source.tokenization)
-    packed.model_card.write_text(CARD.format(name=name, vocabulary=source.vocabulary.size, **words), encoding="utf-8")
+    words |= dict(
+        model=type(model).__name__,
+        parameters=model.count_params(),
+        tokenization=config.source.tokenization,
+    )
+    packed.model_card.write_text(
+        CARD.format(name=name, vocabulary=source.vocabulary.size, **words), encoding="utf-8"
+    )
     packed.record()
     return packed
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("run")
     parser.add_argument("name")
     for option in ("--title", "--data", "--licence", "--score"):

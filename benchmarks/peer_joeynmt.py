@@ -1,7 +1,8 @@
 """Joey NMT as a worker (measuring.Worker), in an environment of its own: the requests of ours.py.
 
-What is timed is its own: TrainManager's step with the lines around it that make one update, and joeynmt.search.search.
-It gets our batches; its ids of the four special symbols come first, so that a word w is w + 1.
+What is timed is its own: TrainManager's step with the lines around it that make one update, and
+joeynmt.search.search. It gets our batches; its ids of the four special symbols come first, so that
+a word w is w + 1.
 """
 
 import argparse
@@ -15,14 +16,25 @@ from types import SimpleNamespace
 import measuring
 
 SPECIALS = SimpleNamespace(
-    unk_id=0, unk_token="<unk>", pad_id=1, pad_token="<pad>", bos_id=2, bos_token="<s>", eos_id=3, eos_token="</s>",
-    sep_id=None, sep_token=None, lang_tags=[],
+    unk_id=0,
+    unk_token="<unk>",
+    pad_id=1,
+    pad_token="<pad>",
+    bos_id=2,
+    bos_token="<s>",
+    eos_id=3,
+    eos_token="</s>",
+    sep_id=None,
+    sep_token=None,
+    lang_tags=[],
 )
 OURS = {0: SPECIALS.pad_id, 1: SPECIALS.eos_id, 2: SPECIALS.unk_id}
 
 
 class JoeyNMT:
-    """GRU encoder and decoder with additive attention, of the sizes of a sizes.Size (as a dictionary), random weights."""
+    """GRU encoder and decoder with additive attention, of the sizes of a sizes.Size (as a
+    dictionary), random weights.
+    """
 
     def __init__(self, size, precision, batches, threads):
         import torch
@@ -33,21 +45,35 @@ class JoeyNMT:
 
         torch.set_num_threads(threads)
         self.size, self.folder = size, tempfile.TemporaryDirectory()
-        words = [f"w{number}" for number in range(size["vocabulary_size"] - 3)]  # it has one special symbol more than we
+        words = [
+            f"w{number}" for number in range(size["vocabulary_size"] - 3)
+        ]  # it has one special symbol more than we
         vocabulary = Vocabulary(words, SPECIALS)
-        self.autocast = dict(device_type="cpu", enabled=precision == "mixed_bfloat16", dtype=torch.bfloat16)
+        self.autocast = dict(
+            device_type="cpu", enabled=precision == "mixed_bfloat16", dtype=torch.bfloat16
+        )
         self.model = build_model(architecture(size), vocabulary, vocabulary)
         adam = size["optimizer"] == "adam"
         training = dict(
-            optimizer=size["optimizer"], learning_rate=1e-3 if adam else 1.0, clip_grad_norm=1.0, normalization="batch",
-            batch_size=size["batch_size"], scheduling="exponential",  # one must be named; this one would wait for an epoch's end
+            optimizer=size["optimizer"],
+            learning_rate=1e-3 if adam else 1.0,
+            clip_grad_norm=1.0,
+            normalization="batch",
+            batch_size=size["batch_size"],
+            scheduling="exponential",  # one must be named; this one would wait for an epoch's end
         )
         self.model.loss_function = ("crossentropy", 0.0)
         self.trainer = TrainManager(
-            rank=0, model=self.model, model_dir=pathlib.Path(self.folder.name), device=torch.device("cpu"), autocast=self.autocast,
+            rank=0,
+            model=self.model,
+            model_dir=pathlib.Path(self.folder.name),
+            device=torch.device("cpu"),
+            autocast=self.autocast,
             train_args=parse_train_args(training),
         )
-        self.batches = [tuple(translated(ids) for ids in pair) for pair in measuring.read_batches(batches)]
+        self.batches = [
+            tuple(translated(ids) for ids in pair) for pair in measuring.read_batches(batches)
+        ]
         self.next_batch = itertools.cycle(self.batches).__next__
 
     def updates(self, updates, warm_up=2):
@@ -56,7 +82,8 @@ class JoeyNMT:
         return rows[warm_up:]
 
     def _update(self, batch):
-        trainer, start = self.trainer, time.perf_counter()
+        trainer = self.trainer
+        start = time.perf_counter()
         trainer._train_step(batch)
         trainer.clip_grad_fun(parameters=self.model.parameters())
         trainer.optimizer.step()
@@ -68,14 +95,23 @@ class JoeyNMT:
         import numpy as np
         from joeynmt.search import search
 
-        generator, length = np.random.default_rng(1), self.size["target_length"]
-        source = generator.integers(4, self.size["vocabulary_size"], (batch_size, self.size["source_length"]))
+        generator = np.random.default_rng(1)
+        length = self.size["target_length"]
+        source = generator.integers(
+            4, self.size["vocabulary_size"], (batch_size, self.size["source_length"])
+        )
         source[:, -1] = SPECIALS.eos_id
         batch = self._batch(source)
         self.model.eval()
         task = lambda: search(  # noqa: E731
-            self.model, batch, max_output_length=length, beam_size=beam_size, beam_alpha=1.0, n_best=1,
-            min_output_length=length, autocast=self.autocast,
+            self.model,
+            batch,
+            max_output_length=length,
+            beam_size=beam_size,
+            beam_alpha=1.0,
+            n_best=1,
+            min_output_length=length,
+            autocast=self.autocast,
         )
         return measuring.in_turns({"search": task}, repeats, warm_up)["search"]
 
@@ -85,11 +121,20 @@ class JoeyNMT:
         from joeynmt.batch import Batch
 
         if target is not None:
-            target = torch.from_numpy(np.pad(target, [(0, 0), (1, 0)], constant_values=SPECIALS.bos_id)).long()
+            target = torch.from_numpy(
+                np.pad(target, [(0, 0), (1, 0)], constant_values=SPECIALS.bos_id)
+            ).long()
         source = torch.from_numpy(source).long()
         return Batch(
-            src=source, src_length=(source != SPECIALS.pad_id).sum(1), src_prompt_mask=None, trg=target, trg_prompt_mask=None,
-            indices=torch.arange(len(source)), device=torch.device("cpu"), pad_index=SPECIALS.pad_id, eos_index=SPECIALS.eos_id,
+            src=source,
+            src_length=(source != SPECIALS.pad_id).sum(1),
+            src_prompt_mask=None,
+            trg=target,
+            trg_prompt_mask=None,
+            indices=torch.arange(len(source)),
+            device=torch.device("cpu"),
+            pad_index=SPECIALS.pad_id,
+            eos_index=SPECIALS.eos_id,
             is_train=target is not None,
         )
 
@@ -97,10 +142,20 @@ class JoeyNMT:
 def architecture(size):
     """Its configuration of a model of these sizes, no dropout."""
     recurrent = dict(
-        type="recurrent", rnn_type="gru", hidden_size=size["hidden_size"], num_layers=1, dropout=0.0,
+        type="recurrent",
+        rnn_type="gru",
+        hidden_size=size["hidden_size"],
+        num_layers=1,
+        dropout=0.0,
         embeddings=dict(embedding_dim=size["embedding_size"], dropout=0.0),
     )
-    decoder = dict(recurrent, attention="bahdanau", init_hidden="bridge", input_feeding=True, hidden_dropout=0.0)
+    decoder = dict(
+        recurrent,
+        attention="bahdanau",
+        init_hidden="bridge",
+        input_feeding=True,
+        hidden_dropout=0.0,
+    )
     return dict(encoder=dict(recurrent, bidirectional=True), decoder=decoder)
 
 
@@ -115,10 +170,14 @@ def translated(ids):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("options", help="arguments of JoeyNMT, as a JSON object")
     joey = JoeyNMT(**json.loads(parser.parse_args().options))
-    measuring.answer_requests({"updates": joey.updates, "search": joey.search, "memory": measuring.peak_memory})
+    measuring.answer_requests(
+        {"updates": joey.updates, "search": joey.search, "memory": measuring.peak_memory}
+    )
 
 
 if __name__ == "__main__":

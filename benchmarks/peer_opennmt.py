@@ -1,7 +1,8 @@
 """OpenNMT-tf as a worker (measuring.Worker), in an environment of its own: the requests of ours.py.
 
-What is timed is its own: Model.train and Model.infer, traced once each. It gets our batches; its special ids are
-0 (blank), 1 (start) and 2 (end), so that a word w keeps its number. It has no bfloat16.
+What is timed is its own: Model.train and Model.infer, traced once each. It gets our batches; its
+special ids are 0 (blank), 1 (start) and 2 (end), so that a word w keeps its number. It has no
+bfloat16.
 """
 
 import argparse
@@ -17,7 +18,9 @@ END = 2
 
 
 class OpenNMT:
-    """GRU encoder and decoder with Bahdanau attention, of the sizes of a sizes.Size (as a dictionary), random weights."""
+    """GRU encoder and decoder with Bahdanau attention, of the sizes of a sizes.Size (as a
+    dictionary), random weights.
+    """
 
     def __init__(self, size, precision, batches, threads):
         import opennmt
@@ -25,34 +28,54 @@ class OpenNMT:
         import tensorflow_addons as tfa
 
         if precision != "float32":
-            raise ValueError(f"precision: expected float32, the only one that OpenNMT-tf has on a processor, got {precision}")
+            raise ValueError(
+                "precision: expected float32, the only one that OpenNMT-tf has on a processor, got"
+                f" {precision}"
+            )
         self.size, self.folder = size, tempfile.TemporaryDirectory()
-        units, cell = size["hidden_size"], tf.keras.layers.GRUCell
+        units = size["hidden_size"]
+        cell = tf.keras.layers.GRUCell
         words = lambda: opennmt.inputters.WordEmbedder(embedding_size=size["embedding_size"])  # noqa: E731
         self.model = opennmt.models.SequenceToSequence(
-            words(), words(),
+            words(),
+            words(),
             opennmt.encoders.RNNEncoder(1, units, bidirectional=True, dropout=0.0, cell_class=cell),
             opennmt.decoders.AttentionalRNNDecoder(
-                1, units, bridge_class=opennmt.layers.DenseBridge, attention_mechanism_class=tfa.seq2seq.BahdanauAttention,
-                cell_class=cell, dropout=0.0,
+                1,
+                units,
+                bridge_class=opennmt.layers.DenseBridge,
+                attention_mechanism_class=tfa.seq2seq.BahdanauAttention,
+                cell_class=cell,
+                dropout=0.0,
             ),
         )
         vocabulary = pathlib.Path(self.folder.name) / "vocabulary.txt"
-        tokens = ["<blank>", "<s>", "</s>", *(f"w{number}" for number in range(size["vocabulary_size"] - 4))]  # and one for all others
+        tokens = [
+            "<blank>",
+            "<s>",
+            "</s>",
+            *(f"w{number}" for number in range(size["vocabulary_size"] - 4)),
+        ]  # and one for all others
         vocabulary.write_text("\n".join(tokens) + "\n")
         adam = size["optimizer"] == "adam"
         self.model.initialize(
             dict(source_vocabulary=str(vocabulary), target_vocabulary=str(vocabulary)),
             params=dict(
-                optimizer="Adam" if adam else "Adadelta", learning_rate=1e-3 if adam else 1.0, beam_width=1, num_hypotheses=1,
-                minimum_decoding_length=size["target_length"] - 1, maximum_decoding_length=size["target_length"],
+                optimizer="Adam" if adam else "Adadelta",
+                learning_rate=1e-3 if adam else 1.0,
+                beam_width=1,
+                num_hypotheses=1,
+                minimum_decoding_length=size["target_length"] - 1,
+                maximum_decoding_length=size["target_length"],
             ),
         )
         self.optimizer = self.model.get_optimizer()
         self.model.create_variables(optimizer=self.optimizer)
         ids = tf.TensorSpec([None, None], tf.int32)
         self.train = tf.function(self._train, input_signature=[ids, ids])
-        self.batches = [tuple(translated(ids) for ids in pair) for pair in measuring.read_batches(batches)]
+        self.batches = [
+            tuple(translated(ids) for ids in pair) for pair in measuring.read_batches(batches)
+        ]
         self.next_batch = itertools.cycle(self.batches).__next__
         self._searches = {}
 
@@ -71,20 +94,30 @@ class OpenNMT:
         import tensorflow as tf
 
         shape = batch_size, self.size["source_length"]
-        source = np.random.default_rng(1).integers(3, self.size["vocabulary_size"], shape, dtype=np.int32)
+        source = np.random.default_rng(1).integers(
+            3, self.size["vocabulary_size"], shape, dtype=np.int32
+        )
         source[:, -1] = END
         if beam_size not in self._searches:
             self.model.params["beam_width"] = beam_size  # read when the graph is traced
-            self._searches[beam_size] = tf.function(self._infer, input_signature=[tf.TensorSpec([None, None], tf.int32)])
+            self._searches[beam_size] = tf.function(
+                self._infer, input_signature=[tf.TensorSpec([None, None], tf.int32)]
+            )
             self._searches[beam_size].get_concrete_function()
-        return measuring.in_turns({"search": lambda: self._searches[beam_size](source)["length"].numpy()}, repeats, warm_up)["search"]
+        return measuring.in_turns(
+            {"search": lambda: self._searches[beam_size](source)["length"].numpy()},
+            repeats,
+            warm_up,
+        )["search"]
 
     def _train(self, source, target):
         import tensorflow as tf
 
         inputs = tf.pad(target[:, :-1], [[0, 0], [1, 0]], constant_values=1)
         inputs = tf.where(inputs == END, 0, inputs)
-        labels = dict(ids=tf.cast(inputs, tf.int64), ids_out=tf.cast(target, tf.int64), length=lengths(target))
+        labels = dict(
+            ids=tf.cast(inputs, tf.int64), ids_out=tf.cast(target, tf.int64), length=lengths(target)
+        )
         return self.model.train(features(source), labels, self.optimizer)
 
     def _infer(self, source):
@@ -111,10 +144,14 @@ def translated(ids):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("options", help="arguments of OpenNMT, as a JSON object")
     peer = OpenNMT(**json.loads(parser.parse_args().options))
-    measuring.answer_requests({"updates": peer.updates, "search": peer.search, "memory": measuring.peak_memory})
+    measuring.answer_requests(
+        {"updates": peer.updates, "search": peer.search, "memory": measuring.peak_memory}
+    )
 
 
 if __name__ == "__main__":

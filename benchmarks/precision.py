@@ -2,9 +2,10 @@
 
     python benchmarks/precision.py [--sizes SMALL PAPER] [--updates 200] [--seeds 5]
 
-The same weights, batches and order for both; the batches are the built-in phrasebook's. The loss is the mean of a
-target word over the last tenth of the updates. A seed has its own first weights and its own phrasebook; the last row of a
-size is the mean of the differences, with its standard error. (It says nothing of speed: see training.py.)
+The same weights, batches and order for both; the batches are the built-in phrasebook's. The loss is
+the mean of a target word over the last tenth of the updates. A seed has its own first weights and
+its own phrasebook; the last row of a size is the mean of the differences, with its standard error.
+(It says nothing of speed: see training.py.)
 """
 
 import json
@@ -29,7 +30,9 @@ def losses(size_name, updates, seed, folder):
     answers = {}
     for precision in ("float32", "mixed_bfloat16"):
         measuring.say(f"{size_name} {precision}, seed {seed}")
-        options = json.dumps(dict(size=size_name, precision=precision, batches=str(path), seed=seed))
+        options = json.dumps(
+            dict(size=size_name, precision=precision, batches=str(path), seed=seed)
+        )
         with measuring.Worker([sys.executable, str(measuring.HERE / "ours.py"), options]) as worker:
             answers[precision] = worker("loss", updates=updates, last=max(1, updates // 10))
     return answers
@@ -42,7 +45,9 @@ def main():
     parser.add_argument("--seeds", type=int, default=5, help="(%(default)s)")
     arguments = measuring.parse(parser)
     if arguments.quick:
-        arguments.sizes, arguments.updates, arguments.seeds = ["TINY"], 20, 2
+        arguments.sizes = ["TINY"]
+        arguments.updates = 20
+        arguments.seeds = 2
     heads = ["size", "seed", "updates", "loss, float32", "loss, mixed_bfloat16", "difference"]
     with measuring.printed(heads) as rows, tempfile.TemporaryDirectory() as folder:
         for size in arguments.sizes:
@@ -50,10 +55,28 @@ def main():
             for seed in range(1, arguments.seeds + 1):
                 plain, mixed = losses(size, arguments.updates, seed, folder).values()
                 differences.append(100 * (mixed / plain - 1))
-                rows.append([size, seed, arguments.updates, f"{plain:.4f}", f"{mixed:.4f}", f"{differences[-1]:+.2f} %"])
+                rows.append(
+                    [
+                        size,
+                        seed,
+                        arguments.updates,
+                        f"{plain:.4f}",
+                        f"{mixed:.4f}",
+                        f"{differences[-1]:+.2f} %",
+                    ]
+                )
             if len(differences) > 1:
                 error = statistics.stdev(differences) / len(differences) ** 0.5
-                rows.append([size, "mean", "", "", "", f"{statistics.mean(differences):+.2f} ± {error:.2f} %"])
+                rows.append(
+                    [
+                        size,
+                        "mean",
+                        "",
+                        "",
+                        "",
+                        f"{statistics.mean(differences):+.2f} ± {error:.2f} %",
+                    ]
+                )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""How many floating-point operations the matrix products of a training step are, counted from the sizes.
+"""How many floating-point operations the matrix products of a training step are, counted from the
+sizes.
 
-Every product of the forward pass is a weight times as many rows as there are positions at which it is needed, or
-one of attention's: α times annotations, a state times keys. The backward pass has two products for each of them. A
-multiplication and its addition are two operations; what an implementation computes a second time does not count.
+Every product of the forward pass is a weight times as many rows as there are positions at which it
+is needed, or one of attention's: α times annotations, a state times keys. The backward pass has two
+products for each of them. A multiplication and its addition are two operations; what an
+implementation computes a second time does not count.
 """
 
 import math
@@ -21,14 +23,21 @@ def forward_operations(model, sentences, source_length, target_length, target_wo
         {"encoder": operations, "decoder": …, "output": …}; attention is the decoder's.
     """
     rows = {
-        "sentence": sentences, "source": sentences * source_length, "target": sentences * target_length,
-        "pair": sentences * source_length * target_length, "word": target_words,
+        "sentence": sentences,
+        "source": sentences * source_length,
+        "target": sentences * target_length,
+        "pair": sentences * source_length * target_length,
+        "word": target_words,
     }
     parts = dict.fromkeys(("encoder", "decoder", "output"), 0)
     for weight in model.trainable_variables:
         part, kind = _where(model, weight.path.split("/"))
         if kind is not None:
-            parts[part] += 2 * math.prod(weight.shape) * (rows["source"] / 2 + rows["target"] / 2 if kind == "both" else rows[kind])
+            parts[part] += (
+                2
+                * math.prod(weight.shape)
+                * (rows["source"] / 2 + rows["target"] / 2 if kind == "both" else rows[kind])
+            )
     if model.config.tie_target_embeddings:
         parts["output"] += 2 * math.prod(model.target_embedding.E.shape) * rows["word"]
     parts["decoder"] += 2 * rows["pair"] * _attention_width(model)
@@ -41,8 +50,11 @@ def training_operations(model, *sizes):
 
 
 def _where(model, path):
-    """(part, rows that the weight is multiplied with) of a weight, by its path; rows None: none of a product."""
-    name, system = path[-1], model.config.system
+    """(part, rows that the weight is multiplied with) of a weight, by its path; rows None: none of
+    a product.
+    """
+    name = path[-1]
+    system = model.config.system
     if name in ("E", "w_c", "p") or name.startswith("b") or name.endswith("gain"):
         return None, None
     if name.startswith("W_o") or path[-2] == "output_matrix":
@@ -64,7 +76,9 @@ def _attention_rows(model, name):
         return "pair"
     if name == "U_a":
         return "source"
-    if model.config.system == "luong" and name == "W_a":  # concat: one half meets the states, the other the annotations
+    if (
+        model.config.system == "luong" and name == "W_a"
+    ):  # concat: one half meets the states, the other the annotations
         return "both" if model.config.attention_score == "concat" else "source"
     return "target"
 
@@ -75,5 +89,7 @@ def _attention_width(model):
     if not model.has_attention:
         return 0
     if config.system == "luong":
-        return config.hidden_size * (1 if config.attention_score == "concat" else 2)  # context and, but for concat, energies
+        return config.hidden_size * (
+            1 if config.attention_score == "concat" else 2
+        )  # context and, but for concat, energies
     return 2 * config.hidden_size

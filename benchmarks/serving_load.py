@@ -1,10 +1,11 @@
-"""Clients that ask a model server as fast as it answers; a process of its own beside benchmarks/serving.py.
+"""Clients that ask a model server as fast as it answers; a process of its own beside
+benchmarks/serving.py.
 
     python benchmarks/serving_load.py ADDRESS MODEL --clients N --seconds S < sentences
 
-Each client sends one sentence, waits for its translation, and sends the next. The S seconds begin when every client has had
-WARM_UP answers. Prints one JSON object: the latencies in seconds of the requests answered in that time, and the translation of
-each sentence.
+Each client sends one sentence, waits for its translation, and sends the next. The S seconds begin
+when every client has had WARM_UP answers. Prints one JSON object: the latencies in seconds of the
+requests answered in that time, and the translation of each sentence.
 """
 
 import argparse
@@ -21,8 +22,11 @@ WARM_UP = 2
 
 def measure(address, model, lines, clients, seconds):
     """{"latencies": [float], "translations": {line: translation}}."""
-    source, taking = itertools.cycle(lines), threading.Lock()
-    latencies, translations, errors = [], {}, []
+    source = itertools.cycle(lines)
+    taking = threading.Lock()
+    latencies = []
+    translations = {}
+    errors = []
     end = float("inf")
 
     def start():
@@ -63,14 +67,19 @@ def measure(address, model, lines, clients, seconds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("address")
     parser.add_argument("model")
     parser.add_argument("--clients", type=int, required=True)
     parser.add_argument("--seconds", type=float, required=True)
     arguments = parser.parse_args()
     lines = sys.stdin.read().split("\n")
-    json.dump(measure(arguments.address, arguments.model, lines, arguments.clients, arguments.seconds), sys.stdout)
+    json.dump(
+        measure(arguments.address, arguments.model, lines, arguments.clients, arguments.seconds),
+        sys.stdout,
+    )
 
 
 if __name__ == "__main__":

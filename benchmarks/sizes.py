@@ -1,4 +1,5 @@
-"""The sizes and systems that are measured, and models, batches, texts and RUNs of them with random weights.
+"""The sizes and systems that are measured, and models, batches, texts and RUNs of them with random
+weights.
 
 SMALL is what a small corpus is trained with, PAPER the size of Bahdanau et al. 2015; MID lies
 between them, PHRASEBOOK is the demo's model; TINY serves --quick.
@@ -26,10 +27,16 @@ class Size(NamedTuple):
 
 
 SIZES = {
-    "SMALL": Size(10_000, 256, 256, 256, layers=2, source_length=15, target_length=15, optimizer="adam"),
+    "SMALL": Size(
+        10_000, 256, 256, 256, layers=2, source_length=15, target_length=15, optimizer="adam"
+    ),
     "PAPER": Size(30_000, 620, 1000, 500, layers=4),
-    "MID": Size(20_000, 512, 512, 512, layers=2, source_length=20, target_length=20, optimizer="adam"),
-    "PHRASEBOOK": Size(300, 64, 96, 64, layers=2, batch_size=40, source_length=8, target_length=8, optimizer="adam"),
+    "MID": Size(
+        20_000, 512, 512, 512, layers=2, source_length=20, target_length=20, optimizer="adam"
+    ),
+    "PHRASEBOOK": Size(
+        300, 64, 96, 64, layers=2, batch_size=40, source_length=8, target_length=8, optimizer="adam"
+    ),
     "TINY": Size(50, 8, 8, 8, layers=2, batch_size=4, source_length=5, target_length=5),
 }
 
@@ -67,26 +74,51 @@ def configuration(size, system="rnnsearch", precision="float32", **search) -> Co
     if kind == "cslm":
         model |= dict(second_hidden_size=size.hidden_size)
     side = dict(vocabulary_size=size.vocabulary_size)
-    training = dict(precision=precision, optimizer=size.optimizer, **({"learning_rate": 1e-3} if size.optimizer == "adam" else {}))
-    data = dict(batch_size=size.batch_size, maximum_source_length=size.source_length, maximum_target_length=size.target_length)
-    return load_config(values=dict(source=side, target=dict(side, language="en"), data=data, model=model, training=training, search=search))
+    training = dict(
+        precision=precision,
+        optimizer=size.optimizer,
+        **({"learning_rate": 1e-3} if size.optimizer == "adam" else {}),
+    )
+    data = dict(
+        batch_size=size.batch_size,
+        maximum_source_length=size.source_length,
+        maximum_target_length=size.target_length,
+    )
+    return load_config(
+        values=dict(
+            source=side,
+            target=dict(side, language="en"),
+            data=data,
+            model=model,
+            training=training,
+            search=search,
+        )
+    )
 
 
 def fixed_length(source_length, target_length):
-    """Options of the search section with which every sentence of one length gets an output of one length."""
+    """Options of the search section with which every sentence of one length gets an output of one
+    length.
+    """
     return dict(
-        minimum_length_ratio=(target_length - 1) / source_length, maximum_length_ratio=target_length / source_length
+        minimum_length_ratio=(target_length - 1) / source_length,
+        maximum_length_ratio=target_length / source_length,
     )
 
 
 def synthetic_batch(size, generator, source_vocabulary_size=None, target_vocabulary_size=None):
-    """{"source_ids", "target_ids"} of random words, no padding: int32 [B, J] and [B, I], each row ending with the end symbol."""
+    """{"source_ids", "target_ids"} of random words, no padding: int32 [B, J] and [B, I], each row
+    ending with the end symbol.
+    """
     batch = {}
     for name, length, words in (
-        ("source_ids", size.source_length, source_vocabulary_size), ("target_ids", size.target_length, target_vocabulary_size),
+        ("source_ids", size.source_length, source_vocabulary_size),
+        ("target_ids", size.target_length, target_vocabulary_size),
     ):
         first = len(SPECIAL_TOKENS)
-        ids = generator.integers(first, words or size.vocabulary_size, (size.batch_size, length), dtype=np.int32)
+        ids = generator.integers(
+            first, words or size.vocabulary_size, (size.batch_size, length), dtype=np.int32
+        )
         ids[:, -1] = SPECIAL_TOKENS.index("</s>")
         batch[name] = ids
     return batch
@@ -123,11 +155,20 @@ def write_run(folder, config):
     save_config(config, run.config)
     for side in ("source", "target"):
         Vocabulary(vocabulary(getattr(config, side).vocabulary_size)).save(run.vocabulary(side))
-    run.write_weights(build_model(config, config.source.vocabulary_size, config.target.vocabulary_size))
+    run.write_weights(
+        build_model(config, config.source.vocabulary_size, config.target.vocabulary_size)
+    )
     return run.path
 
 
-def with_lengths(size, source_length=None, target_length=None, batch_size=None, vocabulary_size=None):
+def with_lengths(
+    size, source_length=None, target_length=None, batch_size=None, vocabulary_size=None
+):
     """The Size with other batches and vocabularies, where given."""
-    changes = dict(source_length=source_length, target_length=target_length, batch_size=batch_size, vocabulary_size=vocabulary_size)
+    changes = dict(
+        source_length=source_length,
+        target_length=target_length,
+        batch_size=batch_size,
+        vocabulary_size=vocabulary_size,
+    )
     return size._replace(**{name: value for name, value in changes.items() if value})

@@ -1,18 +1,23 @@
 """Memory and speed over a long time: a server under mixed requests, or a training.
 
     python benchmarks/soak.py serving --minutes 30 [--model tatoeba-en-fr | --served DIR] [--rate 3]
-    python benchmarks/soak.py training --minutes 30 [--config phrasebook] [--set section.key=value …] [--trim]
+    python benchmarks/soak.py training --minutes 30 [--config phrasebook] [--set section.key=value
+    …] [--trim]
 
-serving: `rnnsearch serve` in a process of its own is asked so many times a second: one sentence, a long one, 16 of them, n-best
-lists, things that it must refuse, and connections that break in the middle of a request or before its answer. training:
-`rnnsearch train`, with evaluations and checkpoints, in a process of its own.
+serving: `rnnsearch serve` in a process of its own is asked so many times a second: one sentence, a
+    long one, 16 of them, n-best
+lists, things that it must refuse, and connections that break in the middle of a request or before
+its answer. training: `rnnsearch train`, with evaluations and checkpoints, in a process of its own.
 
-With --trim the training gives back, every 5 seconds, what the C library holds of freed memory; what is left is really kept.
+With --trim the training gives back, every 5 seconds, what the C library holds of freed memory; what
+is left is really kept.
 
-Every 10 seconds the process's memory is taken from /proc: all that is resident, and the anonymous part, which no file stands for.
-Prints a Markdown table, a row for every five minutes (twelve rows at most), and how anonymous memory grows by the hour after a
-warm-up of a sixth of the time: least squares over all looks, and over the least of every two minutes. The second is what the
-process keeps: an evaluation or a checkpoint needs memory for some seconds, and gives it back. Ends with 1 if an answer was neither right nor the refusal it should be.
+Every 10 seconds the process's memory is taken from /proc: all that is resident, and the anonymous
+part, which no file stands for. Prints a Markdown table, a row for every five minutes (twelve rows
+at most), and how anonymous memory grows by the hour after a warm-up of a sixth of the time: least
+squares over all looks, and over the least of every two minutes. The second is what the process
+keeps: an evaluation or a checkpoint needs memory for some seconds, and gives it back. Ends with 1
+if an answer was neither right nor the refusal it should be.
 """
 
 import argparse
@@ -30,8 +35,17 @@ import time
 import measuring
 
 HERE = pathlib.Path(__file__).parent
-SHORT = ["She has never been to Paris.", "I like it.", "Where is the station?", "My sister sells an old book.", "It rains."]
-LONG = "The man who lives next door told me that he had bought a new car, and that he would drive to the sea with his wife. "
+SHORT = [
+    "She has never been to Paris.",
+    "I like it.",
+    "Where is the station?",
+    "My sister sells an old book.",
+    "It rains.",
+]
+LONG = (
+    "The man who lives next door told me that he had bought a new car, and that he would drive to"
+    " the sea with his wife. "
+)
 TRIMMED = """
 import ctypes, runpy, threading, time
 def trim():
@@ -68,7 +82,10 @@ class Memory(threading.Thread):
                 text = pathlib.Path(f"/proc/{self.pid}/smaps_rollup").read_text()
             except OSError:
                 return
-            resident, anonymous = (1024 * int(re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)[1]) for name in ("Rss", "Anonymous"))
+            resident, anonymous = (
+                1024 * int(re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)[1])
+                for name in ("Rss", "Anonymous")
+            )
             self.seen.append((time.monotonic() - self.began, resident, anonymous))
 
 
@@ -81,12 +98,28 @@ class Asker:
         improper: what came that should not have.
     """
 
-    KINDS = ("short", "short", "long", "short", "nbest", "batch", "short", "unknown model", "short", "bad shape", "short", "half a request", "left")
+    KINDS = (
+        "short",
+        "short",
+        "long",
+        "short",
+        "nbest",
+        "batch",
+        "short",
+        "unknown model",
+        "short",
+        "bad shape",
+        "short",
+        "half a request",
+        "left",
+    )
 
     def __init__(self, server, model, rate):
         from rnnsearch_tf.extras.server.client import Client
 
-        self.server, self.model, self.rate = server, model, rate
+        self.server = server
+        self.model = model
+        self.rate = rate
         self.client = Client(server.grpc, model, deadline=60)
         self.nbest = Client(server.grpc, model, deadline=60, signature="translate_nbest")
         self.unknown = Client(server.grpc, "no-such-model", deadline=60)
@@ -95,14 +128,16 @@ class Asker:
 
     def run(self, seconds):
         """Ask for so long, at the rate or as fast as the answers come."""
-        kinds, texts = itertools.cycle(self.KINDS), itertools.cycle(SHORT)
+        kinds = itertools.cycle(self.KINDS)
+        texts = itertools.cycle(SHORT)
         for number in range(int(seconds * self.rate)):
             wait = self.began + number / self.rate - time.monotonic()
             if wait > 0:
                 time.sleep(wait)
             if time.monotonic() - self.began > seconds:
                 return
-            kind, started = next(kinds), time.monotonic()
+            kind = next(kinds)
+            started = time.monotonic()
             try:
                 wrong = self.ask(kind, next(texts))
             except Exception as error:
@@ -117,9 +152,17 @@ class Asker:
         """Send a request; what is wrong with what came back, or None."""
         if kind in ("short", "long", "batch"):
             texts = {"short": [text], "long": [3 * LONG], "batch": SHORT * 3 + [LONG]}[kind]
-            return None if all(each.text for each in self.client.translate(texts)) else "an empty translation"
+            return (
+                None
+                if all(each.text for each in self.client.translate(texts))
+                else "an empty translation"
+            )
         if kind in ("nbest", "unknown model"):
-            client, refusal = (self.nbest, "expected 1 strings as output `translation`, got") if kind == "nbest" else (self.unknown, "NOT_FOUND")
+            client, refusal = (
+                (self.nbest, "expected 1 strings as output `translation`, got")
+                if kind == "nbest"
+                else (self.unknown, "NOT_FOUND")
+            )
             try:
                 client.translate([text])
             except ValueError as error:
@@ -128,15 +171,26 @@ class Asker:
         return self.over_http(kind, text)
 
     def over_http(self, kind, text):
-        """A request over REST: one of a wrong shape, half of one, or one whose answer nobody waits for."""
+        """A request over REST: one of a wrong shape, half of one, or one whose answer nobody waits
+        for.
+        """
         host, port = self.server.rest.split(":")
         body = json.dumps({"instances": [[[text]]] if kind == "bad shape" else [text]}).encode()
-        head = f"POST /v1/models/{self.model}:predict HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        head = (
+            f"POST /v1/models/{self.model}:predict HTTP/1.1\r\nHost: {host}\r\nContent-Length:"
+            f" {len(body)}\r\nConnection: close\r\n\r\n"
+        )
         with socket.create_connection((host, int(port)), timeout=60) as connection:
-            connection.sendall(head.encode() + (body[: len(body) // 2] if kind == "half a request" else body))
+            connection.sendall(
+                head.encode() + (body[: len(body) // 2] if kind == "half a request" else body)
+            )
             if kind == "bad shape":
                 answer = connection.recv(4096)
-                return None if answer.startswith(b"HTTP/1.1 400") else answer[:200].decode("utf-8", "replace")
+                return (
+                    None
+                    if answer.startswith(b"HTTP/1.1 400")
+                    else answer[:200].decode("utf-8", "replace")
+                )
         return None
 
 
@@ -159,16 +213,22 @@ def growth(seen, seconds):
     after = np.array([(at, anonymous) for at, _, anonymous in seen if at > seconds / 6])
     if len(after) < 3:
         return "Too short to say how memory grows."
-    windows = [after[after[:, 0] // WINDOW == number] for number in np.unique(after[:, 0] // WINDOW)]
+    windows = [
+        after[after[:, 0] // WINDOW == number] for number in np.unique(after[:, 0] // WINDOW)
+    ]
     lows = np.array([window[window[:, 1].argmin()] for window in windows])
 
     def slope(looks):
         return np.polyfit(looks[:, 0] / 3600, looks[:, 1] / 1e6, 1)[0]
 
-    least, most = after[:, 1].min() / 1e6, after[:, 1].max() / 1e6
+    least = after[:, 1].min() / 1e6
+    most = after[:, 1].max() / 1e6
     kept = f", {slope(lows):+.1f} over the least of every {WINDOW} seconds" if len(lows) > 2 else ""
-    return (f"Anonymous memory after the warm-up of {seconds / 360:.1f} minutes: {slope(after):+.1f} MB an hour by least squares over "
-            f"{len(after)} looks{kept}; least {least:,.0f}, most {most:,.0f} MB.")
+    return (
+        f"Anonymous memory after the warm-up of {seconds / 360:.1f} minutes: {slope(after):+.1f} MB"
+        f" an hour by least squares over {len(after)} looks{kept}; least {least:,.0f}, most"
+        f" {most:,.0f} MB."
+    )
 
 
 def serving(arguments):
@@ -181,19 +241,50 @@ def serving(arguments):
         base = arguments.served or f"{folder}/model"
         if not arguments.served:
             measuring.say("exporting")
-            subprocess.run([sys.executable, "-m", "rnnsearch_tf", "export", "--model", arguments.model, "--output", base], check=True, stdout=sys.stderr)
+            subprocess.run(
+                [
+                    sys.executable,
+                    "-m",
+                    "rnnsearch_tf",
+                    "export",
+                    "--model",
+                    arguments.model,
+                    "--output",
+                    base,
+                ],
+                check=True,
+                stdout=sys.stderr,
+            )
         watched_server.STARTED_IN = 600  # seconds; other programs may be at work
         with watched_server.watched_server(base) as server:
-            memory, asker = Memory(server.process.pid), Asker(server, "toy", arguments.rate)
+            memory = Memory(server.process.pid)
+            asker = Asker(server, "toy", arguments.rate)
             asker.run(seconds)
             memory.ended.set()
-    with measuring.printed(["minutes", "answers", "p50, ms", "p95, ms", "p99, ms", "resident, MB", "anonymous, MB"]) as rows:
+    with measuring.printed(
+        ["minutes", "answers", "p50, ms", "p95, ms", "p99, ms", "resident, MB", "anonymous, MB"]
+    ) as rows:
         for begin, end in slices(seconds):
             taken = [1000 * latency for at, latency in asker.latencies if begin <= at < end]
-            percentiles = [float(value) for value in np.percentile(taken, [50, 95, 99])] if taken else [None] * 3
-            rows.append([f"{begin / 60:.0f}–{end / 60:.0f}", len(taken), *percentiles, *memory_of(memory.seen, begin, end)])
+            percentiles = (
+                [float(value) for value in np.percentile(taken, [50, 95, 99])]
+                if taken
+                else [None] * 3
+            )
+            rows.append(
+                [
+                    f"{begin / 60:.0f}–{end / 60:.0f}",
+                    len(taken),
+                    *percentiles,
+                    *memory_of(memory.seen, begin, end),
+                ]
+            )
     print(growth(memory.seen, seconds))
-    print("Requests: " + ", ".join(f"{count:,} {kind}" for kind, count in asker.counts.items()) + f"; {len(asker.improper)} improper answers.")
+    print(
+        "Requests: "
+        + ", ".join(f"{count:,} {kind}" for kind, count in asker.counts.items())
+        + f"; {len(asker.improper)} improper answers."
+    )
     for wrong in asker.improper[:10]:
         measuring.say(wrong[:500])
     return 1 if asker.improper else 0
@@ -202,11 +293,27 @@ def serving(arguments):
 def training(arguments):
     seconds = 60 * arguments.minutes
     with tempfile.TemporaryDirectory() as folder:
-        options = ["training.maximum_updates=1000000", "training.checkpoint_every_minutes=1", f"training.evaluate_every={arguments.evaluate_every}"]
+        options = [
+            "training.maximum_updates=1000000",
+            "training.checkpoint_every_minutes=1",
+            f"training.evaluate_every={arguments.evaluate_every}",
+        ]
         program = ["-c", TRIMMED] if arguments.trim else ["-m", "rnnsearch_tf"]
         options += arguments.set
-        command = [sys.executable, *program, "train", "--config", arguments.config, "--output", f"{folder}/run", "--quiet"]
-        with subprocess.Popen([*command, *itertools.chain.from_iterable(("--set", option) for option in options)], stdout=sys.stderr) as process:
+        command = [
+            sys.executable,
+            *program,
+            "train",
+            "--config",
+            arguments.config,
+            "--output",
+            f"{folder}/run",
+            "--quiet",
+        ]
+        with subprocess.Popen(
+            [*command, *itertools.chain.from_iterable(("--set", option) for option in options)],
+            stdout=sys.stderr,
+        ) as process:
             memory = Memory(process.pid)
             try:
                 process.wait(seconds)
@@ -214,32 +321,60 @@ def training(arguments):
                 process.terminate()
         code = process.returncode
         metrics = pathlib.Path(folder, "run", "metrics.jsonl")
-        logged = [json.loads(line) for line in metrics.read_text().splitlines()] if metrics.exists() else []
+        logged = (
+            [json.loads(line) for line in metrics.read_text().splitlines()]
+            if metrics.exists()
+            else []
+        )
     with measuring.printed(["minutes", "resident, MB", "anonymous, MB"]) as rows:
         for begin, end in slices(seconds):
             rows.append([f"{begin / 60:.0f}–{end / 60:.0f}", *memory_of(memory.seen, begin, end)])
     print(growth(memory.seen, seconds))
-    print(f"{max((row.get('batches', 0) for row in logged), default=0):,} updates; exit code {code} (75: told to end, with a checkpoint).")
+    print(
+        f"{max((row.get('batches', 0) for row in logged), default=0):,} updates; exit code {code}"
+        " (75: told to end, with a checkpoint)."
+    )
     return 0 if code == 75 else 1
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     what = parser.add_subparsers(dest="what", required=True)
     for name in ("serving", "training"):
         one = what.add_parser(name)
         one.add_argument("--minutes", type=float, default=30, help="default: %(default)s")
     one.add_argument("--config", default="phrasebook", help="default: %(default)s")
-    one.add_argument("--set", action="append", default=[], metavar="section.key=value", help="change one setting of the configuration")
+    one.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="section.key=value",
+        help="change one setting of the configuration",
+    )
     one.add_argument("--trim", action="store_true", help="give back freed memory every 5 seconds")
-    one.add_argument("--evaluate-every", type=int, default=500, metavar="UPDATES", help="default: %(default)s")
+    one.add_argument(
+        "--evaluate-every", type=int, default=500, metavar="UPDATES", help="default: %(default)s"
+    )
     server = what.choices["serving"]
-    server.add_argument("--model", default="tatoeba-en-fr", help="a RUN folder or a name of `rnnsearch models` (default: %(default)s)")
-    server.add_argument("--served", metavar="DIR", help="the base path of a model that is exported already")
-    server.add_argument("--rate", type=float, default=3, help="requests a second (default: %(default)s)")
+    server.add_argument(
+        "--model",
+        default="tatoeba-en-fr",
+        help="a RUN folder or a name of `rnnsearch models` (default: %(default)s)",
+    )
+    server.add_argument(
+        "--served", metavar="DIR", help="the base path of a model that is exported already"
+    )
+    server.add_argument(
+        "--rate", type=float, default=3, help="requests a second (default: %(default)s)"
+    )
     arguments = parser.parse_args()
     measuring.set_threads(1)
-    print(f"## {pathlib.Path(sys.argv[0]).name} {arguments.what}\n\n{measuring.machine(1)}\n", flush=True)
+    print(
+        f"## {pathlib.Path(sys.argv[0]).name} {arguments.what}\n\n{measuring.machine(1)}\n",
+        flush=True,
+    )
     return {"serving": serving, "training": training}[arguments.what](arguments)
 
 

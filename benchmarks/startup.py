@@ -1,12 +1,13 @@
-"""How long a user waits: `rnnsearch --help`, loading a RUN, the first translation, later ones, one line by a cold `rnnsearch translate`.
+"""How long a user waits: `rnnsearch --help`, loading a RUN, the first translation, later ones, one
+line by a cold `rnnsearch translate`.
 
     python benchmarks/startup.py [--sizes SMALL PAPER]
     python benchmarks/startup.py --model RUN --text FILE
 
-Every measurement of --help, of loading and of the first translation is a fresh process. Loading is counted from the
-process's start, Python and TensorFlow included, and apart from them. A sentence is one of ten words, or one of FILE.
-A cold command stands beside a process that only imports TensorFlow and Keras, in turns, by itself and as a command does it; also of
-the same model exported.
+Every measurement of --help, of loading and of the first translation is a fresh process. Loading is
+counted from the process's start, Python and TensorFlow included, and apart from them. A sentence is
+one of ten words, or one of FILE. A cold command stands beside a process that only imports
+TensorFlow and Keras, in turns, by itself and as a command does it; also of the same model exported.
 """
 
 import json
@@ -19,7 +20,10 @@ import measuring
 from measuring import median
 
 LATER = 20  # translations after the first, in each process
-IMPORTS = "import gc; gc.set_threshold(50_000, 50, 50); import tensorflow, tensorflow_text, keras; gc.freeze()"
+IMPORTS = (
+    "import gc; gc.set_threshold(50_000, 50, 50); import tensorflow, tensorflow_text, keras;"
+    " gc.freeze()"
+)
 AS_A_COMMAND = "from rnnsearch_tf.runtime.tensorflow import import_tensorflow; import_tensorflow()"
 FRESH = """
 import json, sys, time
@@ -38,7 +42,9 @@ print(json.dumps(dict(load=loaded - imported, translations=seconds, end=time.per
 def help_seconds():
     """Of one `rnnsearch --help`."""
     start = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "rnnsearch_tf", "--help"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "rnnsearch_tf", "--help"], check=True, stdout=subprocess.DEVNULL
+    )
     return time.perf_counter() - start
 
 
@@ -61,15 +67,25 @@ def elapsed(words, text=""):
 
 
 def cold(run, line, repeats, exported=None):
-    """[(what, seconds, seconds beyond importing)] of `rnnsearch translate` for one line, by the RUN and by what it was exported as."""
+    """[(what, seconds, seconds beyond importing)] of `rnnsearch translate` for one line, by the RUN
+    and by what it was exported as.
+    """
     models = {"the RUN": run} | ({"exported": exported} if exported else {})
-    commands = {name: (["-m", "rnnsearch_tf", "translate", "--model", str(model)], f"{line}\n") for name, model in models.items()}
-    commands |= {"importing": (["-c", IMPORTS], ""), "importing, as a command does it": (["-c", AS_A_COMMAND], "")}
+    commands = {
+        name: (["-m", "rnnsearch_tf", "translate", "--model", str(model)], f"{line}\n")
+        for name, model in models.items()
+    }
+    commands |= {
+        "importing": (["-c", IMPORTS], ""),
+        "importing, as a command does it": (["-c", AS_A_COMMAND], ""),
+    }
     times = {name: [] for name in commands}
     for _ in range(repeats + 1):
         for name, command in commands.items():
             times[name].append(elapsed(*command))
-    middle = {name: median(seconds[1:]) for name, seconds in times.items()}  # the first of each fills the file cache
+    middle = {
+        name: median(seconds[1:]) for name, seconds in times.items()
+    }  # the first of each fills the file cache
     return [(name, seconds, seconds - middle["importing"]) for name, seconds in middle.items()]
 
 
@@ -86,9 +102,15 @@ def runs(arguments, place):
         return
     for name in arguments.sizes:
         size = sizes.SIZES[name]
-        run = sizes.write_run(f"{place}/{name}", sizes.configuration(size, **sizes.fixed_length(11, 11)))
+        run = sizes.write_run(
+            f"{place}/{name}", sizes.configuration(size, **sizes.fixed_length(11, 11))
+        )
         words = sizes.vocabulary(size.vocabulary_size)[3:]
-        yield f"{name}, random weights", run, sizes.sentences(1 + LATER, 10, words, np.random.default_rng(1))
+        yield (
+            f"{name}, random weights",
+            run,
+            sizes.sentences(1 + LATER, 10, words, np.random.default_rng(1)),
+        )
 
 
 def main():
@@ -101,11 +123,16 @@ def main():
     if bool(arguments.model) != bool(arguments.text):
         parser.error("--model and --text go together")
     if arguments.quick:
-        arguments.sizes, arguments.beams = ["TINY"], arguments.beams[:1]
+        arguments.sizes = ["TINY"]
+        arguments.beams = arguments.beams[:1]
     measuring.say("--help")
     help_seconds()  # compiled and in the file cache
-    print(f"`rnnsearch --help`: {1000 * median(help_seconds() for _ in range(arguments.repeats)):.0f} ms\n")
-    rows, commands = [], []
+    print(
+        f"`rnnsearch --help`: {1000 * median(help_seconds() for _ in range(arguments.repeats)):.0f}"
+        " ms\n"
+    )
+    rows = []
+    commands = []
     with tempfile.TemporaryDirectory() as place:
         for name, run, lines in runs(arguments, place):
             for beam in arguments.beams:
@@ -114,15 +141,41 @@ def main():
                 later = [seconds for answer in answers for seconds in answer["translations"][1:]]
                 first = [median(answer[part] for answer in answers) for part in ("start", "load")]
                 first.append(median(answer["translations"][0] for answer in answers))
-                rows.append([name, beam, *(1000 * seconds for seconds in (*first, sum(first), median(later), max(later)))])
+                rows.append(
+                    [
+                        name,
+                        beam,
+                        *(
+                            1000 * seconds
+                            for seconds in (*first, sum(first), median(later), max(later))
+                        ),
+                    ]
+                )
             measuring.say(f"{name} cold")
-            exported = f"{place}/exported" if arguments.model else None  # random weights leave ties, which the export's own check refuses
+            exported = (
+                f"{place}/exported" if arguments.model else None
+            )  # random weights leave ties, which the export's own check refuses
             if exported:
                 elapsed(["-m", "rnnsearch_tf", "export", "--model", str(run), "--output", exported])
-            commands += [[name, what, *(1000 * t for t in seconds)] for what, *seconds in cold(run, lines[0], arguments.repeats, exported)]
-    heads = ["RUN", "beam", "Python and TensorFlow", "load", "first translation", "all of it", "a later one", "slowest"]
+            commands += [
+                [name, what, *(1000 * t for t in seconds)]
+                for what, *seconds in cold(run, lines[0], arguments.repeats, exported)
+            ]
+    heads = [
+        "RUN",
+        "beam",
+        "Python and TensorFlow",
+        "load",
+        "first translation",
+        "all of it",
+        "a later one",
+        "slowest",
+    ]
     print(measuring.table(heads, rows) + "\n")
-    print(measuring.table(["RUN", "cold command", "all of it", "beyond importing"], commands) + "\nAll in milliseconds.\n")
+    print(
+        measuring.table(["RUN", "cold command", "all of it", "beyond importing"], commands)
+        + "\nAll in milliseconds.\n"
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""All cores on every operation, or a core for each operation and a shard of the batch for each core: which is faster, by size.
+"""All cores on every operation, or a core for each operation and a shard of the batch for each
+core: which is faster, by size.
 
     python benchmarks/threads.py [--sizes PHRASEBOOK SMALL MID PAPER] [--beams 1 12]
 
-Two processes a size take turns: updates by ``model.fit``, searches of one sentence and of 64 of fixed length. The command
-line chooses between the two by the rule of rnnsearch_tf/runtime/cores.py; here each is forced. The last rows compare, with a core for
-each operation, the product with the output matrix whole or split (``split_k_matmul`` in layers/output.py).
+Two processes a size take turns: updates by ``model.fit``, searches of one sentence and of 64 of
+fixed length. The command line chooses between the two by the rule of rnnsearch_tf/runtime/cores.py;
+here each is forced. The last rows compare, with a core for each operation, the product with the
+output matrix whole or split (``split_k_matmul`` in layers/output.py).
 """
 
 import json
@@ -19,8 +21,14 @@ WAYS = ("operations", "shards")
 
 def measure(size, beams, batches, repeats):
     """Rows: work, milliseconds with either way, ratio (median of the rounds' ratios)."""
-    commands = ([sys.executable, str(measuring.HERE / "ours.py"), json.dumps(dict(size=size, spread=way))] for way in WAYS)
-    with measuring.Worker(next(commands)) as all_cores, measuring.Worker(next(commands)) as a_core_each:
+    commands = (
+        [sys.executable, str(measuring.HERE / "ours.py"), json.dumps(dict(size=size, spread=way))]
+        for way in WAYS
+    )
+    with (
+        measuring.Worker(next(commands)) as all_cores,
+        measuring.Worker(next(commands)) as a_core_each,
+    ):
         workers = all_cores, a_core_each
         update = lambda worker: median(row["seconds"] for row in worker("updates", updates=4))  # noqa: E731
         yield "an update", *in_turns([lambda w=w: update(w) for w in workers], repeats)
@@ -30,7 +38,10 @@ def measure(size, beams, batches, repeats):
                 both = [lambda w=w: search(w, batch_size=batch) for w in workers]  # noqa: B023
                 yield f"search, beam {beam}, batch {batch}", *in_turns(both, repeats)
             split = [lambda n=n: search(a_core_each, batch_size=1, split_k=n) for n in (1, None)]
-            yield f"search, beam {beam}, batch 1: output product whole, split", *in_turns(split, repeats)
+            yield (
+                f"search, beam {beam}, batch 1: output product whole, split",
+                *in_turns(split, repeats),
+            )
 
 
 def in_turns(tasks, repeats):
@@ -42,13 +53,23 @@ def in_turns(tasks, repeats):
 
 def main():
     parser = measuring.parser(__doc__)
-    parser.add_argument("--sizes", nargs="+", default=["PHRASEBOOK", "SMALL", "MID", "PAPER"], help="(%(default)s)")
+    parser.add_argument(
+        "--sizes", nargs="+", default=["PHRASEBOOK", "SMALL", "MID", "PAPER"], help="(%(default)s)"
+    )
     parser.add_argument("--beams", type=int, nargs="*", default=[1, 12], help="(%(default)s)")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 64], help="(%(default)s)")
     arguments = measuring.parse(parser)
     if arguments.quick:
-        arguments.sizes, arguments.beams, arguments.batches = ["TINY"], [2], [3]
-    heads = ["size", "work", "all cores on an operation, ms", "a core for an operation and shards, ms", "ratio"]
+        arguments.sizes = ["TINY"]
+        arguments.beams = [2]
+        arguments.batches = [3]
+    heads = [
+        "size",
+        "work",
+        "all cores on an operation, ms",
+        "a core for an operation and shards, ms",
+        "ratio",
+    ]
     with measuring.printed(heads) as rows:
         for size in arguments.sizes:
             measuring.say(size)

@@ -21,7 +21,9 @@ from rnnsearch_tf.config import SPECIAL_TOKENS, TextConfig
 from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.text.vocabulary import Vocabulary, batches
 
-SHARED = pathlib.Path(os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[2] / "shared"))
+SHARED = pathlib.Path(
+    os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[2] / "shared")
+)
 TABLES = re.compile(f"[{re.escape(sacremoses.MosesTokenizer.IsAlnum)}]")
 
 
@@ -31,7 +33,9 @@ def compiled(language):
     text = Text(TextConfig(language=language), Vocabulary([*SPECIAL_TOKENS, "any"]))
     strings = tf.TensorSpec([None], tf.string)
     tokenize = tf.function(text.tokenize, input_signature=[strings])
-    detokenize = tf.function(text.detokenize, input_signature=[tf.RaggedTensorSpec([None, None], tf.string)])
+    detokenize = tf.function(
+        text.detokenize, input_signature=[tf.RaggedTensorSpec([None, None], tf.string)]
+    )
     detokenize(tokenize(tf.constant(["warm up"])))
     return tokenize, detokenize
 
@@ -45,12 +49,17 @@ def ours(lines, language):
     texts = [detokenize(batch) for batch in tokens]
     end = time.perf_counter()
     tokens = [[token.decode() for token in row] for batch in tokens for row in batch.to_list()]
-    return tokens, [row.decode() for batch in texts for row in batch.numpy()], (middle - start, end - middle)
+    return (
+        tokens,
+        [row.decode() for batch in texts for row in batch.numpy()],
+        (middle - start, end - middle),
+    )
 
 
 def theirs(lines, language):
     """The same by sacremoses."""
-    tokenizer, detokenizer = sacremoses.MosesTokenizer(language), sacremoses.MosesDetokenizer(language)
+    tokenizer = sacremoses.MosesTokenizer(language)
+    detokenizer = sacremoses.MosesDetokenizer(language)
     start = time.perf_counter()
     tokens = [tokenizer.tokenize(line, escape=False) for line in lines]
     middle = time.perf_counter()
@@ -68,16 +77,27 @@ def kind(line):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=pathlib.Path, default=SHARED / "data", help="folder of the corpora (%(default)s)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data",
+        type=pathlib.Path,
+        default=SHARED / "data",
+        help="folder of the corpora (%(default)s)",
+    )
     parser.add_argument("--every", type=int, default=1, help="compare only every N-th line")
     arguments = parser.parse_args()
     files = sorted(arguments.data.glob("*/*.gz"))
     if not files:
         parser.error(f"--data {arguments.data}: expected folders of .gz files, found none")
-    print("| file | lines | same tokens | same text | tokenize, s (sacremoses) | detokenize, s (sacremoses) |")
+    print(
+        "| file | lines | same tokens | same text | tokenize, s (sacremoses) | detokenize, s"
+        " (sacremoses) |"
+    )
     print("|---|--:|--:|--:|--:|--:|")
-    kinds, total = collections.defaultdict(list), collections.Counter()
+    kinds = collections.defaultdict(list)
+    total = collections.Counter()
     for path in files:
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
             lines = [line.rstrip("\n") for line in file][:: arguments.every]
@@ -85,14 +105,21 @@ def main():
         our_tokens, our_texts, our_time = ours(lines, language)
         their_tokens, their_texts, their_time = theirs(lines, language)
         same = collections.Counter(lines=len(lines))
-        for step, our, their in (("tokens", our_tokens, their_tokens), ("text", our_texts, their_texts)):
+        for step, our, their in (
+            ("tokens", our_tokens, their_tokens),
+            ("text", our_texts, their_texts),
+        ):
             different = [row for row in zip(lines, our, their) if row[1] != row[2]]
             same[step] = len(lines) - len(different)
             for row in different:
                 kinds[step, kind(row[0])].append((path.name, *row))
         total += same
         seconds = " | ".join(f"{a:.2f} ({b:.2f})" for a, b in zip(our_time, their_time))
-        print(f"| {path.parent.name}/{path.name} | {same['lines']:,} | {same['tokens']:,} | {same['text']:,} | {seconds} |", flush=True)
+        print(
+            f"| {path.parent.name}/{path.name} | {same['lines']:,} | {same['tokens']:,} |"
+            f" {same['text']:,} | {seconds} |",
+            flush=True,
+        )
     print(f"| all | {total['lines']:,} | {total['tokens']:,} | {total['text']:,} | | |")
     for step in ("tokens", "text"):
         print(f"\nsame {step}: {100 * total[step] / total['lines']:.4f} % of lines")

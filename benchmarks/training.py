@@ -1,16 +1,19 @@
-"""Training speed of every system: target tokens a second, share of the machine, memory, time by part.
+"""Training speed of every system: target tokens a second, share of the machine, memory, time by
+part.
 
-    python benchmarks/training.py [--sizes SMALL PAPER] [--systems NAME ...] [--precisions float32 mixed_bfloat16]
-    python benchmarks/training.py --model RUN
-    python benchmarks/training.py --systems rnnsearch --source-length 10 20 40 80      one row a length, to see how cost grows
-    python benchmarks/training.py --deterministic --sizes SMALL --systems rnnsearch    what training.deterministic costs
+    python benchmarks/training.py [--sizes SMALL PAPER] [--systems NAME ...] [--precisions float32
+    mixed_bfloat16] python benchmarks/training.py --model RUN python benchmarks/training.py
+    --systems rnnsearch --source-length 10 20 40 80      one row a length, to see how cost grows
+    python benchmarks/training.py --deterministic --sizes SMALL --systems rnnsearch    what
+    training.deterministic costs
 
-Each row is a process of its own that trains by ``model.fit`` on random batches without padding. Before every update a
-large matrix product is timed in the same process: the ceiling. GFLOP/s counts the matrix products of the equations
-(products.py), not what an implementation computes twice. Parts are differences of medians: ever more of an update is run;
-the encoder's includes what search computes once a sentence: U_a h_j, C h_j, C_o h_j.
-Peak memory is that of the whole process up to the last update, TensorFlow itself included. Under --deterministic two processes
-take turns, with and without it, and a ratio is the median of the rounds' ratios.
+Each row is a process of its own that trains by ``model.fit`` on random batches without padding.
+Before every update a large matrix product is timed in the same process: the ceiling. GFLOP/s counts
+the matrix products of the equations (products.py), not what an implementation computes twice. Parts
+are differences of medians: ever more of an update is run; the encoder's includes what search
+computes once a sentence: U_a h_j, C h_j, C_o h_j. Peak memory is that of the whole process up to
+the last update, TensorFlow itself included. Under --deterministic two processes take turns, with
+and without it, and a ratio is the median of the rounds' ratios.
 """
 
 import itertools
@@ -25,25 +28,53 @@ PARTS = ("encoder", "decoder", "output", "backward", "optimizer")
 
 def measure(repeats, **options):
     """The cells of one row, from a process of its own."""
-    with measuring.Worker([sys.executable, str(measuring.HERE / "ours.py"), json.dumps(options)]) as worker:
+    with measuring.Worker(
+        [sys.executable, str(measuring.HERE / "ours.py"), json.dumps(options)]
+    ) as worker:
         answer = worker("train", repeats=repeats)
     update = median(row["seconds"] for row in answer["updates"])
     tokens = median(row["tokens"] for row in answer["updates"])
-    rate, ceiling = sum(answer["operations"].values()) / update, median(answer["ceilings"])
+    rate = sum(answer["operations"].values()) / update
+    ceiling = median(answer["ceilings"])
     until = [0.0, *(answer["parts"][part] for part in PARTS)]
     parts = [1000 * (later - earlier) for earlier, later in zip(until, until[1:])]
     around = 1000 * (update - until[-1])
     return [
-        float(tokens / update), 1000 * update, rate / 1e9, ceiling / 1e9, f"{100 * rate / ceiling:.0f} %", answer["memory"], around, *parts,
+        float(tokens / update),
+        1000 * update,
+        rate / 1e9,
+        ceiling / 1e9,
+        f"{100 * rate / ceiling:.0f} %",
+        answer["memory"],
+        around,
+        *parts,
     ]
 
 
 def beside_deterministic(repeats, **options):
-    """Milliseconds of an update plain and under training.deterministic, the ratio, that of CPU time: the cells of one row."""
-    commands = ([sys.executable, str(measuring.HERE / "ours.py"), json.dumps(options | dict(deterministic=way))] for way in (False, True))
-    with measuring.Worker(next(commands)) as plain, measuring.Worker(next(commands)) as deterministic:
-        rounds = [[worker("updates", updates=4) for worker in (plain, deterministic)] for _ in range(repeats)]
-    clock, cpu = ([[median(row[name] for row in rows) for rows in both] for both in rounds] for name in ("seconds", "cpu"))
+    """Milliseconds of an update plain and under training.deterministic, the ratio, that of CPU
+    time: the cells of one row.
+    """
+    commands = (
+        [
+            sys.executable,
+            str(measuring.HERE / "ours.py"),
+            json.dumps(options | dict(deterministic=way)),
+        ]
+        for way in (False, True)
+    )
+    with (
+        measuring.Worker(next(commands)) as plain,
+        measuring.Worker(next(commands)) as deterministic,
+    ):
+        rounds = [
+            [worker("updates", updates=4) for worker in (plain, deterministic)]
+            for _ in range(repeats)
+        ]
+    clock, cpu = (
+        [[median(row[name] for row in rows) for rows in both] for both in rounds]
+        for name in ("seconds", "cpu")
+    )
     ratio = lambda pairs: median(second / first for first, second in pairs)  # noqa: E731
     return [*(1000 * median(values) for values in zip(*clock)), ratio(clock), ratio(cpu)]
 
@@ -52,34 +83,79 @@ def main():
     parser = measuring.parser(__doc__)
     parser.add_argument("--sizes", nargs="+", default=["SMALL", "PAPER"], help="(%(default)s)")
     parser.add_argument("--systems", nargs="+", help="rows of sizes.SYSTEMS (all)")
-    parser.add_argument("--precisions", nargs="+", default=["float32", "mixed_bfloat16"], help="(%(default)s)")
-    parser.add_argument("--model", help="a RUN folder to go on training (nothing is written), in place of sizes and systems")
-    parser.add_argument("--deterministic", action="store_true", help="an update with and without training.deterministic, in turns")
-    parser.add_argument("--source-length", type=int, nargs="+", default=[None], help="tokens, end symbol counted (as the size says)")
+    parser.add_argument(
+        "--precisions", nargs="+", default=["float32", "mixed_bfloat16"], help="(%(default)s)"
+    )
+    parser.add_argument(
+        "--model",
+        help="a RUN folder to go on training (nothing is written), in place of sizes and systems",
+    )
+    parser.add_argument(
+        "--deterministic",
+        action="store_true",
+        help="an update with and without training.deterministic, in turns",
+    )
+    parser.add_argument(
+        "--source-length",
+        type=int,
+        nargs="+",
+        default=[None],
+        help="tokens, end symbol counted (as the size says)",
+    )
     parser.add_argument("--target-length", type=int, nargs="+", default=[None])
     parser.add_argument("--batch-size", type=int, nargs="+", default=[None])
     arguments = measuring.parse(parser)
     import sizes
 
     if arguments.quick:
-        arguments.sizes, arguments.systems, arguments.precisions = ["TINY"], arguments.systems or ["rnnsearch"], arguments.precisions[:1]
+        arguments.sizes = ["TINY"]
+        arguments.systems = arguments.systems or ["rnnsearch"]
+        arguments.precisions = arguments.precisions[:1]
     if arguments.model:
         arguments.sizes = arguments.sizes[:1]  # its lengths and batch size; all else is the RUN's
     systems = [arguments.model] if arguments.model else arguments.systems or list(sizes.SYSTEMS)
-    lengths = list(itertools.product(arguments.source_length, arguments.target_length, arguments.batch_size))
-    heads = ["size", "system", "precision", "batch, source, target", "target tokens/s", "update, ms", "GFLOP/s", "ceiling, GFLOP/s",
-             "share", "peak memory, GB", "input and Keras, ms", *(f"{part}, ms" for part in PARTS)]
+    lengths = list(
+        itertools.product(arguments.source_length, arguments.target_length, arguments.batch_size)
+    )
+    heads = [
+        "size",
+        "system",
+        "precision",
+        "batch, source, target",
+        "target tokens/s",
+        "update, ms",
+        "GFLOP/s",
+        "ceiling, GFLOP/s",
+        "share",
+        "peak memory, GB",
+        "input and Keras, ms",
+        *(f"{part}, ms" for part in PARTS),
+    ]
     if arguments.deterministic:
         heads = [*heads[:4], "plain, ms", "deterministic, ms", "ratio", "ratio of CPU time"]
     with measuring.printed(heads) as rows:
-        for size, system, precision, (source, target, batch) in itertools.product(arguments.sizes, systems, arguments.precisions, lengths):
+        for size, system, precision, (source, target, batch) in itertools.product(
+            arguments.sizes, systems, arguments.precisions, lengths
+        ):
             changed = dict(source_length=source, target_length=target, batch_size=batch)
             options = dict(size=size, precision=precision, lengths=changed)
             options |= dict(run=system) if arguments.model else dict(system=system)
             measuring.say(f"{size} {system} {precision} {changed}")
             shape = sizes.with_lengths(sizes.SIZES[size], **changed)
-            names = [size, system, precision, f"{shape.batch_size}, {shape.source_length}, {shape.target_length}"]
-            rows.append([*names, *(beside_deterministic if arguments.deterministic else measure)(arguments.repeats, **options)])
+            names = [
+                size,
+                system,
+                precision,
+                f"{shape.batch_size}, {shape.source_length}, {shape.target_length}",
+            ]
+            rows.append(
+                [
+                    *names,
+                    *(beside_deterministic if arguments.deterministic else measure)(
+                        arguments.repeats, **options
+                    ),
+                ]
+            )
 
 
 if __name__ == "__main__":

@@ -21,11 +21,18 @@ class Docstrings(griffe.Extension):
         if obj.is_alias or obj.docstring is None:
             return
         text = obj.docstring.value
-        if obj.is_module:  # as it stands: Griffe has taken away the indentation of one that ends with an equation
-            text = ast.get_docstring(ast.parse(obj.filepath.read_text(encoding="utf-8")), clean=False).strip()
+        if (
+            obj.is_module
+        ):  # as it stands: Griffe has taken away the indentation of one that ends with an equation
+            text = ast.get_docstring(
+                ast.parse(obj.filepath.read_text(encoding="utf-8")), clean=False
+            ).strip()
         text = EXAMPLE.sub(_example, text + "\n")
         text = CALL_ARGUMENTS.sub(_call_arguments, text)
-        lines = (line if line.startswith(">>>") else TWO_SHAPES.sub("&#93;", ROLE.sub("`", line)) for line in text.split("\n"))
+        lines = (
+            line if line.startswith(">>>") else TWO_SHAPES.sub("&#93;", ROLE.sub("`", line))
+            for line in text.split("\n")
+        )
         obj.docstring.value = "\n".join(lines)
 
 
@@ -34,5 +41,7 @@ def _example(match):
 
 
 def _call_arguments(match):
-    items = re.sub(r"^(\w[\w, ]*):", r"- `\1`:", textwrap.dedent(match[1]).strip(), flags=re.MULTILINE)
+    items = re.sub(
+        r"^(\w[\w, ]*):", r"- `\1`:", textwrap.dedent(match[1]).strip(), flags=re.MULTILINE
+    )
     return f"**Arguments of a call**\n\n{items}\n\n"

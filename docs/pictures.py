@@ -1,8 +1,10 @@
-"""The pictures of the attention page in the documents: docs/page-light.png, page-dark.png and page-narrow.png.
+"""The pictures of the attention page in the documents: docs/page-light.png, page-dark.png and
+page-narrow.png.
 
     python docs/pictures.py [--chromium PATH] [--output docs]
 
-Exports the trained model that comes along, serves it, and takes them with playwright in a Chromium of the system, with the fonts of the machine.
+Exports the trained model that comes along, serves it, and takes them with playwright in a Chromium
+of the system, with the fonts of the machine.
 """
 
 import argparse
@@ -16,21 +18,61 @@ import urllib.parse
 import PIL.Image
 
 MODEL = "tatoeba-en-fr"
-LIGHT, DARK, NARROW = "The red car I bought last year is already broken.", "She has never been to Paris.", "I don't know what you mean."
+LIGHT = "The red car I bought last year is already broken."
+DARK = "She has never been to Paris."
+NARROW = "I don't know what you mean."
 LARGEST = 150_000  # bytes of a picture; beyond, it gets a palette
 WAIT = 120_000  # milliseconds, for a busy machine
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--chromium", default=shutil.which("chromium"), help="the browser (default: chromium of the path)")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path(__file__).parent, metavar="DIR", help="where the pictures go")
-    parser.add_argument("--served", type=pathlib.Path, metavar="DIR", help="an export of the model, made before")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--chromium",
+        default=shutil.which("chromium"),
+        help="the browser (default: chromium of the path)",
+    )
+    parser.add_argument(
+        "--output",
+        type=pathlib.Path,
+        default=pathlib.Path(__file__).parent,
+        metavar="DIR",
+        help="where the pictures go",
+    )
+    parser.add_argument(
+        "--served", type=pathlib.Path, metavar="DIR", help="an export of the model, made before"
+    )
     arguments = parser.parse_args()
     with served(arguments.served) as address, browser(arguments.chromium) as chromium:
-        take(chromium, address, arguments.output / "page-light.png", LIGHT, "light", (1080, 600), follow=None)
-        take(chromium, address, arguments.output / "page-dark.png", DARK, "dark", (1080, 600), follow=2)
-        take(chromium, address, arguments.output / "page-narrow.png", NARROW, "light", (390, 600), follow=1)
+        take(
+            chromium,
+            address,
+            arguments.output / "page-light.png",
+            LIGHT,
+            "light",
+            (1080, 600),
+            follow=None,
+        )
+        take(
+            chromium,
+            address,
+            arguments.output / "page-dark.png",
+            DARK,
+            "dark",
+            (1080, 600),
+            follow=2,
+        )
+        take(
+            chromium,
+            address,
+            arguments.output / "page-narrow.png",
+            NARROW,
+            "light",
+            (390, 600),
+            follow=1,
+        )
 
 
 @contextlib.contextmanager
@@ -44,7 +86,13 @@ def served(folder):
         if folder is None:
             folder = pathlib.Path(temporary) / MODEL
             export_model(MODEL, folder)
-        flags = Flags(model_name=MODEL, model_base_path=str(folder.resolve()), port=FREE, rest_api_port=FREE, rest_api_timeout_in_ms=WAIT)
+        flags = Flags(
+            model_name=MODEL,
+            model_base_path=str(folder.resolve()),
+            port=FREE,
+            rest_api_port=FREE,
+            rest_api_timeout_in_ms=WAIT,
+        )
         with Server(flags) as server:
             yield f"http://127.0.0.1:{server.rest_port}/"
 
@@ -54,11 +102,15 @@ def browser(path):
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        yield driver.chromium.launch(executable_path=path, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        yield driver.chromium.launch(
+            executable_path=path, args=["--no-sandbox"] if os.geteuid() == 0 else []
+        )
 
 
 def take(chromium, address, path, text, scheme, size, follow):
-    """The page with a translated sentence; `follow` is the number of the word that is pointed at, or None."""
+    """The page with a translated sentence; `follow` is the number of the word that is pointed at,
+    or None.
+    """
     viewport = dict(zip(("width", "height"), size))
     context = chromium.new_context(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
     page = context.new_page()

@@ -2,7 +2,8 @@
 
     python check_runner.py RUNNER [--saved-model FOLDER] [--signature NAME] [--output NAME]
 
-Without ``--saved-model`` a tiny one is written first, with a table, a variable and an op of tensorflow_text.
+Without ``--saved-model`` a tiny one is written first, with a table, a variable and an op of
+tensorflow_text.
 """
 
 import argparse
@@ -12,14 +13,23 @@ import subprocess
 import sys
 import tempfile
 
-LINES = ["", "a cat sleeps .", "Did the dogs see it ?", " two  spaces\t", "Ünïcödé e\u0301 \U0001f642 שלום", "word " * 200]
+LINES = [
+    "",
+    "a cat sleeps .",
+    "Did the dogs see it ?",
+    " two  spaces\t",
+    "Ünïcödé e\u0301 \U0001f642 שלום",
+    "word " * 200,
+]
 LINES = [line.encode() for line in LINES] + [b"not \xff UTF-8"]
 BATCH_SIZE = 3  # several calls, the last one smaller
 TOLERANCE = 1e-5
 
 
 def write_tiny_model(folder):
-    """Write a SavedModel with one signature, ``text`` → ``translation`` (words as their ids, in a table) and ``score``."""
+    """Write a SavedModel with one signature, ``text`` → ``translation`` (words as their ids, in a
+    table) and ``score``.
+    """
     import keras
     import tensorflow as tf
     import tensorflow_text
@@ -33,8 +43,13 @@ def write_tiny_model(folder):
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def translate(text):
         ids = tf.ragged.map_flat_values(table.lookup, tokenizer.tokenize(text))  # [B, (words)]
-        scores = tf.reduce_sum(tf.ragged.map_flat_values(lambda flat: tf.gather(weight, flat), ids), axis=1)
-        return {"translation": tf.strings.reduce_join(tf.strings.as_string(ids), axis=1, separator=" "), "score": scores}
+        scores = tf.reduce_sum(
+            tf.ragged.map_flat_values(lambda flat: tf.gather(weight, flat), ids), axis=1
+        )
+        return {
+            "translation": tf.strings.reduce_join(tf.strings.as_string(ids), axis=1, separator=" "),
+            "score": scores,
+        }
 
     archive = keras.export.ExportArchive()
     archive.track(table)
@@ -53,10 +68,23 @@ def session_answers(saved_model, signature, output):
 
 def runner_answers(runner, saved_model, signature, output):
     """The output for LINES, by the runner, one result a line."""
-    options = ["--signature", signature, "--output", output, "--batch-size", str(BATCH_SIZE), "--times"]
+    options = [
+        "--signature",
+        signature,
+        "--output",
+        output,
+        "--batch-size",
+        str(BATCH_SIZE),
+        "--times",
+    ]
     command = [str(runner), str(saved_model), *options, *text_ops()]
     environment = {"PATH": os.environ["PATH"], "TF_CPP_MIN_LOG_LEVEL": "3"}
-    result = subprocess.run(command, input=b"".join(line + b"\n" for line in LINES), capture_output=True, env=environment)
+    result = subprocess.run(
+        command,
+        input=b"".join(line + b"\n" for line in LINES),
+        capture_output=True,
+        env=environment,
+    )
     if result.returncode:
         sys.exit(result.stderr.decode("utf-8", "replace"))
     print(result.stderr.decode().splitlines()[-1])  # before it, TensorFlow's own log
@@ -73,7 +101,11 @@ def text_ops():
 
 def same(ours, theirs):
     """Whether two answers agree: strings to the byte, numbers to TOLERANCE."""
-    return ours == theirs if isinstance(theirs, bytes) else abs(float(ours) - theirs) <= TOLERANCE * max(1.0, abs(theirs))
+    return (
+        ours == theirs
+        if isinstance(theirs, bytes)
+        else abs(float(ours) - theirs) <= TOLERANCE * max(1.0, abs(theirs))
+    )
 
 
 def compare(runner, saved_model, signature, output):
@@ -89,9 +121,15 @@ def compare(runner, saved_model, signature, output):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("runner", type=lambda name: pathlib.Path(name).resolve())
-    parser.add_argument("--saved-model", type=pathlib.Path, help="folder of one version (default: a tiny one made for the check)")
+    parser.add_argument(
+        "--saved-model",
+        type=pathlib.Path,
+        help="folder of one version (default: a tiny one made for the check)",
+    )
     parser.add_argument("--signature", default="serving_default")
     parser.add_argument("--output", default="translation")
     arguments = parser.parse_args()

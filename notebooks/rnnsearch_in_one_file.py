@@ -19,7 +19,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-PAD, END = 0, 1
+PAD = 0
+END = 1
 
 
 class GatedUnit(keras.layers.Layer):

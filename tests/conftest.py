@@ -1,4 +1,6 @@
-"""For all tests: one thread a process, since the suite runs several processes; and no search for garbage in what was imported."""
+"""For all tests: one thread a process, since the suite runs several processes; and no search for
+garbage in what was imported.
+"""
 
 import gc
 import os
@@ -10,7 +12,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 
 def pytest_collection_finish():
-    """What TensorFlow, Keras and the test files hold stays to the end: to look through it for garbage again and again takes a tenth of the time."""
+    """What TensorFlow, Keras and the test files hold stays to the end: to look through it for
+    garbage again and again takes a tenth of the time.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)

@@ -1,4 +1,6 @@
-"""``rnnsearch launch`` with workers that are no processes: what they are started with, and which signals they get."""
+"""``rnnsearch launch`` with workers that are no processes: what they are started with, and which
+signals they get.
+"""
 
 import signal
 
@@ -15,8 +17,11 @@ class Worker:
     pid = 0
 
     def __init__(self, command, environment, returncode, clock):
-        self.words, self.environment = command[3:], environment
-        self.returncode, self.signals, self._clock = returncode, [], clock
+        self.words = command[3:]
+        self.environment = environment
+        self.returncode = returncode
+        self.signals = []
+        self._clock = clock
 
     def poll(self):
         return self.returncode
@@ -41,7 +46,8 @@ def started(words, monkeypatch, ends=(0,), code=0):
     from rnnsearch_tf.cli import launch
     from rnnsearch_tf.cli.main import run
 
-    workers, left = [], iter(ends)
+    workers = []
+    left = iter(ends)
 
     def start(command, env, **_):
         workers.append(Worker(command, env, next(left), launch.time))

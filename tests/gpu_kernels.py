@@ -1,7 +1,7 @@
 """Which operations of a traced function have no kernel for a GPU, by TensorFlow's own registry.
 
-The Linux wheel of TensorFlow is built with its kernels for NVIDIA GPUs, and registers them on a machine without one too
-(``tf.test.is_built_with_cuda()``).
+The Linux wheel of TensorFlow is built with its kernels for NVIDIA GPUs, and registers them on a
+machine without one too (``tf.test.is_built_with_cuda()``).
 """
 
 from __future__ import annotations
@@ -27,26 +27,47 @@ def without_kernel(concrete_function) -> set:
     """
     graph = concrete_function.graph.as_graph_def()
     bodies = {function.signature.name: function.node_def for function in graph.library.function}
-    in_loops = _reached(bodies, [node.attr[part].func.name for node in _all(graph, bodies) if node.op in LOOPS for part in ("body", "cond")])
+    in_loops = _reached(
+        bodies,
+        [
+            node.attr[part].func.name
+            for node in _all(graph, bodies)
+            if node.op in LOOPS
+            for part in ("body", "cond")
+        ],
+    )
     missing = set()
     for name, nodes in [(None, graph.node), *bodies.items()]:
-        missing |= {(node.op, _types(node), name in in_loops) for node in nodes if node.op not in bodies and not has_kernel(node)}
+        missing |= {
+            (node.op, _types(node), name in in_loops)
+            for node in nodes
+            if node.op not in bodies and not has_kernel(node)
+        }
     return missing
 
 
 def has_kernel(node) -> bool:
     """Whether a node has a kernel for a GPU, or one for every device, for its data types."""
-    return node.op not in PYTHON and any(all(_fits(node.attr[name], types, texts) for name, types, texts in limits) for limits in _kernels(node.op))
+    return node.op not in PYTHON and any(
+        all(_fits(node.attr[name], types, texts) for name, types, texts in limits)
+        for limits in _kernels(node.op)
+    )
 
 
 @functools.cache
 def _kernels(operation):
-    """For every such kernel of an operation, [(attribute, data types, texts)]: one of the types or texts is asked for."""
+    """For every such kernel of an operation, [(attribute, data types, texts)]: one of the types or
+    texts is asked for.
+    """
     found = kernels.get_registered_kernels_for_op(operation).kernel
     return [
-        [(limit.name, tuple(limit.allowed_values.list.type), tuple(limit.allowed_values.list.s)) for limit in kernel.constraint]
-        for kernel in found if kernel.device_type in ("GPU", "DEFAULT") and not kernel.label
-    ]  # fmt: skip
+        [
+            (limit.name, tuple(limit.allowed_values.list.type), tuple(limit.allowed_values.list.s))
+            for limit in kernel.constraint
+        ]
+        for kernel in found
+        if kernel.device_type in ("GPU", "DEFAULT") and not kernel.label
+    ]
 
 
 def _fits(attribute, types, texts):
@@ -71,13 +92,16 @@ def _all(graph, bodies):
 
 def _reached(bodies, names):
     """The functions of these names, and those that they call."""
-    reached, waiting = set(), list(names)
+    reached = set()
+    waiting = list(names)
     while waiting:
         name = waiting.pop()
         if name in bodies and name not in reached:
             reached.add(name)
             for node in bodies[name]:
                 called = [value.func.name for value in node.attr.values()]
-                called += [function.name for value in node.attr.values() for function in value.list.func]
+                called += [
+                    function.name for value in node.attr.values() for function in value.list.func
+                ]
                 waiting += [*called, node.op]
     return reached

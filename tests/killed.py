@@ -1,12 +1,15 @@
-"""Trainings in processes of their own that are killed with SIGKILL: a program, since TensorFlow is loaded once for all of them.
+"""Trainings in processes of their own that are killed with SIGKILL: a program, since TensorFlow is
+loaded once for all of them.
 
     python killed.py FOLDER RUN[=MOMENT[,MOMENT…]] … [-- section.key=value …]
 
-Trains FOLDER/RUN for each RUN, each time killed at a MOMENT and then resumed, at last to its end. A moment is
+Trains FOLDER/RUN for each RUN, each time killed at a MOMENT and then resumed, at last to its end. A
+moment is
 
-    replace:3   before the third file takes its place       save:2      in the middle of the second checkpoint's model
-    batch:7     after the seventh batch of the process       evaluate:1  in the middle of the first evaluation
-    finish:1    in the middle of the last evaluation          2.5         after 2.5 seconds of training
+    replace:3   before the third file takes its place       save:2      in the middle of the second
+    checkpoint's model batch:7     after the seventh batch of the process       evaluate:1  in the
+    middle of the first evaluation finish:1    in the middle of the last evaluation          2.5
+    after 2.5 seconds of training
 
 Prints a JSON line for each RUN: seconds of its last process.
 """
@@ -20,11 +23,24 @@ import threading
 import time
 
 SETTINGS = [
-    "data.corpus=phrasebook", "data.phrasebook_size=60", "data.batch_size=10", "data.batching=bucketed", "data.shuffle_batches=10",
-    "model.embedding_size=6", "model.hidden_size=7", "model.initialization=variance_preserving", "model.embedding_dropout=0.2",
-    "training.optimizer=adam", "training.learning_rate=0.01", "training.evaluate_sentences=3", "training.loss_reduction=token_mean",
-    "training.checkpoint_every_minutes=0.000001", "training.epochs=3", "training.average=2", "search.maximum_length_ratio=1.0",
-]  # fmt: skip
+    "data.corpus=phrasebook",
+    "data.phrasebook_size=60",
+    "data.batch_size=10",
+    "data.batching=bucketed",
+    "data.shuffle_batches=10",
+    "model.embedding_size=6",
+    "model.hidden_size=7",
+    "model.initialization=variance_preserving",
+    "model.embedding_dropout=0.2",
+    "training.optimizer=adam",
+    "training.learning_rate=0.01",
+    "training.evaluate_sentences=3",
+    "training.loss_reduction=token_mean",
+    "training.checkpoint_every_minutes=0.000001",
+    "training.epochs=3",
+    "training.average=2",
+    "search.maximum_length_ratio=1.0",
+]
 
 LANGUAGE_MODEL = ["model.system=cslm", "model.second_hidden_size=6"]
 """The smallest system, whose graph is traced in no time."""
@@ -85,9 +101,11 @@ def die():
 
 
 def main(folder, *words):
-    runs, settings = words, []
+    runs = words
+    settings = []
     if "--" in words:
-        runs, settings = words[: words.index("--")], words[words.index("--") + 1 :]
+        runs = words[: words.index("--")]
+        settings = words[words.index("--") + 1 :]
     import rnnsearch_tf.training.fit  # noqa: F401  in this process alone, before the children
 
     for word in runs:
@@ -104,7 +122,13 @@ def main(folder, *words):
                     os._exit(1)
             _, status = os.waitpid(child, 0)
             ended = os.waitstatus_to_exitcode(status)
-            if ended not in ((0,) if moment is None else (0, -signal.SIGKILL) if ":" not in moment else (-signal.SIGKILL,)):
+            if ended not in (
+                (0,)
+                if moment is None
+                else (0, -signal.SIGKILL)
+                if ":" not in moment
+                else (-signal.SIGKILL,)
+            ):
                 sys.exit(f"{word}: {moment}: expected to be killed then, ended with {ended}")
         print(json.dumps({"run": name, "seconds": time.monotonic() - started}), flush=True)
 

@@ -2,8 +2,9 @@
 
     python mirrored.py FOLDER [COMBINATION …]
 
-Writes FOLDER/replicas.npz, the combinations of worker.py by plain ``model.fit``, and FOLDER/dropped.npy, what a dropout layer of each
-replica leaves of MANY ones; or, without any, FOLDER/run, the training of test_launch.py.
+Writes FOLDER/replicas.npz, the combinations of worker.py by plain ``model.fit``, and
+FOLDER/dropped.npy, what a dropout layer of each replica leaves of MANY ones; or, without any,
+FOLDER/run, the training of test_launch.py.
 """
 
 import pathlib
@@ -11,7 +12,6 @@ import sys
 
 import numpy as np
 import tensorflow as tf
-
 
 MANY = 200
 
@@ -38,9 +38,13 @@ def main(folder, *names):
             np.save(folder / "dropped.npy", dropped(strategy))
             np.savez(folder / "replicas.npz", **worker.trained(Alone(), names))
             return
-        train(load_config(overrides=OPTIONS), folder / "run", distribute="mirrored")  # in the scope: there is one strategy a process
+        train(
+            load_config(overrides=OPTIONS), folder / "run", distribute="mirrored"
+        )  # in the scope: there is one strategy a process
 
 
 if __name__ == "__main__":
-    tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
+    )
     main(pathlib.Path(sys.argv[1]), *sys.argv[2:])

@@ -12,7 +12,8 @@ from rnnsearch_tf.config import ModelConfig
 from rnnsearch_tf.models import RNNSearch
 
 SIZES = dict(embedding_size=3, hidden_size=4, alignment_size=5, maxout_size=3, output_rank=None)
-SOURCE_SIZE, TARGET_SIZE = 8, 7
+SOURCE_SIZE = 8
+TARGET_SIZE = 7
 END = 1
 
 PAIRS = [  # source and target ids, each ending with END; longest source and longest target apart
@@ -51,7 +52,9 @@ def randomize(model, seed=0, scale=0.6):
 
 
 def padded(sequences, extra=0):
-    """Rows of ids, padded with 0 on the right to the longest and `extra` columns more: int32 [B, length]."""
+    """Rows of ids, padded with 0 on the right to the longest and `extra` columns more: int32 [B,
+    length].
+    """
     length = max(map(len, sequences)) + extra
     return tf.constant([list(row) + [0] * (length - len(row)) for row in sequences], tf.int32)
 

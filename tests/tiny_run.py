@@ -1,10 +1,18 @@
 """A RUN folder with random weights: what comes out is nonsense, but always the same."""
 
 SETTINGS = [
-    "model.embedding_size=8", "model.hidden_size=8", "model.alignment_size=8", "model.maxout_size=8",
-    "model.output_rank=null", "search.beam_size=3", "search.batch_size=4", "search.maximum_length_ratio=1.5",
-    "data.corpus=phrasebook", "data.phrasebook_size=200", "data.maximum_source_length=5",
-]  # fmt: skip
+    "model.embedding_size=8",
+    "model.hidden_size=8",
+    "model.alignment_size=8",
+    "model.maxout_size=8",
+    "model.output_rank=null",
+    "search.beam_size=3",
+    "search.batch_size=4",
+    "search.maximum_length_ratio=1.5",
+    "data.corpus=phrasebook",
+    "data.phrasebook_size=200",
+    "data.maximum_source_length=5",
+]
 
 
 def write_run(folder, settings=(), seed=5, unknown_words=3.5):
@@ -14,7 +22,8 @@ def write_run(folder, settings=(), seed=5, unknown_words=3.5):
         folder: path that does not exist yet.
         settings: strings ``section.key=value`` beyond SETTINGS.
         seed: of the weights.
-        unknown_words: bias of the unknown word, so that some translations have one; None leaves all weights random.
+        unknown_words: bias of the unknown word, so that some translations have one; None leaves all
+            weights random.
     """
     import numpy as np
 
@@ -27,7 +36,11 @@ def write_run(folder, settings=(), seed=5, unknown_words=3.5):
     run = Run(folder)
     run.path.mkdir(parents=True)
     named = {setting.partition("=")[0] for setting in settings}
-    own = [setting for setting in SETTINGS if "data.corpus" not in named or not setting.startswith("data.phrasebook")]
+    own = [
+        setting
+        for setting in SETTINGS
+        if "data.corpus" not in named or not setting.startswith("data.phrasebook")
+    ]
     config = load_config(overrides=[*own, *settings])
     save_config(config, run.config)
     sizes = []

@@ -14,43 +14,114 @@ from tiny_rnnsearch import SIZES, SOURCE_SIZE, TARGET_SIZE, randomize
 
 SYSTEMS = {  # name of the row: options of the model section
     "rnnsearch": dict(system="rnnsearch", alignment_size=5, maxout_size=3, output_rank=None),
-    "rnnsearch-lstm": dict(unit="lstm", maxout_size=3, output_rank=2, alignment_size=5, decoder_order="look_update_generate"),
-    "rnnsearch-reset-after": dict(unit="gru_reset_after", maxout_size=3, output_rank=None, alignment_size=5, biases="all"),
-    "rnnsearch-normalized": dict(layer_normalization=True, maxout_size=3, output_rank=None, alignment_size=5, biases="none"),
-    "rnnsearch-coverage": dict(attention="coverage", maxout_size=3, output_rank=None, alignment_size=5, biases="all"),
-    "rnnsearch-windows": dict(attention="gaussian_window", windows=2, maxout_size=3, output_rank=None, decoder_order="paper"),
+    "rnnsearch-lstm": dict(
+        unit="lstm",
+        maxout_size=3,
+        output_rank=2,
+        alignment_size=5,
+        decoder_order="look_update_generate",
+    ),
+    "rnnsearch-reset-after": dict(
+        unit="gru_reset_after", maxout_size=3, output_rank=None, alignment_size=5, biases="all"
+    ),
+    "rnnsearch-normalized": dict(
+        layer_normalization=True, maxout_size=3, output_rank=None, alignment_size=5, biases="none"
+    ),
+    "rnnsearch-coverage": dict(
+        attention="coverage", maxout_size=3, output_rank=None, alignment_size=5, biases="all"
+    ),
+    "rnnsearch-windows": dict(
+        attention="gaussian_window",
+        windows=2,
+        maxout_size=3,
+        output_rank=None,
+        decoder_order="paper",
+    ),
     "rnnencdec": dict(system="rnnencdec", maxout_size=3, output_rank=None),
-    "rnnencdec-lstm": dict(system="rnnencdec", unit="lstm", layer_normalization=True, biases="all", maxout_size=3, output_rank=2),
+    "rnnencdec-lstm": dict(
+        system="rnnencdec",
+        unit="lstm",
+        layer_normalization=True,
+        biases="all",
+        maxout_size=3,
+        output_rank=2,
+    ),
     "encoder_decoder": dict(system="encoder_decoder", maxout_size=3, output_rank=2),
-    "encoder_decoder-all": dict(system="encoder_decoder", maxout_size=3, output_rank=None, biases="all"),
+    "encoder_decoder-all": dict(
+        system="encoder_decoder", maxout_size=3, output_rank=None, biases="all"
+    ),
     "deep_lstm": dict(system="deep_lstm", layers=3, reverse_source=True, peepholes=True),
-    "deep_lstm-forward": dict(system="deep_lstm", layers=2, tie_target_embeddings=True, scale_embeddings=True, hidden_size=3),
+    "deep_lstm-forward": dict(
+        system="deep_lstm",
+        layers=2,
+        tie_target_embeddings=True,
+        scale_embeddings=True,
+        hidden_size=3,
+    ),
     "stacked-gru": dict(system="stacked", layers=3, layer_normalization=True),
     "stacked-plain": dict(system="stacked", layers=2, biases="none"),
-    "stacked-lstm": dict(system="stacked", unit="lstm", layers=2, biases="all", reverse_source=True),
+    "stacked-lstm": dict(
+        system="stacked", unit="lstm", layers=2, biases="all", reverse_source=True
+    ),
     "luong-dot": dict(system="luong", attention_score="dot"),
-    "luong-general": dict(system="luong", attention_score="general", unit="lstm", layers=2, input_feeding=True),
-    "luong-concat": dict(system="luong", attention_score="concat", alignment_size=5, layers=2, input_feeding=True,
-                         reverse_source=True, biases="all"),
-    "luong-tied": dict(system="luong", unit="lstm", peepholes=True, layer_normalization=True, tie_target_embeddings=True, hidden_size=3),
-    "cslm": dict(system="cslm", scale_embeddings=True, ngram_order=4, hidden_size=12, second_hidden_size=9),
-    "cslm-bigram": dict(system="cslm", ngram_order=2, hidden_size=12, second_hidden_size=9, biases="none"),
+    "luong-general": dict(
+        system="luong", attention_score="general", unit="lstm", layers=2, input_feeding=True
+    ),
+    "luong-concat": dict(
+        system="luong",
+        attention_score="concat",
+        alignment_size=5,
+        layers=2,
+        input_feeding=True,
+        reverse_source=True,
+        biases="all",
+    ),
+    "luong-tied": dict(
+        system="luong",
+        unit="lstm",
+        peepholes=True,
+        layer_normalization=True,
+        tie_target_embeddings=True,
+        hidden_size=3,
+    ),
+    "cslm": dict(
+        system="cslm", scale_embeddings=True, ngram_order=4, hidden_size=12, second_hidden_size=9
+    ),
+    "cslm-bigram": dict(
+        system="cslm", ngram_order=2, hidden_size=12, second_hidden_size=9, biases="none"
+    ),
 }
 
 ONE_OF_EACH = [
-    "rnnsearch", "rnnsearch-coverage", "rnnsearch-windows", "rnnencdec", "encoder_decoder", "deep_lstm", "stacked-lstm", "luong-general",
+    "rnnsearch",
+    "rnnsearch-coverage",
+    "rnnsearch-windows",
+    "rnnencdec",
+    "encoder_decoder",
+    "deep_lstm",
+    "stacked-lstm",
+    "luong-general",
     "cslm",
 ]
 """Rows for tests that take seconds each."""
 
 
 THREE = ["rnnsearch", "deep_lstm", "luong-general"]
-"""Rows for tests of what no system does in its own way: with attention and without, the gated unit and the LSTM, input feeding."""
+"""Rows for tests of what no system does in its own way: with attention and without, the gated unit
+and the LSTM, input feeding.
+"""
 
 
 def others_slow(names, often=ONE_OF_EACH):
-    """The names as parameters of a test; those that are rows of SYSTEMS and not among ``often`` are left to ``make test-all``."""
-    return [pytest.param(name, marks=[pytest.mark.slow] if name in SYSTEMS and name not in often else []) for name in names]
+    """The names as parameters of a test; those that are rows of SYSTEMS and not among ``often`` are
+    left to ``make test-all``.
+    """
+    return [
+        pytest.param(
+            name, marks=[pytest.mark.slow] if name in SYSTEMS and name not in often else []
+        )
+        for name in names
+    ]
 
 
 READ_THE_SOURCE = [name for name in SYSTEMS if not name.startswith("cslm")]
@@ -66,7 +137,9 @@ def system_config(name, **options):
 def fresh_system(name, dtype="float64", **options):
     """The model as ``train`` would begin with it."""
     config = Config(model=system_config(name, **options))
-    config = dataclasses.replace(config, training=dataclasses.replace(config.training, precision=dtype, seed=0))
+    config = dataclasses.replace(
+        config, training=dataclasses.replace(config.training, precision=dtype, seed=0)
+    )
     return build_model(config, SOURCE_SIZE, TARGET_SIZE)
 
 

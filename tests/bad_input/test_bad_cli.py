@@ -1,4 +1,6 @@
-"""Bad files and folders on the command line: one clear line, exit code 1, nothing on standard output."""
+"""Bad files and folders on the command line: one clear line, exit code 1, nothing on standard
+output.
+"""
 
 import errno
 import importlib
@@ -29,7 +31,9 @@ def hollow_run(tmp_path):
 
 
 def test_a_model_that_is_not_there(capsys, tmp_path):
-    assert "no-run: expected a RUN folder" in fails(capsys, ["translate", "--model", tmp_path / "no-run"])
+    assert "no-run: expected a RUN folder" in fails(
+        capsys, ["translate", "--model", tmp_path / "no-run"]
+    )
 
 
 def test_a_model_that_is_a_file(capsys, tmp_path):
@@ -43,12 +47,16 @@ def test_a_folder_that_is_no_run(capsys, tmp_path):
 
 
 def test_a_run_that_was_never_evaluated(capsys, hollow_run):
-    assert "training has not evaluated the model yet" in fails(capsys, ["translate", "--model", hollow_run])
+    assert "training has not evaluated the model yet" in fails(
+        capsys, ["translate", "--model", hollow_run]
+    )
 
 
 def test_an_exported_model(capsys, tmp_path):
     (tmp_path / "saved_model.pb").write_bytes(b"no model")
-    assert "of the verbs only translate and translate-corpus take one" in fails(capsys, ["sample", "--model", tmp_path])
+    assert "of the verbs only translate and translate-corpus take one" in fails(
+        capsys, ["sample", "--model", tmp_path]
+    )
     assert "without profile.yaml" in fails(capsys, ["translate", "--model", tmp_path])
     (tmp_path / "profile.yaml").write_text("maximum_source_length: 10\n")
     assert "one that does not load" in fails(capsys, ["translate", "--model", tmp_path])
@@ -73,8 +81,21 @@ def test_evaluate_before_the_model_is_loaded(capsys, hollow_run, tmp_path):
     words = ["evaluate", "--model", hollow_run, "--source", tmp_path / "s", "--reference"]
     line = fails(capsys, words + [tmp_path / "r"])
     assert "got 2 in " in line and "and 1 in " in line
-    assert "missing: expected a text file, found none" in fails(capsys, words + [tmp_path / "missing"])
-    line = fails(capsys, ["evaluate", "--model", hollow_run, "--source", tmp_path / "e", "--reference", tmp_path / "e"])
+    assert "missing: expected a text file, found none" in fails(
+        capsys, words + [tmp_path / "missing"]
+    )
+    line = fails(
+        capsys,
+        [
+            "evaluate",
+            "--model",
+            hollow_run,
+            "--source",
+            tmp_path / "e",
+            "--reference",
+            tmp_path / "e",
+        ],
+    )
     assert "got an empty file" in line
 
 
@@ -82,19 +103,42 @@ def test_evaluate_before_the_model_is_loaded(capsys, hollow_run, tmp_path):
     "words, message",
     [
         (["translate", "missing"], "missing: expected a text file, found none; check the path"),
-        (["translate", "there", "--output", "no/where"], "no/where: expected a file that can be written"),
+        (
+            ["translate", "there", "--output", "no/where"],
+            "no/where: expected a file that can be written",
+        ),
         (["score", "there", "missing"], "missing: expected a text file, found none"),
-        (["score", "there", "there", "--output", "no/where"], "no/where: expected a file that can be written"),
+        (
+            ["score", "there", "there", "--output", "no/where"],
+            "no/where: expected a file that can be written",
+        ),
         (["align", "missing", "there"], "missing: expected a text file, found none"),
         (["plot-attention", "missing"], "missing: expected a text file, found none"),
-        (["plot-attention", "there", "--target", "missing"], "missing: expected a text file, found none"),
-        (["score", "there", "longer"], "expected as many lines in both files, got 1 in there and 2 in longer"),
-        (["align", "longer", "there"], "expected as many lines in both files, got 2 in longer and 1 in there"),
-        (["shortlist", "longer", "there"], "expected as many lines in both files, got 2 in longer and 1 in there"),
-        (["plot-attention", "there", "--target", "longer"], "expected as many lines in both files, got 1 in there and 2 in longer"),
+        (
+            ["plot-attention", "there", "--target", "missing"],
+            "missing: expected a text file, found none",
+        ),
+        (
+            ["score", "there", "longer"],
+            "expected as many lines in both files, got 1 in there and 2 in longer",
+        ),
+        (
+            ["align", "longer", "there"],
+            "expected as many lines in both files, got 2 in longer and 1 in there",
+        ),
+        (
+            ["shortlist", "longer", "there"],
+            "expected as many lines in both files, got 2 in longer and 1 in there",
+        ),
+        (
+            ["plot-attention", "there", "--target", "longer"],
+            "expected as many lines in both files, got 1 in there and 2 in longer",
+        ),
     ],
 )
-def test_files_are_checked_before_the_model_is_loaded(capsys, hollow_run, tmp_path, monkeypatch, words, message):
+def test_files_are_checked_before_the_model_is_loaded(
+    capsys, hollow_run, tmp_path, monkeypatch, words, message
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").write_text("a\n")
     (tmp_path / "longer").write_text("a\nb\n")
@@ -104,7 +148,11 @@ def test_files_are_checked_before_the_model_is_loaded(capsys, hollow_run, tmp_pa
 @pytest.mark.parametrize(
     "error, code, text",
     [
-        (ZeroDivisionError("division\nby zero"), 1, "unexpected error: ZeroDivisionError: division (RNNSEARCH_DEBUG=1"),
+        (
+            ZeroDivisionError("division\nby zero"),
+            1,
+            "unexpected error: ZeroDivisionError: division (RNNSEARCH_DEBUG=1",
+        ),
         (MemoryError(), 1, "unexpected error: MemoryError"),
         (PermissionError(errno.EACCES, "Permission denied", "/x/y"), 1, "/x/y: Permission denied"),
         (OSError(errno.ENOSPC, "No space left on device"), 1, "No space left on device"),
@@ -132,11 +180,15 @@ def test_a_developer_sees_the_traceback(monkeypatch):
 def test_an_empty_nbest_list_has_no_score(capsys, tmp_path):
     (tmp_path / "list").write_text("")
     (tmp_path / "t").write_text("a\n")
-    assert "list: expected an n-best list, got an empty one" in fails(capsys, ["oracle", "--reference", tmp_path / "t", tmp_path / "list"])
+    assert "list: expected an n-best list, got an empty one" in fails(
+        capsys, ["oracle", "--reference", tmp_path / "t", tmp_path / "list"]
+    )
 
 
 def test_an_error_of_tensorflow_says_what_is_wrong(capsys, monkeypatch):
-    """It begins with "Graph execution error:" and ends with names of nodes; the line that helps stands between."""
+    """It begins with "Graph execution error:" and ends with names of nodes; the line that helps
+    stands between.
+    """
     import keras
     import tensorflow as tf
 
@@ -153,14 +205,19 @@ def test_an_error_of_tensorflow_says_what_is_wrong(capsys, monkeypatch):
         tf.function(tf.gather)(tf.zeros([9]), tf.constant([[9]]))
 
     def twice(arguments):
-        tf.function(lambda one: (tf.gather(one, tf.constant([9])), tf.gather(one, tf.constant([10]))))(tf.zeros([9]))
+        tf.function(
+            lambda one: (tf.gather(one, tf.constant([9])), tf.gather(one, tf.constant([10])))
+        )(tf.zeros([9]))
 
     verb = importlib.import_module("rnnsearch_tf.cli.configs")
     for fails_there in (in_a_model, in_a_function, twice):
         monkeypatch.setattr(verb, "run", fails_there)
         line = fails(capsys, ["configs"])
         assert line.startswith("rnnsearch: unexpected error: InvalidArgumentError: ")
-        assert re.search(r": indices\[[0,]+\] = (9|10) is not in \[0, 9\) \(RNNSEARCH_DEBUG=1 shows where\)$", line), line
+        assert re.search(
+            r": indices\[[0,]+\] = (9|10) is not in \[0, 9\) \(RNNSEARCH_DEBUG=1 shows where\)$",
+            line,
+        ), line
 
 
 def test_a_name_that_tensorflow_cannot_take_is_said(capsys, monkeypatch):
@@ -170,4 +227,8 @@ def test_a_name_that_tensorflow_cannot_take_is_said(capsys, monkeypatch):
     verb = importlib.import_module("rnnsearch_tf.cli.configs")
     for fails_there in (lambda _: tf.constant("m\udcff"), lambda _: "m\udcff".encode()):
         monkeypatch.setattr(verb, "run", fails_there)
-        assert fails(capsys, ["configs"]) == "rnnsearch: error: expected names of files and folders in UTF-8 here, got one with other bytes; rename it\n"
+        assert (
+            fails(capsys, ["configs"])
+            == "rnnsearch: error: expected names of files and folders in UTF-8 here, got one with"
+            " other bytes; rename it\n"
+        )

@@ -2,7 +2,15 @@
 
 import pytest
 
-from rnnsearch_tf.config import Config, as_dictionary, check_value, load_config, option_fields, read_value, save_config
+from rnnsearch_tf.config import (
+    Config,
+    as_dictionary,
+    check_value,
+    load_config,
+    option_fields,
+    read_value,
+    save_config,
+)
 from rnnsearch_tf.errors import UsageError
 
 
@@ -19,7 +27,10 @@ def message(tmp_path, text, overrides=()):
 @pytest.mark.parametrize(
     "text, parts",
     [
-        ("model:\n  hiden_size: 3\n", ["unknown option model.hiden_size", "did you mean model.hidden_size?"]),
+        (
+            "model:\n  hiden_size: 3\n",
+            ["unknown option model.hiden_size", "did you mean model.hidden_size?"],
+        ),
         ("modle: {}\n", ["unknown option modle", "did you mean model?"]),
         ("hidden_size: 3\n", ["unknown option hidden_size", "did you mean model.hidden_size?"]),
         ("model:\n  zzz: 3\n", ["unknown option model.zzz", "expected one of system"]),
@@ -28,45 +39,138 @@ def message(tmp_path, text, overrides=()):
         ("model:\n  hidden_size: true\n", ["model.hidden_size", "expected a whole number", "True"]),
         ("model:\n  hidden_size: null\n", ["model.hidden_size", "expected a whole number", "None"]),
         ("model:\n  hidden_size: 0\n", ["model.hidden_size", "at least 1", "got 0"]),
-        ("model:\n  embedding_dropout: 0.99\n", ["model.embedding_dropout", "at most 0.95", "0.99"]),
+        (
+            "model:\n  embedding_dropout: 0.99\n",
+            ["model.embedding_dropout", "at most 0.95", "0.99"],
+        ),
         ("training:\n  learning_rate: 0\n", ["training.learning_rate", "more than 0.0", "got 0.0"]),
-        ("training:\n  learning_rate: .nan\n", ["training.learning_rate", "expected a number", "nan"]),
-        ("training:\n  optimizer: adam2\n", ["training.optimizer", "adadelta, adam, sgd", "'adam2'", "did you mean adam?"]),
-        ("data:\n  corpus: null\n", ["data.corpus", "expected one of files, phrasebook, phrase_table, got None"]),
-        ("training:\n  non_finite_gradient: [shrink]\n", ["expected one of error, skip, decay_weights, got ['shrink']"]),
+        (
+            "training:\n  learning_rate: .nan\n",
+            ["training.learning_rate", "expected a number", "nan"],
+        ),
+        (
+            "training:\n  optimizer: adam2\n",
+            ["training.optimizer", "adadelta, adam, sgd", "'adam2'", "did you mean adam?"],
+        ),
+        (
+            "data:\n  corpus: null\n",
+            ["data.corpus", "expected one of files, phrasebook, phrase_table, got None"],
+        ),
+        (
+            "training:\n  non_finite_gradient: [shrink]\n",
+            ["expected one of error, skip, decay_weights, got ['shrink']"],
+        ),
         ("source:\n  lowercase: 1\n", ["source.lowercase", "expected true or false", "got 1"]),
         ("data:\n  train_source: 3\n", ["data.train_source", "expected text", "got 3"]),
         ("preset: groundhogg\n", ["preset", "groundhog, paper", "did you mean groundhog?"]),
-        ("preset: [groundhog]\n", ["preset: expected one of groundhog, paper, got ['groundhog']; did you mean groundhog?"]),
+        (
+            "preset: [groundhog]\n",
+            [
+                "preset: expected one of groundhog, paper, got ['groundhog']; did you mean"
+                " groundhog?"
+            ],
+        ),
         ("model: 3\n", ["model", "expected a section", "got 3"]),
         ("- a\n- b\n", ["expected sections", "got a list"]),
-        ("model: [1\n", ["bad.yaml:2: expected YAML", "got the end of the file", "expected ',' or ']'"]),
-        ("model:\n\thidden_size: 3\n", ["bad.yaml:2: expected YAML", "got 'hidden_size: 3'", "'\\t'"]),
+        (
+            "model: [1\n",
+            ["bad.yaml:2: expected YAML", "got the end of the file", "expected ',' or ']'"],
+        ),
+        (
+            "model:\n\thidden_size: 3\n",
+            ["bad.yaml:2: expected YAML", "got 'hidden_size: 3'", "'\\t'"],
+        ),
         ("preset: 'paper\n", ["bad.yaml:2: expected YAML", "got the end of the file"]),
         ("preset: \x01\n", ["expected YAML", "does not parse", "#x0001"]),
         ("search:\n  nbest: 20\n  beam_size: 5\n", ["search.nbest", "beam_size = 5", "got 20"]),
-        ("model:\n  tie_target_embeddings: true\n  output_rank: 10\n", ["model.tie_target_embeddings", "620", "got 10"]),
-        ("data:\n  corpora: [{source: a}]\n", ["data.corpora: entry 1", "target: expected a text file, got none"]),
-        ("data:\n  corpora: [{weight: 2}]\n", ["data.corpora: entry 1: expected source and target, got neither"]),
-        ("data:\n  corpora: [{source: a, target: b, wieght: 2}]\n", ["entry 1: unknown option wieght", "did you mean weight?"]),
-        ("data:\n  corpora: [{source: a, target: b, weight: 0}]\n", ["entry 1: weight: expected more than 0.0, got 0.0"]),
-        ("data:\n  train_source: c\n  corpora: [{source: a, target: b}]\n", ["no data.train_source", "put them into the list"]),
-        ("data:\n  corpus: phrasebook\n  corpora: [{source: a, target: b}]\n", ["data.corpora: has no effect with data.corpus=phrasebook; set data.corpus=files"]),
-        ("data:\n  held_out: 9\n  development_source: a\n", ["data.held_out", "data.development_source=a", "set data.held_out=0"]),
+        (
+            "model:\n  tie_target_embeddings: true\n  output_rank: 10\n",
+            ["model.tie_target_embeddings", "620", "got 10"],
+        ),
+        (
+            "data:\n  corpora: [{source: a}]\n",
+            ["data.corpora: entry 1", "target: expected a text file, got none"],
+        ),
+        (
+            "data:\n  corpora: [{weight: 2}]\n",
+            ["data.corpora: entry 1: expected source and target, got neither"],
+        ),
+        (
+            "data:\n  corpora: [{source: a, target: b, wieght: 2}]\n",
+            ["entry 1: unknown option wieght", "did you mean weight?"],
+        ),
+        (
+            "data:\n  corpora: [{source: a, target: b, weight: 0}]\n",
+            ["entry 1: weight: expected more than 0.0, got 0.0"],
+        ),
+        (
+            "data:\n  train_source: c\n  corpora: [{source: a, target: b}]\n",
+            ["no data.train_source", "put them into the list"],
+        ),
+        (
+            "data:\n  corpus: phrasebook\n  corpora: [{source: a, target: b}]\n",
+            ["data.corpora: has no effect with data.corpus=phrasebook; set data.corpus=files"],
+        ),
+        (
+            "data:\n  held_out: 9\n  development_source: a\n",
+            ["data.held_out", "data.development_source=a", "set data.held_out=0"],
+        ),
         ("training:\n  average: 6\n", ["training.average", "training.keep_evaluated = 4, got 6"]),
         ("training:\n  average: 1\n", ["training.average: expected 0, or from 2"]),
-        ("model:\n  forget_bias: 1\n", ["model.forget_bias: has no effect with model.biases=groundhog; set model.biases=all"]),
-        ("model: {system: deep_lstm, forget_bias: 1, biases: none}\n", ["model.forget_bias: has no effect with model.biases=none; set model.biases=all"]),
-        ("model:\n  layers: 2\n", ["model.layers", "has no effect with model.system=rnnsearch", "deep_lstm, luong or stacked"]),
-        ("model:\n  system: luong\n  output_rank: 9\n", ["model.output_rank", "its default, 620", "model.system=luong", "rnnsearch, rnnencdec or"]),
-        ("model:\n  system: luong\n  tie_target_embeddings: true\n", ["model.hidden_size = model.embedding_size = 620", "got 1000"]),
-        ("data:\n  held_out: 9\nmodel: {}\ndata:\n  batch_size: 3\n", ["bad.yaml:4: expected YAML", "got 'data:': data stands here for the second time"]),
-        ("data:\n  held_out: 9\n  held_out: 8\n", ["bad.yaml:3: expected YAML", "held_out stands here for the second time"]),
+        (
+            "model:\n  forget_bias: 1\n",
+            ["model.forget_bias: has no effect with model.biases=groundhog; set model.biases=all"],
+        ),
+        (
+            "model: {system: deep_lstm, forget_bias: 1, biases: none}\n",
+            ["model.forget_bias: has no effect with model.biases=none; set model.biases=all"],
+        ),
+        (
+            "model:\n  layers: 2\n",
+            [
+                "model.layers",
+                "has no effect with model.system=rnnsearch",
+                "deep_lstm, luong or stacked",
+            ],
+        ),
+        (
+            "model:\n  system: luong\n  output_rank: 9\n",
+            [
+                "model.output_rank",
+                "its default, 620",
+                "model.system=luong",
+                "rnnsearch, rnnencdec or",
+            ],
+        ),
+        (
+            "model:\n  system: luong\n  tie_target_embeddings: true\n",
+            ["model.hidden_size = model.embedding_size = 620", "got 1000"],
+        ),
+        (
+            "data:\n  held_out: 9\nmodel: {}\ndata:\n  batch_size: 3\n",
+            ["bad.yaml:4: expected YAML", "got 'data:': data stands here for the second time"],
+        ),
+        (
+            "data:\n  held_out: 9\n  held_out: 8\n",
+            ["bad.yaml:3: expected YAML", "held_out stands here for the second time"],
+        ),
         ("training:\n  halve_after: .inf\n", ["training.halve_after: expected a number, got inf"]),
-        ("training:\n  seed: 20240101123\n", ["training.seed: expected at most 4294967295, got 20240101123"]),
-        ("model:\n  windows: 3\n", ["model.windows", "no effect with model.attention=content", "gaussian_window"]),
-        ("training:\n  non_finite_gradient: shrink\n", ["training.non_finite_gradient", "got 'shrink'; did you mean decay_weights?"]),
-        ("training:\n  schedule: cosine\n", ["training.schedule", "maximum_updates", "got neither"]),
+        (
+            "training:\n  seed: 20240101123\n",
+            ["training.seed: expected at most 4294967295, got 20240101123"],
+        ),
+        (
+            "model:\n  windows: 3\n",
+            ["model.windows", "no effect with model.attention=content", "gaussian_window"],
+        ),
+        (
+            "training:\n  non_finite_gradient: shrink\n",
+            ["training.non_finite_gradient", "got 'shrink'; did you mean decay_weights?"],
+        ),
+        (
+            "training:\n  schedule: cosine\n",
+            ["training.schedule", "maximum_updates", "got neither"],
+        ),
     ],
 )
 def test_a_wrong_file_is_named_with_what_was_expected_and_what_came(tmp_path, text, parts):
@@ -90,7 +194,9 @@ def test_a_wrong_file_is_named_with_what_was_expected_and_what_came(tmp_path, te
 )
 def test_a_wrong_override(tmp_path, override, parts):
     found = message(tmp_path, "", [override])
-    assert found.startswith(f"--set {override}: ") and "bad.yaml" not in found  # the file is not to blame
+    assert (
+        found.startswith(f"--set {override}: ") and "bad.yaml" not in found
+    )  # the file is not to blame
     for part in parts:
         assert part in found
 
@@ -104,7 +210,13 @@ def test_files_that_are_no_configuration(tmp_path):
             load_config(path)
         assert str(path) in str(error.value) and part in str(error.value)
     (tmp_path / "latin.yaml").write_bytes(b"preset: \xe9\n")
-    with pytest.raises(UsageError, match="latin.yaml: expected a YAML file in UTF-8, got byte 0xe9, which is none; check the path"):
+    with pytest.raises(
+        UsageError,
+        match=(
+            "latin.yaml: expected a YAML file in UTF-8, got byte 0xe9, which is none; check the"
+            " path"
+        ),
+    ):
         load_config(tmp_path / "latin.yaml")
 
 
@@ -121,7 +233,11 @@ def test_later_wins_preset_file_set(tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text("preset: groundhog\nmodel:\n  hidden_size: 7\n  maxout_size: 3\n")
     config = load_config(path, overrides=["model.maxout_size=4"])
-    assert (config.model.hidden_size, config.model.maxout_size, config.model.output_rank) == (7, 4, 620)
+    assert (config.model.hidden_size, config.model.maxout_size, config.model.output_rank) == (
+        7,
+        4,
+        620,
+    )
     assert config.training.non_finite_gradient == "decay_weights"
 
 
@@ -142,10 +258,20 @@ def test_a_single_value_is_checked_under_the_name_it_was_given():
 @pytest.mark.parametrize(
     "text, found",
     [
-        ("010", "010"), ("12:30", "12:30"), ("1:30.5", "1:30.5"), ("10", 10), ("1_000", 1000), ("0x10", 16), ("1.5e+3", 1500.0),
-        (".5", 0.5), ("-3", -3), ("0", 0), ("true", True), ("null", None),
+        ("010", "010"),
+        ("12:30", "12:30"),
+        ("1:30.5", "1:30.5"),
+        ("10", 10),
+        ("1_000", 1000),
+        ("0x10", 16),
+        ("1.5e+3", 1500.0),
+        (".5", 0.5),
+        ("-3", -3),
+        ("0", 0),
+        ("true", True),
+        ("null", None),
     ],
-)  # fmt: skip
+)
 def test_numbers_are_decimal(text, found):
     """YAML 1.1 has octal numbers and those of base 60: what nobody means."""
     value = read_value(text)
@@ -159,6 +285,15 @@ def test_numbers_and_paths_as_they_are_written(tmp_path):
     (tmp_path / "c.yaml").write_text("data: {batch_size: 12:30}\n")
     with pytest.raises(UsageError, match="data.batch_size: expected a whole number, got '12:30'"):
         load_config(tmp_path / "c.yaml")
-    for text, folder in (("/a/d #1", "/a/d #1"), ("010", "010"), ("a: b", "a: b"), ("'a b'", "a b"), ("null", None), ("", None)):
+    for text, folder in (
+        ("/a/d #1", "/a/d #1"),
+        ("010", "010"),
+        ("a: b", "a: b"),
+        ("'a b'", "a b"),
+        ("null", None),
+        ("", None),
+    ):
         assert load_config(overrides=[f"data.folder={text}"]).data.folder == folder
-    assert load_config(overrides=["data.train_source=[a, b]", "data.train_target=x #1"]).data.train_source == ("a", "b")
+    assert load_config(
+        overrides=["data.train_source=[a, b]", "data.train_target=x #1"]
+    ).data.train_source == ("a", "b")

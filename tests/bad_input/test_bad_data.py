@@ -27,20 +27,116 @@ def cut_short(content):
 LINES = "".join(f"sentence {number} {number**7}\n" for number in range(3000)).encode()
 
 CASES = {
-    "unequal": ("s", b"a\nb\nc\n", "t", b"a\nb\n", "{s}:3: expected as many lines as in {t}, which has 2; {s} has 3, this is the first without a partner; "),
-    "unequal the other way": ("s", b"a\n", "t", b"a\nb\nc\n", "{t}:2: expected as many lines as in {s}, which has 1; {t} has 3, this is"),
-    "latin-1": ("s", b"caf\xe9\n", "t", b"a\n", "{s}:1: expected UTF-8, got byte 0xe9 at position 4; correct it, or set data.on_bad_line=skip"),
-    "utf-16": ("s", "hi\n".encode("utf-16"), "t", b"a\nb\n", "{s}:1: expected UTF-8, got byte 0xff at position 1; the file looks like UTF-16; "),
-    "surrogate": ("s", b"a\n", "t", b"\xed\xa0\x80\n", "{t}:1: expected UTF-8, got byte 0xed at position 1; "),
-    "overlong": ("s", b"a\nb\n", "t", b"a\n\xc0\xaf\n", "{t}:2: expected UTF-8, got byte 0xc0 at position 1; "),
-    "empty line": ("s", b"a\n\n", "t", b"a\nb\n", "{s}:2: expected a sentence, got an empty line; correct it, or set data.on_bad_line=skip"),
-    "blank line": ("s", b"a\n", "t", "\u00a0\u3000\t\r\n".encode(), "{t}:1: expected a sentence, got an empty line; "),
-    "empty files": ("s", b"", "t", b"", "{s}, {t}: expected at least one sentence pair, both files are empty; check the paths and the files"),
-    "one empty file": ("s", b"a\n", "t", b"", "{s}:1: expected as many lines as in {t}, which has 0; "),
-    "missing": ("s", b"a\n", "no-such", None, "{t}: expected a text file, found none; check the path"),
-    "not gzip": ("s.gz", b"plain text\n", "t", b"a\n", "{s}:1: expected gzip data, got Not a gzipped file (b'pl'); decompress it or name it without .gz"),
-    "truncated gzip": ("s.gz", cut_short(LINES), "t", LINES, "expected more gzip data, the file ends early; copy or download it again"),
-    "damaged gzip": ("s.gz", gzip.compress(LINES)[:-8] + b"\0" * 8, "t", LINES, "{s}:3001: expected gzip data, got CRC check failed"),
+    "unequal": (
+        "s",
+        b"a\nb\nc\n",
+        "t",
+        b"a\nb\n",
+        (
+            "{s}:3: expected as many lines as in {t}, which has 2; {s} has 3, this is the first"
+            " without a partner; "
+        ),
+    ),
+    "unequal the other way": (
+        "s",
+        b"a\n",
+        "t",
+        b"a\nb\nc\n",
+        "{t}:2: expected as many lines as in {s}, which has 1; {t} has 3, this is",
+    ),
+    "latin-1": (
+        "s",
+        b"caf\xe9\n",
+        "t",
+        b"a\n",
+        (
+            "{s}:1: expected UTF-8, got byte 0xe9 at position 4; correct it, or set"
+            " data.on_bad_line=skip"
+        ),
+    ),
+    "utf-16": (
+        "s",
+        "hi\n".encode("utf-16"),
+        "t",
+        b"a\nb\n",
+        "{s}:1: expected UTF-8, got byte 0xff at position 1; the file looks like UTF-16; ",
+    ),
+    "surrogate": (
+        "s",
+        b"a\n",
+        "t",
+        b"\xed\xa0\x80\n",
+        "{t}:1: expected UTF-8, got byte 0xed at position 1; ",
+    ),
+    "overlong": (
+        "s",
+        b"a\nb\n",
+        "t",
+        b"a\n\xc0\xaf\n",
+        "{t}:2: expected UTF-8, got byte 0xc0 at position 1; ",
+    ),
+    "empty line": (
+        "s",
+        b"a\n\n",
+        "t",
+        b"a\nb\n",
+        "{s}:2: expected a sentence, got an empty line; correct it, or set data.on_bad_line=skip",
+    ),
+    "blank line": (
+        "s",
+        b"a\n",
+        "t",
+        "\u00a0\u3000\t\r\n".encode(),
+        "{t}:1: expected a sentence, got an empty line; ",
+    ),
+    "empty files": (
+        "s",
+        b"",
+        "t",
+        b"",
+        (
+            "{s}, {t}: expected at least one sentence pair, both files are empty; check the paths"
+            " and the files"
+        ),
+    ),
+    "one empty file": (
+        "s",
+        b"a\n",
+        "t",
+        b"",
+        "{s}:1: expected as many lines as in {t}, which has 0; ",
+    ),
+    "missing": (
+        "s",
+        b"a\n",
+        "no-such",
+        None,
+        "{t}: expected a text file, found none; check the path",
+    ),
+    "not gzip": (
+        "s.gz",
+        b"plain text\n",
+        "t",
+        b"a\n",
+        (
+            "{s}:1: expected gzip data, got Not a gzipped file (b'pl'); decompress it or name it"
+            " without .gz"
+        ),
+    ),
+    "truncated gzip": (
+        "s.gz",
+        cut_short(LINES),
+        "t",
+        LINES,
+        "expected more gzip data, the file ends early; copy or download it again",
+    ),
+    "damaged gzip": (
+        "s.gz",
+        gzip.compress(LINES)[:-8] + b"\0" * 8,
+        "t",
+        LINES,
+        "{s}:3001: expected gzip data, got CRC check failed",
+    ),
 }
 
 
@@ -48,7 +144,11 @@ CASES = {
 def test_bad_files_stop_with_one_line_that_names_the_place(tmp_path, case, numbers_text):
     source_name, source_bytes, target_name, target_bytes, message = CASES[case]
     source = write(tmp_path, source_name, source_bytes)
-    target = str(tmp_path / target_name) if target_bytes is None else write(tmp_path, target_name, target_bytes)
+    target = (
+        str(tmp_path / target_name)
+        if target_bytes is None
+        else write(tmp_path, target_name, target_bytes)
+    )
     with pytest.raises(UserError) as caught:
         training_dataset(numbers_text, numbers_text, Pairs(source, target), load_config().data, 1)
     text = str(caught.value)
@@ -78,19 +178,25 @@ def test_a_file_that_may_not_be_read(tmp_path):
 
 
 def test_nothing_good_under_skip_is_still_an_error(tmp_path):
-    source, target = write(tmp_path, "s", b"\n\xff\n"), write(tmp_path, "t", b"a\nb\n")
+    source = write(tmp_path, "s", b"\n\xff\n")
+    target = write(tmp_path, "t", b"a\nb\n")
     with pytest.raises(UserError) as caught:
         Pairs(source, target, on_bad_line="skip").check()
-    assert f"expected at least one sentence pair, got 2 bad lines; the first: {source}:1: " in str(caught.value)
+    assert f"expected at least one sentence pair, got 2 bad lines; the first: {source}:1: " in str(
+        caught.value
+    )
 
 
 def test_length_limits_that_leave_nothing_are_named(tmp_path, numbers_text):
-    data = load_config(values={"data": {"maximum_source_length": 2, "maximum_target_length": 7}}).data
+    data = load_config(
+        values={"data": {"maximum_source_length": 2, "maximum_target_length": 7}}
+    ).data
     path = write(tmp_path, "s", b"5 6 7\n8 9 10\n")
     with pytest.raises(UserError) as caught:
         training_dataset(numbers_text, numbers_text, Pairs(path, path), data, 1)
-    assert str(caught.value) == (
-        f"{path}, {path}: expected pairs of at most 2 source and 7 target tokens, got none; "
+    assert (
+        str(caught.value)
+        == f"{path}, {path}: expected pairs of at most 2 source and 7 target tokens, got none; "
         "raise data.maximum_source_length or data.maximum_target_length"
     )
 
@@ -100,14 +206,22 @@ def test_weights_that_leave_an_epoch_without_a_pair(tmp_path, form):
     path = write(tmp_path, "s", b"one\ntwo\n")
     corpora = [{"source": path, "target": path, "weight": 0.2}] * 2
     text = {"tokenization": "space"}
-    sections = {"source": text, "target": text, "model": {"embedding_size": 2, "hidden_size": 2}, "data": {"corpora": corpora}}
+    sections = {
+        "source": text,
+        "target": text,
+        "model": {"embedding_size": 2, "hidden_size": 2},
+        "data": {"corpora": corpora},
+    }
     if form == "prepared":
         prepare(load_config(values=sections), tmp_path / "prepared")
         sections["data"] = {"prepared": str(tmp_path / "prepared")}
     with pytest.raises(UserError) as caught:
         train(load_config(values=sections), tmp_path / "run")
     found = "got 0.2 of 2 + 0.2 of 2 pairs; choose larger ones"
-    assert str(caught.value) == f"data.corpora: expected weights that give an epoch at least one pair, {found}"
+    assert (
+        str(caught.value)
+        == f"data.corpora: expected weights that give an epoch at least one pair, {found}"
+    )
 
 
 @pytest.fixture
@@ -121,6 +235,8 @@ def numbers_text():
 
         def encode(self, texts):
             ids = tf.strings.to_number(tf.strings.split(texts), tf.int32)
-            return tf.concat([ids, tf.RaggedTensor.from_tensor(tf.ones([ids.nrows(), 1], tf.int32))], axis=1)
+            return tf.concat(
+                [ids, tf.RaggedTensor.from_tensor(tf.ones([ids.nrows(), 1], tf.int32))], axis=1
+            )
 
     return Numbers()

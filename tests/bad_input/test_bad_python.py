@@ -1,4 +1,6 @@
-"""What a notebook may hand in by mistake: an error that says so, never numbers that mean something else."""
+"""What a notebook may hand in by mistake: an error that says so, never numbers that mean something
+else.
+"""
 
 import numpy as np
 import pytest
@@ -20,7 +22,10 @@ def translator(tmp_path_factory):
 @pytest.mark.parametrize(
     "texts, message",
     [
-        ("one string", "expected a list of sentences, got str 'one string'; one sentence goes in a list too"),
+        (
+            "one string",
+            "expected a list of sentences, got str 'one string'; one sentence goes in a list too",
+        ),
         (b"bytes", "expected a list of sentences, got bytes"),
         (None, "expected a list of sentences, got NoneType"),
         ([None], r"\[0\]: expected a sentence as str, got NoneType None"),
@@ -40,7 +45,13 @@ def test_what_is_no_sentence(translator, method, texts, message):
         ("chat", "constraints: expected a list of phrases for each text, got str 'chat'"),
         (3, "constraints: expected a list of phrases for each text, got int 3"),
         ([["chat"]], "constraints: expected a list of phrases for each of 2 texts, got 1 lists"),
-        ([[], "chat"], r"constraints\[1\]: expected a list of phrases, got str 'chat'; one phrase goes in a list too"),
+        (
+            [[], "chat"],
+            (
+                r"constraints\[1\]: expected a list of phrases, got str 'chat'; one phrase goes in"
+                r" a list too"
+            ),
+        ),
         ([[], None], r"constraints\[1\]: expected a list of phrases, got NoneType None"),
         ([[], [3]], r"constraints\[1\]\[0\]: expected a phrase as str, got int 3"),
     ],
@@ -70,7 +81,13 @@ def test_weights_that_are_nan(tmp_path):
     translator = Translator.load(write_run(tmp_path / "run"))
     translator.model.output_layer.W_o.assign(np.nan * translator.model.output_layer.W_o)
     for beam_size in (1, 3):
-        with pytest.raises(UserError, match="sentence 2 .'The door is white .'.: expected probabilities of the model, got none that are finite"):
+        with pytest.raises(
+            UserError,
+            match=(
+                "sentence 2 .'The door is white .'.: expected probabilities of the model, got none"
+                " that are finite"
+            ),
+        ):
             translator.translate(["", "The door is white."], beam_size=beam_size)
 
 
@@ -81,26 +98,46 @@ def compiled(**options):
 
 
 def test_metrics_that_would_not_be_computed():
-    with pytest.raises(UsageError, match="RNNSearch.compile: expected no metrics beside TranslationLoss.*got .'accuracy'.; loss, perplexity"):
+    with pytest.raises(
+        UsageError,
+        match=(
+            "RNNSearch.compile: expected no metrics beside TranslationLoss.*got .'accuracy'.; loss,"
+            " perplexity"
+        ),
+    ):
         compiled(metrics=["accuracy"])
 
 
 def test_targets_that_would_not_be_looked_at():
     dataset = tf.data.Dataset.from_tensors((batch(), tf.zeros([4])))
     for method in (compiled(run_eagerly=True).fit, compiled(run_eagerly=True).evaluate):
-        with pytest.raises(UsageError, match="fit: expected batches of source_ids and target_ids alone with TranslationLoss, got y too"):
+        with pytest.raises(
+            UsageError,
+            match=(
+                "fit: expected batches of source_ids and target_ids alone with TranslationLoss, got"
+                " y too"
+            ),
+        ):
             method(dataset, verbose=0)
 
 
 @pytest.mark.parametrize("parts", [4, 9])
 def test_more_parts_than_sentences(parts):
     """A batch of a shape known beforehand, as a notebook hands it in."""
-    whole, cut = compiled(), compiled()
+    whole = compiled()
+    cut = compiled()
     cut.parts = parts
-    losses = [model.fit(tf.data.Dataset.from_tensors(batch()), verbose=0).history["loss"] for model in (whole, cut)]
+    losses = [
+        model.fit(tf.data.Dataset.from_tensors(batch()), verbose=0).history["loss"]
+        for model in (whole, cut)
+    ]
     np.testing.assert_allclose(*losses, rtol=1e-5)
 
 
 def test_fit_on_a_dataset_warns_of_nothing(recwarn):
     compiled().fit(tf.data.Dataset.from_tensors(batch()), verbose=0)
-    assert [str(warning.message) for warning in recwarn if "shuffle" in str(warning.message) or "ran out" in str(warning.message)] == []
+    assert [
+        str(warning.message)
+        for warning in recwarn
+        if "shuffle" in str(warning.message) or "ran out" in str(warning.message)
+    ] == []

@@ -49,14 +49,31 @@ def laid_over(below, above):
 
 
 def test_values_are_laid_over_those_of_the_base(files):
-    lowest = "model: {hidden_size: 3, embedding_size: 4}\ndata: {batch_size: 7, train_source: [a, b]}\n"
-    middle = "base: lowest.yaml\nmodel: {hidden_size: 5, maxout_size: 6}\ndata: {train_source: [c]}\n"
+    lowest = (
+        "model: {hidden_size: 3, embedding_size: 4}\ndata: {batch_size: 7, train_source: [a, b]}\n"
+    )
+    middle = (
+        "base: lowest.yaml\nmodel: {hidden_size: 5, maxout_size: 6}\ndata: {train_source: [c]}\n"
+    )
     highest = "base: middle.yaml\nmodel: {maxout_size: 8}\n"
     path = files(lowest=lowest, middle=middle, highest=highest)
     config = load_config(path, ["data.batch_size=9"])
-    assert (config.model.hidden_size, config.model.embedding_size, config.model.maxout_size) == (5, 4, 8)
-    assert (config.data.batch_size, config.data.train_source) == (9, ("c",))  # a list is laid over as a whole
-    named = {"model.hidden_size", "model.embedding_size", "model.maxout_size", "data.batch_size", "data.train_source"}
+    assert (config.model.hidden_size, config.model.embedding_size, config.model.maxout_size) == (
+        5,
+        4,
+        8,
+    )
+    assert (config.data.batch_size, config.data.train_source) == (
+        9,
+        ("c",),
+    )  # a list is laid over as a whole
+    named = {
+        "model.hidden_size",
+        "model.embedding_size",
+        "model.maxout_size",
+        "data.batch_size",
+        "data.train_source",
+    }
     assert named_options(path) == named
     assert named_options(path, ["search.nbest=2"]) == named | {"search.nbest"}
 
@@ -71,7 +88,9 @@ def test_a_name_or_a_path_relative_to_the_file(files, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "there")
     assert load_config("deeper/c.yaml") == load_config(path)
     (tmp_path / "phrasebook").write_text("model: {hidden_size: 11, maxout_size: 12}")
-    assert load_config(path).model.maxout_size == 12  # as for --config: a file of that name comes first
+    assert (
+        load_config(path).model.maxout_size == 12
+    )  # as for --config: a file of that name comes first
 
 
 def test_the_preset_of_a_base_holds_unless_the_file_has_its_own(files):
@@ -85,14 +104,29 @@ def test_the_preset_of_a_base_holds_unless_the_file_has_its_own(files):
             "base: other.yaml\npreset: paper\n",
         )
     )
-    assert (kept.preset, kept.training.non_finite_gradient, kept.model.hidden_size) == ("groundhog", "decay_weights", 9)
-    assert (own.preset, own.model.biases, own.training.non_finite_gradient) == ("paper", "none", "error")
+    assert (kept.preset, kept.training.non_finite_gradient, kept.model.hidden_size) == (
+        "groundhog",
+        "decay_weights",
+        9,
+    )
+    assert (own.preset, own.model.biases, own.training.non_finite_gradient) == (
+        "paper",
+        "none",
+        "error",
+    )
     assert (none.preset, none.search.length_penalty) == (None, 1.0)
-    assert {config.data.batch_size for config in (kept, own, none, added)} == {7}  # which the presets have as 80
+    assert {config.data.batch_size for config in (kept, own, none, added)} == {
+        7
+    }  # which the presets have as 80
 
 
 def test_what_the_file_takes_the_effect_from_is_at_its_default(files):
-    files(low="model: {attention: gaussian_window, windows: 3}\ntraining: {optimizer: adam, beta_1: 0.5}\n")
+    files(
+        low=(
+            "model: {attention: gaussian_window, windows: 3}\ntraining: {optimizer: adam, beta_1:"
+            " 0.5}\n"
+        )
+    )
     path = files(c="base: low.yaml\nmodel: {system: luong}\n")
     assert load_config(path).model.windows == Config().model.windows
     assert load_config(path).training.beta_1 == 0.5
@@ -103,17 +137,26 @@ def test_what_the_file_takes_the_effect_from_is_at_its_default(files):
 
 
 def test_what_never_had_an_effect_is_refused(files):
-    own = files(low="model: {attention: gaussian_window}\n", c="base: low.yaml\nmodel: {system: luong, windows: 3}\n")
-    assert refused(own).startswith(f"{own} (base: {own.parent}/low.yaml): model.windows: has no effect with model.system=luong")
+    own = files(
+        low="model: {attention: gaussian_window}\n",
+        c="base: low.yaml\nmodel: {system: luong, windows: 3}\n",
+    )
+    assert refused(own).startswith(
+        f"{own} (base: {own.parent}/low.yaml): model.windows: has no effect with model.system=luong"
+    )
     of_base = files(low="model: {windows: 3}\n", c="base: low.yaml\nmodel: {hidden_size: 5}\n")
     assert "model.windows: has no effect with model.attention=content" in refused(of_base)
     assert "model.windows: has no effect" in refused(of_base, ["model.system=luong"])
-    assert "model.windows: has no effect" in refused(files(d="base: c.yaml\nmodel: {system: luong}\n"))
+    assert "model.windows: has no effect" in refused(
+        files(d="base: c.yaml\nmodel: {system: luong}\n")
+    )
     load_config(of_base, ["model.attention=gaussian_window"])
 
 
 def test_a_base_need_not_stand_alone(files):
-    path = files(low="training: {schedule: cosine}\n", c="base: low.yaml\ntraining: {maximum_updates: 5}\n")
+    path = files(
+        low="training: {schedule: cosine}\n", c="base: low.yaml\ntraining: {maximum_updates: 5}\n"
+    )
     assert load_config(path).training.schedule == "cosine"
     assert "training.schedule: cosine needs" in refused(path.parent / "low.yaml")
 
@@ -121,7 +164,13 @@ def test_a_base_need_not_stand_alone(files):
 @pytest.mark.parametrize(
     "text, parts",
     [
-        ("base: multi30k\n", ["multi30k: expected a YAML configuration file or the name of a shipped one", "did you mean multi30k-en-"]),
+        (
+            "base: multi30k\n",
+            [
+                "multi30k: expected a YAML configuration file or the name of a shipped one",
+                "did you mean multi30k-en-",
+            ],
+        ),
         ("base: phrasebok.yaml\n", ["found neither; did you mean phrasebook?"]),
         ("base: no/such.yaml\n", ["no/such.yaml: expected a YAML configuration file, found none"]),
         ("base: .\n", ["expected a YAML file that can be read, got: Is a directory"]),
@@ -135,7 +184,13 @@ def test_a_base_need_not_stand_alone(files):
         ('base: "a/\\nb"\n', ["or the path of a YAML file, got 'a/\\nb'"]),
         ("base: broken.yaml\n", ["broken.yaml:2: expected YAML"]),
         ("base: list.yaml\n", ["list.yaml: expected sections such as `model:`, got a list"]),
-        ("base: c.yaml\n", ["expected a file that does not lead back to itself, got a circle: ", "; take one of their base lines out"]),
+        (
+            "base: c.yaml\n",
+            [
+                "expected a file that does not lead back to itself, got a circle: ",
+                "; take one of their base lines out",
+            ],
+        ),
     ],
 )
 def test_a_wrong_base(files, text, parts):
@@ -152,21 +207,29 @@ def test_a_circle_is_said_with_its_files(files):
     path.write_text(f"base: ../{folder.name}/a.yaml\n")
     os.symlink("a.yaml", folder / "link.yaml")
     for name in ("a", "link"):
-        assert refused(folder / f"{name}.yaml").startswith(f"{folder}/c.yaml: base: expected a file that does not lead back")
-    assert f"got a circle: {folder}/a.yaml, {folder}/b.yaml, {folder}/c.yaml, {folder}/" in refused(folder / "a.yaml")
+        assert refused(folder / f"{name}.yaml").startswith(
+            f"{folder}/c.yaml: base: expected a file that does not lead back"
+        )
+    assert f"got a circle: {folder}/a.yaml, {folder}/b.yaml, {folder}/c.yaml, {folder}/" in refused(
+        folder / "a.yaml"
+    )
     twice = files(low="", left="base: low.yaml\n", top="base: left.yaml\n")
     load_config(twice)
 
 
 def test_a_long_chain(files):
-    path = files(c0="model: {hidden_size: 3}\n", **{f"c{n}": f"base: c{n - 1}.yaml\n" for n in range(1, 300)})
+    path = files(
+        c0="model: {hidden_size: 3}\n", **{f"c{n}": f"base: c{n - 1}.yaml\n" for n in range(1, 300)}
+    )
     assert load_config(path).model.hidden_size == 3
 
 
 def test_a_wrong_option_is_said_of_the_file_that_has_it(files):
     path = files(low="model: {hiden_size: 3}\n", c="base: low.yaml\nmodel: {hidden_size: 3}\n")
     folder = path.parent
-    assert refused(path).startswith(f"{folder}/low.yaml: unknown option model.hiden_size; did you mean model.hidden_size?")
+    assert refused(path).startswith(
+        f"{folder}/low.yaml: unknown option model.hiden_size; did you mean model.hidden_size?"
+    )
     files(low="model: {hidden_size: 0}\n")
     assert refused(path).startswith(f"{folder}/low.yaml: model.hidden_size: expected at least 1")
     path = files(low="model: {hidden_size: 4}\n", c="base: low.yaml\nmodel: 3\n")
@@ -176,7 +239,10 @@ def test_a_wrong_option_is_said_of_the_file_that_has_it(files):
 
 
 def test_only_files_have_a_base(files, tmp_path):
-    none_here = "base: expected none here, got 'phrasebook'; only a YAML file that --config names may have a base"
+    none_here = (
+        "base: expected none here, got 'phrasebook'; only a YAML file that --config names may have"
+        " a base"
+    )
     path = files(c="")
     assert refused(path, ["base=phrasebook"]).startswith(f"--set base=phrasebook: {none_here}")
     with pytest.raises(UsageError, match=f"^configuration: {none_here}"):
@@ -205,7 +271,9 @@ def test_a_training_that_goes_on_takes_what_a_base_sets(files, tmp_path):
         (folder / f"vocabulary.{side}.txt").write_text("")
     overrides = ["training.maximum_updates=7", "data.corpus=phrasebook"]
     save_config(load_config(overrides=overrides), folder / "config.yaml")
-    training = continued_config(folder, files(low="training: {maximum_minutes: 3}\n", c="base: low.yaml\n")).training
+    training = continued_config(
+        folder, files(low="training: {maximum_minutes: 3}\n", c="base: low.yaml\n")
+    ).training
     assert (training.maximum_minutes, training.maximum_updates) == (3.0, None)
 
 
@@ -214,15 +282,20 @@ def test_a_shipped_configuration_says_what_it_is_and_holds_only_what_differs_fro
     for name, path in shipped_configs().items():
         text = path.read_text(encoding="utf-8")
         lines += text.count("\n")
-        assert re.match(r"# [^\n]+\.\n", text), f"{name}: expected a line first that says what it is"
+        assert re.match(r"# [^\n]+\.\n", text), (
+            f"{name}: expected a line first that says what it is"
+        )
         tree = yaml.safe_load(text)
         if "base" not in tree:
             continue
         assert tree["base"] in shipped_configs(), name
-        config, base = as_dictionary(load_config(path)), as_dictionary(load_config(tree.pop("base")))
+        config = as_dictionary(load_config(path))
+        base = as_dictionary(load_config(tree.pop("base")))
         for section, values in tree.items():
             for key in values:
-                assert config[section][key] != base[section][key], f"{name}: {section}.{key} is as its base has it"
+                assert config[section][key] != base[section][key], (
+                    f"{name}: {section}.{key} is as its base has it"
+                )
     assert lines <= 650
 
 

@@ -35,7 +35,9 @@ def test_a_whole_run_loads_without_a_word(run, caplog):
 
 
 @pytest.mark.parametrize("damage", [flip, swap_lines])
-@pytest.mark.parametrize("name", ["vocabulary.source.txt", "vocabulary.target.txt", "best/model.weights.h5"])
+@pytest.mark.parametrize(
+    "name", ["vocabulary.source.txt", "vocabulary.target.txt", "best/model.weights.h5"]
+)
 def test_damage_is_one_clear_error(run, name, damage):
     if damage is swap_lines and name.endswith(".h5"):
         damage = lambda path: flip(path, 0.9)  # noqa: E731
@@ -51,9 +53,15 @@ def test_every_door_is_watched(run, tmp_path):
     for text in ("s", "t"):
         (tmp_path / text).write_text("\n".join(LINES) + "\n")
     swap_lines(run / "vocabulary.target.txt")
-    for words in (["translate", "--model", run], ["export", "--model", run, "--output", tmp_path / "e"], ["shortlist", "--model", run]):
+    for words in (
+        ["translate", "--model", run],
+        ["export", "--model", run, "--output", tmp_path / "e"],
+        ["shortlist", "--model", run],
+    ):
         files = {"translate": ["s"], "shortlist": ["s", "t"]}.get(words[0], [])
-        assert rnnsearch([str(word) for word in [*words, *(tmp_path / name for name in files)]]) == 1
+        assert (
+            rnnsearch([str(word) for word in [*words, *(tmp_path / name for name in files)]]) == 1
+        )
     assert not (tmp_path / "e").exists() or not list((tmp_path / "e").iterdir())
 
 
@@ -100,7 +108,8 @@ def test_evaluated_weights_are_in_the_order_of_their_batches(tmp_path):
 
 def test_a_removed_file_has_no_checksum(tmp_path):
     """`sha256sum --check` would miss it."""
-    folder, paths = Run(tmp_path), [tmp_path / "one", tmp_path / "two"]
+    folder = Run(tmp_path)
+    paths = [tmp_path / "one", tmp_path / "two"]
     for path in paths:
         path.write_text(path.name)
     folder.record(paths)
@@ -110,10 +119,17 @@ def test_a_removed_file_has_no_checksum(tmp_path):
 
 
 def test_the_list_is_that_of_sha256sum(run):
-    done = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=run, capture_output=True, text=True)
+    done = subprocess.run(
+        ["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=run, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     names = {line.split("  ")[1] for line in (run / "SHA256SUMS").read_text().splitlines()}
-    assert names == {"config.yaml", "vocabulary.source.txt", "vocabulary.target.txt", "best/model.weights.h5"}
+    assert names == {
+        "config.yaml",
+        "vocabulary.source.txt",
+        "vocabulary.target.txt",
+        "best/model.weights.h5",
+    }
 
 
 @pytest.mark.parametrize("killed_at", [1, 2, 3])
@@ -142,19 +158,45 @@ def test_a_kill_while_weights_are_replaced_leaves_a_run_that_loads(run, monkeypa
 def test_training_writes_them_and_averaging_reads_them(tmp_path, capsys):
     from rnnsearch_tf.cli.main import run as rnnsearch
 
-    settings = ["data.corpus=phrasebook", "data.phrasebook_size=40", "data.batching=bucketed", "data.batch_size=8", "training.epochs=4"]
+    settings = [
+        "data.corpus=phrasebook",
+        "data.phrasebook_size=40",
+        "data.batching=bucketed",
+        "data.batch_size=8",
+        "training.epochs=4",
+    ]
     settings += [f"model.{name}_size=8" for name in ("embedding", "hidden", "alignment", "maxout")]
     settings += ["model.output_rank=null", "training.evaluate_sentences=2", "search.beam_size=2"]
     config = tmp_path / "c.yaml"
     config.write_text("")
     output = tmp_path / "run"
-    words = ["train", "--config", str(config), "--output", str(output), *(word for text in settings for word in ("--set", text))]
+    words = [
+        "train",
+        "--config",
+        str(config),
+        "--output",
+        str(output),
+        *(word for text in settings for word in ("--set", text)),
+    ]
     assert rnnsearch(words) == 0
-    listed = dict(reversed(line.split("  ")) for line in (output / "SHA256SUMS").read_text().splitlines())
-    files = [output / name for name in ("config.yaml", "vocabulary.source.txt", "vocabulary.target.txt", "best/model.weights.h5")]
+    listed = dict(
+        reversed(line.split("  ")) for line in (output / "SHA256SUMS").read_text().splitlines()
+    )
+    files = [
+        output / name
+        for name in (
+            "config.yaml",
+            "vocabulary.source.txt",
+            "vocabulary.target.txt",
+            "best/model.weights.h5",
+        )
+    ]
     files += (output / "evaluated").iterdir()
     assert len(files) == 8
-    assert listed == {str(path.relative_to(output)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    assert listed == {
+        str(path.relative_to(output)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+    }
     assert rnnsearch(["average", str(output)]) == 0
     Run(output / "averaged").verify()
     flip(files[-1])
@@ -162,10 +204,14 @@ def test_training_writes_them_and_averaging_reads_them(tmp_path, capsys):
     assert rnnsearch(["average", "--output", str(tmp_path / "again"), str(output)]) == 1
     assert "expected the file that training wrote" in capsys.readouterr().err
     swap_lines(output / "vocabulary.source.txt")
-    assert rnnsearch(["train", "--resume", "--output", str(output), "--set", "training.epochs=5"]) == 1
+    assert (
+        rnnsearch(["train", "--resume", "--output", str(output), "--set", "training.epochs=5"]) == 1
+    )
     assert "vocabulary.source.txt: expected the file that training wrote" in capsys.readouterr().err
     swap_lines(output / "vocabulary.source.txt")
     for checkpoint in (output / "checkpoints").glob("*.keras"):
         flip(checkpoint, 0.7)
-    assert rnnsearch(["train", "--resume", "--output", str(output), "--set", "training.epochs=5"]) == 1
+    assert (
+        rnnsearch(["train", "--resume", "--output", str(output), "--set", "training.epochs=5"]) == 1
+    )
     assert "got a damaged one" in capsys.readouterr().err

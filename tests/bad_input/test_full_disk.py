@@ -1,4 +1,6 @@
-"""A disk that is full, or a folder that may not be written to, while a model is trained: the file is named, the last checkpoint stays good."""
+"""A disk that is full, or a folder that may not be written to, while a model is trained: the file
+is named, the last checkpoint stays good.
+"""
 
 import contextlib
 import errno
@@ -31,14 +33,18 @@ def small_disk(tmp_path):
     """A folder on a file system of half a megabyte; skipped where none can be mounted."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", folder], capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", folder], capture_output=True
+    ).returncode:
         pytest.skip("mounting is not allowed here")
     yield folder
     subprocess.run(["umount", folder], check=True)
 
 
 def test_a_disk_that_fills_while_a_model_is_trained(small_disk, capsys):
-    """An error that names the file; the checkpoint before it is whole, and once there is space all goes on."""
+    """An error that names the file; the checkpoint before it is whole, and once there is space all
+    goes on.
+    """
     words = ["train", "--config", str(small_disk / "c.yaml"), "--output", str(small_disk / "run")]
     (small_disk / "c.yaml").write_text("")
     for setting in (*SETTINGS, *LANGUAGE_MODEL):
@@ -50,7 +56,10 @@ def test_a_disk_that_fills_while_a_model_is_trained(small_disk, capsys):
     capsys.readouterr()
     assert rnnsearch([*words, "--resume"]) == 1
     said = capsys.readouterr().err.splitlines()[-1]
-    assert f"{small_disk / 'run'}/" in said and "No space left on device; free some space there, or write elsewhere" in said
+    assert (
+        f"{small_disk / 'run'}/" in said
+        and "No space left on device; free some space there, or write elsewhere" in said
+    )
     assert load_state(small_disk / "run")[1].batches >= 2
     assert not list(small_disk.rglob("partial-*"))
     filler.unlink()
@@ -67,12 +76,25 @@ def test_a_disk_that_is_full_from_the_beginning(small_disk):
 TEXT = ["The door is white.", "She goes to the hotel."]
 
 
-@pytest.mark.parametrize("words", [
-    "translate", "translate --n-best 2", "translate --output-type json", "score", "rescore --source S N", "align", "sample -n 2",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "translate",
+        "translate --n-best 2",
+        "translate --output-type json",
+        "score",
+        "rescore --source S N",
+        "align",
+        "sample -n 2",
+    ],
+)
 @pytest.mark.parametrize("ending", ["", ".gz"])
 def test_every_writer_of_lines_names_its_file(small_disk, whole, tmp_path, capsys, words, ending):
-    for name, lines in (("S", TEXT), ("T", ["La porte est blanche.", "Elle va."]), ("N", [f"{k} ||| La porte ||| lm= -1 ||| -1" for k in (0, 1)])):
+    for name, lines in (
+        ("S", TEXT),
+        ("T", ["La porte est blanche.", "Elle va."]),
+        ("N", [f"{k} ||| La porte ||| lm= -1 ||| -1" for k in (0, 1)]),
+    ):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
     space = os.statvfs(small_disk)
     (small_disk / "filler").write_bytes(bytes(space.f_bavail * space.f_bsize))
@@ -82,7 +104,10 @@ def test_every_writer_of_lines_names_its_file(small_disk, whole, tmp_path, capsy
     more = [str(tmp_path / word) if word in "STN" else word for word in (*more, *files)]
     assert rnnsearch([verb, "--model", str(whole), "--output", str(output), *more]) == 1
     said = capsys.readouterr().err.splitlines()[-1]
-    assert said.startswith(f"rnnsearch: error: {output}: expected a file that can be written, got: No space left on device; free some space there")
+    assert said.startswith(
+        f"rnnsearch: error: {output}: expected a file that can be written, got: No space left on"
+        " device; free some space there"
+    )
 
 
 def full_disk_for(monkeypatch, ending):
@@ -96,15 +121,34 @@ def full_disk_for(monkeypatch, ending):
         monkeypatch.setattr(module, "open", opened, raising=False)
 
 
-@pytest.mark.parametrize("name", ["part-000000.ids.bin", "part-000001.lengths.bin", "/ids.bin", "/offsets.bin", "/lengths.bin", "count-000001.target"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "part-000000.ids.bin",
+        "part-000001.lengths.bin",
+        "/ids.bin",
+        "/offsets.bin",
+        "/lengths.bin",
+        "count-000001.target",
+    ],
+)
 def test_preparing_names_the_file_that_a_disk_is_too_full_for(tmp_path, monkeypatch, name):
     for number, side in itertools.product((0, 1), ("source", "target")):
         (tmp_path / f"{number}.{side}").write_text("one two\nthree\n" * 3)
     data = {f"train_{side}": str(tmp_path / f"*.{side}") for side in ("source", "target")}
-    config = load_config(values={"source": {"tokenization": "space"}, "target": {"tokenization": "space"}, "data": data})
+    config = load_config(
+        values={
+            "source": {"tokenization": "space"},
+            "target": {"tokenization": "space"},
+            "data": data,
+        }
+    )
     monkeypatch.setattr(preparing, "Processes", InThisProcess)
     full_disk_for(monkeypatch, name)
-    expected = f"{tmp_path}/.prepared.partial/{name.lstrip('/')}: expected a file that can be written, got: No space left on device; free"
+    expected = (
+        f"{tmp_path}/.prepared.partial/{name.lstrip('/')}: expected a file that can be written,"
+        " got: No space left on device; free"
+    )
     with pytest.raises(UserError, match=expected):
         preparing.prepare(config, tmp_path / "prepared", processes=2)
     monkeypatch.undo()
@@ -122,7 +166,13 @@ class InThisProcess(Processes):
 def test_words_put_aside_name_the_folder(monkeypatch):
     monkeypatch.setattr(counting.tempfile, "TemporaryFile", lambda: open("/dev/full", "wb"))
     counts = counting.TokenCounts(tf.strings.split, most_words=1)
-    with pytest.raises(UserError, match=f"{tempfile.gettempdir()}: expected a file that can be written, got: No space left on device; free"):
+    with pytest.raises(
+        UserError,
+        match=(
+            f"{tempfile.gettempdir()}: expected a file that can be written, got: No space left on"
+            " device; free"
+        ),
+    ):
         counts.add([f"word{number}" for number in range(10_000)])
 
 
@@ -145,9 +195,17 @@ def test_a_folder_that_may_not_be_written_to(tmp_path):
     tmp_path.chmod(0o755)
     with nobody():
         for write in (
-            lambda: write_file(tmp_path / "f", "x"), lambda: Output(tmp_path / "f"), lambda: new_folder(tmp_path / "f").__enter__(),
-        ):  # fmt: skip
-            with pytest.raises(UserError, match=f"{tmp_path / 'f'}: expected a file that can be written, got: Permission denied; check the folder"):
+            lambda: write_file(tmp_path / "f", "x"),
+            lambda: Output(tmp_path / "f"),
+            lambda: new_folder(tmp_path / "f").__enter__(),
+        ):
+            with pytest.raises(
+                UserError,
+                match=(
+                    f"{tmp_path / 'f'}: expected a file that can be written, got: Permission"
+                    " denied; check the folder"
+                ),
+            ):
                 write()
     assert not list(tmp_path.iterdir())
 
@@ -160,7 +218,10 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(files.os, "fsync", full)
-    with pytest.raises(UserError, match=f"{path}: expected a file that can be written, got: No space left on device"):
+    with pytest.raises(
+        UserError,
+        match=f"{path}: expected a file that can be written, got: No space left on device",
+    ):
         write_file(path, "new")
     with pytest.raises(KeyError), replacing(path) as partial:
         partial.write_text("half")
@@ -171,9 +232,16 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 def test_what_is_written_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     steps = []
-    monkeypatch.setattr(files.os, "fsync", lambda descriptor: steps.append(os.readlink(f"/proc/self/fd/{descriptor}")))
+    monkeypatch.setattr(
+        files.os,
+        "fsync",
+        lambda descriptor: steps.append(os.readlink(f"/proc/self/fd/{descriptor}")),
+    )
     real = os.replace
-    monkeypatch.setattr(files.os, "replace", lambda old, new: (steps.append(f"{old} -> {new}"), real(old, new)))
+    monkeypatch.setattr(
+        files.os, "replace", lambda old, new: (steps.append(f"{old} -> {new}"), real(old, new))
+    )
     Run(tmp_path)._write_checksums({"a": {"0" * 64}})
-    old, new = tmp_path / "partial-SHA256SUMS", tmp_path / "SHA256SUMS"
+    old = tmp_path / "partial-SHA256SUMS"
+    new = tmp_path / "SHA256SUMS"
     assert steps in ([str(old), f"{old} -> {new}", str(tmp_path)],)

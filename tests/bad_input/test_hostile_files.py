@@ -1,4 +1,6 @@
-"""Files that want to run code, to read what is not theirs, or to fill the memory: refused in words, and nothing of it happens."""
+"""Files that want to run code, to read what is not theirs, or to fill the memory: refused in words,
+and nothing of it happens.
+"""
 
 import gzip
 import json
@@ -48,7 +50,12 @@ def layer(name, module="keras.layers", **config):
 def a_lambda():
     import keras
 
-    model = keras.Sequential([keras.Input((2,)), keras.layers.Lambda(lambda x: (__import__("os").makedirs("BOOM", exist_ok=True), x)[1])])
+    model = keras.Sequential(
+        [
+            keras.Input((2,)),
+            keras.layers.Lambda(lambda x: (__import__("os").makedirs("BOOM", exist_ok=True), x)[1]),
+        ]
+    )
     model.save("lambda.keras")
     os.rmdir("BOOM")  # it does what it says
     with zipfile.ZipFile("lambda.keras") as archive:
@@ -57,9 +64,15 @@ def a_lambda():
 
 HOSTILE = {
     "lambda": a_lambda,
-    "lambda below an own class": lambda: {"class_name": "RNNSearch", "registered_name": "rnnsearch_tf>RNNSearch", "config": {"config": a_lambda()}},
+    "lambda below an own class": lambda: {
+        "class_name": "RNNSearch",
+        "registered_name": "rnnsearch_tf>RNNSearch",
+        "config": {"config": a_lambda()},
+    },
     "any function": lambda: layer("mkdir", module="os", registered_name="mkdir"),
-    "getting a file": lambda: layer("get_file", module="keras.utils", fname="BOOM", origin="file:///etc/passwd"),
+    "getting a file": lambda: layer(
+        "get_file", module="keras.utils", fname="BOOM", origin="file:///etc/passwd"
+    ),
     "graph file": lambda: layer("TFSMLayer", filepath="BOOM"),
 }
 
@@ -70,11 +83,15 @@ def test_a_saved_model_that_names_code(tmp_path, kind):
         archive.writestr("metadata.json", "{}")
         archive.writestr("config.json", json.dumps(HOSTILE[kind]()))
         archive.writestr("model.weights.h5", b"")
-    with pytest.raises(UserError, match="hostile.keras: config.json: refused: expected classes of rnnsearch_tf"):
+    with pytest.raises(
+        UserError, match="hostile.keras: config.json: refused: expected classes of rnnsearch_tf"
+    ):
         load_model(tmp_path / "hostile.keras")
 
 
-@pytest.mark.parametrize("file", ["config.json", "task.json", "preprocessor.json", "tokenizer.json"])
+@pytest.mark.parametrize(
+    "file", ["config.json", "task.json", "preprocessor.json", "tokenizer.json"]
+)
 def test_a_preset_that_names_code(tmp_path, file, capsys):
     (tmp_path / "preset").mkdir()
     (tmp_path / "preset" / "task.json").write_text("{}")  # by which a preset is told from a RUN
@@ -88,7 +105,10 @@ def test_a_preset_that_names_code(tmp_path, file, capsys):
 def test_a_preset_that_links_elsewhere(tmp_path):
     (tmp_path / "preset").mkdir()
     (tmp_path / "preset" / "vocabulary.source.txt").symlink_to("/etc/passwd")
-    with pytest.raises(UserError, match="vocabulary.source.txt: refused: expected a file of .*, got a link to /etc/passwd"):
+    with pytest.raises(
+        UserError,
+        match="vocabulary.source.txt: refused: expected a file of .*, got a link to /etc/passwd",
+    ):
         check_preset(tmp_path / "preset")
 
 
@@ -96,7 +116,10 @@ def test_a_preset_that_links_elsewhere(tmp_path):
 def test_a_run_that_links_elsewhere(run, name):
     (run / name).unlink()
     (run / name).symlink_to("/etc/passwd")
-    with pytest.raises(UserError, match=f"{name}: refused: expected a file of .*, got a link to /etc/passwd, outside it"):
+    with pytest.raises(
+        UserError,
+        match=f"{name}: refused: expected a file of .*, got a link to /etc/passwd, outside it",
+    ):
         Translator.load(run)
 
 
@@ -133,7 +156,8 @@ def test_an_archive_that_reaches_out(entry, content, got):
 
 def test_python_objects_among_the_weights_are_not_read(run):
     class Variable:
-        shape, path = (1,), "v"
+        shape = (1,)
+        path = "v"
 
     np.savez("w.npz", w0=np.array([Bomb()], dtype=object))
     with pytest.raises(ValueError, match="allow_pickle=False"):
@@ -151,7 +175,9 @@ def test_weights_that_lie_in_another_file(run):
     for elsewhere in (False, True):  # the same numbers in the file itself are read
         with h5py.File(path, "r+") as file:
             names = []
-            file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+            file.visititems(
+                lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None
+            )
             shape = file[names[0]].shape
             del file[names[0]]
             more = {"external": [("/etc/passwd", 0, 4 * int(np.prod(shape)))]} if elsewhere else {}
@@ -164,22 +190,33 @@ def test_weights_that_lie_in_another_file(run):
 
 
 def test_a_refused_archive_is_called_refused_and_not_damaged(run):
-    """Whoever reads an archive for a RUN must not say "a damaged file" of one that wants to write elsewhere."""
+    """Whoever reads an archive for a RUN must not say "a damaged file" of one that wants to write
+    elsewhere.
+    """
     with zipfile.ZipFile(run / "best" / "model.weights.int8.npz", "w") as archive:
         archive.writestr("../BOOM.npy", b"x")
     (run / "best" / "model.weights.h5").unlink()
     (run / "SHA256SUMS").unlink()
-    with pytest.raises(UserError, match=r"int8.npz: refused: expected files \*.npy without folders, got '../BOOM.npy'") as raised:
+    with pytest.raises(
+        UserError,
+        match=r"int8.npz: refused: expected files \*.npy without folders, got '../BOOM.npy'",
+    ) as raised:
         Translator.load(run)
-    assert "damaged" not in str(raised.value) and not isinstance(raised.value, (ValueError, OSError, KeyError))
+    assert "damaged" not in str(raised.value) and not isinstance(
+        raised.value, (ValueError, OSError, KeyError)
+    )
 
 
 def test_whatever_byte_of_the_weights_is_damaged(run):
     """Without checksums HDF5 and Keras meet it; h5py has RuntimeErrors for some of it."""
     path = run / "best" / "model.weights.h5"
-    whole, places = path.read_bytes(), random.Random(1)
+    whole = path.read_bytes()
+    places = random.Random(1)
     config = load_config(run / "config.yaml")
-    model = build_model(config, *(Vocabulary.load(run / f"vocabulary.{side}.txt").size for side in ("source", "target")))
+    model = build_model(
+        config,
+        *(Vocabulary.load(run / f"vocabulary.{side}.txt").size for side in ("source", "target")),
+    )
     refused = 0
     for _ in range(150):
         data = bytearray(whole)
@@ -207,20 +244,39 @@ def test_pieces_that_are_no_text(tmp_path, monkeypatch):
             return tf.constant([b"<pad>", b"</s>", b"<unk>", b"caf\xe9"])
 
     monkeypatch.setattr(subwords, "_tokenizer", Pieces)
-    with pytest.raises(UserError, match="s.spm: expected pieces in UTF-8, got a damaged SentencePiece model"):
+    with pytest.raises(
+        UserError, match="s.spm: expected pieces in UTF-8, got a damaged SentencePiece model"
+    ):
         subwords.Subwords(b"model", "s.spm")
 
 
 @pytest.mark.parametrize(
     "text, expected",
     [
-        ("model: !!python/object/apply:os.mkdir [BOOM]", "expected YAML such as .* could not determine a constructor"),
-        ("!!python/object/new:os.mkdir [BOOM]", "expected YAML such as .* could not determine a constructor"),
-        ("\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30))]), "anchors and aliases blow up"),
+        (
+            "model: !!python/object/apply:os.mkdir [BOOM]",
+            "expected YAML such as .* could not determine a constructor",
+        ),
+        (
+            "!!python/object/new:os.mkdir [BOOM]",
+            "expected YAML such as .* could not determine a constructor",
+        ),
+        (
+            "\n".join(
+                [
+                    "a0: &a0 [x, x]",
+                    *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)),
+                ]
+            ),
+            "anchors and aliases blow up",
+        ),
         ("model: &m {hidden_size: *m}", "anchors and aliases blow up|expected YAML"),
         ("model: " + "[" * 5000, "nested without end|does not parse"),
         ("#" * 1_000_001, "at most 1,000,000 characters"),
-        ("source: {vocabulary_size: 100000000}", "source.vocabulary_size: expected at most 10000000"),
+        (
+            "source: {vocabulary_size: 100000000}",
+            "source.vocabulary_size: expected at most 10000000",
+        ),
     ],
     ids=["python object", "python call", "billion", "in itself", "deep", "long", "vocabulary"],
 )
@@ -234,7 +290,9 @@ def test_a_configuration_that_wants_more(tmp_path, text, expected):
 def test_a_line_without_end(tmp_path, name):
     content = b"short\n" + b"x" * (reading.LONGEST_LINE + 1)
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-    with pytest.raises(UserError, match=f"{name}:2: expected lines of at most 1,048,576 bytes, got a longer one"):
+    with pytest.raises(
+        UserError, match=f"{name}:2: expected lines of at most 1,048,576 bytes, got a longer one"
+    ):
         list(reading.read_lines(name))
     (tmp_path / "t").write_bytes(b"short\n" + b"x" * reading.LONGEST_LINE + b"\nz")
     assert [len(line) for line in reading.read_lines("t")] == [5, reading.LONGEST_LINE, 1]

@@ -10,12 +10,41 @@ import numpy as np
 import pytest
 
 FOLDER = pathlib.Path(__file__).parents[2] / "benchmarks"
-PROGRAMS = ["kernels.py", "training.py", "decoding.py", "input.py", "startup.py", "precision.py", "peers.py", "shortlist.py", "threads.py",
-            "adaptation.py", "constraints.py", "data_pipeline.py", "selection.py", "corpus.py", "soak.py", "gpu_check.py", "cost_model.py", "distributed.py",
-            "hostile.py"]
+PROGRAMS = [
+    "kernels.py",
+    "training.py",
+    "decoding.py",
+    "input.py",
+    "startup.py",
+    "precision.py",
+    "peers.py",
+    "shortlist.py",
+    "threads.py",
+    "adaptation.py",
+    "constraints.py",
+    "data_pipeline.py",
+    "selection.py",
+    "corpus.py",
+    "soak.py",
+    "gpu_check.py",
+    "cost_model.py",
+    "distributed.py",
+    "hostile.py",
+]
 WORKERS = ["ours.py", "peer_joeynmt.py", "peer_opennmt.py"]
-SYSTEMS = ["rnnsearch", "rnnsearch, reset gate after", "rnnsearch, coverage", "rnnsearch, Gaussian windows", "rnnencdec, LSTM",
-           "encoder_decoder", "deep_lstm", "luong, input feeding", "luong, concat, GRU", "stacked", "cslm"]
+SYSTEMS = [
+    "rnnsearch",
+    "rnnsearch, reset gate after",
+    "rnnsearch, coverage",
+    "rnnsearch, Gaussian windows",
+    "rnnencdec, LSTM",
+    "encoder_decoder",
+    "deep_lstm",
+    "luong, input feeding",
+    "luong, concat, GRU",
+    "stacked",
+    "cslm",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -25,8 +54,14 @@ def importable(monkeypatch):
 
 @pytest.mark.parametrize("program", PROGRAMS + WORKERS)
 def test_help_answers_without_tensorflow(program):
-    code = f"import runpy, sys; sys.argv = ['{program}', '--help']; sys.path.insert(0, {str(FOLDER)!r})\n"
-    code += f"try: runpy.run_path({str(FOLDER / program)!r}, run_name='__main__')\nfinally: assert 'tensorflow' not in sys.modules"
+    code = (
+        f"import runpy, sys; sys.argv = ['{program}', '--help']; sys.path.insert(0,"
+        f" {str(FOLDER)!r})\n"
+    )
+    code += (
+        f"try: runpy.run_path({str(FOLDER / program)!r}, run_name='__main__')\nfinally: assert"
+        " 'tensorflow' not in sys.modules"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0 and "usage:" in done.stdout, done.stderr
 
@@ -57,7 +92,10 @@ def test_a_gpu_check_reports_tests_and_tables(fails, monkeypatch, capsys):
 
     def run(command, **_):
         command = " ".join(map(str, command))
-        assert all((FOLDER.parent / name).exists() for name in re.findall(r"tests/\S+|benchmarks/\S+", command))
+        assert all(
+            (FOLDER.parent / name).exists()
+            for name in re.findall(r"tests/\S+|benchmarks/\S+", command)
+        )
         if "pytest" in command:
             bad = Ended(1, "FAILED tests/a.py::test_b - c\n1 failed, 3 passed in 2.00s")
             return bad if fails == "pytest" else Ended(0, "4 passed in 2.00s\n")
@@ -67,8 +105,13 @@ def test_a_gpu_check_reports_tests_and_tables(fails, monkeypatch, capsys):
     monkeypatch.setattr(gpu_check.subprocess, "run", run)
     assert gpu_check.check(gpu_check.TABLES) == (fails is None)
     printed = capsys.readouterr().out
-    assert "`GPU:0`: H100, (9, 0)." in printed and ("1 failed, 3 passed" if fails == "pytest" else "4 passed") in printed
-    assert ("- tests/a.py::test_b" in printed) == (fails == "pytest") and ("decoding.py" in printed) == (fails == "decoding.py")
+    assert (
+        "`GPU:0`: H100, (9, 0)." in printed
+        and ("1 failed, 3 passed" if fails == "pytest" else "4 passed") in printed
+    )
+    assert ("- tests/a.py::test_b" in printed) == (fails == "pytest") and (
+        "decoding.py" in printed
+    ) == (fails == "decoding.py")
     assert printed.endswith("All is well on this GPU.\n") == (fails is None)
 
 
@@ -82,9 +125,13 @@ def products_made():
 
     def watch(kind, inputs, attributes, outputs, *_, **__):
         if b"MatMul" in as_bytes(kind):
-            attributes = {as_bytes(name): value for name, value in zip(attributes[::2], attributes[1::2])}
+            attributes = {
+                as_bytes(name): value for name, value in zip(attributes[::2], attributes[1::2])
+            }
             left = inputs[0].shape
-            inner = left[-2] if attributes.get(b"transpose_a", attributes.get(b"adj_x")) else left[-1]
+            inner = (
+                left[-2] if attributes.get(b"transpose_a", attributes.get(b"adj_x")) else left[-1]
+            )
             made.append(2 * int(np.prod(outputs[0].shape)) * inner)
 
     op_callbacks.add_op_callback(watch)
@@ -101,21 +148,30 @@ def test_counted_products_are_those_made(system, products_made):
     from rnnsearch_tf.models import build_model
 
     size = sizes.SIZES["TINY"]._replace(hidden_size=6, source_length=7)
-    model = build_model(sizes.configuration(size, system), size.vocabulary_size, size.vocabulary_size)
+    model = build_model(
+        sizes.configuration(size, system), size.vocabulary_size, size.vocabulary_size
+    )
     batch = sizes.synthetic_batch(size, np.random.default_rng(1))
     batch["target_ids"][0, 3:] = [1, 0]  # one word less
     products_made.clear()
     model.token_losses({name: tf.constant(ids) for name, ids in batch.items()})
-    counted = products.forward_operations(model, size.batch_size, 7, size.target_length, size.batch_size * size.target_length - 1)
+    counted = products.forward_operations(
+        model, size.batch_size, 7, size.target_length, size.batch_size * size.target_length - 1
+    )
     assert sum(counted.values()) + made_beyond(model, size) == sum(products_made)
 
 
 def made_beyond(model, size):
-    """What RNNsearch's decoders make beyond the equations: C meets J annotations in place of I contexts, and α sums up C h_j beside h_j."""
+    """What RNNsearch's decoders make beyond the equations: C meets J annotations in place of I
+    contexts, and α sums up C h_j beside h_j.
+    """
     config = model.config
     if config.system != "rnnsearch" or config.layer_normalization:
         return 0
-    width, B, J, I = (4 if config.unit == "lstm" else 3) * config.hidden_size, size.batch_size, size.source_length, size.target_length
+    width = (4 if config.unit == "lstm" else 3) * config.hidden_size
+    B = size.batch_size
+    J = size.source_length
+    I = size.target_length
     return 2 * 2 * config.hidden_size * width * B * (J - I) + 2 * B * I * J * width
 
 
@@ -135,12 +191,20 @@ def test_a_written_run_gives_outputs_of_the_fixed_length(tmp_path):
 
     size = sizes.SIZES["TINY"]
     translator = Translator.load(sizes.write_run(tmp_path / "run", sizes.configuration(size)))
-    lines = sizes.sentences(3, size.source_length - 1, sizes.vocabulary(size.vocabulary_size)[3:], np.random.default_rng(1))
+    lines = sizes.sentences(
+        3,
+        size.source_length - 1,
+        sizes.vocabulary(size.vocabulary_size)[3:],
+        np.random.default_rng(1),
+    )
     for length in (2, 9):
         options = sizes.fixed_length(size.source_length, length)
         translations = translator.translate(lines, beam_size=2, **options)
         assert {len(t.alignment) for t in translations} == {len(t.tokens) + 1 for t in translations}
-        assert {len(t.tokens) for t in translations} <= {length - 1, length}  # the last may be the end symbol
+        assert {len(t.tokens) for t in translations} <= {
+            length - 1,
+            length,
+        }  # the last may be the end symbol
 
 
 @pytest.mark.parametrize("name", ["SMALL", "PAPER"])
@@ -150,7 +214,9 @@ def test_fixed_length_is_exact_at_every_size(name):
     from rnnsearch_tf.search.hypotheses import maximum_lengths, minimum_lengths
 
     size = sizes.SIZES[name]
-    search = sizes.configuration(size, **sizes.fixed_length(size.source_length, size.target_length)).search
+    search = sizes.configuration(
+        size, **sizes.fixed_length(size.source_length, size.target_length)
+    ).search
     assert minimum_lengths([size.source_length], search) == size.target_length - 1
     assert maximum_lengths([size.source_length], search) == size.target_length
 
@@ -163,7 +229,9 @@ def test_batches_of_peers_are_written_and_read(tmp_path):
     size = sizes.SIZES["TINY"]
     batches = peers.batches_of(peers.random_pairs(size, 40, varied=True), size, bucketed=True)
     measuring.write_batches(tmp_path / "batches.npz", batches)
-    for (source, target), (written, other) in zip(batches, measuring.read_batches(tmp_path / "batches.npz"), strict=True):
+    for (source, target), (written, other) in zip(
+        batches, measuring.read_batches(tmp_path / "batches.npz"), strict=True
+    ):
         np.testing.assert_array_equal(source, written)
         np.testing.assert_array_equal(target, other)
         lengths = np.maximum((source != 0).sum(1), (target != 0).sum(1))
@@ -178,9 +246,16 @@ def test_a_fit_finds_the_formula_and_leaves_out_what_would_be_negative():
     found = cost_model.fitted(cost_model.TIME, cost_model.POINTS, values)
     for point in cost_model.HELD_OUT:
         expected = cost_model.predicted(cost_model.TIME, true, point)
-        assert cost_model.predicted(cost_model.TIME, found, point) == pytest.approx(expected, rel=1e-6)
-    less = [value - 1e-7 * length * batch * length for value, (length, batch, _) in zip(values, cost_model.POINTS)]
-    assert all(value >= 0 for value in cost_model.fitted(cost_model.TIME, cost_model.POINTS, less).values())
+        assert cost_model.predicted(cost_model.TIME, found, point) == pytest.approx(
+            expected, rel=1e-6
+        )
+    less = [
+        value - 1e-7 * length * batch * length
+        for value, (length, batch, _) in zip(values, cost_model.POINTS)
+    ]
+    assert all(
+        value >= 0 for value in cost_model.fitted(cost_model.TIME, cost_model.POINTS, less).values()
+    )
 
 
 def test_the_hours_of_the_papers_training():
@@ -189,15 +264,22 @@ def test_the_hours_of_the_papers_training():
 
     each = 5e11
     assert cost_model.hours(each, cost_model.UPDATES * each / 252 / 3600, 1.0) == pytest.approx(252)
-    assert cost_model.hours(each, 2e12, 0.25) == pytest.approx(2 * cost_model.hours(each, 1e12, 1.0))
+    assert cost_model.hours(each, 2e12, 0.25) == pytest.approx(
+        2 * cost_model.hours(each, 1e12, 1.0)
+    )
 
 
 def test_tasks_take_turns():
     import measuring
 
     calls = []
-    seconds = measuring.in_turns({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repeats=2)
-    assert calls == list("ababab") and {name: len(values) for name, values in seconds.items()} == {"a": 2, "b": 2}
+    seconds = measuring.in_turns(
+        {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repeats=2
+    )
+    assert calls == list("ababab") and {name: len(values) for name, values in seconds.items()} == {
+        "a": 2,
+        "b": 2,
+    }
 
 
 def test_a_worker_answers_and_says_why_it_ended():
@@ -216,7 +298,10 @@ def test_tables_are_markdown():
 
     rows = [["one", 1, 0.123456, None], ["two", 12345, 1234.5, "–"]]
     assert measuring.table(["name", "count", "rate", "missing"], rows).splitlines() == [
-        "| name | count | rate | missing |", "| --- | --: | --: | --: |", "| one | 1 | 0.12 | – |", "| two | 12,345 | 1,234 | – |",
+        "| name | count | rate | missing |",
+        "| --- | --: | --: | --: |",
+        "| one | 1 | 0.12 | – |",
+        "| two | 12,345 | 1,234 | – |",
     ]
 
 

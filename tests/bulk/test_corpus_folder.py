@@ -44,7 +44,13 @@ def test_the_largest_first_and_what_is_there_is_done(tmp_path, inputs):
         assert not (tmp_path / "out" / ".c.killed").exists()
         finish(folder.left())
         assert names(folder) == []
-    assert sorted(os.listdir(tmp_path / "out")) == ["a", "b", "bad-lines", "c", "translate-corpus.json"]
+    assert sorted(os.listdir(tmp_path / "out")) == [
+        "a",
+        "b",
+        "bad-lines",
+        "c",
+        "translate-corpus.json",
+    ]
 
 
 def test_more_files_may_come_and_some_may_go(tmp_path, inputs):
@@ -52,26 +58,41 @@ def test_more_files_may_come_and_some_may_go(tmp_path, inputs):
         with CorpusFolder(tmp_path / "out", some, IDENTITY) as folder:
             finish(folder.left())
     assert json.loads((tmp_path / "out" / "translate-corpus.json").read_text())["files"] == {
-        name: hashlib.sha256(b"line\n" * lines).hexdigest() for name, lines in (("a", 1), ("b", 9), ("c", 3))
+        name: hashlib.sha256(b"line\n" * lines).hexdigest()
+        for name, lines in (("a", 1), ("b", 9), ("c", 3))
     }
 
 
-@pytest.mark.parametrize("change, parts", [
-    ({"model": "1" * 64}, ["model 000000000000)", "model 111111111111)"]),
-    ({"search": {"beam_size": 3}}, ['search {"beam_size": 2}', 'search {"beam_size": 3}']),
-    ({"made_with": "another version"}, ["made_with rnnsearch_tf", "made_with another version"]),
-], ids=["model", "options", "program"])
-def test_half_done_it_is_not_gone_on_with_by_another_model_or_options(tmp_path, inputs, change, parts):
+@pytest.mark.parametrize(
+    "change, parts",
+    [
+        ({"model": "1" * 64}, ["model 000000000000)", "model 111111111111)"]),
+        ({"search": {"beam_size": 3}}, ['search {"beam_size": 2}', 'search {"beam_size": 3}']),
+        ({"made_with": "another version"}, ["made_with rnnsearch_tf", "made_with another version"]),
+    ],
+    ids=["model", "options", "program"],
+)
+def test_half_done_it_is_not_gone_on_with_by_another_model_or_options(
+    tmp_path, inputs, change, parts
+):
     with CorpusFolder(tmp_path / "out", inputs, IDENTITY):
         pass
     with CorpusFolder(tmp_path / "out", inputs, IDENTITY | change):
         pass  # nothing was done yet
     with CorpusFolder(tmp_path / "out", inputs, IDENTITY) as folder:
         finish(folder.left()[:1])
-    with pytest.raises(UserError, match="expected the model and the options that its files were made with") as error:
+    with pytest.raises(
+        UserError, match="expected the model and the options that its files were made with"
+    ) as error:
         with CorpusFolder(tmp_path / "out", inputs, IDENTITY | change):
             pass
-    assert all(part.replace("another version", '"another version"').replace("with rnnsearch_tf", 'with "rnnsearch_tf') in str(error.value) for part in parts)
+    assert all(
+        part.replace("another version", '"another version"').replace(
+            "with rnnsearch_tf", 'with "rnnsearch_tf'
+        )
+        in str(error.value)
+        for part in parts
+    )
 
 
 def test_a_changed_input_is_no_translated_one(tmp_path, inputs):
@@ -83,20 +104,33 @@ def test_a_changed_input_is_no_translated_one(tmp_path, inputs):
         if name == "a":
             with CorpusFolder(tmp_path / "out", inputs, IDENTITY):
                 pass
-    with pytest.raises(UserError, match=r"out/b: expected the translation of .*in/b, which has changed since, got that of what it was; delete it"):
+    with pytest.raises(
+        UserError,
+        match=(
+            r"out/b: expected the translation of .*in/b, which has changed since, got that of what"
+            r" it was; delete it"
+        ),
+    ):
         with CorpusFolder(tmp_path / "out", inputs, IDENTITY):
             pass
 
 
 def test_two_at_once_are_refused(tmp_path, inputs):
-    with CorpusFolder(tmp_path / "out", inputs, IDENTITY), pytest.raises(UserError, match="expected to be the only process that writes it"):
+    with (
+        CorpusFolder(tmp_path / "out", inputs, IDENTITY),
+        pytest.raises(UserError, match="expected to be the only process that writes it"),
+    ):
         CorpusFolder(tmp_path / "out", inputs, IDENTITY).__enter__()
 
 
 def test_folders_and_names_that_would_cost_something(tmp_path, inputs):
     out = tmp_path / "out"
     for paths, folder, message in [
-        ([*inputs, str(tmp_path / "other" / "a")], out, "expected files of different names, got .*in/a and .*other/a"),
+        (
+            [*inputs, str(tmp_path / "other" / "a")],
+            out,
+            "expected files of different names, got .*in/a and .*other/a",
+        ),
         (inputs, tmp_path / "in", "--output: expected a folder without the input"),
         ([*inputs, str(tmp_path / "in" / "bad-lines")], out, "--input: .*: expected another name"),
     ]:
@@ -104,12 +138,24 @@ def test_folders_and_names_that_would_cost_something(tmp_path, inputs):
             CorpusFolder(folder, paths, IDENTITY)
     out.mkdir()
     (out / "a").write_text("somebody's")
-    with pytest.raises(UsageError, match="out: expected an empty folder, or one that rnnsearch translate-corpus has begun, got one with a;"):
+    with pytest.raises(
+        UsageError,
+        match=(
+            "out: expected an empty folder, or one that rnnsearch translate-corpus has begun, got"
+            " one with a;"
+        ),
+    ):
         CorpusFolder(out, inputs, IDENTITY).__enter__()
     assert (out / "a").read_text() == "somebody's" and os.listdir(out) == ["a"]
     (out / "a").unlink()
     (out / "translate-corpus.json").write_text("[]")
-    with pytest.raises(UserError, match="translate-corpus.json: expected what rnnsearch translate-corpus wrote, got a damaged file"):
+    with pytest.raises(
+        UserError,
+        match=(
+            "translate-corpus.json: expected what rnnsearch translate-corpus wrote, got a damaged"
+            " file"
+        ),
+    ):
         CorpusFolder(out, inputs, IDENTITY).__enter__()
     file = tmp_path / "file"
     file.write_text("")

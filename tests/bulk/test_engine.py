@@ -16,7 +16,9 @@ def run(tmp_path_factory):
 
 @pytest.mark.parametrize("option", ["lexicon", "shortlist"])
 def test_a_word_list_that_has_changed_under_its_name_is_another(run, tmp_path, option):
-    """Half of the corpus by the old one and half by the new one would be no translation by anything."""
+    """Half of the corpus by the old one and half by the new one would be no translation by
+    anything.
+    """
     (tmp_path / "words").write_text("a b 0.5\n")
     settings = settings_of([run], search={option: str(tmp_path / "words"), "replace_unknown": True})
     (tmp_path / "in").write_text("line\n")
@@ -26,13 +28,17 @@ def test_a_word_list_that_has_changed_under_its_name_is_another(run, tmp_path, o
     with CorpusFolder(tmp_path / "out", inputs, identity_of(settings)):
         pass
     (tmp_path / "words").write_text("a c 0.5\n")
-    with pytest.raises(UserError, match="expected the model and the options that its files were made with"):
+    with pytest.raises(
+        UserError, match="expected the model and the options that its files were made with"
+    ):
         CorpusFolder(tmp_path / "out", inputs, identity_of(settings)).__enter__()
 
 
 def test_a_word_list_that_the_run_names_counts_too(tmp_path):
     (tmp_path / "words").write_text("a b 0.5\n")
-    run = write_run(tmp_path / "run", ["search.replace_unknown=true", f"search.lexicon={tmp_path / 'words'}"])
+    run = write_run(
+        tmp_path / "run", ["search.replace_unknown=true", f"search.lexicon={tmp_path / 'words'}"]
+    )
     before = identity_of(settings_of([run]))
     assert identity_of(settings_of([run])) == before
     (tmp_path / "words").write_text("a c 0.5\n")
@@ -40,8 +46,12 @@ def test_a_word_list_that_the_run_names_counts_too(tmp_path):
 
 
 def test_how_many_go_together_changes_nothing(run):
-    assert identity_of(settings_of([run], search={"batch_size": 2})) == identity_of(settings_of([run], search={"batch_size": 9}))
-    assert identity_of(settings_of([run], search={"beam_size": 2})) != identity_of(settings_of([run], search={"beam_size": 3}))
+    assert identity_of(settings_of([run], search={"batch_size": 2})) == identity_of(
+        settings_of([run], search={"batch_size": 9})
+    )
+    assert identity_of(settings_of([run], search={"beam_size": 2})) != identity_of(
+        settings_of([run], search={"beam_size": 3})
+    )
 
 
 def test_a_line_of_exactly_the_longest_length_is_translated(run):

@@ -9,7 +9,9 @@ from rnnsearch_tf.cli.main import run
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory):
     """str: path of the RUN folder."""
-    return str(write_run(tmp_path_factory.mktemp("model") / "run", seed=18))  # with it some translations end, and some words are unknown
+    return str(
+        write_run(tmp_path_factory.mktemp("model") / "run", seed=18)
+    )  # with it some translations end, and some words are unknown
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +26,10 @@ _TRANSLATORS = {}
 
 
 def _loaded(load, runs, **options):
-    key = (*map(str, [runs] if isinstance(runs, str) else runs), options.get("combine", "probabilities"))
+    key = (
+        *map(str, [runs] if isinstance(runs, str) else runs),
+        options.get("combine", "probabilities"),
+    )
     if key not in _TRANSLATORS:
         _TRANSLATORS[key] = load(runs, **options)
     return _TRANSLATORS[key]
@@ -42,7 +47,8 @@ def files(tmp_path, request):
 
 @pytest.fixture
 def rnnsearch(capsys, monkeypatch):
-    """Run a command in this process: rnnsearch(words…) → (lines of standard output, standard error).
+    """Run a command in this process: rnnsearch(words…) → (lines of standard output, standard
+    error).
 
     A model is loaded once for all commands; test_processes.py loads it as users do.
     """

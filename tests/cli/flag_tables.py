@@ -24,7 +24,8 @@ REPEATED = {"--model", "--set", "--mix"}
 GONE = object()
 """In a row: the fact that the base command has is not there."""
 
-SOURCE, TARGET = ["x y", "z y"], ["A b", "c d"]
+SOURCE = ["x y", "z y"]
+TARGET = ["A b", "c d"]
 """Every sentence has two words."""
 
 FILES = {

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from tiny_run import write_run
 
-SOURCE, TARGET = ["The door is white.", "Where is the white cat?"], ["La porte est blanche.", "Où sont les zèbres ?"]
+SOURCE = ["The door is white.", "Where is the white cat?"]
+TARGET = ["La porte est blanche.", "Où sont les zèbres ?"]
 
 
 @pytest.fixture(scope="module")
@@ -21,20 +22,39 @@ def files(tmp_path):
     return tmp_path / "source", tmp_path / "target"
 
 
-def test_members_with_their_own_source_vocabularies_score_together(rnnsearch, run_folder, lower_case, files):
+def test_members_with_their_own_source_vocabularies_score_together(
+    rnnsearch, run_folder, lower_case, files
+):
     from rnnsearch_tf.translation import Translator
 
     probabilities = []
     for run in (run_folder, lower_case):
         member = Translator.load(run)
-        words = [(member.source_text.encode([s]).to_tensor(), member.target_text.encode([t]).to_tensor()) for s, t in zip(SOURCE, TARGET)]
-        logits = [member.model({"source_ids": s, "target_ids": t}).numpy()[0].astype(np.float64) for s, t in words]
+        words = [
+            (member.source_text.encode([s]).to_tensor(), member.target_text.encode([t]).to_tensor())
+            for s, t in zip(SOURCE, TARGET)
+        ]
+        logits = [
+            member.model({"source_ids": s, "target_ids": t}).numpy()[0].astype(np.float64)
+            for s, t in words
+        ]
         softmax = [np.exp(row) / np.exp(row).sum(axis=1, keepdims=True) for row in logits]
-        probabilities.append([row[np.arange(len(row)), t.numpy()[0]] for row, (_, t) in zip(softmax, words)])
+        probabilities.append(
+            [row[np.arange(len(row)), t.numpy()[0]] for row, (_, t) in zip(softmax, words)]
+        )
     expected = [np.log((a + b) / 2).sum() for a, b in zip(*probabilities)]
     out, err = rnnsearch("score", "--model", run_folder, "--model", lower_case, *files)
     assert [float(line) for line in out] == pytest.approx(expected, abs=1e-4)
-    geometric, _ = rnnsearch("score", "--model", run_folder, "--model", lower_case, "--combine", "log_probabilities", *files)
+    geometric, _ = rnnsearch(
+        "score",
+        "--model",
+        run_folder,
+        "--model",
+        lower_case,
+        "--combine",
+        "log_probabilities",
+        *files,
+    )
     assert geometric != out
 
 
@@ -52,7 +72,16 @@ def test_the_other_verbs_take_ensembles_too(rnnsearch, run_folder, lower_case, f
 def test_different_target_vocabularies_are_refused(rnnsearch, run_folder, tmp_path):
     other = write_run(tmp_path / "other", ["target.lowercase=true"])
     (tmp_path / "text").write_text("She goes.\n")
-    out, err = rnnsearch("score", "--model", run_folder, "--model", other, tmp_path / "text", tmp_path / "text", code=1)
+    out, err = rnnsearch(
+        "score",
+        "--model",
+        run_folder,
+        "--model",
+        other,
+        tmp_path / "text",
+        tmp_path / "text",
+        code=1,
+    )
     assert out == [] and f"{other}: expected the target vocabulary" in err and run_folder in err
 
 

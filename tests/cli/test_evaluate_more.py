@@ -1,4 +1,6 @@
-"""Tables by frequency and unknown words, search errors, significance: against sacreBLEU and the Translator's own scores."""
+"""Tables by frequency and unknown words, search errors, significance: against sacreBLEU and the
+Translator's own scores.
+"""
 
 import json
 import sys
@@ -34,7 +36,11 @@ def report(rnnsearch, run_folder, text, tmp_path):
             path.write_text("".join(line + "\n" for line in lines))
         files = ["--source", paths[0], "--reference", paths[1], "--translations", paths[2]]
         out, err = rnnsearch("evaluate", "--model", run_folder, *files, *words, code=code)
-        return (json.loads(out[0]), paths[2].read_text().splitlines()) if code == 0 and "--json" in words else (out, err)
+        return (
+            (json.loads(out[0]), paths[2].read_text().splitlines())
+            if code == 0 and "--json" in words
+            else (out, err)
+        )
 
     return evaluate
 
@@ -42,57 +48,94 @@ def report(rnnsearch, run_folder, text, tmp_path):
 def ids(translator, side, lines):
     text = getattr(translator, f"{side}_text")
     place = {token: number for number, token in enumerate(text.vocabulary.tokens)}
-    return [[place.get(token.decode(), 2) for token in row] for row in text.tokenize(lines).to_list()]
+    return [
+        [place.get(token.decode(), 2) for token in row] for row in text.tokenize(lines).to_list()
+    ]
 
 
 def check_scores(group, members, translations, references):
     chosen = [translations[k] for k in members], [[references[k] for k in members]]
     assert group["sentences"] == len(members)
-    assert group["bleu"] == sacrebleu.corpus_bleu(*chosen).score and group["chrf"] == sacrebleu.corpus_chrf(*chosen).score
+    assert (
+        group["bleu"] == sacrebleu.corpus_bleu(*chosen).score
+        and group["chrf"] == sacrebleu.corpus_chrf(*chosen).score
+    )
 
 
 def test_groups_of_sentences(report, translator, text):
     found, translations = report("--json", "--by-frequency", "--by-unknown")
     sources, references = text
     unknown = translator.source_text.vocabulary.size
-    ranks = [np.mean([unknown - 2 if k == 2 else k - 2 for k in row]) if row else 0 for row in ids(translator, "source", sources)]
+    ranks = [
+        np.mean([unknown - 2 if k == 2 else k - 2 for k in row]) if row else 0
+        for row in ids(translator, "source", sources)
+    ]
     order = sorted(range(COUNT), key=lambda k: ranks[k])
     start = 0
     assert len(found["by_frequency_rank"]) == 5
     for group in found["by_frequency_rank"]:
         members = order[start : start + group["sentences"]]
         assert group["sentences"] in (4, 5)
-        assert (group["lowest"], group["highest"]) == pytest.approx((ranks[members[0]], ranks[members[-1]]))
+        assert (group["lowest"], group["highest"]) == pytest.approx(
+            (ranks[members[0]], ranks[members[-1]])
+        )
         check_scores(group, members, translations, references)
         start += group["sentences"]
     assert start == COUNT
-    numbers = [row.count(2) + other.count(2) for row, other in zip(*(ids(translator, *side) for side in (("source", sources), ("target", references))))]
+    numbers = [
+        row.count(2) + other.count(2)
+        for row, other in zip(
+            *(ids(translator, *side) for side in (("source", sources), ("target", references)))
+        )
+    ]
     assert max(numbers) > 3 and 0 in numbers
     for group in found["by_unknown_words"]:
         most = group["most"] if group["most"] is not None else 99
-        check_scores(group, [k for k, n in enumerate(numbers) if group["fewest"] <= n <= most], translations, references)
+        check_scores(
+            group,
+            [k for k, n in enumerate(numbers) if group["fewest"] <= n <= most],
+            translations,
+            references,
+        )
     assert sum(group["sentences"] for group in found["by_unknown_words"]) == COUNT
-    assert found["by_unknown_words"][-1]["fewest"] == 3 and found["by_unknown_words"][-1]["most"] is None
+    assert (
+        found["by_unknown_words"][-1]["fewest"] == 3
+        and found["by_unknown_words"][-1]["most"] is None
+    )
 
 
 def test_search_errors(report, translator, text):
     """The references are what a wide beam finds: a narrow one misses some of them."""
     sources, references = text
     wide = translator.translate(sources, beam_size=8, allow_unknown=False)
-    references[:] = [w.text if w.tokens and k not in (2, 6, 9) else r for k, (w, r) in enumerate(zip(wide, references))]
+    references[:] = [
+        w.text if w.tokens and k not in (2, 6, 9) else r
+        for k, (w, r) in enumerate(zip(wide, references))
+    ]
     found, _ = report("--json", "--search-errors", "1,8", "--no-unknown")
-    known = [k for k, row in enumerate(ids(translator, "target", references)) if 2 not in row and sources[k]]
+    known = [
+        k
+        for k, row in enumerate(ids(translator, "target", references))
+        if 2 not in row and sources[k]
+    ]
     assert found["search_errors"]["sentences"] == len(known) < COUNT
     scores = translator.score([sources[k] for k in known], [references[k] for k in known])
     lengths = [len(row) + 1 for row in ids(translator, "target", [references[k] for k in known])]
     for beam, size in zip(found["search_errors"]["beams"], (1, 8), strict=True):
         translations = translator.translate(sources, beam_size=size, allow_unknown=False)
         power = translator.config.search.length_penalty
-        own = [translations[k].log_probability / (len(translations[k].tokens) + translations[k].alignment[-1].any()) ** power for k in known]
+        own = [
+            translations[k].log_probability
+            / (len(translations[k].tokens) + translations[k].alignment[-1].any()) ** power
+            for k in known
+        ]
         errors = sum(score / n**power > best + 1e-4 for score, n, best in zip(scores, lengths, own))
         assert (beam["beam_size"], beam["search_errors"]) == (size, errors)
         assert beam["share"] == pytest.approx(errors / len(known))
-        assert beam["bleu"] == sacrebleu.corpus_bleu([t.text for t in translations], [references]).score
+        assert (
+            beam["bleu"]
+            == sacrebleu.corpus_bleu([t.text for t in translations], [references]).score
+        )
     errors = [beam["search_errors"] for beam in found["search_errors"]["beams"]]
     assert errors[0] > errors[1]
 
@@ -101,33 +144,77 @@ def test_ter_intervals_and_a_baseline(report, text, tmp_path):
     baseline = tmp_path / "other"
     baseline.write_text("".join(line + "\n" for line in text[1]))
     found, translations = report("--json", "--bootstrap", 30, "--baseline", baseline)
-    assert found["all"]["ter"]["score"] == sacrebleu.corpus_ter(translations, [text[1]], case_sensitive=True).score
+    assert (
+        found["all"]["ter"]["score"]
+        == sacrebleu.corpus_ter(translations, [text[1]], case_sensitive=True).score
+    )
     assert found["baseline"]["bleu"]["baseline"] == pytest.approx(100)
     assert found["baseline"]["bleu"]["score"] == pytest.approx(found["all"]["bleu"]["score"])
-    assert found["baseline"]["ter"]["p_value"] == pytest.approx(1 / 31) and found["baseline"]["test"] == "bootstrap"
-    assert abs(found["bootstrap"]["bleu"]["mean"] - found["all"]["bleu"]["score"]) <= 3 * found["bootstrap"]["bleu"]["half_width"]
+    assert (
+        found["baseline"]["ter"]["p_value"] == pytest.approx(1 / 31)
+        and found["baseline"]["test"] == "bootstrap"
+    )
+    assert (
+        abs(found["bootstrap"]["bleu"]["mean"] - found["all"]["bleu"]["score"])
+        <= 3 * found["bootstrap"]["bleu"]["half_width"]
+    )
 
 
 def test_the_tables_for_people(report, text, tmp_path):
     baseline = tmp_path / "other"
     baseline.write_text("".join(line + "\n" for line in text[1]))
-    words = ["--by-frequency", "--by-unknown", "--search-errors", 1, "--bootstrap", 20, "--baseline", baseline, "--test", "randomization"]
+    words = [
+        "--by-frequency",
+        "--by-unknown",
+        "--search-errors",
+        1,
+        "--bootstrap",
+        20,
+        "--baseline",
+        baseline,
+        "--test",
+        "randomization",
+    ]
     out, _ = report(*words)
     text = "\n".join(out)
-    for expected in ("  TER", "± ", "paired randomization", "p = ", "average rank  sentences", "unknown words  sentences", "           3+ ", "beam size     errors"):
+    for expected in (
+        "  TER",
+        "± ",
+        "paired randomization",
+        "p = ",
+        "average rank  sentences",
+        "unknown words  sentences",
+        "           3+ ",
+        "beam size     errors",
+    ):
         assert expected in text, expected
 
 
-@pytest.mark.parametrize("words, code, message", [
-    (["--search-errors", "1,x"], 2, "--search-errors: expected a whole number"), (["--bootstrap", "1"], 2, "--bootstrap"),
-    (["--test", "bootstrap"], 2, "--test: expected --baseline"), (["--baseline", "/dev/null"], 1, "/dev/null: expected 23 translations"),
-    (["--search-errors", "1", "--coverage-penalty", "0.2"], 2, "coverage_penalty 0"),
-    (["--search-errors", "1", "--shortlist", "pairs"], 2, "--search-errors: expected no search.shortlist, got pairs"),
-    (["--output", "no/report"], 1, "no/report: expected a file that can be written"),
-    (["--shortlist-frequent", "9"], 2, "search.shortlist_frequent: has no effect with search.shortlist=null"),
-    (["--lexicon", "f"], 2, "search.lexicon: has no effect with search.replace_unknown=false"),
-])  # fmt: skip
-def test_what_is_wrong_is_said_before_anything_is_translated(report, translator, monkeypatch, words, code, message):
+@pytest.mark.parametrize(
+    "words, code, message",
+    [
+        (["--search-errors", "1,x"], 2, "--search-errors: expected a whole number"),
+        (["--bootstrap", "1"], 2, "--bootstrap"),
+        (["--test", "bootstrap"], 2, "--test: expected --baseline"),
+        (["--baseline", "/dev/null"], 1, "/dev/null: expected 23 translations"),
+        (["--search-errors", "1", "--coverage-penalty", "0.2"], 2, "coverage_penalty 0"),
+        (
+            ["--search-errors", "1", "--shortlist", "pairs"],
+            2,
+            "--search-errors: expected no search.shortlist, got pairs",
+        ),
+        (["--output", "no/report"], 1, "no/report: expected a file that can be written"),
+        (
+            ["--shortlist-frequent", "9"],
+            2,
+            "search.shortlist_frequent: has no effect with search.shortlist=null",
+        ),
+        (["--lexicon", "f"], 2, "search.lexicon: has no effect with search.replace_unknown=false"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_translated(
+    report, translator, monkeypatch, words, code, message
+):
     monkeypatch.setattr(type(translator), "translate", None)
     out, err = report(*words, code=code)
     assert out == [] and message in err and err.count("\n") == 1
@@ -152,27 +239,63 @@ def test_a_run_that_lists_several_translations_is_evaluated_by_its_best(rnnsearc
     run = write_run(tmp_path / "run", ["search.nbest=3", "search.beam_size=3"])
     for name, lines in zip("sr", text):
         (tmp_path / name).write_text("".join(line + "\n" for line in lines))
-    out, _ = rnnsearch("evaluate", "--model", run, "--source", tmp_path / "s", "--reference", tmp_path / "r", "--search-errors", "1,2", "--beam-size", 1, "--json")
+    out, _ = rnnsearch(
+        "evaluate",
+        "--model",
+        run,
+        "--source",
+        tmp_path / "s",
+        "--reference",
+        tmp_path / "r",
+        "--search-errors",
+        "1,2",
+        "--beam-size",
+        1,
+        "--json",
+    )
     assert [beam["beam_size"] for beam in json.loads(out[0])["search_errors"]["beams"]] == [1, 2]
 
 
 def test_text_without_spaces_is_scored_by_characters(rnnsearch, tmp_path):
     """Every BLEU of the report; the model says Japanese of its target side."""
-    settings = ["target.language=ja", "target.tokenization=sentencepiece", "target.vocabulary_size=90"]
+    settings = [
+        "target.language=ja",
+        "target.tokenization=sentencepiece",
+        "target.vocabulary_size=90",
+    ]
     run = write_run(tmp_path / "run", settings, unknown_words=-4.0)
     sources, references = (list(side) for side in phrasebook(COUNT, 3, "test"))
     for name, lines in (("s", sources), ("r", references)):
         (tmp_path / name).write_text("".join(line + "\n" for line in lines))
-    files = ["--source", tmp_path / "s", "--reference", tmp_path / "r", "--translations", tmp_path / "t", "--baseline", tmp_path / "s"]
+    files = [
+        "--source",
+        tmp_path / "s",
+        "--reference",
+        tmp_path / "r",
+        "--translations",
+        tmp_path / "t",
+        "--baseline",
+        tmp_path / "s",
+    ]
     words = ["--json", "--bootstrap", 2, "--by-length", "--by-frequency", "--search-errors", "3"]
     out, _ = rnnsearch("evaluate", "--model", run, *files, *words)
-    report, translations = json.loads(out[0]), (tmp_path / "t").read_text().splitlines()
+    report = json.loads(out[0])
+    translations = (tmp_path / "t").read_text().splitlines()
 
     score = lambda lines: sacrebleu.corpus_bleu(lines, [references], tokenize="char").score  # noqa: E731
     expected = score(translations)
-    assert expected > 1 and abs(expected - sacrebleu.corpus_bleu(translations, [references]).score) > 0.5
+    assert (
+        expected > 1
+        and abs(expected - sacrebleu.corpus_bleu(translations, [references]).score) > 0.5
+    )
     assert report["all"]["bleu"]["score"] == expected == report["search_errors"]["beams"][0]["bleu"]
-    assert report["baseline"]["bleu"]["score"] == expected and report["baseline"]["bleu"]["baseline"] == score(sources)
-    assert all("tok:char" in report[name]["bleu"]["signature"] for name in ("all", "bootstrap", "baseline"))
+    assert report["baseline"]["bleu"]["score"] == expected and report["baseline"]["bleu"][
+        "baseline"
+    ] == score(sources)
+    assert all(
+        "tok:char" in report[name]["bleu"]["signature"] for name in ("all", "bootstrap", "baseline")
+    )
     [only] = report["by_length"]  # all are short
-    assert only["bleu"] == expected and all(group["bleu"] > 1 for group in report["by_frequency_rank"])
+    assert only["bleu"] == expected and all(
+        group["bleu"] > 1 for group in report["by_frequency_rank"]
+    )

@@ -119,10 +119,9 @@ def test_the_name_of_a_file_is_no_signal(name, capsys, tmp_path, monkeypatch):
     assert main._explain(RuntimeError(f"a graph: {name}: \nTraceback")) in (75, 130)
 
 
-@pytest.mark.parametrize("words, code", [
-    (["rnnsearch_tf", "runs", "nothing-here"], 1),
-    (["rnnsearch_tf.export"], 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words, code", [(["rnnsearch_tf", "runs", "nothing-here"], 1), (["rnnsearch_tf.export"], 2)]
+)
 def test_a_module_ends_with_the_code(words, code, tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", *words], capture_output=True, cwd=tmp_path, timeout=60

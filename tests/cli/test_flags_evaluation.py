@@ -148,13 +148,18 @@ def test_oracle(observe, monkeypatch):
 
     monkeypatch.setattr(oracle, "choose", choose)
     monkeypatch.setattr(bleu, "bleu", scored)
-    plain = check(observe, "oracle", ["--reference", "u", "nbest"], {
-        "--reference": (["--reference", "f"], facts(["x A"])),
-        "--tokenized": (["--tokenized"], facts(tokenize="none")),
-        "--target-language": (["--target-language", "zh"], facts(tokenize="zh")),
-        "--lowercase": (["--lowercase"], facts(lowercase=True)),
-        "--chosen": (["--chosen", "out"], {"out": ["c"]}),
-    })  # fmt: skip
+    plain = check(
+        observe,
+        "oracle",
+        ["--reference", "u", "nbest"],
+        {
+            "--reference": (["--reference", "f"], facts(["x A"])),
+            "--tokenized": (["--tokenized"], facts(tokenize="none")),
+            "--target-language": (["--target-language", "zh"], facts(tokenize="zh")),
+            "--lowercase": (["--lowercase"], facts(lowercase=True)),
+            "--chosen": (["--chosen", "out"], {"out": ["c"]}),
+        },
+    )
     lines = ["first     7.00  as always", "oracle    7.00  as always"]
     assert plain == facts() | {"lists": [["A b", "c"]], "output": lines}
 
@@ -192,7 +197,8 @@ def test_plot_attention(observe, monkeypatch):
         **MODELS,
         "--output": (["--output", "yours"], elsewhere | pictures("yours")),
         "--target": (
-            ["--target", "t"], {"translated": GONE, "scored": scored} | pictures(targets=TARGET)
+            ["--target", "t"],
+            {"translated": GONE, "scored": scored} | pictures(targets=TARGET),
         ),
     }
     plain = check(observe, "plot-attention", base, table, "--source")

@@ -11,9 +11,7 @@ from flag_tables import check, complete
 from rnnsearch_tf.cli import fidelity, main
 from rnnsearch_tf.config import default_of, load_config, shipped_config, shipped_configs
 
-ELSEWHERE = {
-    "serve": "serving/test_serving_flags.py has tensorflow_model_server's flags",
-}
+ELSEWHERE = {"serve": "serving/test_serving_flags.py has tensorflow_model_server's flags"}
 """Verbs without a table here, and why."""
 
 
@@ -24,10 +22,18 @@ def test_fidelity(observe, monkeypatch):
 
     monkeypatch.setattr(fidelity, "comparison", comparison)
     changed = load_config("phrasebook", ["training.seed=5"])
-    plain = check(observe, "fidelity", ["--config", "phrasebook"], {
-        "--config": (["--config", "phrasebook-lstm"], {"config": load_config("phrasebook-lstm")}),
-        "--set": (["--set", "training.seed=5"], {"config": changed}),
-    })  # fmt: skip
+    plain = check(
+        observe,
+        "fidelity",
+        ["--config", "phrasebook"],
+        {
+            "--config": (
+                ["--config", "phrasebook-lstm"],
+                {"config": load_config("phrasebook-lstm")},
+            ),
+            "--set": (["--set", "training.seed=5"], {"config": changed}),
+        },
+    )
     assert plain["config"] == load_config("phrasebook")
 
 

@@ -18,14 +18,19 @@ def test_export(observe, monkeypatch):
     monkeypatch.setattr(writer, "export_model", observe.note(*names, answer=done))
     settings = ["weights=int8", "temperature=2"]
     changed = ["--set", settings[0], "--set", settings[1]]
-    plain = check(observe, "export", ["--model", "run", "--output", "out"], {
-        "--model": (["--model", "other"], {"models": ["other", "run"]}),
-        "--combine": MODELS["--combine"],
-        "--output": (["--output", "yours"], {"folder": "yours"}),
-        "--version": (["--version", "7"], {"version": 7}),
-        "--profile": (["--profile", "p.yaml"], {"profile": "p.yaml"}),
-        "--set": (changed, {"set": settings}),
-    })  # fmt: skip
+    plain = check(
+        observe,
+        "export",
+        ["--model", "run", "--output", "out"],
+        {
+            "--model": (["--model", "other"], {"models": ["other", "run"]}),
+            "--combine": MODELS["--combine"],
+            "--output": (["--output", "yours"], {"folder": "yours"}),
+            "--version": (["--version", "7"], {"version": 7}),
+            "--profile": (["--profile", "p.yaml"], {"profile": "p.yaml"}),
+            "--set": (changed, {"set": settings}),
+        },
+    )
     del plain["output"]
     assert plain == dict(zip(names, [["run"], "out", None, None, [], "probabilities"]))
 
@@ -53,10 +58,15 @@ def test_average(observe, monkeypatch):
     def facts(folder):
         return {"folder": folder, "output": [f"{folder}: the mean of 10, 20"]}
 
-    plain = check(observe, "average", ["run"], {
-        "--last": (["--last", "3"], {"last": 3}),
-        "--output": (["--output", "yours"], facts("yours")),
-    })  # fmt: skip
+    plain = check(
+        observe,
+        "average",
+        ["run"],
+        {
+            "--last": (["--last", "3"], {"last": 3}),
+            "--output": (["--output", "yours"], facts("yours")),
+        },
+    )
     assert plain == {"run": "run", "last": None} | facts("run/averaged")
 
 
@@ -89,13 +99,19 @@ def test_embed(observe, monkeypatch):
 
     gone = {"vectors/words-tsne.png": GONE, "vectors/words-tsne.tsv": GONE}
     pca = gone | files("vectors/words-pca") | {"plane": ("vectors", "pca")}
-    plain = check(observe, "embed", ["--model", "run", "words"], {
-        "--combine": MODELS["--combine"],
-        "--method": (["--method", "pca"], pca),
-        "--side": (["--side", "target"], {"words": ("fr", "target", 300)}),
-        "--number": (["--number", "7"], {"words": ("en", "source", 7)}),
-        "--output": (["--output", "yours"], gone | files("yours/words-tsne")),
-    }, "--model")  # fmt: skip
+    plain = check(
+        observe,
+        "embed",
+        ["--model", "run", "words"],
+        {
+            "--combine": MODELS["--combine"],
+            "--method": (["--method", "pca"], pca),
+            "--side": (["--side", "target"], {"words": ("fr", "target", 300)}),
+            "--number": (["--number", "7"], {"words": ("en", "source", 7)}),
+            "--output": (["--output", "yours"], gone | files("yours/words-tsne")),
+        },
+        "--model",
+    )
     facts = {"models": [["run"]], "combine": "probabilities", "plane": ("vectors", "tsne")}
     assert plain == facts | {"words": ("en", "source", 300)} | files()
     found = observe("embed", "--model", "other", "words")
@@ -141,13 +157,19 @@ def test_shortlist(observe, monkeypatch):
     pairs = [([24, 25, 0], [1, 2]), ([26, 25, 0], [3, 4])]
     words = ["s", "t"]
     base = ["--model", "run", *words]
-    plain = check(observe, "shortlist", base, {
-        "--translations": (["--translations", "1"], {"output": lines[::2]}),
-        "--pairs": (["--pairs", "1"], {"text": pairs[:1]}),
-        "--maximum-length": (["--maximum-length", "1"], {"text": []}),
-        "--iterations": (["--iterations", "7"], {"iterations": 7}),
-        "--output": (["--output", "out"], {"output": [], "out": lines}),
-    }, "--model")  # fmt: skip
+    plain = check(
+        observe,
+        "shortlist",
+        base,
+        {
+            "--translations": (["--translations", "1"], {"output": lines[::2]}),
+            "--pairs": (["--pairs", "1"], {"text": pairs[:1]}),
+            "--maximum-length": (["--maximum-length", "1"], {"text": []}),
+            "--iterations": (["--iterations", "7"], {"iterations": 7}),
+            "--output": (["--output", "out"], {"output": [], "out": lines}),
+        },
+        "--model",
+    )
     texts = [("run", "source", "en"), ("run", "target", "fr")]
     facts = {"texts": texts, "text": pairs, "size": 27, "iterations": 5, "output": lines}
     assert plain == facts

@@ -54,12 +54,21 @@ def test_prepare(observe, monkeypatch):
 
     changed = load_config("phrasebook", ["training.seed=5"])
     base = ["--config", "phrasebook", "--output", "mine"]
-    plain = check(observe, "prepare", base, {
-        "--config": (["--config", "phrasebook-lstm"], {"config": load_config("phrasebook-lstm")}),
-        "--set": (["--set", "training.seed=5"], {"config": changed}),
-        "--output": (["--output", "yours"], {"folder": "yours", "output": report("yours")}),
-        "--processes": (["--processes", "3"], {"processes": 3}),
-    }, "--check")  # fmt: skip
+    plain = check(
+        observe,
+        "prepare",
+        base,
+        {
+            "--config": (
+                ["--config", "phrasebook-lstm"],
+                {"config": load_config("phrasebook-lstm")},
+            ),
+            "--set": (["--set", "training.seed=5"], {"config": changed}),
+            "--output": (["--output", "yours"], {"folder": "yours", "output": report("yours")}),
+            "--processes": (["--processes", "3"], {"processes": 3}),
+        },
+        "--check",
+    )
     facts = {"config": load_config("phrasebook"), "folder": "mine", "processes": None}
     assert plain == facts | {"output": report("mine")}
 
@@ -98,11 +107,16 @@ def test_doctor(observe, monkeypatch):
 
     config = load_config("phrasebook")
     changed = facts(load_config("phrasebook", ["training.seed=5"]))
-    plain = check(observe, "doctor", ["--config", "phrasebook"], {
-        "--config": (["--config", "phrasebook-lstm"], facts(load_config("phrasebook-lstm"))),
-        "--set": (["--set", "training.seed=5"], changed),
-        "--quick": (["--quick"], {"checked": [(config,)], "built": GONE}),
-    })  # fmt: skip
+    plain = check(
+        observe,
+        "doctor",
+        ["--config", "phrasebook"],
+        {
+            "--config": (["--config", "phrasebook-lstm"], facts(load_config("phrasebook-lstm"))),
+            "--set": (["--set", "training.seed=5"], changed),
+            "--quick": (["--quick"], {"checked": [(config,)], "built": GONE}),
+        },
+    )
     assert plain == facts(config) | {"output": ["warning: train: odd", "0 error(s), 1 warning(s)"]}
 
 
@@ -110,7 +124,7 @@ def test_select(observe, monkeypatch):
     from rnnsearch_tf.data.inspection import selection
 
     names = [
-        *("in domain", "files", "share", "texts", "order", "longest", "seed", "rounds", "words"),
+        *("in domain", "files", "share", "texts", "order", "longest", "seed", "rounds", "words")
     ]
     done = types.SimpleNamespace(
         scores=np.array([0.5, -1.0]), kept=np.array([False, True]), left_out=0, cut_off=-1.0
@@ -137,23 +151,28 @@ def test_select(observe, monkeypatch):
         *("--in-domain-source", "u", "--in-domain-target", "f"),
         *("--source", "s", "--target", "t", "--keep", "0.5"),
     ]
-    plain = check(observe, "select", base, {
-        "--in-domain-source": (["--in-domain-source", "s"], {"in domain": ["s", "f"]}),
-        "--in-domain-target": (["--in-domain-target", "s"], {"in domain": ["u", "s"]}),
-        "--source": (["--source", "t"], {"files": ["t", "t"], "output": ["c d\tc d"]}),
-        "--target": (["--target", "s"], {"files": ["s", "s"], "output": ["z y\tz y"]}),
-        "--keep": (["--keep", "0.1"], {"share": 0.1}),
-        "--target-words": (["--target-words", "9"], {"words": 9}),
-        "--output-source": (both, kept),
-        "--output-target": (both, kept),
-        "--scores": (["--scores", "out"], {"out": ["0.500000", "-1.000000"]}),
-        "--maximum-length": (["--maximum-length", "9"], {"longest": 9}),
-        "--tokenized": (["--tokenized"], texts(tokenization="space")),
-        "--source-language": (["--source-language", "de"], texts(source="de")),
-        "--target-language": (["--target-language", "de"], texts(target="de")),
-        "--order": (["--order", "4"], {"order": 4}),
-        "--rounds": (["--rounds", "2"], {"rounds": 2}),
-        "--seed": (["--seed", "5"], {"seed": 5}),
-    })  # fmt: skip
+    plain = check(
+        observe,
+        "select",
+        base,
+        {
+            "--in-domain-source": (["--in-domain-source", "s"], {"in domain": ["s", "f"]}),
+            "--in-domain-target": (["--in-domain-target", "s"], {"in domain": ["u", "s"]}),
+            "--source": (["--source", "t"], {"files": ["t", "t"], "output": ["c d\tc d"]}),
+            "--target": (["--target", "s"], {"files": ["s", "s"], "output": ["z y\tz y"]}),
+            "--keep": (["--keep", "0.1"], {"share": 0.1}),
+            "--target-words": (["--target-words", "9"], {"words": 9}),
+            "--output-source": (both, kept),
+            "--output-target": (both, kept),
+            "--scores": (["--scores", "out"], {"out": ["0.500000", "-1.000000"]}),
+            "--maximum-length": (["--maximum-length", "9"], {"longest": 9}),
+            "--tokenized": (["--tokenized"], texts(tokenization="space")),
+            "--source-language": (["--source-language", "de"], texts(source="de")),
+            "--target-language": (["--target-language", "de"], texts(target="de")),
+            "--order": (["--order", "4"], {"order": 4}),
+            "--rounds": (["--rounds", "2"], {"rounds": 2}),
+            "--seed": (["--seed", "5"], {"seed": 5}),
+        },
+    )
     values = [["u", "f"], ["s", "t"], 0.5, texts()["texts"], 2, None, 1, 1, None]
     assert plain == dict(zip(names, values)) | {"output": ["z y\tc d"]}

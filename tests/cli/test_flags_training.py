@@ -86,7 +86,8 @@ def test_train_mix(trained, tmp_path):
 class FakeJob:
     """Notes what a launcher starts; the first of `ends` is how it ends."""
 
-    ends, started = [], []
+    ends = []
+    started = []
 
     def __init__(self, indices, addresses, words):
         self.started.append((list(indices), len(addresses), words))
@@ -120,10 +121,12 @@ def test_launch(monkeypatch, tmp_path):
 class FakeProcess:
     """Ends by SIGKILL only."""
 
-    pid, returncode = 1, None
+    pid = 1
+    returncode = None
 
     def __init__(self, clock, sent):
-        self.clock, self.sent = clock, sent
+        self.clock = clock
+        self.sent = sent
 
     def poll(self):
         return self.returncode
@@ -136,7 +139,8 @@ class FakeProcess:
 
 def test_a_worker_that_does_not_end_is_killed_after_two_minutes(monkeypatch):
     """By a clock that runs fast."""
-    clock, sent = [0.0], []
+    clock = [0.0]
+    sent = []
 
     def sleep(seconds):
         clock[0] += seconds
@@ -212,10 +216,15 @@ def test_demo(observe, monkeypatch, tmp_path):
         "output": output,
     }
     changed = load_config("phrasebook", ["training.seed=5"])
-    check(observe, "demo", base, {
-        "--output": (["--output", "yours"], elsewhere),
-        "--set": (["--set", "training.seed=5"], {"config": changed}),
-    })  # fmt: skip
+    check(
+        observe,
+        "demo",
+        base,
+        {
+            "--output": (["--output", "yours"], elsewhere),
+            "--set": (["--set", "training.seed=5"], {"config": changed}),
+        },
+    )
     assert plain["config"] == load_config("phrasebook")
     assert plain["served"] == ("demo", str(tmp_path / "mine" / "served"))
     assert plain["asked"] == ("127.0.0.1:8500", "demo")

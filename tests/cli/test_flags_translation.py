@@ -35,21 +35,27 @@ def test_translate(observe, monkeypatch):
     hard = ["--alignment", "hard"]
     one_by_one = [([line], None, {"batch_size": 1}) for line in SOURCE]
     linked = {"needs attention": ["--alignment"], "output": ["A b\t0-1 1-0"] * 2}
-    check(observe, "translate", ["--model", "run", "s"], {
-        **searches(),
-        **MODELS,
-        "--batch-size": (["--batch-size", "1"], {"translated": one_by_one}),
-        "--n-best": (["--n-best", "2"], {"translated": translated(nbest=2), "output": NBEST}),
-        "--output-type": (["--output-type", "json"], {"output": json_lines}),
-        "--constraints": (
-            ["--constraints", "phrases"], {"translated": [(SOURCE, [["A", "b"], []], {})]}
-        ),
-        "--term-marks": (["--term-marks"], {"translated": [(SOURCE, [[], []], {})]}),
-        "--alignment": (hard, linked),
-        "--pieces": (hard, [*hard, "--pieces"], {}),  # of pieces: below
-        "--confidence": (["--confidence"], {"output": ["A b\t0.250\t0.500 0.750"] * 2}),
-        "--output": (["--output", "out"], {"output": [], "out": ["A b", "A b"]}),
-    })  # fmt: skip
+    check(
+        observe,
+        "translate",
+        ["--model", "run", "s"],
+        {
+            **searches(),
+            **MODELS,
+            "--batch-size": (["--batch-size", "1"], {"translated": one_by_one}),
+            "--n-best": (["--n-best", "2"], {"translated": translated(nbest=2), "output": NBEST}),
+            "--output-type": (["--output-type", "json"], {"output": json_lines}),
+            "--constraints": (
+                ["--constraints", "phrases"],
+                {"translated": [(SOURCE, [["A", "b"], []], {})]},
+            ),
+            "--term-marks": (["--term-marks"], {"translated": [(SOURCE, [[], []], {})]}),
+            "--alignment": (hard, linked),
+            "--pieces": (hard, [*hard, "--pieces"], {}),  # of pieces: below
+            "--confidence": (["--confidence"], {"output": ["A b\t0.250\t0.500 0.750"] * 2}),
+            "--output": (["--output", "out"], {"output": [], "out": ["A b", "A b"]}),
+        },
+    )
     words = ["translate", "--model", "run"]
     soft = "A b\t[[0.1, 0.8, 0.1], [0.7, 0.2, 0.1], [0.0, 0.0, 1.0]]"
     assert observe(*words, "--alignment", "soft", "s")["output"] == [soft] * 2
@@ -73,14 +79,19 @@ def test_translate_corpus(observe, monkeypatch):
     def report(folder):
         return {"output": [json.dumps({"output": folder} | done)]}
 
-    plain = check(observe, "translate-corpus", base, {
-        "--model": (["--model", "other"], {"models": ["other", "run"]}),
-        "--combine": MODELS["--combine"],
-        "--input": (["--input", "t", "u"], {"input": ["t", "u"]}),
-        "--output": (["--output", "yours"], {"folder": "yours", **report("yours")}),
-        "--workers": (["--workers", "3"], {"workers": 3}),
-        **{flag: (words, {"search": changes}) for flag, (words, changes) in SEARCH.items()},
-    })  # fmt: skip
+    plain = check(
+        observe,
+        "translate-corpus",
+        base,
+        {
+            "--model": (["--model", "other"], {"models": ["other", "run"]}),
+            "--combine": MODELS["--combine"],
+            "--input": (["--input", "t", "u"], {"input": ["t", "u"]}),
+            "--output": (["--output", "yours"], {"folder": "yours", **report("yours")}),
+            "--workers": (["--workers", "3"], {"workers": 3}),
+            **{flag: (words, {"search": changes}) for flag, (words, changes) in SEARCH.items()},
+        },
+    )
     values = [["run"], ["s"], "mine", None, None, "probabilities", {}]
     assert plain == dict(zip(names, values)) | report("mine")
     beam = ["--runner=DirectRunner", "--direct_num_workers=2"]
@@ -91,12 +102,7 @@ def test_sample(observe):
     def asked(number=50, temperature=1.0, seed=1):
         return {"sampled": [(SOURCE, number, temperature, seed)]}
 
-    rows = [
-        "0\t-1.000000\t1\tb",
-        "0\t-2.000000\t2\tA",
-        "1\t-1.000000\t1\tb",
-        "1\t-2.000000\t2\tA",
-    ]
+    rows = ["0\t-1.000000\t1\tb", "0\t-2.000000\t2\tA", "1\t-1.000000\t1\tb", "1\t-2.000000\t2\tA"]
     base = ["--model", "run"]
     table = {
         **MODELS,
@@ -115,11 +121,16 @@ def test_sample(observe):
 
 
 def test_score(observe):
-    plain = check(observe, "score", ["--model", "run", "s", "t"], {
-        **MODELS,
-        "--normalize": (["--normalize"], {"output": ["-1.000000"] * 2}),
-        "--output": (["--output", "out"], {"output": [], "out": ["-3.000000"] * 2}),
-    })  # fmt: skip
+    plain = check(
+        observe,
+        "score",
+        ["--model", "run", "s", "t"],
+        {
+            **MODELS,
+            "--normalize": (["--normalize"], {"output": ["-1.000000"] * 2}),
+            "--output": (["--output", "out"], {"output": [], "out": ["-3.000000"] * 2}),
+        },
+    )
     assert plain["output"] == ["-3.000000"] * 2
     assert plain["scored"] == [(SOURCE, TARGET, None, False)]
 
@@ -127,24 +138,26 @@ def test_score(observe):
 def test_rescore(observe):
     def lines(feature="RNN", scores=(-1, -2)):
         form = "0 ||| {} ||| L= {} {}= -3.000000 ||| {}"
-        return [
-            form.format("A b", 1, feature, scores[0]),
-            form.format("c", 2, feature, scores[1]),
-        ]
+        return [form.format("A b", 1, feature, scores[0]), form.format("c", 2, feature, scores[1])]
 
     def scored(size=256, tokenized=False, source="x y"):
         return {"scored": [([source] * 2, ["A b", "c"], size, tokenized)]}
 
     weighted = lines(scores=("-2.000000", "-2.500000"))
-    plain = check(observe, "rescore", ["--model", "run", "--source", "s", "nbest"], {
-        **MODELS,
-        "--source": (["--source", "t"], scored(source="A b")),
-        "--feature": (["--feature", "LM"], {"output": lines("LM")}),
-        "--weight": (["--weight", "0.5"], {"output": weighted}),
-        "--tokenized": (["--tokenized"], scored(tokenized=True)),
-        "--batch-size": (["--batch-size", "7"], scored(7)),
-        "--output": (["--output", "out"], {"output": [], "out": lines()}),
-    })  # fmt: skip
+    plain = check(
+        observe,
+        "rescore",
+        ["--model", "run", "--source", "s", "nbest"],
+        {
+            **MODELS,
+            "--source": (["--source", "t"], scored(source="A b")),
+            "--feature": (["--feature", "LM"], {"output": lines("LM")}),
+            "--weight": (["--weight", "0.5"], {"output": weighted}),
+            "--tokenized": (["--tokenized"], scored(tokenized=True)),
+            "--batch-size": (["--batch-size", "7"], scored(7)),
+            "--output": (["--output", "out"], {"output": [], "out": lines()}),
+        },
+    )
     assert plain["scored"] == scored()["scored"]
 
 
@@ -152,10 +165,12 @@ def test_phrase_table(observe):
     def scored(size):
         return [(["x"], ["A"], size, True)]
 
-    plain = check(observe, "phrase-table", ["--model", "run", "table", "out"], {
-        **MODELS,
-        "--batch-size": (["--batch-size", "7"], {"scored": scored(7)}),
-    })  # fmt: skip
+    plain = check(
+        observe,
+        "phrase-table",
+        ["--model", "run", "table", "out"],
+        {**MODELS, "--batch-size": (["--batch-size", "7"], {"scored": scored(7)})},
+    )
     assert plain["scored"] == scored(256)
 
 
@@ -215,21 +230,26 @@ def test_client(observe, monkeypatch):
     monkeypatch.setattr(client, "tls_credentials", lambda *files: files)
     secret = ["--tls-ca", "f", "--tls-certificate", "c", "--tls-key", "k"]
     sure = {"confidence": True, "output": ["A\t0.250\t0.500"] * 2}
-    plain = check(observe, "client", ["--server", "h:1", "--model-name", "m", "s"], {
-        "--server": (["--server", "g:2"], {"server": "g:2"}),
-        "--model-name": (["--model-name", "n"], {"name": "n"}),
-        "--model-version": (["--model-version", "3"], {"version": 3}),
-        "--version-label": (["--version-label", "stable"], {"label": "stable"}),
-        "--signature": (["--signature", "translate"], {"signature": "translate"}),
-        "--confidence": (["--confidence"], sure),
-        "--deadline": (["--deadline", "2.5"], {"deadline": 2.5}),
-        "--batch-size": (["--batch-size", "1"], {"batches": [["x y"], ["z y"]]}),
-        "--concurrency": (["--concurrency", "9"], {"concurrency": 9}),
-        "--tls-ca": (["--tls-ca", "f"], {"credentials": ("f", None, None)}),
-        "--tls-certificate": (secret, {"credentials": ("f", "c", "k")}),
-        "--tls-key": (secret, {"credentials": ("f", "c", "k")}),
-        "--output": (["--output", "out"], {"output": [], "out": ["A", "A"]}),
-    })  # fmt: skip
+    plain = check(
+        observe,
+        "client",
+        ["--server", "h:1", "--model-name", "m", "s"],
+        {
+            "--server": (["--server", "g:2"], {"server": "g:2"}),
+            "--model-name": (["--model-name", "n"], {"name": "n"}),
+            "--model-version": (["--model-version", "3"], {"version": 3}),
+            "--version-label": (["--version-label", "stable"], {"label": "stable"}),
+            "--signature": (["--signature", "translate"], {"signature": "translate"}),
+            "--confidence": (["--confidence"], sure),
+            "--deadline": (["--deadline", "2.5"], {"deadline": 2.5}),
+            "--batch-size": (["--batch-size", "1"], {"batches": [["x y"], ["z y"]]}),
+            "--concurrency": (["--concurrency", "9"], {"concurrency": 9}),
+            "--tls-ca": (["--tls-ca", "f"], {"credentials": ("f", None, None)}),
+            "--tls-certificate": (secret, {"credentials": ("f", "c", "k")}),
+            "--tls-key": (secret, {"credentials": ("f", "c", "k")}),
+            "--output": (["--output", "out"], {"output": [], "out": ["A", "A"]}),
+        },
+    )
     assert plain == {
         "server": "h:1",
         "name": "m",

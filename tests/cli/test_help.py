@@ -1,4 +1,6 @@
-"""Real processes that need no model: help at once, wrong usage, exit codes, nothing on the wrong stream."""
+"""Real processes that need no model: help at once, wrong usage, exit codes, nothing on the wrong
+stream.
+"""
 
 import logging
 import os
@@ -30,12 +32,19 @@ assert not loaded, loaded
 
 def process(*words, **options):
     return subprocess.run(
-        [sys.executable, "-m", "rnnsearch_tf", *words], capture_output=True, text=True, encoding="utf-8", timeout=60, **options
+        [sys.executable, "-m", "rnnsearch_tf", *words],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        **options,
     )
 
 
 def test_no_verb_imports_tensorflow_for_help_or_for_wrong_usage():
-    done = subprocess.run([sys.executable, "-c", WITHOUT_TENSORFLOW], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TENSORFLOW], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("usage: rnnsearch") == len(VERBS) + 1
 
@@ -53,7 +62,11 @@ def test_help_lists_every_verb_once_under_a_group():
     groups = [line for line in lines if line.endswith(":") and not line.startswith((" ", "usage:"))]
     listed = [line.split()[0] for line in lines if line.startswith("  ")]
     modules = (pathlib.Path(__file__).parents[2] / "rnnsearch_tf" / "cli").glob("*.py")
-    verbs = [path.stem.replace("_", "-") for path in modules if "\ndef arguments(parser" in path.read_text(encoding="utf-8")]
+    verbs = [
+        path.stem.replace("_", "-")
+        for path in modules
+        if "\ndef arguments(parser" in path.read_text(encoding="utf-8")
+    ]
     assert sorted(listed) == sorted(verbs)
     assert len(groups) == len(set(groups)) >= 5
     assert groups[0] == "first steps:" and listed[0] == "demo"
@@ -63,12 +76,22 @@ def test_the_installed_program_is_the_same():
     program = os.path.join(os.path.dirname(sys.executable), "rnnsearch")
     if not os.path.exists(program):
         pytest.skip("rnnsearch is not installed beside this Python")
-    done = subprocess.run([program, "--help"], capture_output=True, text=True, encoding="utf-8", timeout=60)
+    done = subprocess.run(
+        [program, "--help"], capture_output=True, text=True, encoding="utf-8", timeout=60
+    )
     assert (done.returncode, done.stdout) == (0, process("--help").stdout)
 
 
 def test_help_in_a_plain_c_locale_is_still_utf8():
-    done = process("--help", env={"PATH": os.environ["PATH"], "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"})
+    done = process(
+        "--help",
+        env={
+            "PATH": os.environ["PATH"],
+            "LC_ALL": "C",
+            "PYTHONCOERCECLOCALE": "0",
+            "PYTHONUTF8": "0",
+        },
+    )
     assert done.returncode == 0 and "VERB …" in done.stdout
 
 
@@ -82,24 +105,48 @@ def test_help_in_a_plain_c_locale_is_still_utf8():
         (["--quit"], ["unknown option '--quit'", "did you mean --quiet?"]),
         (["--quiet"], ["expected a verb beside --quiet"]),
         (["--verbose", "tranlate"], ["unknown verb 'tranlate'"]),
-        (["translate", "--model", "x", "--verbos"], ["unknown option --verbos", "did you mean --verbose?"]),
+        (
+            ["translate", "--model", "x", "--verbos"],
+            ["unknown option --verbos", "did you mean --verbose?"],
+        ),
         (["--quiet", "translate", "--model", "x", "--verbose"], ["--quiet or --verbose, got both"]),
         (["translate", "--modl", "x"], ["unknown option --modl", "did you mean --model?"]),
-        (["translate", "--model", "x", "--beamsize=3"], ["unknown option --beamsize", "did you mean --beam-size?"]),
+        (
+            ["translate", "--model", "x", "--beamsize=3"],
+            ["unknown option --beamsize", "did you mean --beam-size?"],
+        ),
         (["translate", "--model", "x", "--beam", "3"], ["unknown option --beam", "--beam-size"]),
         (["translate"], ["required: --model"]),
         (["translate", "--model"], ["--model", "expected one argument"]),
         (["translate", "--model", "x", "--beam-size", "0"], ["--beam-size", "at least 1", "got 0"]),
-        (["translate", "--model", "x", "--beam-size", "many"], ["--beam-size", "expected a whole number", "'many'"]),
-        (["translate", "--model", "x", "--length-penalty", "-1"], ["--length-penalty", "at least 0", "-1"]),
-        (["translate", "--model", "x", "--output-type", "jsn"], ["--output-type", "invalid choice: 'jsn'", "json"]),
-        (["translate", "--model", "x", "--n-best", "3", "--output-type", "text"], ["--n-best 3", "json or nbest"]),
-        (["translate", "--model", "x", "--n-best", "3", "--alignment", "soft"], ["--alignment soft", "text or json"]),
+        (
+            ["translate", "--model", "x", "--beam-size", "many"],
+            ["--beam-size", "expected a whole number", "'many'"],
+        ),
+        (
+            ["translate", "--model", "x", "--length-penalty", "-1"],
+            ["--length-penalty", "at least 0", "-1"],
+        ),
+        (
+            ["translate", "--model", "x", "--output-type", "jsn"],
+            ["--output-type", "invalid choice: 'jsn'", "json"],
+        ),
+        (
+            ["translate", "--model", "x", "--n-best", "3", "--output-type", "text"],
+            ["--n-best 3", "json or nbest"],
+        ),
+        (
+            ["translate", "--model", "x", "--n-best", "3", "--alignment", "soft"],
+            ["--alignment soft", "text or json"],
+        ),
         (["score", "--model", "x", "source"], ["required: TARGET"]),
         (["align", "--model", "x", "a", "b", "c"], ["unrecognized arguments: c"]),
         (["sample", "--model", "x", "-n", "0"], ["-n", "at least 1", "'0'"]),
         (["sample", "--model", "x", "--temperature", "0"], ["--temperature", "above 0", "'0'"]),
-        (["sample", "--model", "x", "--seed", "2147483648"], ["--seed", "0 to 2147483647", "'2147483648'"]),
+        (
+            ["sample", "--model", "x", "--seed", "2147483648"],
+            ["--seed", "0 to 2147483647", "'2147483648'"],
+        ),
         (["sample", "--model", "x", "--temperature", "inf"], ["--temperature", "above 0"]),
         (["sample", "--model", "x", "--source", "f", "words"], ["got both"]),
         (["train", "--output", "x"], ["expected --config"]),
@@ -133,17 +180,23 @@ def talkative(monkeypatch):
     return module
 
 
-@pytest.mark.parametrize("words, shown", [
-    (["talk"], ["progress", "warning"]),
-    (["talk", "--quiet"], []),
-    (["--quiet", "talk"], []),
-    (["talk", "--verbose"], ["progress", "debug", "info", "warning"]),
-])
+@pytest.mark.parametrize(
+    "words, shown",
+    [
+        (["talk"], ["progress", "warning"]),
+        (["talk", "--quiet"], []),
+        (["--quiet", "talk"], []),
+        (["talk", "--verbose"], ["progress", "debug", "info", "warning"]),
+    ],
+)
 def test_how_much_a_verb_says(talkative, capsys, words, shown):
     assert run(words) == 1
     captured = capsys.readouterr()
     assert captured.out == "result\n"
-    assert [line.removeprefix("rnnsearch: ") for line in captured.err.splitlines()] == [*shown, "error: it failed"]
+    assert [line.removeprefix("rnnsearch: ") for line in captured.err.splitlines()] == [
+        *shown,
+        "error: it failed",
+    ]
 
 
 def test_a_verb_may_say_more_by_itself(talkative, capsys):
@@ -155,7 +208,11 @@ def test_a_verb_may_say_more_by_itself(talkative, capsys):
 def test_a_real_process_exits_2_too():
     done = process("tranlate")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "rnnsearch: error: unknown verb 'tranlate'; did you mean translate?; see rnnsearch --help\n"
+    assert (
+        done.stderr
+        == "rnnsearch: error: unknown verb 'tranlate'; did you mean translate?; see rnnsearch"
+        " --help\n"
+    )
 
 
 def test_fidelity_marks_what_departs(capsys, tmp_path):
@@ -163,7 +220,11 @@ def test_fidelity_marks_what_departs(capsys, tmp_path):
     path.write_text("preset: groundhog\nmodel:\n  hidden_size: 64\n  unit: gru_reset_after\n")
     assert run(["fidelity", "--config", str(path), "--set", "model.biases=none"]) == 0
     captured = capsys.readouterr()
-    rows = {line.split()[0]: line.split()[1:] for line in captured.out.splitlines() if "." in line.split(" ")[0]}
+    rows = {
+        line.split()[0]: line.split()[1:]
+        for line in captured.out.splitlines()
+        if "." in line.split(" ")[0]
+    }
     assert captured.err == ""
     assert rows["model.hidden_size"] == ["64", "1000", "1000", "neither"]
     assert rows["model.unit"] == ["gru_reset_after", "gru", "gru", "neither"]

@@ -15,10 +15,16 @@ PAIRS = 600
 
 @pytest.fixture
 def files(tmp_path):
-    """Two files with CRLF, a byte-order mark, an empty line, a line of 9,000 words, decomposed letters, a last line without partner."""
+    """Two files with CRLF, a byte-order mark, an empty line, a line of 9,000 words, decomposed
+    letters, a last line without partner.
+    """
     source, target = map(list, phrasebook(PAIRS, 1, "train"))
-    source[10], target[20] = "", "mot " * 9000
-    target = [unicodedata.normalize("NFD", line) if number % 7 == 0 else line for number, line in enumerate(target)]
+    source[10] = ""
+    target[20] = "mot " * 9000
+    target = [
+        unicodedata.normalize("NFD", line) if number % 7 == 0 else line
+        for number, line in enumerate(target)
+    ]
     paths = [tmp_path / "my text.en", tmp_path / "train.fr"]
     for path, lines in zip(paths, (source, [*target, "seul"])):
         path.write_bytes(b"\xef\xbb\xbf" + "".join(f"{line}\r\n" for line in lines).encode("utf-8"))
@@ -45,7 +51,10 @@ def test_the_configuration_fits_and_its_data_is_found_good(files, tmp_path, caps
 
 def test_one_file_twice_is_refused(files, tmp_path, capsys):
     assert init(tmp_path / "mine", [files[0], files[0]]) == 1
-    assert "expected two files, a text and its translation, got one file twice" in capsys.readouterr().err
+    assert (
+        "expected two files, a text and its translation, got one file twice"
+        in capsys.readouterr().err
+    )
 
 
 def test_nothing_is_written_over(files, tmp_path, capsys):
@@ -60,16 +69,42 @@ def test_a_folder_with_a_space_is_quoted_and_a_file_is_no_folder(files, tmp_path
     assert init(tmp_path / "my model", files) == 0
     [line] = [line for line in capsys.readouterr().out.splitlines() if "rnnsearch train" in line]
     words = shlex.split(line[line.index("rnnsearch") :])
-    assert words == ["rnnsearch", "train", "--config", f"{tmp_path}/my model/config.yaml", "--output", f"{tmp_path}/my model/run"]
+    assert words == [
+        "rnnsearch",
+        "train",
+        "--config",
+        f"{tmp_path}/my model/config.yaml",
+        "--output",
+        f"{tmp_path}/my model/run",
+    ]
     assert init(files[0], files) == 1
     assert "found a file; choose another DIR" in capsys.readouterr().err
 
 
 def test_the_time_and_the_languages_may_be_said(files, tmp_path, capsys):
-    assert init(tmp_path / "mine", files, "--minutes", "90", "--target-language", "no", "--source-language", "pt-BR") == 0
+    assert (
+        init(
+            tmp_path / "mine",
+            files,
+            "--minutes",
+            "90",
+            "--target-language",
+            "no",
+            "--source-language",
+            "pt-BR",
+        )
+        == 0
+    )
     config = load_config(tmp_path / "mine" / "config.yaml")
-    assert (config.training.maximum_minutes, config.source.language, config.target.language) == (90, "pt-BR", "no")
-    assert f"the source file's name says {language_of(files[0])}, --source-language says pt-BR" in capsys.readouterr().out
+    assert (config.training.maximum_minutes, config.source.language, config.target.language) == (
+        90,
+        "pt-BR",
+        "no",
+    )
+    assert (
+        f"the source file's name says {language_of(files[0])}, --source-language says pt-BR"
+        in capsys.readouterr().out
+    )
     assert init(tmp_path / "other", files, "--minutes", "none") == 2
     assert init(tmp_path / "other", files, "--source-language", "klingon!") == 2
     assert not (tmp_path / "other").exists()
@@ -82,8 +117,16 @@ def test_too_little_text_is_an_error_in_words(tmp_path, capsys):
     assert "at least 100 pairs" in capsys.readouterr().err and not (tmp_path / "mine").exists()
 
 
-@pytest.mark.parametrize("name, language", [
-    ("x/train.en", "en"), ("train.fr.gz", "fr"), ("de.txt", "de"), ("corpus.pt-BR.txt", "pt-BR"), ("train.txt", "und"), ("a", "und"),
-])
+@pytest.mark.parametrize(
+    "name, language",
+    [
+        ("x/train.en", "en"),
+        ("train.fr.gz", "fr"),
+        ("de.txt", "de"),
+        ("corpus.pt-BR.txt", "pt-BR"),
+        ("train.txt", "und"),
+        ("a", "und"),
+    ],
+)
 def test_languages_by_file_name(name, language):
     assert language_of(name) == language

@@ -1,4 +1,6 @@
-"""score, align, evaluate, sample and plot-attention, against the Translator, sacreBLEU and the model itself."""
+"""score, align, evaluate, sample and plot-attention, against the Translator, sacreBLEU and the
+model itself.
+"""
 
 import collections
 import gzip
@@ -23,30 +25,49 @@ def log_probability(translator, source, target):
     ids["target_ids"] = translator.target_text.encode([target]).to_tensor()
     logits = translator.model(ids).numpy()[0].astype(np.float64)  # [I, V]
     log_probabilities = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-    return sum(row[word] for row, word in zip(log_probabilities, ids["target_ids"].numpy()[0], strict=True))
+    return sum(
+        row[word] for row, word in zip(log_probabilities, ids["target_ids"].numpy()[0], strict=True)
+    )
 
 
-def test_scores_are_natural_logarithms_with_the_end_symbol(rnnsearch, run_folder, files, translator):
+def test_scores_are_natural_logarithms_with_the_end_symbol(
+    rnnsearch, run_folder, files, translator
+):
     out, err = rnnsearch("score", "--model", run_folder, *files)
     expected = [log_probability(translator, *pair) for pair in zip(SOURCE, TARGET)]
     assert [float(line) for line in out] == pytest.approx(expected, abs=1e-4)
     assert err == ""
     lengths = [len(row) for row in translator.target_text.encode(TARGET).to_list()]
     out, _ = rnnsearch("score", "--model", run_folder, "--normalize", *files)
-    assert [float(line) for line in out] == pytest.approx([e / n for e, n in zip(expected, lengths)], abs=1e-4)
+    assert [float(line) for line in out] == pytest.approx(
+        [e / n for e, n in zip(expected, lengths)], abs=1e-4
+    )
 
 
-def test_a_translation_scores_what_the_search_said(rnnsearch, run_folder, files, tmp_path, translator):
-    found = [t for t in translator.translate(SOURCE, allow_unknown=False) if t.tokens and t.alignment[-1].any()]
-    for name, lines in (("s", [" ".join(t.source_tokens) for t in found]), ("t", [t.text for t in found])):
+def test_a_translation_scores_what_the_search_said(
+    rnnsearch, run_folder, files, tmp_path, translator
+):
+    found = [
+        t
+        for t in translator.translate(SOURCE, allow_unknown=False)
+        if t.tokens and t.alignment[-1].any()
+    ]
+    for name, lines in (
+        ("s", [" ".join(t.source_tokens) for t in found]),
+        ("t", [t.text for t in found]),
+    ):
         (tmp_path / name).write_text("".join(line + "\n" for line in lines))
     out, _ = rnnsearch("score", "--model", run_folder, tmp_path / "s", tmp_path / "t")
     assert found
-    assert [float(line) for line in out] == pytest.approx([t.log_probability for t in found], abs=1e-4)
+    assert [float(line) for line in out] == pytest.approx(
+        [t.log_probability for t in found], abs=1e-4
+    )
 
 
 def test_an_unknown_word_scores_as_the_one_word_it_is(rnnsearch, run_folder, files):
-    """As `translate` writes it, <unk> is the word that any unknown word is, not three words; what it is linked to is one word too."""
+    """As `translate` writes it, <unk> is the word that any unknown word is, not three words; what
+    it is linked to is one word too.
+    """
     files[0].write_text("The door is white.\n" * 2)
     files[1].write_text("La <unk> est <unk> <unk>.\nLa zèbre est xylophone okapi.\n")
     for verb, lines in (("score", 2), ("align", 2)):
@@ -60,19 +81,25 @@ def test_unequal_line_counts(rnnsearch, run_folder, files, verb, tmp_path):
     """What was scored before is kept."""
     files[1].write_text("one\n")
     (tmp_path / "results").write_text("before\n")
-    out, err = rnnsearch(verb, "--model", run_folder, "--output", tmp_path / "results", *files, code=1)
+    out, err = rnnsearch(
+        verb, "--model", run_folder, "--output", tmp_path / "results", *files, code=1
+    )
     assert out == [] and f"got 4 in {files[0]} and 1 in {files[1]}" in err
     assert (tmp_path / "results").read_text() == "before\n"
 
 
 def test_links_number_the_tokens_of_the_line(rnnsearch, run_folder, files):
-    """A word with @-@ in it is one word to the model and three tokens to Moses; the expected links are from the model's attention to words."""
+    """A word with @-@ in it is one word to the model and three tokens to Moses; the expected links
+    are from the model's attention to words.
+    """
     files[0].write_text("The well @-@ known door is white .\n")
     files[1].write_text("La porte bien @-@ connue est blanche .\n")
     hard, _ = rnnsearch("align", "--model", run_folder, "--tokenized", *files)
     soft, _ = rnnsearch("align", "--model", run_folder, "--tokenized", "--soft", *files)
     fields = json.loads(soft[0])
-    assert fields["source_tokens"][1] == "well-known" and fields["target_tokens"][2] == "bien-connue"
+    assert (
+        fields["source_tokens"][1] == "well-known" and fields["target_tokens"][2] == "bien-connue"
+    )
     places = [[[0], [1, 2, 3], [4], [5], [6], [7]], [[0], [1], [2, 3, 4], [5], [6], [7]]]
     expected = set()
     for i, row in enumerate(np.array(fields["alignment"])[:-1, :-1]):
@@ -88,7 +115,9 @@ def test_alignments_hard_and_soft(rnnsearch, run_folder, files, translator):
         assert weights.shape == (len(line["target_tokens"]), len(line["source_tokens"]))
         assert line["source_tokens"][-1] == line["target_tokens"][-1] == "</s>"
         np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-4)
-        assert sorted(links.split()) == sorted(f"{row[:-1].argmax()}-{i}" for i, row in enumerate(weights[:-1]))
+        assert sorted(links.split()) == sorted(
+            f"{row[:-1].argmax()}-{i}" for i, row in enumerate(weights[:-1])
+        )
     assert hard[2] == ""
     assert json.loads(soft[0])["target_tokens"] == "La porte est blanche . </s>".split()
 
@@ -105,7 +134,16 @@ def evaluation(run_folder, tmp_path_factory):
     references[5] = "Le xylophone est blanc."
     for name, lines in (("s", sources), ("r", references)):
         (folder / name).write_text("".join(line + "\n" for line in lines))
-    words = ["--source", folder / "s", "--reference", folder / "r", "--translations", folder / "t", "--output", folder / "report"]
+    words = [
+        "--source",
+        folder / "s",
+        "--reference",
+        folder / "r",
+        "--translations",
+        folder / "t",
+        "--output",
+        folder / "report",
+    ]
     words += ["--model", run_folder, "--by-length", "--tokenized", "--lc-norm-tok", "--json"]
     assert run(["evaluate", *map(str, words)]) == 0
     report = json.loads((folder / "report").read_text())
@@ -123,7 +161,10 @@ def test_evaluation_is_sacrebleus(evaluation, translator):
         assert part in everyone["bleu"]["signature"]
     assert "tok:none" in everyone["tokenized_bleu"]["signature"]
     literature = [lc_norm_tok(lines, "fr")[0] for lines in (translations, references)]
-    assert everyone["lc_norm_tok_bleu"]["score"] == sacrebleu.corpus_bleu(literature[0], literature[1:], tokenize="none", force=True).score
+    assert (
+        everyone["lc_norm_tok_bleu"]["score"]
+        == sacrebleu.corpus_bleu(literature[0], literature[1:], tokenize="none", force=True).score
+    )
     for part in ("case:lc", "tok:none", "|text:lc.norm.tok-fr|sacremoses:"):
         assert part in everyone["lc_norm_tok_bleu"]["signature"]
     assert sum(bucket["sentences"] for bucket in report["by_length"]) == 12
@@ -133,18 +174,37 @@ def test_sentences_without_unknown_words_on_either_side(evaluation, translator):
     report, sources, references, translations = evaluation
     kept = []
     for number, (source, reference) in enumerate(zip(sources, references)):
-        words = translator.source_text.tokenize([source]).to_list()[0], translator.target_text.tokenize([reference]).to_list()[0]
+        words = (
+            translator.source_text.tokenize([source]).to_list()[0],
+            translator.target_text.tokenize([reference]).to_list()[0],
+        )
         texts = translator.source_text, translator.target_text
-        if all(word.decode() in text.vocabulary.tokens for side, text in zip(words, texts) for word in side):
+        if all(
+            word.decode() in text.vocabulary.tokens
+            for side, text in zip(words, texts)
+            for word in side
+        ):
             kept.append(number)
     assert 3 not in kept and 5 not in kept and kept
     part = report["without_unknown_words"]
-    expected = sacrebleu.corpus_bleu([translations[i] for i in kept], [[references[i] for i in kept]])
+    expected = sacrebleu.corpus_bleu(
+        [translations[i] for i in kept], [[references[i] for i in kept]]
+    )
     assert (part["sentences"], part["bleu"]["score"]) == (len(kept), expected.score)
 
 
 def test_the_table_for_people(rnnsearch, run_folder, files):
-    out, _ = rnnsearch("evaluate", "--model", run_folder, "--source", files[0], "--reference", files[1], "--by-length", "--lowercase")
+    out, _ = rnnsearch(
+        "evaluate",
+        "--model",
+        run_folder,
+        "--source",
+        files[0],
+        "--reference",
+        files[1],
+        "--by-length",
+        "--lowercase",
+    )
     assert out[0] == "all sentences: 4"
     assert out[1].split()[0] == "BLEU" and "case:lc" in out[1]
     assert out[2].split()[0] == "chrF2"
@@ -152,13 +212,31 @@ def test_the_table_for_people(rnnsearch, run_folder, files):
 
 
 def test_samples_are_counted_scored_and_sorted(rnnsearch, run_folder, translator):
-    words = ["sample", "--model", run_folder, "-n", 70, "--seed", 3, "--sentence", "The door is white.", "--sentence", "She goes."]
+    words = [
+        "sample",
+        "--model",
+        run_folder,
+        "-n",
+        70,
+        "--seed",
+        3,
+        "--sentence",
+        "The door is white.",
+        "--sentence",
+        "She goes.",
+    ]
     out, _ = rnnsearch(*words)
     assert rnnsearch(*words)[0] == out  # the same seed, the same samples
     assert rnnsearch(*words, "--temperature", 3)[0] != out
     rows = [line.split("\t") for line in out]
-    firsts = [number for number, row in enumerate(rows) if row[0] not in [before[0] for before in rows[:number]]]
-    assert rnnsearch(*words, "--top", 2)[0] == [line for first in firsts for line in out[first : first + 2]]
+    firsts = [
+        number
+        for number, row in enumerate(rows)
+        if row[0] not in [before[0] for before in rows[:number]]
+    ]
+    assert rnnsearch(*words, "--top", 2)[0] == [
+        line for first in firsts for line in out[first : first + 2]
+    ]
     for sentence in ("0", "1"):
         mine = [row for row in rows if row[0] == sentence]
         assert sum(int(row[2]) for row in mine) == 70
@@ -168,22 +246,32 @@ def test_samples_are_counted_scored_and_sorted(rnnsearch, run_folder, translator
 
 
 def test_samples_are_distinct_by_their_tokens():
-    """Subwords cut one text in several ways; each has its own probability. By hand; equals in the order of their drawing."""
+    """Subwords cut one text in several ways; each has its own probability. By hand; equals in the
+    order of their drawing.
+    """
     drawn = [
-        Sample("la porte", -3.0, ["▁la", "▁porte"]), Sample("la porte", -1.0, ["▁la", "▁por", "te"]),
-        Sample("une", -3.0, ["▁une"]), Sample("la porte", -3.0, ["▁la", "▁porte"]),
-    ]  # fmt: skip
+        Sample("la porte", -3.0, ["▁la", "▁porte"]),
+        Sample("la porte", -1.0, ["▁la", "▁por", "te"]),
+        Sample("une", -3.0, ["▁une"]),
+        Sample("la porte", -3.0, ["▁la", "▁porte"]),
+    ]
     assert distinct(drawn) == [("la porte", -1.0, 1), ("la porte", -3.0, 2), ("une", -3.0, 1)]
 
 
-def test_samples_read_files_as_translate_does(rnnsearch, run_folder, translator, tmp_path, monkeypatch):
+def test_samples_read_files_as_translate_does(
+    rnnsearch, run_folder, translator, tmp_path, monkeypatch
+):
     """Words of the command are files; sentences only by --sentence."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "two.en").write_text("The door is white.\nShe goes.\n")
     (tmp_path / "three.gz").write_bytes(gzip.compress(b"The cat is white.\n"))
     lines = ["The door is white.", "She goes.", "The cat is white."]
-    expected = [sorted(sample.text for sample in samples) for samples in translator.sample(lines, 4)]
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("".join(f"{line}\n" for line in lines).encode())))
+    expected = [
+        sorted(sample.text for sample in samples) for samples in translator.sample(lines, 4)
+    ]
+    monkeypatch.setattr(
+        "sys.stdin", io.TextIOWrapper(io.BytesIO("".join(f"{line}\n" for line in lines).encode()))
+    )
     both = ["--source", "two.en", "three.gz"]
     ways = (["two.en", "three.gz"], [], [word for line in lines for word in ("--sentence", line)])
     for words in ways:
@@ -196,31 +284,55 @@ def test_samples_read_files_as_translate_does(rnnsearch, run_folder, translator,
     _, err = rnnsearch("sample", "--model", run_folder, *both, code=2)
     assert "got both" in err
     out, err = rnnsearch("sample", "--model", run_folder, "She goes.", code=1)
-    assert out == [] and "She goes.: expected a text file, found none" in err and "--sentence" in err
+    assert (
+        out == [] and "She goes.: expected a text file, found none" in err and "--sentence" in err
+    )
 
 
 def test_pictures_read_files_as_translate_does(rnnsearch, run_folder, files, tmp_path):
-    out, _ = rnnsearch("plot-attention", "--model", run_folder, "--output", tmp_path / "pictures", files[0])
+    out, _ = rnnsearch(
+        "plot-attention", "--model", run_folder, "--output", tmp_path / "pictures", files[0]
+    )
     assert [bool(line) for line in out] == [True, True, False, True]
 
 
 def test_a_samples_score_is_its_forced_score(translator):
     [samples] = translator.sample(["The door is white."], 20, temperature=2.0)
-    ended = [sample for sample in samples if len(sample.tokens) < 9 and "<unk>" not in sample.tokens]
+    ended = [
+        sample for sample in samples if len(sample.tokens) < 9 and "<unk>" not in sample.tokens
+    ]
     assert ended
     for sample in ended:
-        [value] = translator.score(["The door is white ."], [" ".join(sample.tokens)], tokenized=True)
+        [value] = translator.score(
+            ["The door is white ."], [" ".join(sample.tokens)], tokenized=True
+        )
         assert math.isclose(sample.log_probability, value, abs_tol=1e-3)
 
 
 def test_one_picture_a_sentence(rnnsearch, run_folder, files, tmp_path):
-    out, err = rnnsearch("plot-attention", "--model", run_folder, "--source", files[0], "--output", tmp_path / "pictures")
+    out, err = rnnsearch(
+        "plot-attention",
+        "--model",
+        run_folder,
+        "--source",
+        files[0],
+        "--output",
+        tmp_path / "pictures",
+    )
     assert [bool(line) for line in out] == [True, True, False, True]
     for name in filter(None, out):
         assert open(name, "rb").read(4) == b"\x89PNG"
     assert len(list((tmp_path / "pictures").iterdir())) == 3
     forced, _ = rnnsearch(
-        "plot-attention", "--model", run_folder, "--source", files[0], "--target", files[1], "--output", tmp_path / "forced"
+        "plot-attention",
+        "--model",
+        run_folder,
+        "--source",
+        files[0],
+        "--target",
+        files[1],
+        "--output",
+        tmp_path / "forced",
     )
     assert len(list((tmp_path / "forced").iterdir())) == 3 and forced[2] == ""
 
@@ -236,7 +348,9 @@ def test_a_lexicon_has_what_each_word_is_linked_to_most_often(rnnsearch, run_fol
             if weights[:-1]:
                 counts[line["source_tokens"][int(np.argmax(weights[:-1]))], target] += 1
     best = {}
-    for (source, target), count in sorted(counts.items(), key=lambda entry: (entry[0][0], -entry[1], entry[0][1])):
+    for (source, target), count in sorted(
+        counts.items(), key=lambda entry: (entry[0][0], -entry[1], entry[0][1])
+    ):
         best.setdefault(source, target)
     found, _ = rnnsearch("align", "--model", run_folder, "--lexicon", *files)
     assert found == [f"{source} {target}" for source, target in best.items()] and len(found) > 3
@@ -247,7 +361,11 @@ def test_a_lexicon_has_what_each_word_is_linked_to_most_often(rnnsearch, run_fol
 def test_nothing_is_drawn_for_an_empty_line(rnnsearch, run_folder, translator):
     """As `translate` has an empty translation there; the samples of the lines beside it stay."""
     empty, drawn = translator.sample([" ", "She goes."], 5)
-    assert [(sample.text, sample.log_probability, sample.tokens) for sample in empty] == [("", 0.0, [])] * 5
+    assert [(sample.text, sample.log_probability, sample.tokens) for sample in empty] == [
+        ("", 0.0, [])
+    ] * 5
     assert drawn == translator.sample(["She goes."], 5)[0]
-    out, _ = rnnsearch("sample", "--model", run_folder, "-n", 5, "--sentence", "", "--sentence", "She goes.")
+    out, _ = rnnsearch(
+        "sample", "--model", run_folder, "-n", 5, "--sentence", "", "--sentence", "She goes."
+    )
     assert out[0] == "0\t0.000000\t5\t" and all(line.startswith("1\t") for line in out[1:])

@@ -38,15 +38,24 @@ print(json.dumps(answers))
 def answers_of(program, *words, **environment):
     """What a fresh process prints last, as JSON."""
     command = [sys.executable, "-c", program, *words]
-    done = subprocess.run(command, env=FREE | environment, capture_output=True, text=True, timeout=200, check=True)
+    done = subprocess.run(
+        command, env=FREE | environment, capture_output=True, text=True, timeout=200, check=True
+    )
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_small_models_only_and_whoever_set_threads_keeps_them():
     assert answers_of(PROGRAM) == {
-        "before": 1, "large": False, "few sentences": False, "one core": False, "small": True, "sum": 2, "told": False,
-        "settings": [1, 2], "after": [2, 2, 1, 1],
-    }  # fmt: skip
+        "before": 1,
+        "large": False,
+        "few sentences": False,
+        "one core": False,
+        "small": True,
+        "sum": 2,
+        "told": False,
+        "settings": [1, 2],
+        "after": [2, 2, 1, 1],
+    }
 
 
 ARRANGED = """
@@ -62,7 +71,10 @@ print(json.dumps([parallel.use_one_thread_per_op([ModelConfig(hidden_size=8)], 8
 
 @pytest.mark.parametrize(
     "environment, shards",
-    [(dict(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS="3"), 3), pytest.param(dict(TF_NUM_INTRAOP_THREADS="2"), 1, marks=pytest.mark.slow)],
+    [
+        (dict(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS="3"), 3),
+        pytest.param(dict(TF_NUM_INTRAOP_THREADS="2"), 1, marks=pytest.mark.slow),
+    ],
 )
 def test_the_environment_is_heeded(environment, shards):
     assert answers_of(ARRANGED, **environment) == [False, shards]
@@ -73,17 +85,29 @@ def test_too_late_is_no_error():
     assert answers_of(ARRANGED, "late") == [False, 1]
 
 
-TEXTS = ["The door is white.", "", "Where is the white cat?", "zebra xylophone", "She goes to the hotel.", "The cat.", "A red car is here."]
+TEXTS = [
+    "The door is white.",
+    "",
+    "Where is the white cat?",
+    "zebra xylophone",
+    "She goes to the hotel.",
+    "The cat.",
+    "A red car is here.",
+]
 
 
 def test_translations_scores_and_samples_are_the_same_in_shards(translator, monkeypatch):
     def answers(shards):
-        monkeypatch.setattr("rnnsearch_tf.translation.translator.in_shards", lambda _, *arguments: in_shards(shards, *arguments))
+        monkeypatch.setattr(
+            "rnnsearch_tf.translation.translator.in_shards",
+            lambda _, *arguments: in_shards(shards, *arguments),
+        )
         translations = translator.translate(TEXTS, nbest=2, shrinking_beam=True, search_again=True)
         forced = translator.score_targets([text or "a" for text in TEXTS], TEXTS[::-1])
         return translations, forced, translator.sample(TEXTS[:1], 5)
 
-    whole, parted = answers(1), answers(3)
+    whole = answers(1)
+    parted = answers(3)
     for expected, found in zip(whole[0], parted[0], strict=True):
         assert found.text == expected.text and found.source_tokens == expected.source_tokens
         assert [h.text for h in found.nbest] == [h.text for h in expected.nbest]
@@ -92,7 +116,9 @@ def test_translations_scores_and_samples_are_the_same_in_shards(translator, monk
     for expected, found in zip(whole[1], parted[1], strict=True):
         assert found.log_probability == pytest.approx(expected.log_probability, abs=1e-4)
         assert found.alignment == pytest.approx(expected.alignment, abs=1e-5)
-    assert [[s.text for s in samples] for samples in whole[2]] == [[s.text for s in samples] for samples in parted[2]]
+    assert [[s.text for s in samples] for samples in whole[2]] == [
+        [s.text for s in samples] for samples in parted[2]
+    ]
 
 
 COMMAND = """
@@ -105,9 +131,17 @@ print(json.dumps(parallel.shard_count()))
 
 
 def test_the_command_line_gives_each_operation_one_core(tmp_path):
-    """A process as users start it, nothing said of threads; on more cores than the batches are for, nothing is done."""
-    run_folder, source, output = write_run(tmp_path / "run", ["search.batch_size=64"]), tmp_path / "source", tmp_path / "output"
+    """A process as users start it, nothing said of threads; on more cores than the batches are for,
+    nothing is done.
+    """
+    run_folder = write_run(tmp_path / "run", ["search.batch_size=64"])
+    source = tmp_path / "source"
+    output = tmp_path / "output"
     source.write_text("\n".join(TEXTS) + "\n")
-    shards = answers_of(COMMAND, "translate", "--model", str(run_folder), "--output", str(output), str(source))
-    assert output.read_text().splitlines() == [found.text for found in Translator.load(run_folder).translate(TEXTS)]
+    shards = answers_of(
+        COMMAND, "translate", "--model", str(run_folder), "--output", str(output), str(source)
+    )
+    assert output.read_text().splitlines() == [
+        found.text for found in Translator.load(run_folder).translate(TEXTS)
+    ]
     assert shards == (CORES if CORES <= 4 else 1)

@@ -1,4 +1,6 @@
-"""Standard streams that are closed, full, or whose reader has gone, as services, cron and ``| head`` have them."""
+"""Standard streams that are closed, full, or whose reader has gone, as services, cron and ``|
+head`` have them.
+"""
 
 import errno
 import os
@@ -18,7 +20,9 @@ TARGET = ["La porte est blanche.", "Elle va à l'hôtel."]
 def inputs(tmp_path):
     for name, lines in (("s", SOURCE), ("t", TARGET), ("c.yaml", []), ("links", ["0-0 1-1"])):
         (tmp_path / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    (tmp_path / "nbest").write_text("0 ||| La porte ||| lm= -1 ||| -1\n1 ||| Elle va ||| lm= -1 ||| -1\n")
+    (tmp_path / "nbest").write_text(
+        "0 ||| La porte ||| lm= -1 ||| -1\n1 ||| Elle va ||| lm= -1 ||| -1\n"
+    )
     return tmp_path
 
 
@@ -46,7 +50,15 @@ def commands(folder, model):
         "configs": ["configs"],
         "models": ["models"],
         "completion": ["completion", "bash"],
-        "doctor": ["doctor", "--config", config, "--set", "data.corpus=phrasebook", "--set", "data.phrasebook_size=20"],
+        "doctor": [
+            "doctor",
+            "--config",
+            config,
+            "--set",
+            "data.corpus=phrasebook",
+            "--set",
+            "data.phrasebook_size=20",
+        ],
         "runs": ["runs", str(folder)],
     }
 
@@ -87,7 +99,10 @@ def test_a_full_disk_below_standard_output_is_named(name, command, capsys, monke
         stream.write("more")
     said = capsys.readouterr().err
     assert code == 1
-    assert said == f"rnnsearch: error: standard output: expected a file that can be written, got: {os.strerror(errno.ENOSPC)}; free some space there, or write elsewhere\n"
+    assert (
+        said == "rnnsearch: error: standard output: expected a file that can be written, got:"
+        f" {os.strerror(errno.ENOSPC)}; free some space there, or write elsewhere\n"
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -106,9 +121,17 @@ def test_a_pipe_named_as_the_output_whose_reader_leaves(command, capsys):
 
 
 def closed(words, streams, folder):
-    """(exit code, standard output, standard error) of a process of its own that begins with some streams closed."""
+    """(exit code, standard output, standard error) of a process of its own that begins with some
+    streams closed.
+    """
     line = '"$@" ' + " ".join({"0": "<&-", "1": ">&-", "2": "2>&-"}[stream] for stream in streams)
-    done = subprocess.run(["bash", "-c", line, "bash", *RNNSEARCH, *words], cwd=folder, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(
+        ["bash", "-c", line, "bash", *RNNSEARCH, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -122,8 +145,22 @@ def test_a_process_that_begins_without_them(inputs, streams):
 
 def test_no_file_takes_the_place_of_a_closed_stream(inputs, run_folder):
     """The output would be descriptor 1 or 2, and have what TensorFlow says among the translations."""
-    assert closed(["translate", "--model", run_folder, "--output", "out", "s"], "012", inputs)[0] == 0
-    assert run(["translate", "--model", run_folder, "--output", str(inputs / "expected"), str(inputs / "s")]) == 0
+    assert (
+        closed(["translate", "--model", run_folder, "--output", "out", "s"], "012", inputs)[0] == 0
+    )
+    assert (
+        run(
+            [
+                "translate",
+                "--model",
+                run_folder,
+                "--output",
+                str(inputs / "expected"),
+                str(inputs / "s"),
+            ]
+        )
+        == 0
+    )
     assert (inputs / "out").read_bytes() == (inputs / "expected").read_bytes()
 
 

@@ -13,11 +13,20 @@ import yaml
 from rnnsearch_tf.cli.main import run
 
 RNNSEARCH = [sys.executable, "-m", "rnnsearch_tf"]
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}  # pytest's own has it
+ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"
+}  # pytest's own has it
 
 TRAINING = {
-    "data": {"corpus": "phrasebook", "phrasebook_size": 60, "batching": "bucketed", "batch_size": 8},
-    "model": dict(system="cslm", embedding_size=8, hidden_size=8, second_hidden_size=8),  # traced in no time
+    "data": {
+        "corpus": "phrasebook",
+        "phrasebook_size": 60,
+        "batching": "bucketed",
+        "batch_size": 8,
+    },
+    "model": dict(
+        system="cslm", embedding_size=8, hidden_size=8, second_hidden_size=8
+    ),  # traced in no time
     "training": dict(epochs=2000, evaluate_sentences=4, evaluate_every=10),
     "search": dict(beam_size=2),
 }
@@ -26,7 +35,9 @@ TRAINING = {
 def test_a_finished_line_in_is_a_finished_line_out(run_folder):
     """One line at a time through a pipe that stays open; then bytes that are no UTF-8."""
     pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with subprocess.Popen([*RNNSEARCH, "translate", "--model", run_folder], env=ENVIRONMENT, **pipes) as process:
+    with subprocess.Popen(
+        [*RNNSEARCH, "translate", "--model", run_folder], env=ENVIRONMENT, **pipes
+    ) as process:
         watchdog = threading.Timer(200, process.kill)  # whoever waits for more input waits for ever
         watchdog.start()
         answers = []
@@ -34,13 +45,18 @@ def test_a_finished_line_in_is_a_finished_line_out(run_folder):
             process.stdin.write(line)
             process.stdin.flush()
             answers.append(process.stdout.readline())
-        rest, errors = process.communicate(b"She goes.", timeout=200)  # a last line without its newline
+        rest, errors = process.communicate(
+            b"She goes.", timeout=200
+        )  # a last line without its newline
         watchdog.cancel()
     assert process.returncode == 0
     assert all(line.endswith(b"\n") for line in answers)
     assert [bool(line.strip()) for line in answers] == [True, False, True]
     assert rest.endswith(b"\n") and rest.count(b"\n") == 1 and rest.strip()
-    expected = "rnnsearch: warning: standard input: bytes that are not UTF-8 were replaced by U+FFFD in 1 line(s)\n"
+    expected = (
+        "rnnsearch: warning: standard input: bytes that are not UTF-8 were replaced by U+FFFD in 1"
+        " line(s)\n"
+    )
     assert errors.decode() == expected
 
 
@@ -49,17 +65,25 @@ def test_a_reader_that_leaves_ends_it_quietly(tmp_path):
     config.write_text("")
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run([*RNNSEARCH, "fidelity", "--config", config], stdout=writing, stderr=subprocess.PIPE, timeout=60)
+    done = subprocess.run(
+        [*RNNSEARCH, "fidelity", "--config", config],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        timeout=60,
+    )
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_ctrl_c_saves_and_resume_goes_on(tmp_path):
-    config, output = tmp_path / "c.yaml", tmp_path / "run"
+    config = tmp_path / "c.yaml"
+    output = tmp_path / "run"
     config.write_text(yaml.safe_dump(TRAINING))
     started = time.monotonic()
     with subprocess.Popen(
-        [*RNNSEARCH, "train", "--config", config, "--output", output], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*RNNSEARCH, "train", "--config", config, "--output", output],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as process:
         while not (output / "best" / "model.weights.h5").exists():
             assert process.poll() is None and time.monotonic() - started < 300
@@ -85,7 +109,15 @@ def test_a_training_stopped_after_the_last_batch_of_an_epoch_goes_on(tmp_path, c
     config = tmp_path / "c.yaml"
     config.write_text(yaml.safe_dump(TRAINING))
     one_epoch = 12  # pairs, at batch_size 1
-    words = ["train", "--config", str(config), "--output", str(tmp_path / "run"), "--set", "data.batch_size=1"]
+    words = [
+        "train",
+        "--config",
+        str(config),
+        "--output",
+        str(tmp_path / "run"),
+        "--set",
+        "data.batch_size=1",
+    ]
     words += ["--set", f"data.phrasebook_size={one_epoch}"]
     words += ["--set", "training.evaluate_every=1000", "--set"]
     assert run([*words, f"training.maximum_updates={one_epoch}"]) == 0

@@ -1,4 +1,6 @@
-"""What a person sees while it works: a bar on a terminal, lines in a log, a file that keeps all of it."""
+"""What a person sees while it works: a bar on a terminal, lines in a log, a file that keeps all of
+it.
+"""
 
 import fcntl
 import logging
@@ -23,7 +25,9 @@ def verb(monkeypatch):
     """Sets what the verb ``work`` does."""
 
     def set_work(function):
-        module = types.SimpleNamespace(__doc__="Works.", arguments=lambda parser: None, run=function)
+        module = types.SimpleNamespace(
+            __doc__="Works.", arguments=lambda parser: None, run=function
+        )
         monkeypatch.setitem(VERBS, "work", "works")
         monkeypatch.setitem(sys.modules, "rnnsearch_tf.cli.work", module)
 
@@ -32,7 +36,9 @@ def verb(monkeypatch):
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """Runs a command with standard error as a terminal of 80 columns: (exit code, what the terminal shows)."""
+    """Runs a command with standard error as a terminal of 80 columns: (exit code, what the terminal
+    shows).
+    """
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -42,7 +48,8 @@ def terminal(monkeypatch):
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
         with os.fdopen(theirs, "w", encoding="utf-8") as stream, monkeypatch.context() as patch:
             patch.setattr(sys, "stderr", stream)
-            code, text = run(list(words)), b""
+            code = run(list(words))
+            text = b""
             stream.write("\0")
             stream.flush()
             while not text.endswith(b"\0"):
@@ -146,11 +153,14 @@ def test_a_log_file_has_everything_with_its_time(verb, terminal, tmp_path):
     verb(work)
     path = tmp_path / "log"
     path.write_text("before\n")
-    (_, loud_shown), (_, quiet_shown) = (terminal("work", *words, "--log-file", str(path)) for words in ([], ["--quiet"]))
+    (_, loud_shown), (_, quiet_shown) = (
+        terminal("work", *words, "--log-file", str(path)) for words in ([], ["--quiet"])
+    )
     before, *lines = path.read_text().splitlines()
     assert before == "before"
     assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", line) for line in lines)
-    loud, quiet = [line[20:] for line in lines[:4]], [line[20:] for line in lines[4:]]
+    loud = [line[20:] for line in lines[:4]]
+    quiet = [line[20:] for line in lines[4:]]
     assert loud == ["half a line", "bar 3", "mind this", "error: it failed"]
     assert quiet == ["half a line", "bar 3", "error: it failed"]
     assert all(text in loud_shown for text in ("half a line", "bar 1", "mind this", "it failed"))
@@ -160,17 +170,26 @@ def test_a_log_file_has_everything_with_its_time(verb, terminal, tmp_path):
 def test_a_log_file_that_cannot_be_written_is_an_error(verb, capsys, tmp_path):
     verb(lambda _: None)
     assert run(["work", "--log-file", str(tmp_path / "none" / "log")]) == 1
-    assert "expected a file that can be written, got: No such file or directory" in capsys.readouterr().err
+    assert (
+        "expected a file that can be written, got: No such file or directory"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_log_file_is_none_that_the_verb_reads_or_writes(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a").write_text("text\n")
     assert run(["aer", "--log-file", str(tmp_path / "a"), "gold", "a"]) == 2
-    assert "--log-file: expected a file of its own, got a, which hypothesis names too; name another" in capsys.readouterr().err
+    assert (
+        "--log-file: expected a file of its own, got a, which hypothesis names too; name another"
+        in capsys.readouterr().err
+    )
     assert (tmp_path / "a").read_text() == "text\n"
 
 
-@pytest.mark.parametrize("seconds, text", [(0.4, "0 s"), (89, "89 s"), (90, "2 min"), (5399, "1 h 30 min"), (7260, "2 h 1 min")])
+@pytest.mark.parametrize(
+    "seconds, text",
+    [(0.4, "0 s"), (89, "89 s"), (90, "2 min"), (5399, "1 h 30 min"), (7260, "2 h 1 min")],
+)
 def test_duration(seconds, text):
     assert duration(seconds) == text

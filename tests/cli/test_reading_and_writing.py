@@ -34,7 +34,10 @@ def write(path, data):
         (b"a\n\nb\n", ["a", "", "b"]),
         (b"a\nb", ["a", "b"]),
         (b"a\r\nb\r\n", ["a", "b"]),
-        ("\ufeffé\u2028x\x0by\n".encode(), ["é\u2028x\x0by"]),  # only a newline ends a line; no byte order mark
+        (
+            "\ufeffé\u2028x\x0by\n".encode(),
+            ["é\u2028x\x0by"],
+        ),  # only a newline ends a line; no byte order mark
     ],
 )
 def test_every_line_comes_once(tmp_path, name, size, data, lines):
@@ -46,7 +49,10 @@ def test_every_line_comes_once(tmp_path, name, size, data, lines):
 def test_two_results_are_two_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     check_outputs({"--a": "x", "--b": None, "--c": None, "--d": "-", "--e": "-"})
-    with pytest.raises(UsageError, match="--a, --c: expected two files, got .*x twice; name another for one of them"):
+    with pytest.raises(
+        UsageError,
+        match="--a, --c: expected two files, got .*x twice; name another for one of them",
+    ):
         check_outputs({"--a": "x", "--b": "y", "--c": str(tmp_path / "x")})
 
 
@@ -63,7 +69,9 @@ def test_bytes_that_are_not_utf8_are_replaced_and_counted(tmp_path, caplog):
     assert f"{name}: bytes that are not UTF-8 were replaced by U+FFFD in 2 line(s)" in caplog.text
 
 
-@pytest.mark.parametrize("data", [b"not gzip\n", gzip.compress(b"text\n" * 99)[:-9]], ids=["not gzip", "cut off"])
+@pytest.mark.parametrize(
+    "data", [b"not gzip\n", gzip.compress(b"text\n" * 99)[:-9]], ids=["not gzip", "cut off"]
+)
 def test_a_gz_that_is_not_one_or_is_cut_off(tmp_path, data):
     path = tmp_path / "a.gz"
     path.write_bytes(data)
@@ -72,7 +80,9 @@ def test_a_gz_that_is_not_one_or_is_cut_off(tmp_path, data):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(UserError, match="missing: expected a text file, found none; check the path"):
+    with pytest.raises(
+        UserError, match="missing: expected a text file, found none; check the path"
+    ):
         read_all(str(tmp_path / "missing"))
 
 
@@ -80,7 +90,9 @@ def test_what_has_arrived_on_a_pipe_is_handed_on(monkeypatch):
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as stdin:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stdin))
-        ending = threading.Timer(2, os.close, [writing])  # whoever waits for ten lines gets them all at the end
+        ending = threading.Timer(
+            2, os.close, [writing]
+        )  # whoever waits for ten lines gets them all at the end
         ending.start()
         batches = read_batches("-", 10)
         os.write(writing, b"one\ntwo\nthr")
@@ -94,14 +106,19 @@ def test_what_has_arrived_on_a_pipe_is_handed_on(monkeypatch):
 def test_pairs_go_together(tmp_path):
     source = write(tmp_path / "s.gz", b"a\nb\nc\n")
     target = write(tmp_path / "t", b"A\n\nC\n")
-    pairs = [pair for sources, targets in read_pairs(source, target, 2) for pair in zip(sources, targets)]
+    pairs = [
+        pair for sources, targets in read_pairs(source, target, 2) for pair in zip(sources, targets)
+    ]
     assert pairs == [("a", "A"), ("b", ""), ("c", "C")]
 
 
 @pytest.mark.parametrize("lines", [(3, 5), (5, 3), (0, 1)])
 def test_unequal_files_are_an_error_with_both_counts_before_anything_is_read(tmp_path, lines):
     names = [write(tmp_path / side, b"x\n" * count) for side, count in zip("st", lines)]
-    with pytest.raises(UserError, match=f"got {lines[0]} in .*s and {lines[1]} in .*t; line by line they belong together$"):
+    with pytest.raises(
+        UserError,
+        match=f"got {lines[0]} in .*s and {lines[1]} in .*t; line by line they belong together$",
+    ):
         read_pairs(*names, 2)
 
 
@@ -113,14 +130,21 @@ def test_a_missing_one_of_two_is_said_before_anything_is_read(tmp_path):
 
 @pytest.mark.parametrize("names", [("-", "-"), (None, "-")])
 def test_standard_input_is_one_of_both_at_most(names):
-    with pytest.raises(UsageError, match="expected standard input for one of both texts, got it for both; name a file for the other"):
+    with pytest.raises(
+        UsageError,
+        match=(
+            "expected standard input for one of both texts, got it for both; name a file for the"
+            " other"
+        ),
+    ):
         read_pairs(*names, 2)
 
 
 def test_pairs_come_as_soon_as_both_lines_have_arrived(tmp_path):
     """The source is written line by line, and waits for the pairs of the lines before."""
     os.mkfifo(tmp_path / "s")
-    target, came = write(tmp_path / "t", b"A\nB\nC\n"), [threading.Event() for _ in range(3)]
+    target = write(tmp_path / "t", b"A\nB\nC\n")
+    came = [threading.Event() for _ in range(3)]
 
     def write_slowly():
         with open(tmp_path / "s", "wb", buffering=0) as stream:
@@ -144,7 +168,10 @@ def test_unequal_pipes_too(tmp_path, lines):
         names.append(str(tmp_path / side))
         os.mkfifo(names[-1])
         threading.Thread(target=write, args=(tmp_path / side, b"x\n" * count), daemon=True).start()
-    with pytest.raises(UserError, match=f"got {lines[0]} in .*s and {lines[1]} in .*t; line by line they belong together$"):
+    with pytest.raises(
+        UserError,
+        match=f"got {lines[0]} in .*s and {lines[1]} in .*t; line by line they belong together$",
+    ):
         list(read_pairs(*names, 2))
 
 
@@ -172,7 +199,9 @@ def test_a_place_is_tried_before_long_work(tmp_path):
     """Nothing is made, and nothing that is there is touched."""
     name = write(tmp_path / "a.txt", b"one\n")
     for place, reason in ((tmp_path / "no" / "out", "No such file"), (tmp_path, "Is a directory")):
-        with pytest.raises(UserError, match=f"{place}: expected a file that can be written, got: {reason}"):
+        with pytest.raises(
+            UserError, match=f"{place}: expected a file that can be written, got: {reason}"
+        ):
             check_output(str(place))
     with pytest.raises(UsageError, match="a.txt: expected another file than the one that is read"):
         check_output(name, [name])
@@ -183,7 +212,9 @@ def test_a_place_is_tried_before_long_work(tmp_path):
 
 def test_a_place_without_permission_is_said_before_long_work(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
-    with pytest.raises(UserError, match="new: expected a file that can be written, got: Permission denied"):
+    with pytest.raises(
+        UserError, match="new: expected a file that can be written, got: Permission denied"
+    ):
         check_output(str(tmp_path / "new"))
 
 
@@ -191,7 +222,13 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path):
     name = write(tmp_path / "a.txt", b"one\n")
     (tmp_path / "link").symlink_to(name)
     for other in (str(tmp_path / "." / "a.txt"), str(tmp_path / "link")):
-        with pytest.raises(UsageError, match="a.txt: expected another file than the one that is read, got the same; write elsewhere"):
+        with pytest.raises(
+            UsageError,
+            match=(
+                "a.txt: expected another file than the one that is read, got the same; write"
+                " elsewhere"
+            ),
+        ):
             Output(name, ["-", None, "missing", other])
     assert read_all(name) == ["one"]
     with Output(tmp_path / "new", [name, str(tmp_path / "new")]) as output:
@@ -205,13 +242,19 @@ def packed(kind, data):
         with zipfile.ZipFile(stream, "w") as archive:
             archive.writestr("text", data)
         return stream.getvalue()
-    return {"gzip": gzip.compress, "xz": lzma.compress, "bzip2": bz2.compress, "zstd": lambda data: b"\x28\xb5\x2f\xfd" + data}[kind](data)
+    return {
+        "gzip": gzip.compress,
+        "xz": lzma.compress,
+        "bzip2": bz2.compress,
+        "zstd": lambda data: b"\x28\xb5\x2f\xfd" + data,
+    }[kind](data)
 
 
 @pytest.mark.parametrize("name", ["text", "text.txt", "text.GZ", "text.xz", "text.bz2", "text.en"])
 @pytest.mark.parametrize("kind", ["gzip", "xz", "bzip2"])
 def test_compressed_text_is_known_by_its_first_bytes(tmp_path, monkeypatch, kind, name):
-    path, lines = tmp_path / name, [f"line {k} é" for k in range(5000)]
+    path = tmp_path / name
+    lines = [f"line {k} é" for k in range(5000)]
     data = packed(kind, "".join(line + "\n" for line in lines).encode())
     path.write_bytes(data + packed(kind, "in a second part".encode()))  # as of `cat a.gz b.gz`
     assert read_all(path) == [*lines, "in a second part"]
@@ -222,15 +265,28 @@ def test_compressed_text_is_known_by_its_first_bytes(tmp_path, monkeypatch, kind
         path.write_bytes(packed(kind, b""))
         assert read_all(path) == []
         path.write_bytes(data[: len(data) // 2])
-        with pytest.raises(UserError, match=f"{path}:[0-9]+: expected more (gzip|compressed) data, the file ends early"):
+        with pytest.raises(
+            UserError,
+            match=f"{path}:[0-9]+: expected more (gzip|compressed) data, the file ends early",
+        ):
             read_all(path)
 
 
 @pytest.mark.parametrize("kind", ["zstd", "zip"])
 def test_other_compressed_text_is_refused(tmp_path, kind):
     (tmp_path / "text").write_bytes(packed(kind, b"one\ntwo\n"))
-    for read in (read_all, lambda path: list(read_lines(path)), lambda path: list(Pairs(str(path), str(path), "skip"))):
-        with pytest.raises(UserError, match=f"text: expected text, plain or compressed by gzip, xz or bzip2, got {kind}; decompress it first"):
+    for read in (
+        read_all,
+        lambda path: list(read_lines(path)),
+        lambda path: list(Pairs(str(path), str(path), "skip")),
+    ):
+        with pytest.raises(
+            UserError,
+            match=(
+                f"text: expected text, plain or compressed by gzip, xz or bzip2, got {kind};"
+                " decompress it first"
+            ),
+        ):
             read(tmp_path / "text")
 
 
@@ -242,20 +298,40 @@ def test_text_that_begins_like_compressed_text_is_text(tmp_path):
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
 def test_utf_16_is_an_error_that_says_so(rnnsearch, run_folder, tmp_path, encoding):
-    (tmp_path / "text").write_bytes(("" if encoding == "utf-16" else "\ufeff").encode(encoding) + "I see a cat.\n".encode(encoding))
+    (tmp_path / "text").write_bytes(
+        ("" if encoding == "utf-16" else "\ufeff").encode(encoding)
+        + "I see a cat.\n".encode(encoding)
+    )
     out, err = rnnsearch("translate", "--model", run_folder, tmp_path / "text", code=1)
-    assert out == [] and "text:1: expected UTF-8, got byte 0xf" in err and "looks like UTF-16; convert it: iconv -f utf-16 -t utf-8" in err
+    assert (
+        out == []
+        and "text:1: expected UTF-8, got byte 0xf" in err
+        and "looks like UTF-16; convert it: iconv -f utf-16 -t utf-8" in err
+    )
 
 
 def test_utf_16_without_a_mark_is_an_error_that_says_so(tmp_path):
-    path, text = tmp_path / "text", "Où est le garçon\u00a0? “I’m here.”\n"
+    path = tmp_path / "text"
+    text = "Où est le garçon\u00a0? “I’m here.”\n"
     for encoding in ("utf-16-le", "utf-16-be"):
         for packed in (bytes, gzip.compress):
             for content in (text, text * 99, "hi\n"):
                 path.write_bytes(packed(content.encode(encoding)))
-                with pytest.raises(UserError, match=f"text:1: expected UTF-8, .*looks like UTF-16; convert it: iconv -f {encoding} -t utf-8"):
+                with pytest.raises(
+                    UserError,
+                    match=(
+                        "text:1: expected UTF-8, .*looks like UTF-16; convert it: iconv -f"
+                        f" {encoding} -t utf-8"
+                    ),
+                ):
                     read_all(path)
-    for content in (b"\x00", b"a\x00b", b"\x00\x00\x00\x00", b"one two\x00three\x00four", "été".encode("utf-32-le")):
+    for content in (
+        b"\x00",
+        b"a\x00b",
+        b"\x00\x00\x00\x00",
+        b"one two\x00three\x00four",
+        "été".encode("utf-32-le"),
+    ):
         path.write_bytes(content)
         assert read_all(path) == [content.decode("utf-8", "replace")]
 
@@ -274,7 +350,10 @@ def test_the_same_results_are_the_same_bytes_at_any_time(tmp_path, monkeypatch):
 
 def test_results_are_utf8_in_any_locale(tmp_path):
     path = tmp_path / "out"
-    code = f"from rnnsearch_tf.files.writing import Output\nwith Output({str(path)!r}) as out: out.write([{ascii('été')}])"
+    code = (
+        f"from rnnsearch_tf.files.writing import Output\nwith Output({str(path)!r}) as out:"
+        f" out.write([{ascii('été')}])"
+    )
     environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
     assert path.read_bytes() == "été\n".encode()

@@ -29,14 +29,27 @@ def test_each_line_gets_the_log_probability(rnnsearch, run_folder, files, transl
     out, err = rnnsearch("rescore", "--model", run_folder, "--source", files[0], files[1])
     assert err == ""
     for before, after in zip(LIST, out, strict=True):
-        fields, new = before.rstrip("\n").split(" ||| "), after.split(" ||| ")
+        fields = before.rstrip("\n").split(" ||| ")
+        new = after.split(" ||| ")
         features, name, value = new[2].rsplit(" ", 2)
         assert [*new[:2], features, *new[3:]] == fields and name == "RNN="
-        assert float(value) == pytest.approx(log_probability(translator, SOURCE[int(fields[0])], fields[1]), abs=1e-4)
+        assert float(value) == pytest.approx(
+            log_probability(translator, SOURCE[int(fields[0])], fields[1]), abs=1e-4
+        )
 
 
 def test_an_even_average_sorts_each_sentence(rnnsearch, run_folder, files, tmp_path):
-    words = ["rescore", "--model", run_folder, "--source", files[0], "--weight", 0.5, "--feature", "NN"]
+    words = [
+        "rescore",
+        "--model",
+        run_folder,
+        "--source",
+        files[0],
+        "--weight",
+        0.5,
+        "--feature",
+        "NN",
+    ]
     out, _ = rnnsearch(*words, files[1])
     rows = [line.split(" ||| ") for line in out]
     assert [row[0] for row in rows] == ["0", "0", "0", "2"]
@@ -44,7 +57,9 @@ def test_an_even_average_sorts_each_sentence(rnnsearch, run_folder, files, tmp_p
     for row in rows:
         features, value = row[2].split(" NN= ")
         assert float(row[3]) == pytest.approx((before[features] + float(value)) / 2, abs=1e-5)
-    assert sorted((float(row[3]) for row in rows[:3]), reverse=True) == [float(row[3]) for row in rows[:3]]
+    assert sorted((float(row[3]) for row in rows[:3]), reverse=True) == [
+        float(row[3]) for row in rows[:3]
+    ]
     rnnsearch(*words, "--output", tmp_path / "out.gz", files[1])
     assert gzip.decompress((tmp_path / "out.gz").read_bytes()).decode().splitlines() == out
 
@@ -60,7 +75,10 @@ def test_standard_input_and_each_text_once(rnnsearch, run_folder, files, monkeyp
 
 
 def test_tokens_stay_tokens(rnnsearch, run_folder, files, tmp_path):
-    (tmp_path / "tokens").write_text("0 ||| La porte est blanche . ||| lm= -3 ||| -1.5\n0 ||| La porte est (blanche) ||| lm= 1 ||| 2\n")
+    (tmp_path / "tokens").write_text(
+        "0 ||| La porte est blanche . ||| lm= -3 ||| -1.5\n0 ||| La porte est (blanche) ||| lm= 1"
+        " ||| 2\n"
+    )
     words = ["rescore", "--model", run_folder, "--source", files[0]]
     value = lambda line: line.split(" ||| ")[2].split()[-1]  # noqa: E731
     plain, _ = rnnsearch(*words, files[1])
@@ -75,57 +93,116 @@ def test_a_bad_line_leaves_nothing_behind(rnnsearch, run_folder, files, tmp_path
     files[1].write_text(LIST[0] * LINES_AT_ONCE + "".join(LIST[1:]) + "3 ||| x ||| lm= 1 ||| 2\n")
     words = ["rescore", "--model", run_folder, "--source", files[0], files[1]]
     out, err = rnnsearch(*words, code=1)
-    assert out == [] and f"{files[1]}:{LINES_AT_ONCE + 4}: expected a sentence number below 3" in err
+    assert (
+        out == [] and f"{files[1]}:{LINES_AT_ONCE + 4}: expected a sentence number below 3" in err
+    )
     rnnsearch(*words, "--output", tmp_path / "out", code=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["list", "source"]
 
 
 @pytest.mark.parametrize(
     "options, part",
-    [(["--weight", "2"], "--weight: expected a number from 0 to 1, got '2'"), (["--feature", "a="], "--feature: expected a name")],
+    [
+        (["--weight", "2"], "--weight: expected a number from 0 to 1, got '2'"),
+        (["--feature", "a="], "--feature: expected a name"),
+    ],
 )
 def test_wrong_options(rnnsearch, run_folder, files, options, part):
-    out, err = rnnsearch("rescore", "--model", run_folder, "--source", files[0], *options, files[1], code=2)
+    out, err = rnnsearch(
+        "rescore", "--model", run_folder, "--source", files[0], *options, files[1], code=2
+    )
     assert out == [] and part in err
 
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_what_is_read_is_not_written(rnnsearch, run_folder, files, place):
     before = [path.read_text() for path in files]
-    _, err = rnnsearch("rescore", "--model", run_folder, "--source", files[0], "--output", files[place], files[1], code=2)
+    _, err = rnnsearch(
+        "rescore",
+        "--model",
+        run_folder,
+        "--source",
+        files[0],
+        "--output",
+        files[place],
+        files[1],
+        code=2,
+    )
     assert f"{files[place]}: expected another file than the one that is read" in err
     assert [path.read_text() for path in files] == before
 
 
-def test_a_feature_that_a_late_line_has_is_refused_before_anything_is_written(rnnsearch, run_folder, files):
-    out, err = rnnsearch("rescore", "--model", run_folder, "--source", files[0], "--feature", "late", files[1])
+def test_a_feature_that_a_late_line_has_is_refused_before_anything_is_written(
+    rnnsearch, run_folder, files
+):
+    out, err = rnnsearch(
+        "rescore", "--model", run_folder, "--source", files[0], "--feature", "late", files[1]
+    )
     files[1].write_text("".join(LIST[:-1]) + LIST[-1].replace("lm=", "late="))
-    out, err = rnnsearch("rescore", "--model", run_folder, "--source", files[0], "--feature", "late", files[1], code=2)
+    out, err = rnnsearch(
+        "rescore",
+        "--model",
+        run_folder,
+        "--source",
+        files[0],
+        "--feature",
+        "late",
+        files[1],
+        code=2,
+    )
     assert out == [] and "--feature: expected a name that is not in the list yet, got late" in err
 
 
 def test_oracle(rnnsearch, files, tmp_path):
     references = ["La porte est verte.", "Où est-il ?", "Elle va à l'hôtel."]
     (tmp_path / "reference").write_text("".join(line + "\n" for line in references))
-    out, err = rnnsearch("oracle", "--reference", tmp_path / "reference", "--chosen", tmp_path / "chosen", files[1])
+    out, err = rnnsearch(
+        "oracle", "--reference", tmp_path / "reference", "--chosen", tmp_path / "chosen", files[1]
+    )
     chosen = (tmp_path / "chosen").read_text().splitlines()
     assert err == "" and chosen == ["La porte est verte.", "", "Elle va."]
     for line, texts in zip(out, (["La porte est blanche.", "", "Elle va."], chosen), strict=True):
-        assert float(line.split()[1]) == pytest.approx(sacrebleu.corpus_bleu(texts, [references]).score, abs=0.01)
-    assert "tok:none" in rnnsearch("oracle", "--tokenized", "--reference", tmp_path / "reference", files[1])[0][0]
-    assert "tok:char" in rnnsearch("oracle", "--target-language", "ja", "--reference", tmp_path / "reference", files[1])[0][0]
-    out, err = rnnsearch("oracle", "--chosen", files[1], "--reference", tmp_path / "reference", files[1], code=2)
-    assert out == [] and "expected another file than the one that is read" in err and "|||" in files[1].read_text()
+        assert float(line.split()[1]) == pytest.approx(
+            sacrebleu.corpus_bleu(texts, [references]).score, abs=0.01
+        )
+    assert (
+        "tok:none"
+        in rnnsearch("oracle", "--tokenized", "--reference", tmp_path / "reference", files[1])[0][0]
+    )
+    assert (
+        "tok:char"
+        in rnnsearch(
+            "oracle", "--target-language", "ja", "--reference", tmp_path / "reference", files[1]
+        )[0][0]
+    )
+    out, err = rnnsearch(
+        "oracle", "--chosen", files[1], "--reference", tmp_path / "reference", files[1], code=2
+    )
+    assert (
+        out == []
+        and "expected another file than the one that is read" in err
+        and "|||" in files[1].read_text()
+    )
     (tmp_path / "reference").write_text("one\n")
     out, err = rnnsearch("oracle", "--reference", tmp_path / "reference", files[1], code=1)
     assert out == [] and f"{files[1]}:4: expected a sentence number below 1" in err
     (tmp_path / "reference").write_text("")
     out, err = rnnsearch("oracle", "--reference", tmp_path / "reference", files[1], code=1)
-    assert out == [] and f"{tmp_path}/reference: expected reference translations, got an empty file; check the path" in err
+    assert (
+        out == []
+        and f"{tmp_path}/reference: expected reference translations, got an empty file; check the path"
+        in err
+    )
 
 
 def test_a_language_model_rescores_whatever_the_source(rnnsearch, files, tmp_path):
-    system = ["model.system=cslm", "model.alignment_size=1000", "model.maxout_size=500", "model.output_rank=620", "training.seed=3"]
+    system = [
+        "model.system=cslm",
+        "model.alignment_size=1000",
+        "model.maxout_size=500",
+        "model.output_rank=620",
+        "training.seed=3",
+    ]
     run = write_run(tmp_path / "cslm", system, unknown_words=None)
     words = ["rescore", "--model", run, "--feature", "CSLM", "--source", files[0], files[1]]
     out, _ = rnnsearch(*words)

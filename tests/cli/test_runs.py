@@ -12,7 +12,9 @@ from rnnsearch_tf.runs.folder import Run
 def write_training(folder, overrides, records, end=""):
     folder.mkdir(parents=True)
     save_config(load_config(overrides=overrides), folder / "config.yaml")
-    (folder / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records) + end, encoding="utf-8")
+    (folder / "metrics.jsonl").write_text(
+        "".join(json.dumps(record) + "\n" for record in records) + end, encoding="utf-8"
+    )
 
 
 def listed(capsys, *folders):
@@ -21,17 +23,33 @@ def listed(capsys, *folders):
 
 
 def test_each_training_is_a_line(tmp_path, capsys):
-    batches = [{"kind": "batches", "batches": 100 * k, "minutes": k / 2, "loss": 8.0 / k} for k in range(1, 5)]
-    bleu = [{"kind": "development", "batches": 400, "minutes": 2.5, "bleu": value, "best_bleu": 31.25} for value in (31.25, 30.0)]
+    batches = [
+        {"kind": "batches", "batches": 100 * k, "minutes": k / 2, "loss": 8.0 / k}
+        for k in range(1, 5)
+    ]
+    bleu = [
+        {"kind": "development", "batches": 400, "minutes": 2.5, "bleu": value, "best_bleu": 31.25}
+        for value in (31.25, 30.0)
+    ]
     write_training(tmp_path / "a", ["model.system=luong"], batches + bleu)
-    write_training(tmp_path / "b", ["training.accumulate=2"], batches[:2], end='{"kind": "batc')  # killed while it wrote
+    write_training(
+        tmp_path / "b", ["training.accumulate=2"], batches[:2], end='{"kind": "batc'
+    )  # killed while it wrote
     write_training(tmp_path / "c", [], [])
     (tmp_path / "nothing").mkdir()
     write_training(tmp_path / "old", [], batches)
     (tmp_path / "old" / "config.yaml").write_text("model: {initialization: glorot}")
     titles, a, b, c, old = listed(capsys, tmp_path)
     assert titles == ["RUN", "system", "updates", "minutes", "BLEU", "loss"]
-    assert a == [str(tmp_path / "a"), "luong", "400", "2.5", "31.25", "2.000", curve([8, 4, 8 / 3, 2])]
+    assert a == [
+        str(tmp_path / "a"),
+        "luong",
+        "400",
+        "2.5",
+        "31.25",
+        "2.000",
+        curve([8, 4, 8 / 3, 2]),
+    ]
     assert b[2:6] == ["100", "1.0", "–", "4.000"]
     assert old[1:3] == ["(refused)", "400"]
     assert c[2:] == ["0", "0.0", "–", "–"]
@@ -40,7 +58,14 @@ def test_each_training_is_a_line(tmp_path, capsys):
 
 def test_the_score_is_that_of_the_weights_that_are_kept(tmp_path, capsys):
     """Chosen by loss, they may score lower than earlier ones."""
-    write_training(tmp_path / "a", [], [{"kind": "development", "batches": 400, "minutes": 2.5, "best_bleu": value} for value in (31.25, 30.0)])
+    write_training(
+        tmp_path / "a",
+        [],
+        [
+            {"kind": "development", "batches": 400, "minutes": 2.5, "best_bleu": value}
+            for value in (31.25, 30.0)
+        ],
+    )
     assert listed(capsys, tmp_path / "a")[1][4] == "30.00"
 
 
@@ -54,7 +79,9 @@ def test_a_training_below_its_configuration_is_found(tmp_path, capsys):
 
 
 def test_without_a_folder_it_looks_where_the_first_steps_put_them(tmp_path, capsys, monkeypatch):
-    """README's mine/run below the current folder, and runs/; as deep as people lay them out, but not through a whole disk."""
+    """README's mine/run below the current folder, and runs/; as deep as people lay them out, but
+    not through a whole disk.
+    """
     monkeypatch.chdir(tmp_path)
     for name in ("mine/run", "runs/a", "runs/by/date/b"):
         write_training(tmp_path / name, [], [])
@@ -78,7 +105,10 @@ def test_a_large_folder_is_not_searched_to_its_end_without_a_word(tmp_path, caps
     for name in "bcd":
         (tmp_path / name).mkdir()
     assert run(["runs", str(tmp_path)]) == 0
-    assert "has more than 3 folders, not all were looked at; name the folder of the RUNs" in capsys.readouterr().err
+    assert (
+        "has more than 3 folders, not all were looked at; name the folder of the RUNs"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_training_that_was_stopped_before_its_first_record_is_listed(tmp_path, capsys):
@@ -86,7 +116,10 @@ def test_a_training_that_was_stopped_before_its_first_record_is_listed(tmp_path,
     (tmp_path / "a" / "metrics.jsonl").unlink()
     state = Run(tmp_path / "a").state
     state.parent.mkdir()
-    for text, expected in (('{"batches": 70, "seconds": 90.0}', ["70", "1.5", "–", "–"]), ('{"batches": 7', ["0", "0.0", "–", "–"])):
+    for text, expected in (
+        ('{"batches": 70, "seconds": 90.0}', ["70", "1.5", "–", "–"]),
+        ('{"batches": 7', ["0", "0.0", "–", "–"]),
+    ):
         state.write_text(text)
         assert listed(capsys, tmp_path)[1][2:] == expected
 
@@ -97,7 +130,7 @@ def test_none_is_an_error_in_words(tmp_path, capsys):
 
 
 def test_a_curve_falls_as_the_loss_does():
-    falling = curve([2.0 ** -k for k in range(100)])
+    falling = curve([2.0**-k for k in range(100)])
     assert len(falling) == CURVE_WIDTH and (falling[0], falling[-1]) == (BARS[-1], BARS[0])
     assert list(falling) == sorted(falling, reverse=True)
     assert curve([3.0]) == curve([3.0, 3.0])[0] == BARS[0] and curve([]) == ""

@@ -1,4 +1,6 @@
-"""``train --from``: a real process that is interrupted and resumed, and what is refused before anything is trained."""
+"""``train --from``: a real process that is interrupted and resumed, and what is refused before
+anything is trained.
+"""
 
 import signal
 import subprocess
@@ -11,7 +13,13 @@ from tiny_run import write_run
 
 from rnnsearch_tf.cli.main import run
 
-SYSTEM = ["model.system=cslm", "model.alignment_size=1000", "model.maxout_size=500", "model.output_rank=620", "model.second_hidden_size=8"]
+SYSTEM = [
+    "model.system=cslm",
+    "model.alignment_size=1000",
+    "model.maxout_size=500",
+    "model.output_rank=620",
+    "model.second_hidden_size=8",
+]
 SOURCE = "The zebra sees a green door ."
 
 
@@ -32,9 +40,29 @@ def new_text(tmp_path):
 
 def test_interrupted_and_resumed_without_the_run(general, new_text, tmp_path):
     output = tmp_path / "mine"
-    words = [sys.executable, "-m", "rnnsearch_tf", "train", "--from", general, "--output", output, "--new-words", "5", *new_text]
-    words += ["--set", "training.epochs=100000", "--set", "data.batch_size=10", "--set", "training.evaluate_every=5",
-              "--set", "data.maximum_source_length=50"]  # fmt: skip
+    words = [
+        sys.executable,
+        "-m",
+        "rnnsearch_tf",
+        "train",
+        "--from",
+        general,
+        "--output",
+        output,
+        "--new-words",
+        "5",
+        *new_text,
+    ]
+    words += [
+        "--set",
+        "training.epochs=100000",
+        "--set",
+        "data.batch_size=10",
+        "--set",
+        "training.evaluate_every=5",
+        "--set",
+        "data.maximum_source_length=50",
+    ]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         started = time.monotonic()
         while not (output / "best" / "model.weights.h5").exists():
@@ -46,13 +74,31 @@ def test_interrupted_and_resumed_without_the_run(general, new_text, tmp_path):
     assert (process.returncode, out) == (130, b"") and "Traceback" not in errors, errors
     known = (general / "vocabulary.source.txt").read_text(encoding="utf-8").split("\n")
     new = [word for word in SOURCE.split() if word not in known]
-    assert 0 < len(new) < 5 and f"beginning from the best weights of {general}, with {len(new)} new source and" in errors
+    assert (
+        0 < len(new) < 5
+        and f"beginning from the best weights of {general}, with {len(new)} new source and"
+        in errors
+    )
     assert f"Go on with: rnnsearch train --output {output} --resume" in errors
     state = output / "checkpoints" / "state.json"
     batches = yaml.safe_load(state.read_text())["batches"]
-    assert run(["train", "--output", str(output), "--resume", "--set", f"training.maximum_updates={batches + 3}"]) == 0
+    assert (
+        run(
+            [
+                "train",
+                "--output",
+                str(output),
+                "--resume",
+                "--set",
+                f"training.maximum_updates={batches + 3}",
+            ]
+        )
+        == 0
+    )
     assert yaml.safe_load(state.read_text())["batches"] == batches + 3
-    assert f"began from: the best weights of `{general}`" in (output / "model_card.md").read_text(encoding="utf-8")
+    assert f"began from: the best weights of `{general}`" in (output / "model_card.md").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,14 +106,38 @@ def test_interrupted_and_resumed_without_the_run(general, new_text, tmp_path):
     [
         (["--from", "RUN", "--resume"], 2, "expected --resume or --from, got both"),
         (["--mix", "1", "--config", "cslm"], 2, "--mix: expected --from RUN beside it, got none"),
-        (["--new-words", "1", "--config", "cslm"], 2, "--new-words: expected --from RUN beside it, got none"),
-        (["--from", "RUN", "--mix", "0"], 2, "--mix: expected a number above 0, such as 0.5, got '0'"),
-        (["--from", "RUN", "--mix", "half"], 2, "--mix: expected a number above 0, such as 0.5, got 'half'"),
+        (
+            ["--new-words", "1", "--config", "cslm"],
+            2,
+            "--new-words: expected --from RUN beside it, got none",
+        ),
+        (
+            ["--from", "RUN", "--mix", "0"],
+            2,
+            "--mix: expected a number above 0, such as 0.5, got '0'",
+        ),
+        (
+            ["--from", "RUN", "--mix", "half"],
+            2,
+            "--mix: expected a number above 0, such as 0.5, got 'half'",
+        ),
         (["--from", "RUN", "--mix", "1"], 2, "--mix: expected new text beside that of"),
-        (["--from", "RUN", "--new-words", "-1"], 2, "--new-words: expected a whole number, at least 0, got '-1'"),
+        (
+            ["--from", "RUN", "--new-words", "-1"],
+            2,
+            "--new-words: expected a whole number, at least 0, got '-1'",
+        ),
         (["--from", "RUN", "--set", "model.hidden_size=9"], 2, "model.hidden_size: expected 8, as"),
-        (["--from", "RUN/best"], 1, "expected a RUN folder that `rnnsearch train` wrote, got one without config.yaml"),
-        (["--from", "nowhere"], 1, "nowhere: expected a RUN folder that `rnnsearch train` wrote, got nothing there"),
+        (
+            ["--from", "RUN/best"],
+            1,
+            "expected a RUN folder that `rnnsearch train` wrote, got one without config.yaml",
+        ),
+        (
+            ["--from", "nowhere"],
+            1,
+            "nowhere: expected a RUN folder that `rnnsearch train` wrote, got nothing there",
+        ),
     ],
 )
 def test_what_is_refused_is_one_line(general, tmp_path, capsys, words, code, message):

@@ -1,4 +1,6 @@
-"""translate: one line for one line, every output type, every option, against the Translator's own answers."""
+"""translate: one line for one line, every output type, every option, against the Translator's own
+answers.
+"""
 
 import gzip
 import io
@@ -7,7 +9,14 @@ import json
 import numpy as np
 import pytest
 
-LINES = ["The door is white.", "", "Where is the white cat?", "zebra xylophone", "   ", "She goes to the hotel."]
+LINES = [
+    "The door is white.",
+    "",
+    "Where is the white cat?",
+    "zebra xylophone",
+    "   ",
+    "She goes to the hotel.",
+]
 
 
 @pytest.fixture
@@ -24,9 +33,12 @@ def test_one_line_for_one_line_the_empty_ones_included(rnnsearch, run_folder, so
     assert err == ""
 
 
-def test_gz_in_and_out_standard_input_and_several_files(rnnsearch, run_folder, source, tmp_path, monkeypatch):
+def test_gz_in_and_out_standard_input_and_several_files(
+    rnnsearch, run_folder, source, tmp_path, monkeypatch
+):
     expected, _ = rnnsearch("translate", "--model", run_folder, source)
-    packed, result = tmp_path / "source.gz", tmp_path / "result.gz"
+    packed = tmp_path / "source.gz"
+    result = tmp_path / "result.gz"
     packed.write_bytes(gzip.compress(source.read_bytes()))
     out, _ = rnnsearch("translate", "--model", run_folder, "--output", result, packed)
     assert out == []
@@ -38,21 +50,40 @@ def test_gz_in_and_out_standard_input_and_several_files(rnnsearch, run_folder, s
 
 def test_options_reach_the_search(rnnsearch, run_folder, source, translator):
     out, _ = rnnsearch(
-        "translate", "--model", run_folder, "--beam-size", 2, "--length-penalty", 0, "--no-unknown", "--output-type", "json",
-        "--n-best", 2, "--batch-size", 3, source,
-    )  # fmt: skip
-    expected = translator.translate(LINES, beam_size=2, length_penalty=0.0, allow_unknown=False, nbest=2)
+        "translate",
+        "--model",
+        run_folder,
+        "--beam-size",
+        2,
+        "--length-penalty",
+        0,
+        "--no-unknown",
+        "--output-type",
+        "json",
+        "--n-best",
+        2,
+        "--batch-size",
+        3,
+        source,
+    )
+    expected = translator.translate(
+        LINES, beam_size=2, length_penalty=0.0, allow_unknown=False, nbest=2
+    )
     for line, translation in zip(map(json.loads, out), expected, strict=True):
         assert line["text"] == translation.text and line["tokens"] == translation.tokens
         assert line["source_tokens"] == translation.source_tokens
-        assert line["score"] == line["log_probability"] == pytest.approx(translation.score, abs=1e-5)
+        assert (
+            line["score"] == line["log_probability"] == pytest.approx(translation.score, abs=1e-5)
+        )
         assert [h["text"] for h in line["nbest"]] == [h.text for h in translation.nbest]
         assert "<unk>" not in line["tokens"]
         assert "alignment" not in line
 
 
 def test_moses_nbest_lists(rnnsearch, run_folder, source, translator):
-    out, _ = rnnsearch("translate", "--model", run_folder, "--n-best", 3, "--alignment", "hard", source)
+    out, _ = rnnsearch(
+        "translate", "--model", run_folder, "--n-best", 3, "--alignment", "hard", source
+    )
     expected = translator.translate(LINES, nbest=3)
     rows = [line.split(" ||| ") for line in out]
     assert [int(row[0]) for row in rows] == [n for n, t in enumerate(expected) for _ in t.nbest]
@@ -60,12 +91,20 @@ def test_moses_nbest_lists(rnnsearch, run_folder, source, translator):
         assert len(row) == 5
         assert row[1] == hypothesis.text
         name, value, length_name, length = row[2].split()
-        assert (name, length_name, int(length)) == ("LogProbability=", "Length=", len(hypothesis.tokens))
+        assert (name, length_name, int(length)) == (
+            "LogProbability=",
+            "Length=",
+            len(hypothesis.tokens),
+        )
         assert float(value) == pytest.approx(hypothesis.log_probability, abs=1e-4)
         assert float(row[3]) == pytest.approx(hypothesis.score, abs=1e-4)
         if hypothesis.tokens and hypothesis.alignment[-1].any():  # it ended: the end symbol counts
-            assert float(value) / (len(hypothesis.tokens) + 1) == pytest.approx(float(row[3]), abs=1e-4)
-    assert sorted(float(row[3]) for row in rows[:3]) == [float(row[3]) for row in rows[2::-1]]  # best first
+            assert float(value) / (len(hypothesis.tokens) + 1) == pytest.approx(
+                float(row[3]), abs=1e-4
+            )
+    assert sorted(float(row[3]) for row in rows[:3]) == [
+        float(row[3]) for row in rows[2::-1]
+    ]  # best first
 
 
 def test_alignments_beside_the_text(rnnsearch, run_folder, source, translator):
@@ -75,7 +114,9 @@ def test_alignments_beside_the_text(rnnsearch, run_folder, source, translator):
         text, links = line.split("\t")
         assert text == numbers.split("\t")[0] == translation.text
         links = [tuple(map(int, link.split("-"))) for link in links.split()]
-        assert sorted(i for _, i in links) == list(range(len(translation.tokens)))  # every target word once
+        assert sorted(i for _, i in links) == list(
+            range(len(translation.tokens))
+        )  # every target word once
         matrix = np.array(json.loads(numbers.split("\t")[1])).reshape(translation.alignment.shape)
         np.testing.assert_allclose(matrix, translation.alignment, atol=1e-4)
         for j, i in links:
@@ -89,9 +130,12 @@ def test_unknown_words_are_replaced(rnnsearch, run_folder, translator, tmp_path)
     found = [t for t in translator.translate(lines) if "<unk>" in t.tokens]
     assert len(found) > 3
     lines = [line for line, t in zip(lines, translator.translate(lines)) if "<unk>" in t.tokens]
-    path, lexicon = tmp_path / "s", tmp_path / "lexicon.gz"
+    path = tmp_path / "s"
+    lexicon = tmp_path / "lexicon.gz"
     path.write_text("\n".join(lines) + "\n")
-    out, _ = rnnsearch("translate", "--model", run_folder, "--replace-unknown", "--output-type", "json", path)
+    out, _ = rnnsearch(
+        "translate", "--model", run_folder, "--replace-unknown", "--output-type", "json", path
+    )
     words = {}
     for line, translation in zip(map(json.loads, out), found, strict=True):
         for i, token in enumerate(translation.tokens):
@@ -101,7 +145,17 @@ def test_unknown_words_are_replaced(rnnsearch, run_folder, translator, tmp_path)
                 words[expected] = expected.upper() + "x"
             assert line["tokens"][i] == expected
     lexicon.write_bytes(gzip.compress("".join(f"{s} {t}\n" for s, t in words.items()).encode()))
-    out, _ = rnnsearch("translate", "--model", run_folder, "--replace-unknown", "--lexicon", lexicon, "--output-type", "json", path)
+    out, _ = rnnsearch(
+        "translate",
+        "--model",
+        run_folder,
+        "--replace-unknown",
+        "--lexicon",
+        lexicon,
+        "--output-type",
+        "json",
+        path,
+    )
     for line, translation in zip(map(json.loads, out), found, strict=True):
         for i, token in enumerate(translation.tokens):
             if token == "<unk>":
@@ -113,7 +167,11 @@ def test_an_overlong_sentence_is_cut_with_a_warning(rnnsearch, run_folder, tmp_p
     path.write_text("cat " * 5000 + "\n")
     out, err = rnnsearch("translate", "--model", run_folder, "--beam-size", 1, path)
     assert len(out) == 1 and out[0]
-    assert err == "rnnsearch: warning: a source sentence of 5000 tokens was cut to 50, the most that is taken: cat cat cat cat cat cat …\n"
+    assert (
+        err
+        == "rnnsearch: warning: a source sentence of 5000 tokens was cut to 50, the most that is"
+        " taken: cat cat cat cat cat cat …\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Pharaoh links under SentencePiece number words, as Moses and `aer` mean them; pieces by option. Against plain loops."""
+"""Pharaoh links under SentencePiece number words, as Moses and `aer` mean them; pieces by option.
+Against plain loops.
+"""
 
 import json
 
@@ -7,9 +9,24 @@ from tiny_run import write_run
 
 from rnnsearch_tf.cli.main import run
 
-SUBWORDS = [f"{side}.{key}" for side in ("source", "target") for key in ("tokenization=sentencepiece", "vocabulary_size=90")]
-FEW_SIGNATURES = ["--set", "signatures=[translate, translate_aligned]", "--set", "warmup_requests=0"]
-SOURCE = ["The door is white.", "Where is the white xylophone ?", "", "She goes to the hotel.", "zebra"]
+SUBWORDS = [
+    f"{side}.{key}"
+    for side in ("source", "target")
+    for key in ("tokenization=sentencepiece", "vocabulary_size=90")
+]
+FEW_SIGNATURES = [
+    "--set",
+    "signatures=[translate, translate_aligned]",
+    "--set",
+    "warmup_requests=0",
+]
+SOURCE = [
+    "The door is white.",
+    "Where is the white xylophone ?",
+    "",
+    "She goes to the hotel.",
+    "zebra",
+]
 TARGET = ["La porte est blanche.", "Où sont les zèbres ?", "", "Elle va à l' hôtel .", "zèbre"]
 
 
@@ -19,8 +36,11 @@ def subword_run(tmp_path_factory):
 
 
 def groups(pieces):
-    """Piece positions of each word: a word begins at U+2581, except that one may stand alone before its word."""
-    words, pending = [], []
+    """Piece positions of each word: a word begins at U+2581, except that one may stand alone before
+    its word.
+    """
+    words = []
+    pending = []
     for place, piece in enumerate(pieces):
         if piece.strip("▁") == "":
             pending.append(place)
@@ -36,7 +56,10 @@ def expected_links(matrix, source_groups, target_groups):
     """For each target word, the source word with the most attention, summed over its pieces."""
     found = []
     for i, rows in enumerate(target_groups):
-        weights = [sum(matrix[row][column] for row in rows for column in columns) for columns in source_groups]
+        weights = [
+            sum(matrix[row][column] for row in rows for column in columns)
+            for columns in source_groups
+        ]
         if weights:
             found.append((weights.index(max(weights)), i))
     return " ".join(f"{j}-{i}" for j, i in sorted(found))
@@ -46,7 +69,9 @@ def test_links_are_of_words(rnnsearch, subword_run, files):
     hard, _ = rnnsearch("align", "--model", subword_run, *files)
     soft, _ = rnnsearch("align", "--model", subword_run, "--soft", *files)
     split = 0
-    for links, fields, source, target in zip(hard, map(json.loads, soft), SOURCE, TARGET, strict=True):
+    for links, fields, source, target in zip(
+        hard, map(json.loads, soft), SOURCE, TARGET, strict=True
+    ):
         sides = [groups(fields[name][:-1]) for name in ("source_tokens", "target_tokens")]
         assert [len(side) for side in sides] == [len(source.split()), len(target.split())]
         assert links == expected_links(fields["alignment"], *sides)
@@ -58,7 +83,10 @@ def test_pieces_by_option(rnnsearch, subword_run, files):
     pieces, _ = rnnsearch("align", "--model", subword_run, "--pieces", *files)
     soft, _ = rnnsearch("align", "--model", subword_run, "--soft", *files)
     for links, fields in zip(pieces, map(json.loads, soft), strict=True):
-        ones = [[[place] for place in range(len(fields[name]) - 1)] for name in ("source_tokens", "target_tokens")]
+        ones = [
+            [[place] for place in range(len(fields[name]) - 1)]
+            for name in ("source_tokens", "target_tokens")
+        ]
         assert links == expected_links(fields["alignment"], *ones)
 
 
@@ -84,7 +112,11 @@ def test_links_of_given_tokens(rnnsearch, subword_run, files):
     found = []
     for i in range(8):
         weights = [
-            sum(t[i] * matrix[row][column] * s[j] for row, t in enumerate(shares[1]) for column, s in enumerate(shares[0]))
+            sum(
+                t[i] * matrix[row][column] * s[j]
+                for row, t in enumerate(shares[1])
+                for column, s in enumerate(shares[0])
+            )
             for j in range(8)
         ]
         found.append((weights.index(max(weights)), i))
@@ -97,7 +129,17 @@ def test_translations_are_linked_by_words_too(rnnsearch, subword_run, files):
         texts, _ = rnnsearch(*words)
         lists, _ = rnnsearch(*words, "--n-best", 2)
         objects, _ = rnnsearch(*words, "--output-type", "json")
-        soft, _ = rnnsearch("translate", "--model", subword_run, "--alignment", "soft", "--output-type", "json", files[0], *more)
+        soft, _ = rnnsearch(
+            "translate",
+            "--model",
+            subword_run,
+            "--alignment",
+            "soft",
+            "--output-type",
+            "json",
+            files[0],
+            *more,
+        )
         firsts = {int(line.split(" ||| ")[0]): line.split(" ||| ") for line in reversed(lists)}
         for number, (line, source) in enumerate(zip(texts, SOURCE, strict=True)):
             text, links = line.split("\t")
@@ -109,14 +151,30 @@ def test_translations_are_linked_by_words_too(rnnsearch, subword_run, files):
             if number in firsts:
                 assert firsts[number][4:] == [links] or not links  # no field where there is no link
         pieces, _ = rnnsearch(*words, "--pieces")
-        assert any(len(line.split("\t")[1].split()) > len(line.split("\t")[0].split()) for line in pieces)
+        assert any(
+            len(line.split("\t")[1].split()) > len(line.split("\t")[0].split()) for line in pieces
+        )
 
 
 @pytest.mark.slow
 def test_an_exported_model_gives_the_same_links(subword_run, files, tmp_path):
     words = ["--alignment", "hard", str(files[0])]
-    assert run(["export", "--model", str(subword_run), "--output", str(tmp_path / "served"), *FEW_SIGNATURES]) == 0
+    assert (
+        run(
+            [
+                "export",
+                "--model",
+                str(subword_run),
+                "--output",
+                str(tmp_path / "served"),
+                *FEW_SIGNATURES,
+            ]
+        )
+        == 0
+    )
     for model, name in ((subword_run, "run"), (tmp_path / "served", "exported")):
-        assert run(["translate", "--model", str(model), "--output", str(tmp_path / name), *words]) == 0
+        assert (
+            run(["translate", "--model", str(model), "--output", str(tmp_path / name), *words]) == 0
+        )
     lines = [(tmp_path / name).read_text().splitlines() for name in ("exported", "run")]
     assert lines[0] == lines[1] and all(lines[0][k] for k in (0, 1, 3))

@@ -42,7 +42,11 @@ def write(tmp_path):
     """Write bytes or lines to a file, gzipped if its name ends in .gz; gives its path."""
 
     def make(name, content):
-        content = content if isinstance(content, bytes) else "".join(f"{line}\n" for line in content).encode("utf-8")
+        content = (
+            content
+            if isinstance(content, bytes)
+            else "".join(f"{line}\n" for line in content).encode("utf-8")
+        )
         path = tmp_path / name
         path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
         return str(path)

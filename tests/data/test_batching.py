@@ -13,7 +13,10 @@ from rnnsearch_tf.data import batching
 def make_pairs(lengths):
     """Pair number p has ids 2p+10 (source) and 2p+11 (target), so that each can be told."""
     return [
-        (np.array([2 * p + 10] * (j - 1) + [1], np.int32), np.array([2 * p + 11] * (i - 1) + [1], np.int32))
+        (
+            np.array([2 * p + 10] * (j - 1) + [1], np.int32),
+            np.array([2 * p + 11] * (i - 1) + [1], np.int32),
+        )
         for p, (j, i) in enumerate(lengths)
     ]
 
@@ -41,8 +44,10 @@ def test_paper_scheme_is_read_sort_cut(lengths, batch_size, read_ahead):
         keys = np.array([max(lengths[p]) for p in window])
         window = [window[place] for place in np.lexsort([window, keys])]
         for first in range(0, len(window), batch_size):
-            expected.append(as_lists([pairs[p] for p in window[first:first + batch_size]]))
-    assert [unpadded(batch) for batch in batching.paper_batches(iter(pairs), batch_size, read_ahead)] == expected
+            expected.append(as_lists([pairs[p] for p in window[first : first + batch_size]]))
+    assert [
+        unpadded(batch) for batch in batching.paper_batches(iter(pairs), batch_size, read_ahead)
+    ] == expected
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 40])
@@ -51,7 +56,8 @@ def test_bucketed_batches_hold_like_lengths_and_every_pair_once(width):
     lengths = [tuple(pair) for pair in generator.integers(1, 21, [700, 2])]
     pairs = make_pairs(lengths)
     batches = list(batching.bucketed_batches(pairs, batch_size=16, bucket_width=width))
-    met, small = [], 0
+    met = []
+    small = 0
     for batch in batches:
         rows = unpadded(batch)
         longest = [max(len(source), len(target)) for source, target in rows]
@@ -68,12 +74,18 @@ def test_bucketed_batches_hold_like_lengths_and_every_pair_once(width):
 @pytest.mark.parametrize("width", [1, 3, 40])
 def test_buckets_are_those_of_tf_data(width, number):
     """The same batches in the same order, padding included."""
-    pairs = make_pairs([tuple(pair) for pair in np.random.default_rng(1).integers(1, 21, [number, 2])])
+    pairs = make_pairs(
+        [tuple(pair) for pair in np.random.default_rng(1).integers(1, 21, [number, 2])]
+    )
     ids = tf.TensorSpec([None], tf.int32)
     boundaries = list(range(width + 1, 22, width)) or [width + 1]
-    expected = tf.data.Dataset.from_generator(lambda: iter(pairs), output_signature=(ids, ids)).bucket_by_sequence_length(
+    expected = tf.data.Dataset.from_generator(
+        lambda: iter(pairs), output_signature=(ids, ids)
+    ).bucket_by_sequence_length(
         lambda source, target: tf.maximum(tf.size(source), tf.size(target)),
-        bucket_boundaries=boundaries, bucket_batch_sizes=[16] * (len(boundaries) + 1), padding_values=PAD_ID,
+        bucket_boundaries=boundaries,
+        bucket_batch_sizes=[16] * (len(boundaries) + 1),
+        padding_values=PAD_ID,
     )
     found = list(batching.bucketed_batches(pairs, batch_size=16, bucket_width=width))
     for batch, (source_ids, target_ids) in zip(found, expected.as_numpy_iterator(), strict=True):
@@ -116,5 +128,7 @@ def test_shuffling_moves_everything_once_and_holds_no_more_than_its_buffer(size,
 
 def test_shuffling_of_what_fits_is_even():
     """Each of 4 items comes first about as often: 4,000 draws, ±5 standard deviations."""
-    firsts = [next(batching.shuffled(range(4), 10, np.random.default_rng(seed))) for seed in range(4000)]
+    firsts = [
+        next(batching.shuffled(range(4), 10, np.random.default_rng(seed))) for seed in range(4000)
+    ]
     assert all(abs(firsts.count(item) - 1000) < 5 * np.sqrt(4000 * 3 / 16) for item in range(4))

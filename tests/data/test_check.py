@@ -18,8 +18,14 @@ def found(write):
     def check(source, target, development=None, texts=(None, None), **options):
         values = {"train_source": write("s", source), "train_target": write("t", target)}
         if development:
-            values |= {"development_source": write("ds", development[0]), "development_target": write("dt", development[1])}
-        return [str(finding) for finding in check_data(load_config(values={"data": values | options}), *texts)]
+            values |= {
+                "development_source": write("ds", development[0]),
+                "development_target": write("dt", development[1]),
+            }
+        return [
+            str(finding)
+            for finding in check_data(load_config(values={"data": values | options}), *texts)
+        ]
 
     return check
 
@@ -44,30 +50,56 @@ def test_a_sound_corpus_has_notes_only(found, sound):
 def test_broken_lines_are_counted_and_the_rest_still_looked_at(found, policy, severity):
     source = b"a b\n\xff\n\nd e\n" * 3 + b"one more\n"
     findings = found(source, b"x y\n" * 12, on_bad_line=policy)
-    assert any(f.startswith(f"{severity}: train: ") and ":13: expected as many lines as in" in f for f in findings)
-    assert any(f.startswith(f"{severity}: train: 3 of 12 (25 %) of the pairs are not UTF-8: ") and ":2: " in f for f in findings)
-    assert any(f.startswith(f"{severity}: train: 3 of 12 (25 %) of the pairs are empty on one side or both: ") for f in findings)
+    assert any(
+        f.startswith(f"{severity}: train: ") and ":13: expected as many lines as in" in f
+        for f in findings
+    )
+    assert any(
+        f.startswith(f"{severity}: train: 3 of 12 (25 %) of the pairs are not UTF-8: ")
+        and ":2: " in f
+        for f in findings
+    )
+    assert any(
+        f.startswith(
+            f"{severity}: train: 3 of 12 (25 %) of the pairs are empty on one side or both: "
+        )
+        for f in findings
+    )
     assert "note: train: source lengths in words: median 2, 95 % within 2, longest 2" in findings
 
 
 def test_unreadable_and_unnamed_files_are_findings_not_exceptions(found):
-    config = load_config(values={"data": {"train_source": "/no/such/file", "train_target": "/no/such/file"}})
+    config = load_config(
+        values={"data": {"train_source": "/no/such/file", "train_target": "/no/such/file"}}
+    )
     assert [str(f) for f in check_data(config)] == [
-        "error: train: data.train_source: /no/such/file: expected a text file, found none; check the path",
-        "warning: development: no development files are named: no BLEU while training, no best checkpoint",
+        (
+            "error: train: data.train_source: /no/such/file: expected a text file, found none;"
+            " check the path"
+        ),
+        (
+            "warning: development: no development files are named: no BLEU while training, no best"
+            " checkpoint"
+        ),
     ]
-    assert str(check_data(load_config())[0]).startswith("error: train: data.train_source: expected a text file, got none")
+    assert str(check_data(load_config())[0]).startswith(
+        "error: train: data.train_source: expected a text file, got none"
+    )
     assert any("expected at least one sentence pair, got none" in f for f in found(b"", b""))
 
 
 def test_length_limits(found):
     lines = ["a b c"] * 9 + ["a b c d"]
-    dropped = [f for f in found(lines, lines, maximum_source_length=3) if "left out of training" in f]
-    assert dropped == [
-        "warning: train: 1 of 10 (10 %) of the pairs are longer than data.maximum_source_length=3 and data.maximum_target_length=50 "
-        "and left out of training"
+    dropped = [
+        f for f in found(lines, lines, maximum_source_length=3) if "left out of training" in f
     ]
-    assert any(f.startswith("error: train: 10 of 10") for f in found(lines, lines, maximum_target_length=2))
+    assert dropped == [
+        "warning: train: 1 of 10 (10 %) of the pairs are longer than data.maximum_source_length=3"
+        " and data.maximum_target_length=50 and left out of training"
+    ]
+    assert any(
+        f.startswith("error: train: 10 of 10") for f in found(lines, lines, maximum_target_length=2)
+    )
     assert not any("left out" in f for f in found(lines, lines, maximum_source_length=4))
 
 
@@ -75,11 +107,19 @@ def test_pairs_of_unequal_length_copies_duplicates_and_strange_line_ends(found, 
     source, target = map(list, sound[0])
     target[7] = " ".join(["mot"] * 40)
     source[20:30] = target[20:30]
-    source[50:100], target[50:100] = source[100:150], target[100:150]
+    source[50:100] = source[100:150]
+    target[50:100] = target[100:150]
     source[5] += "\u2028more"
     findings = problems(found(source, target))
-    assert any("1 of 400 (0.25 %) of the pairs have one side over three times the other: " in f and ":8 (" in f for f in findings)
-    assert any("10 of 400 (2.5 %) of the pairs have the same text on both sides: " in f and ":21;" in f for f in findings)
+    assert any(
+        "1 of 400 (0.25 %) of the pairs have one side over three times the other: " in f
+        and ":8 (" in f
+        for f in findings
+    )
+    assert any(
+        "10 of 400 (2.5 %) of the pairs have the same text on both sides: " in f and ":21;" in f
+        for f in findings
+    )
     assert any("50 of 400 (12 %) of the pairs occur before" in f for f in findings)
     assert len(findings) == 4  # and the missing development files
     assert any("1 pairs have a character within" in f and ":6" in f for f in found(source, target))
@@ -87,14 +127,24 @@ def test_pairs_of_unequal_length_copies_duplicates_and_strange_line_ends(found, 
 
 def test_shifted_lines(found, sound):
     source, target = sound[0]
-    shifted = [f for f in found(source, target[1:] + target[:1]) if "may be shifted or shuffled" in f]
-    assert len(shifted) == 1 and shifted[0].startswith("warning: train: lengths of the two sides do not go together (correlation ")
+    shifted = [
+        f for f in found(source, target[1:] + target[:1]) if "may be shifted or shuffled" in f
+    ]
+    assert len(shifted) == 1 and shifted[0].startswith(
+        "warning: train: lengths of the two sides do not go together (correlation "
+    )
 
 
 def test_development_sentences_in_training(found, sound):
     source, target = sound[0]
-    findings = found(source, target, development=(source[:30] + sound[1][0][:30], target[:30] + sound[1][1][:30]))
-    assert findings[-1] == "warning: development: 30 of 60 (50 %) of the different source sentences occur in the training text too"
+    findings = found(
+        source, target, development=(source[:30] + sound[1][0][:30], target[:30] + sound[1][1][:30])
+    )
+    assert (
+        findings[-1]
+        == "warning: development: 30 of 60 (50 %) of the different source sentences occur in the"
+        " training text too"
+    )
 
 
 def test_vocabulary_coverage_and_token_lengths(found):
@@ -102,7 +152,10 @@ def test_vocabulary_coverage_and_token_lengths(found):
     config = load_config(values={"source": {"vocabulary_size": 6, "tokenization": "space"}}).source
     small = text.build_text(config, ["a a a b b b c"])
     findings = found(["a b", "c d e"], ["a b", "a a a"], texts=(small, small))
-    assert "warning: train: source vocabulary of 6: 2 of 5 (40 %) of the tokens are unknown" in findings
+    assert (
+        "warning: train: source vocabulary of 6: 2 of 5 (40 %) of the tokens are unknown"
+        in findings
+    )
     assert "note: train: target vocabulary of 6: 0 of 5 (0 %) of the tokens are unknown" in findings
     assert "note: train: source lengths in tokens: median 2, 95 % within 3, longest 3" in findings
 
@@ -111,12 +164,19 @@ def test_one_endless_line_does_not_make_a_text_look_shifted(found, sound):
     source, target = map(list, sound[0])
     source[200] = "word " * 9000
     assert not [finding for finding in found(source, target) if "do not go together" in finding]
-    assert [finding for finding in found(source[:100] + source[101:], target[:-1]) if "do not go together" in finding]
+    assert [
+        finding
+        for finding in found(source[:100] + source[101:], target[:-1])
+        if "do not go together" in finding
+    ]
 
 
 def test_all_of_the_pairs_are_100_percent(found, sound):
     source = list(sound[0][0])
-    assert any("400 of 400 (100 %) of the pairs have the same text on both sides" in finding for finding in found(source, source))
+    assert any(
+        "400 of 400 (100 %) of the pairs have the same text on both sides" in finding
+        for finding in found(source, source)
+    )
 
 
 def test_swapped_languages_are_seen(found):
@@ -132,20 +192,34 @@ def test_swapped_languages_are_seen(found):
 
 
 def test_a_swapped_pair_does_not_speak_for_itself():
-    """Most of its words occur nowhere else; what they add to the counts themselves must not hide it."""
+    """Most of its words occur nowhere else; what they add to the counts themselves must not hide
+    it.
+    """
     from rnnsearch_tf.data.inspection.swapped import swapped
 
     lines = list(zip(*phrasebook(60, 1, "train")))
-    lines[7] = ("le xylophone du zouave wallon est vieux", "the quick quiz of my buzzing jukebox is old")
+    lines[7] = (
+        "le xylophone du zouave wallon est vieux",
+        "the quick quiz of my buzzing jukebox is old",
+    )
     assert swapped(lambda: ((number, *pair) for number, pair in enumerate(lines)), 1000) == [7]
 
 
 @pytest.mark.corpus
 def test_swapped_languages_in_real_text(found):
-    folder = pathlib.Path(os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared")) / "data" / "tatoeba"
+    folder = (
+        pathlib.Path(
+            os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared")
+        )
+        / "data"
+        / "tatoeba"
+    )
     if not folder.exists():
         pytest.skip("the shared corpora are not here")
-    sides = [gzip.open(folder / f"train.{language}.gz", "rt", encoding="utf-8").read().split("\n")[:8000] for language in ("en", "fr")]
+    sides = [
+        gzip.open(folder / f"train.{language}.gz", "rt", encoding="utf-8").read().split("\n")[:8000]
+        for language in ("en", "fr")
+    ]
     assert not [f for f in found(*sides) if "wrong way round" in f]
     for place in range(0, 8000, 80):
         sides[0][place], sides[1][place] = sides[1][place], sides[0][place]
@@ -156,19 +230,30 @@ def test_swapped_languages_in_real_text(found):
 @pytest.mark.parametrize(
     "language, encoding, said, text",
     [
-        ("fr", "latin-1", "iso8859-1", "Où est le garçon ? À l'école, l'été."), ("fr", "cp1252", "cp1252", "Le cœur, «\u00a0l’été\u00a0»…"),
-        ("de", "latin-1", "iso8859-1", "Die Tür ist größer."), ("ru", "cp1251", "cp1251", "Мама мыла раму, а папа читал."),
-        ("ru", "koi8-r", "koi8-r", "Мама мыла раму, а папа читал."), ("pl", "iso8859-2", "iso8859-2", "Zażółć gęślą jaźń."),
-        ("ja", "shift_jis", "shift_jis", "私は元気です。ありがとう。"), ("ja", "euc_jp", "euc-jp", "私は元気です。ありがとう。"),
-        ("zh", "gb18030", "gb18030", "我很好，谢谢你。"), ("el", "cp1253", "iso8859-7", "Καλημέρα κόσμε"),
+        ("fr", "latin-1", "iso8859-1", "Où est le garçon ? À l'école, l'été."),
+        ("fr", "cp1252", "cp1252", "Le cœur, «\u00a0l’été\u00a0»…"),
+        ("de", "latin-1", "iso8859-1", "Die Tür ist größer."),
+        ("ru", "cp1251", "cp1251", "Мама мыла раму, а папа читал."),
+        ("ru", "koi8-r", "koi8-r", "Мама мыла раму, а папа читал."),
+        ("pl", "iso8859-2", "iso8859-2", "Zażółć gęślą jaźń."),
+        ("ja", "shift_jis", "shift_jis", "私は元気です。ありがとう。"),
+        ("ja", "euc_jp", "euc-jp", "私は元気です。ありがとう。"),
+        ("zh", "gb18030", "gb18030", "我很好，谢谢你。"),
+        ("el", "cp1253", "iso8859-7", "Καλημέρα κόσμε"),
     ],
-)  # fmt: skip
+)
 def test_the_encoding_is_guessed(write, language, encoding, said, text):
     """With its language; of what the two Greek encodings share, either is right."""
-    values = {"train_source": write("s", b"a house\n" * 3), "train_target": write("t", "".join(f"{text}\n" for _ in range(3)).encode(encoding))}
+    values = {
+        "train_source": write("s", b"a house\n" * 3),
+        "train_target": write("t", "".join(f"{text}\n" for _ in range(3)).encode(encoding)),
+    }
     findings = check_data(load_config(values={"data": values, "target": {"language": language}}))
     [finding] = [str(f) for f in findings if "not UTF-8" in str(f)]
-    assert f"it looks like {said}: iconv -f {said} -t utf-8 " in finding and values["train_target"] in finding.split("iconv")[1]
+    assert (
+        f"it looks like {said}: iconv -f {said} -t utf-8 " in finding
+        and values["train_target"] in finding.split("iconv")[1]
+    )
 
 
 def test_a_development_text_that_loses_its_pairs_is_an_error(found, sound):
@@ -176,7 +261,9 @@ def test_a_development_text_that_loses_its_pairs_is_an_error(found, sound):
     for place in range(34):
         target[place] = ""
     findings = found(*sound[0], development=(source, target), on_bad_line="skip")
-    assert any(f.startswith("error: development: 34 of 60 (57 %) of the pairs are lost") for f in findings)
+    assert any(
+        f.startswith("error: development: 34 of 60 (57 %) of the pairs are lost") for f in findings
+    )
     findings = found(*sound[0], development=(source, target[:-1] + ["", ""]), on_bad_line="skip")
     assert any(f.startswith("error: development: ") and "are lost" in f for f in findings)
     target = [*sound[1][1]]
@@ -185,7 +272,10 @@ def test_a_development_text_that_loses_its_pairs_is_an_error(found, sound):
     assert not any(f.startswith("error") for f in findings)
     source, target = map(list, sound[0])
     target[:220] = [""] * 220
-    assert any(f.startswith("error: train: 220 of 400 (55 %) of the pairs are lost") for f in found(source, target, on_bad_line="skip"))
+    assert any(
+        f.startswith("error: train: 220 of 400 (55 %) of the pairs are lost")
+        for f in found(source, target, on_bad_line="skip")
+    )
 
 
 def test_a_small_vocabulary_is_said_by_doctor_and_by_train(write, tmp_path, capsys):
@@ -194,14 +284,18 @@ def test_a_small_vocabulary_is_said_by_doctor_and_by_train(write, tmp_path, caps
     source, target = phrasebook(60, 1, "train")
     config = tmp_path / "c.yaml"
     config.write_text(
-        f"data: {{train_source: {write('s', source)}, train_target: {write('t', target)}, batch_size: 20}}\n"
-        "source: {tokenization: sentencepiece, vocabulary_size: 2000}\ntarget: {vocabulary_size: 40}\n"
-        "model: {embedding_size: 4, hidden_size: 4, alignment_size: 4, maxout_size: 4, output_rank: null}\ntraining: {maximum_updates: 1}\n"
+        f"data: {{train_source: {write('s', source)}, train_target: {write('t', target)},"
+        " batch_size: 20}\nsource: {tokenization: sentencepiece, vocabulary_size:"
+        " 2000}\ntarget: {vocabulary_size: 40}\nmodel: {embedding_size: 4, hidden_size: 4,"
+        " alignment_size: 4, maxout_size: 4, output_rank: null}\ntraining: {maximum_updates:"
+        " 1}\n"
     )
     assert run(["doctor", "--config", str(config)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert run(["train", "--config", str(config), "--output", str(tmp_path / "run")]) == 0
-    size = len((tmp_path / "run" / "vocabulary.source.txt").read_text(encoding="utf-8").splitlines())
+    size = len(
+        (tmp_path / "run" / "vocabulary.source.txt").read_text(encoding="utf-8").splitlines()
+    )
     assert 50 < size < 1000
     said = f"source vocabulary: {size:,} of the 2,000 entries that source.vocabulary_size asks for"
     assert said in capsys.readouterr().err
@@ -213,35 +307,82 @@ def test_lines_that_are_held_out_are_said(tmp_path):
     """So that the counts add up: every line is in one of the two parts, as no sentence comes twice."""
     for name in ("s", "t"):
         (tmp_path / name).write_text("".join(f"{name}{number} word\n" for number in range(300)))
-    files = {"train_source": str(tmp_path / "s"), "train_target": str(tmp_path / "t"), "held_out": 60}
+    files = {
+        "train_source": str(tmp_path / "s"),
+        "train_target": str(tmp_path / "t"),
+        "held_out": 60,
+    }
     found = [str(finding) for finding in check_data(load_config(values={"data": files}))]
-    [train] = [line for line in found if line.endswith(" lines on both sides, without the pairs that data.held_out takes out for development")]
-    [development] = [line for line in found if line.endswith(" lines on both sides, held out of the training text")]
+    [train] = [
+        line
+        for line in found
+        if line.endswith(
+            " lines on both sides, without the pairs that data.held_out takes out for development"
+        )
+    ]
+    [development] = [
+        line
+        for line in found
+        if line.endswith(" lines on both sides, held out of the training text")
+    ]
     assert sum(int(line.split()[2]) for line in (train, development)) == 300
 
 
 def test_which_lengths_are_unequal(found):
     """More than three times as long, and by six words or more."""
-    for shorter, longer, said in ((3, 9, False), (3, 10, True), (2, 7, False), (1, 7, True), (1, 6, False), (10, 30, False), (10, 31, True)):
+    for shorter, longer, said in (
+        (3, 9, False),
+        (3, 10, True),
+        (2, 7, False),
+        (1, 7, True),
+        (1, 6, False),
+        (10, 30, False),
+        (10, 31, True),
+    ):
         for sides in ((shorter, longer), (longer, shorter)):
             findings = found(*(["mot " * size] * 2 for size in sides))
-            assert any("one side over three times the other" in finding for finding in findings) == said, sides
+            assert (
+                any("one side over three times the other" in finding for finding in findings)
+                == said
+            ), sides
 
 
 def test_the_length_that_95_percent_have_at_most(found):
     lines = ["w " * length for length in range(1, 101)]
-    assert "note: train: source lengths in words: median 50, 95 % within 95, longest 100" in found(lines, lines)
+    assert "note: train: source lengths in words: median 50, 95 % within 95, longest 100" in found(
+        lines, lines
+    )
 
 
 @pytest.mark.parametrize("on", [False, True])
 def test_characters_that_nobody_sees_are_counted(write, on):
-    source = ["a house", "a\u200b house", "the\u00ad door", "a cat\ufeff", "\u200e"] + ["می\u200cخواهم"] * 5
-    files = {"train_source": write("s", source), "train_target": write("t", ["x"] * 10), "on_bad_line": "skip"}
+    source = ["a house", "a\u200b house", "the\u00ad door", "a cat\ufeff", "\u200e"] + [
+        "می\u200cخواهم"
+    ] * 5
+    files = {
+        "train_source": write("s", source),
+        "train_target": write("t", ["x"] * 10),
+        "on_bad_line": "skip",
+    }
     sides = dict.fromkeys(("source", "target"), {"remove_invisible": on})
-    found = [str(f) for f in check_data(load_config(values={"data": files, **sides})) if "nobody sees" in str(f)]
-    places = "; ".join(f"{files['train_source']}:{number} (U+{code})" for number, code in ((2, "200B"), (3, "00AD"), (4, "FEFF")))
-    assert len(found) == 1 and places in found[0] and "3 of 9 (33 %) of the source lines have characters that nobody sees" in found[0]
-    assert found[0].startswith("note: " if on else "warning: ") and ("set source.remove_invisible=true" in found[0]) != on
+    found = [
+        str(f)
+        for f in check_data(load_config(values={"data": files, **sides}))
+        if "nobody sees" in str(f)
+    ]
+    places = "; ".join(
+        f"{files['train_source']}:{number} (U+{code})"
+        for number, code in ((2, "200B"), (3, "00AD"), (4, "FEFF"))
+    )
+    assert (
+        len(found) == 1
+        and places in found[0]
+        and "3 of 9 (33 %) of the source lines have characters that nobody sees" in found[0]
+    )
+    assert (
+        found[0].startswith("note: " if on else "warning: ")
+        and ("set source.remove_invisible=true" in found[0]) != on
+    )
 
 
 @pytest.mark.parametrize("form, severity", [("NFC", "note"), ("none", "warning"), ("NFKC", "note")])
@@ -251,4 +392,8 @@ def test_lines_in_another_normal_form_are_counted(write, form, severity):
     config = load_config(values={"data": files, "target": {"unicode_form": form}})
     [found] = [str(f) for f in check_data(config) if "normal form" in str(f)]
     count, named = (2, "NFKC") if form == "NFKC" else (1, "NFC")
-    assert found.startswith(f"{severity}: train: {count} of 4 ") and f"of the target lines are not in the Unicode normal form {named}: {files['train_target']}:2" in found
+    assert (
+        found.startswith(f"{severity}: train: {count} of 4 ")
+        and f"of the target lines are not in the Unicode normal form {named}: {files['train_target']}:2"
+        in found
+    )

@@ -1,4 +1,6 @@
-"""The configuration of a training that goes on from a RUN: what is the RUN's, what is new, what is mixed."""
+"""The configuration of a training that goes on from a RUN: what is the RUN's, what is new, what is
+mixed.
+"""
 
 import collections
 import dataclasses
@@ -19,7 +21,9 @@ PHRASEBOOK = dict(corpus="phrasebook", train_source=None, train_target=None, hel
 
 @pytest.fixture
 def run(tmp_path, write):
-    """A RUN folder as far as configurations go: trained on OLD pairs in files named relative to a folder, 100 of them held out."""
+    """A RUN folder as far as configurations go: trained on OLD pairs in files named relative to a
+    folder, 100 of them held out.
+    """
     for side in ("en", "fr"):
         write(f"old.{side}", [f"old {number} {side}" for number in range(OLD)])
         write(f"new.{side}", [f"new {number} {side}" for number in range(400)])
@@ -27,9 +31,18 @@ def run(tmp_path, write):
     (folder / "best").mkdir(parents=True)
     for side in ("source", "target"):
         (folder / f"vocabulary.{side}.txt").write_text("")
-    data = dict(folder=str(tmp_path), train_source="old.en", train_target="old.fr", held_out=100, batch_size=7)
+    data = dict(
+        folder=str(tmp_path),
+        train_source="old.en",
+        train_target="old.fr",
+        held_out=100,
+        batch_size=7,
+    )
     training = dict(schedule="cosine", maximum_updates=50, learning_rate=0.25)
-    save_config(load_config(values={"data": data, "training": training, "model": {"hidden_size": 5}}), folder / "config.yaml")
+    save_config(
+        load_config(values={"data": data, "training": training, "model": {"hidden_size": 5}}),
+        folder / "config.yaml",
+    )
     return folder
 
 
@@ -40,23 +53,46 @@ def new(tmp_path):
 
 def change(run, **data):
     config = load_config(run / "config.yaml")
-    save_config(dataclasses.replace(config, data=dataclasses.replace(config.data, **data)), run / "config.yaml")
+    save_config(
+        dataclasses.replace(config, data=dataclasses.replace(config.data, **data)),
+        run / "config.yaml",
+    )
 
 
 def test_without_new_text_all_is_the_runs_but_what_is_said(run):
     before = load_config(run / "config.yaml")
     assert continued_config(run) == before
-    config = continued_config(run, overrides=["training.learning_rate=2", "model.hidden_dropout=0.5"])
-    assert (config.training.learning_rate, config.model.hidden_dropout, config.data) == (2.0, 0.5, before.data)
+    config = continued_config(
+        run, overrides=["training.learning_rate=2", "model.hidden_dropout=0.5"]
+    )
+    assert (config.training.learning_rate, config.model.hidden_dropout, config.data) == (
+        2.0,
+        0.5,
+        before.data,
+    )
 
 
 def test_new_text_has_none_of_the_old_links(run, new, write):
     write("old.links", ["0-0"] * OLD)
-    before = load_config(run / "config.yaml", ["data.train_alignments=old.links", "training.guided_alignment_weight=0.5"])
+    before = load_config(
+        run / "config.yaml",
+        ["data.train_alignments=old.links", "training.guided_alignment_weight=0.5"],
+    )
     save_config(before, run / "config.yaml")
-    with pytest.raises(UsageError, match=r"guided_alignment_weight: expected data.train_alignments beside it, .* or the weight to 0"):
+    with pytest.raises(
+        UsageError,
+        match=(
+            r"guided_alignment_weight: expected data.train_alignments beside it, .* or the weight"
+            r" to 0"
+        ),
+    ):
         continued_config(run, overrides=new)
-    assert continued_config(run, overrides=[*new, "training.guided_alignment_weight=0"]).data.train_alignments is None
+    assert (
+        continued_config(
+            run, overrides=[*new, "training.guided_alignment_weight=0"]
+        ).data.train_alignments
+        is None
+    )
     assert continued_config(run).data.train_alignments == "old.links"
 
 
@@ -65,26 +101,48 @@ def test_old_text_that_is_gone_matters_to_a_mixture_alone(run, new, tmp_path):
     for gone in ("gone.en", "gone.*.en"):
         change(run, train_source=gone, train_target=gone.replace("en", "fr"))
         corpora = [f"{{source: {tmp_path / 'new.en'}, target: {tmp_path / 'new.fr'}}}"] * 2
-        config = continued_config(run, overrides=["data.held_out=0", f"data.corpora=[{', '.join(corpora)}]"])
-        assert [len(list(pairs)) for pairs in new_text(config, load_config(run / "config.yaml"))] == [400, 400]
-        with pytest.raises(UserError, match=rf"--mix: .*{re.escape(gone)}: expected the text that .* was trained on, got none"):
+        config = continued_config(
+            run, overrides=["data.held_out=0", f"data.corpora=[{', '.join(corpora)}]"]
+        )
+        assert [
+            len(list(pairs)) for pairs in new_text(config, load_config(run / "config.yaml"))
+        ] == [400, 400]
+        with pytest.raises(
+            UserError,
+            match=(
+                rf"--mix: .*{re.escape(gone)}: expected the text that .* was trained on, got none"
+            ),
+        ):
             continued_config(run, overrides=new, mix=1.0)
 
 
-@pytest.mark.parametrize("development", [{}, dict(held_out=0, development_source="old.en", development_target="old.fr")])
+@pytest.mark.parametrize(
+    "development", [{}, dict(held_out=0, development_source="old.en", development_target="old.fr")]
+)
 def test_new_text_takes_the_place_of_all_text(run, new, capsys, development):
     change(run, **development)
     config = continued_config(run, overrides=new)
-    development, training = ({source for source, _ in open_corpus(config, part)} for part in ("development", "train"))
-    assert all(source.startswith("new") for source in development | training) and not development & training
+    development, training = (
+        {source for source, _ in open_corpus(config, part)} for part in ("development", "train")
+    )
+    assert (
+        all(source.startswith("new") for source in development | training)
+        and not development & training
+    )
     assert len(development) + len(training) == 400 and 5 < len(development) < 40
     assert (config.data.folder, config.data.held_out, config.data.batch_size) == (None, 20, 7)
     assert "about 20 pairs of " in capsys.readouterr().err
 
 
 def test_a_development_text_that_is_named_counts(run, new, tmp_path, capsys):
-    named = [f"data.development_source={tmp_path / 'old.en'}", f"data.development_target={tmp_path / 'old.fr'}"]
-    assert len(list(open_corpus(continued_config(run, overrides=[*new, *named]), "development"))) == OLD
+    named = [
+        f"data.development_source={tmp_path / 'old.en'}",
+        f"data.development_target={tmp_path / 'old.fr'}",
+    ]
+    assert (
+        len(list(open_corpus(continued_config(run, overrides=[*new, *named]), "development")))
+        == OLD
+    )
     assert continued_config(run, overrides=[*new, "data.held_out=0"]).data.held_out == 0
     assert capsys.readouterr().err == ""
 
@@ -95,15 +153,24 @@ def test_a_file_lies_between_the_run_and_overrides(run, new, tmp_path):
     config = continued_config(run, path, [*new, "training.learning_rate=3"])
     assert (config.data.batch_size, config.data.held_out) == (9, 11)
     assert (config.training.learning_rate, config.training.maximum_updates) == (3.0, 50)
-    assert named_options(path, ["search.nbest=1"]) == {"data.batch_size", "data.held_out", "training.learning_rate", "search.nbest"}
+    assert named_options(path, ["search.nbest=1"]) == {
+        "data.batch_size",
+        "data.held_out",
+        "training.learning_rate",
+        "search.nbest",
+    }
 
 
 def test_gradients_between_workers_are_not_those_of_one(run):
     config = load_config(run / "config.yaml", ["training.worker_gradients=bfloat16"])
     save_config(config, run / "config.yaml")
     found = [continued_config(run, workers=number).training.worker_gradients for number in (1, 2)]
-    named = continued_config(run, overrides=["training.worker_gradients=bfloat16"]).training.worker_gradients
-    assert (*found, named) == ("exact", "bfloat16", "bfloat16"), "what is named is refused when training begins"
+    named = continued_config(
+        run, overrides=["training.worker_gradients=bfloat16"]
+    ).training.worker_gradients
+    assert (*found, named) == ("exact", "bfloat16", "bfloat16"), (
+        "what is named is refused when training begins"
+    )
 
 
 def test_one_limit_is_meant_without_the_other(run):
@@ -120,7 +187,9 @@ def test_another_corpus_in_place_of_the_built_in_one(run, new):
 
 @pytest.mark.parametrize("times", [0.5, 1.0, 3.0])
 def test_mixed_as_many_times_as_asked(run, new, times, tmp_path, capsys, monkeypatch):
-    """Counted in whole epochs; the old text's own development pairs stay out, whatever folder the training is resumed in."""
+    """Counted in whole epochs; the old text's own development pairs stay out, whatever folder the
+    training is resumed in.
+    """
     old_development = set(open_corpus(load_config(run / "config.yaml"), "development"))
     config = continued_config(run, overrides=[*new, "data.held_out=40"], mix=times)
     save_config(config, tmp_path / "again.yaml")
@@ -128,35 +197,106 @@ def test_mixed_as_many_times_as_asked(run, new, times, tmp_path, capsys, monkeyp
     pairs = open_corpus(load_config(tmp_path / "again.yaml"))
     pairs.check()
     generator = np.random.default_rng(1)
-    epochs = [list(mixed([(other, other.report.kept, weight) for other, weight in pairs.corpora], generator)) for _ in range(5)]
+    epochs = [
+        list(
+            mixed(
+                [(other, other.report.kept, weight) for other, weight in pairs.corpora], generator
+            )
+        )
+        for _ in range(5)
+    ]
     counts = collections.Counter(source.split()[0] for source, _ in sum(epochs, []))
     assert counts["old"] / counts["new"] == pytest.approx(times, rel=0.1)
     assert len({source for source, _ in epochs[0] if source.startswith("new")}) == counts["new"] / 5
     assert len(old_development) > 50 and not old_development & set(sum(epochs, []))
     assert {source.split()[0] for source, _ in open_corpus(config, "development")} == {"new"}
-    assert f"of the {OLD - len(old_development)} that {run} was trained on" in capsys.readouterr().err.replace(",", "")
+    assert (
+        f"of the {OLD - len(old_development)} that {run} was trained on"
+        in capsys.readouterr().err.replace(",", "")
+    )
 
 
 def test_several_corpora_are_mixed_in_by_their_weights(run, tmp_path):
-    names = [dict(source=str(tmp_path / f"{name}.en"), target=str(tmp_path / f"{name}.fr")) for name in ("new", "old")]
-    both = load_config(values={"data": {"corpora": [names[0] | {"weight": 2.0}, names[1] | {"weight": 0.5}]}}).data.corpora
-    change(run, train_source=None, train_target=None, held_out=0, corpora=both)  # 800 + 500 pairs an epoch
+    names = [
+        dict(source=str(tmp_path / f"{name}.en"), target=str(tmp_path / f"{name}.fr"))
+        for name in ("new", "old")
+    ]
+    both = load_config(
+        values={"data": {"corpora": [names[0] | {"weight": 2.0}, names[1] | {"weight": 0.5}]}}
+    ).data.corpora
+    change(
+        run, train_source=None, train_target=None, held_out=0, corpora=both
+    )  # 800 + 500 pairs an epoch
     new = "data.corpora=[{source: %(source)s, target: %(target)s}]" % names[0]
-    config = continued_config(run, overrides=[new, "data.held_out=0"], mix=1.3)  # 400 × 1.3 pairs are 0.4 of 1300
-    assert [corpus.weight for corpus in config.data.corpora] == [1.0, pytest.approx(0.8), pytest.approx(0.2)]
+    config = continued_config(
+        run, overrides=[new, "data.held_out=0"], mix=1.3
+    )  # 400 × 1.3 pairs are 0.4 of 1300
+    assert [corpus.weight for corpus in config.data.corpora] == [
+        1.0,
+        pytest.approx(0.8),
+        pytest.approx(0.2),
+    ]
 
 
 @pytest.mark.parametrize(
     "overrides, mix, harm, error, message",
     [
-        ([], 1.0, {}, UsageError, "--mix: expected new text beside that of .*run, got none; name it"),
-        (None, 1.0, dict(train_source="gone.en"), UserError, "--mix: .*gone.en: expected the text that .*run was trained on, got none"),
-        (None, 1.0, dict(PHRASEBOOK, folder=None), UsageError, "--mix: expected that of .*run to be in text files, got data.corpus=phrasebook"),
-        (["data.corpus=phrasebook"], 1.0, {}, UsageError, "--mix: expected the new training text to be in text files, got data.corpus="),
-        (["model.hidden_size=6"], None, {}, UsageError, "model.hidden_size: expected 5, as .*run has it, got 6"),
-        (["source.tokenization=space"], None, {}, UsageError, "source.tokenization: expected moses, as"),
-        (["data.batchsize=6"], None, {}, UsageError, "unknown option data.batchsize; did you mean data.batch_size?"),
-        (["data.train_source=a"], None, {}, UsageError, "data.train_target: expected a text file, got none"),
+        (
+            [],
+            1.0,
+            {},
+            UsageError,
+            "--mix: expected new text beside that of .*run, got none; name it",
+        ),
+        (
+            None,
+            1.0,
+            dict(train_source="gone.en"),
+            UserError,
+            "--mix: .*gone.en: expected the text that .*run was trained on, got none",
+        ),
+        (
+            None,
+            1.0,
+            dict(PHRASEBOOK, folder=None),
+            UsageError,
+            "--mix: expected that of .*run to be in text files, got data.corpus=phrasebook",
+        ),
+        (
+            ["data.corpus=phrasebook"],
+            1.0,
+            {},
+            UsageError,
+            "--mix: expected the new training text to be in text files, got data.corpus=",
+        ),
+        (
+            ["model.hidden_size=6"],
+            None,
+            {},
+            UsageError,
+            "model.hidden_size: expected 5, as .*run has it, got 6",
+        ),
+        (
+            ["source.tokenization=space"],
+            None,
+            {},
+            UsageError,
+            "source.tokenization: expected moses, as",
+        ),
+        (
+            ["data.batchsize=6"],
+            None,
+            {},
+            UsageError,
+            "unknown option data.batchsize; did you mean data.batch_size?",
+        ),
+        (
+            ["data.train_source=a"],
+            None,
+            {},
+            UsageError,
+            "data.train_target: expected a text file, got none",
+        ),
     ],
 )
 def test_what_is_refused(run, new, overrides, mix, harm, error, message):
@@ -169,5 +309,9 @@ def test_what_is_refused(run, new, overrides, mix, harm, error, message):
 def test_below_is_below_a_preset():
     below = {"model": {"hidden_size": 3}, "data": {"batch_size": 3, "shuffle_buffer": 9}}
     config = load_config(overrides=["preset=paper"], below=below)
-    assert (config.model.hidden_size, config.data.batch_size, config.data.shuffle_buffer) == (1000, 80, 9)
+    assert (config.model.hidden_size, config.data.batch_size, config.data.shuffle_buffer) == (
+        1000,
+        80,
+        9,
+    )
     assert load_config(below={}) == Config()

@@ -28,7 +28,10 @@ from rnnsearch_tf.text.pipeline import build_text, build_texts
         (b"\xef\xbb\xbfone\n\xef\xbb\xbftwo\n", [b"one", b"\xef\xbb\xbftwo"]),
         (b"\xef\xbb\xbf", []),
         (b"\xef\xbb\xbf\nx\n", [b"", b"x"]),
-        ("a\u2028b\u0085c\x0bd\x0ce\x1cf\rg\n".encode(), ["a\u2028b\u0085c\x0bd\x0ce\x1cf\rg".encode()]),
+        (
+            "a\u2028b\u0085c\x0bd\x0ce\x1cf\rg\n".encode(),
+            ["a\u2028b\u0085c\x0bd\x0ce\x1cf\rg".encode()],
+        ),
         (b"\n\n", [b"", b""]),
         (b"a\x00b\n", [b"a\x00b"]),
     ],
@@ -54,7 +57,11 @@ def test_pairs_are_read_only_as_far_as_asked(write):
     good = [f"{number}" for number in range(20_000)]
     path = write("text", good + ["", "x"])
     pairs = Pairs(path, path)
-    assert list(itertools.islice(pairs, 3)) == [("0", "0"), ("1", "1"), ("2", "2")]  # the bad line is never reached
+    assert list(itertools.islice(pairs, 3)) == [
+        ("0", "0"),
+        ("1", "1"),
+        ("2", "2"),
+    ]  # the bad line is never reached
 
 
 def test_skipped_lines_are_counted_and_both_sides_stay_together(write):
@@ -63,9 +70,18 @@ def test_skipped_lines_are_counted_and_both_sides_stay_together(write):
     pairs = Pairs(source, target, on_bad_line="skip")
     assert list(pairs) == [("one", "un"), ("four", "quatre"), ("six", "six")]
     report = pairs.check()
-    assert (report.kept, report.invalid, report.empty, report.unpaired, report.skipped) == (3, 1, 2, 2, 5)
+    assert (report.kept, report.invalid, report.empty, report.unpaired, report.skipped) == (
+        3,
+        1,
+        2,
+        2,
+        5,
+    )
     assert report.examples[0].startswith(f"{target}:2: ")
-    assert str(report).startswith("3 pairs kept; left out: 1 with invalid UTF-8, 2 with an empty line, 2 lines without a partner (first: ")
+    assert str(report).startswith(
+        "3 pairs kept; left out: 1 with invalid UTF-8, 2 with an empty line, 2 lines without a"
+        " partner (first: "
+    )
     assert [target for _, target in pairs] == ["un", "quatre", "six"]
 
 
@@ -77,13 +93,18 @@ def test_check_reads_once(monkeypatch):
 
 
 def test_both_sides_are_counted_in_one_pass(write):
-    sides = {"source": TextConfig(language="en"), "target": TextConfig(language="fr", minimum_count=2)}
+    sides = {
+        "source": TextConfig(language="en"),
+        "target": TextConfig(language="fr", minimum_count=2),
+    }
     config = dataclasses.replace(load_config(), **sides)
     pairs = Pairs(write("s", ["a b", "", "b"]), write("t", ["x y", "z", "y"]), on_bad_line="skip")
     together = build_texts(config, pairs.lines())
     assert pairs.report.kept == 2
     alone = [build_text(sides[side], lines) for side, lines in zip(sides, zip(*pairs))]
-    assert [text.vocabulary.tokens for text in together] == [text.vocabulary.tokens for text in alone]
+    assert [text.vocabulary.tokens for text in together] == [
+        text.vocabulary.tokens for text in alone
+    ]
     assert [text.vocabulary.tokens[3:] for text in together] == [["b", "a"], ["y"]]
 
 
@@ -96,7 +117,8 @@ def test_lists_are_checked_like_files():
 
 def test_plain_and_gzipped_files_give_the_same_pairs(write):
     lines = [f"line {number} é" for number in range(1000)]
-    plain, zipped = write("a", lines), write("a.gz", lines)
+    plain = write("a", lines)
+    zipped = write("a.gz", lines)
     assert list(Pairs(plain, zipped)) == [(line, line) for line in lines]
 
 
@@ -107,11 +129,15 @@ def test_paths_may_be_path_objects(write):
 
 def test_pairs_of_a_configuration(write):
     path = write("a", ["x"])
-    config = load_config(values={"data": {"train_source": path, "train_target": path, "on_bad_line": "skip"}})
+    config = load_config(
+        values={"data": {"train_source": path, "train_target": path, "on_bad_line": "skip"}}
+    )
     pairs = open_corpus(config)
     assert (pairs.source, pairs.target, pairs.on_bad_line) == (path, path, "skip")
     assert open_corpus(config, "development") is None
-    built_in = load_config(values={"data": {"corpus": "phrasebook", "phrasebook_size": 30, "phrasebook_seed": 3}})
+    built_in = load_config(
+        values={"data": {"corpus": "phrasebook", "phrasebook_size": 30, "phrasebook_seed": 3}}
+    )
     assert list(open_corpus(built_in)) == list(zip(*phrasebook(30, 3, "train")))
     assert list(open_corpus(built_in, "test")) == list(zip(*phrasebook(HELD_OUT_SIZE, 3, "test")))
 
@@ -120,21 +146,44 @@ def test_options_of_evaluations_need_a_development_text(write):
     path = write("a", ["x"])
     text = {"train_source": path, "train_target": path}
     with_development = text | {"development_source": path, "development_target": path}
-    for name, value in dict(patience=3, average=2, best_by="loss", evaluate_sentences=9, evaluate_beam_size=2).items():
+    for name, value in dict(
+        patience=3, average=2, best_by="loss", evaluate_sentences=9, evaluate_beam_size=2
+    ).items():
         training = {name: value}
-        with pytest.raises(UsageError, match=f"training.{name}: has no effect without a development text; set data.development_source"):
+        with pytest.raises(
+            UsageError,
+            match=(
+                f"training.{name}: has no effect without a development text; set"
+                " data.development_source"
+            ),
+        ):
             check_development(load_config(values={"data": text, "training": training}))
         check_development(load_config(values={"data": with_development, "training": training}))
-        check_development(load_config(values={"data": {"corpus": "phrasebook"}, "training": training}))
-    check_development(load_config(values={"data": text, "training": {"evaluate_every": 5, "keep_evaluated": 2}}))
+        check_development(
+            load_config(values={"data": {"corpus": "phrasebook"}, "training": training})
+        )
+    check_development(
+        load_config(values={"data": text, "training": {"evaluate_every": 5, "keep_evaluated": 2}})
+    )
 
 
 @pytest.mark.parametrize(
     "data, part, message",
     [
-        ({}, "train", r"data\.train_source: expected a text file, got none; set it, data\.corpora, data\.prepared, or data\.corpus=phrasebook"),
+        (
+            {},
+            "train",
+            (
+                r"data\.train_source: expected a text file, got none; set it, data\.corpora,"
+                r" data\.prepared, or data\.corpus=phrasebook"
+            ),
+        ),
         ({"train_source": "x"}, "train", r"data\.train_target: expected a text file"),
-        ({"development_target": "x"}, "development", r"data\.development_source: expected a text file"),
+        (
+            {"development_target": "x"},
+            "development",
+            r"data\.development_source: expected a text file",
+        ),
         ({}, "test", r"expected part train or development of a corpus in files, got 'test'"),
     ],
 )

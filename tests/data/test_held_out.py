@@ -9,7 +9,9 @@ from rnnsearch_tf.errors import UserError
 
 @pytest.fixture
 def lines():
-    """4,000 pairs; every source stands three times with other targets, every 50th target is the same, two lines are bad."""
+    """4,000 pairs; every source stands three times with other targets, every 50th target is the
+    same, two lines are bad.
+    """
     sources = [f"sentence {number // 3}" for number in range(4000)]
     targets = ["oui" if number % 50 == 0 else f"phrase {number}" for number in range(4000)]
     targets[7] = targets[1234] = " "
@@ -18,7 +20,9 @@ def lines():
 
 def parts(write, lines, size=200, **data):
     paths = dict(train_source=write("s.gz", lines[0]), train_target=write("t", lines[1]))
-    config = load_config(values={"data": {**paths, "held_out": size, "on_bad_line": "skip", **data}})
+    config = load_config(
+        values={"data": {**paths, "held_out": size, "on_bad_line": "skip", **data}}
+    )
     return [open_corpus(config, part) for part in ("train", "development")]
 
 
@@ -57,16 +61,27 @@ def test_without_the_option_there_is_no_development_text(write, lines):
 def test_the_first_of_several_corpora_gives_it_and_all_keep_out_of_it(write):
     """Every line of the first stands in the second too, with another one on the other side."""
     first = [[f"{side} {number}" for number in range(1000)] for side in ("a", "b")]
-    second = [first[0] + [f"c {number}" for number in range(1000)], [f"d {number}" for number in range(1000)] + first[1]]
+    second = [
+        first[0] + [f"c {number}" for number in range(1000)],
+        [f"d {number}" for number in range(1000)] + first[1],
+    ]
     corpora = [
-        dict(zip(("source", "target"), (write(f"{name}.{side}", lines) for side, lines in zip("st", sides))), weight=weight)
+        dict(
+            zip(
+                ("source", "target"),
+                (write(f"{name}.{side}", lines) for side, lines in zip("st", sides)),
+            ),
+            weight=weight,
+        )
         for name, sides, weight in (("one", first, 1.0), ("two.gz", second, 0.5))
     ]
     config = load_config(values={"data": {"corpora": corpora, "held_out": 100}})
     training, development = (open_corpus(config, part) for part in ("train", "development"))
     held_out = list(development)
     assert 60 < len(held_out) < 140 and set(held_out) <= set(zip(*first))
-    assert len(list(training)) == 3000 - 3 * len(held_out) and [weight for _, weight in training.corpora] == [1.0, 0.5]
+    assert len(list(training)) == 3000 - 3 * len(held_out) and [
+        weight for _, weight in training.corpora
+    ] == [1.0, 0.5]
     for side in (0, 1):
         assert not {pair[side] for pair in training} & {pair[side] for pair in held_out}
 
@@ -75,12 +90,26 @@ def test_a_corpus_without_what_another_training_held_out(write, lines):
     training, development = parts(write, lines)
     entry = dict(source=training.source, target=training.target, held_out=200)
     config = load_config(values={"data": {"corpora": [entry], "on_bad_line": "skip"}})
-    assert list(open_corpus(config)) == list(training) and open_corpus(config, "development") is None
+    assert (
+        list(open_corpus(config)) == list(training) and open_corpus(config, "development") is None
+    )
 
 
-@pytest.mark.parametrize("size, part, hint", [(10**6, 0, "none of 3,998 for training; set it lower"), (1, 1, "none of 40 for development; set it higher")])
+@pytest.mark.parametrize(
+    "size, part, hint",
+    [
+        (10**6, 0, "none of 3,998 for training; set it lower"),
+        (1, 1, "none of 40 for development; set it higher"),
+    ],
+)
 def test_a_part_without_a_pair_is_said(write, lines, size, part, hint):
     """A sentence that stands three times goes to one part whole, so one pair in 40 may be none."""
     few = lines if part == 0 else (["same"] * 40, ["other"] * 40)
-    with pytest.raises(UserError, match=f"held_out: expected a number that leaves pairs for both parts, got {size:,}, which leaves {hint}"):
+    with pytest.raises(
+        UserError,
+        match=(
+            f"held_out: expected a number that leaves pairs for both parts, got {size:,}, which"
+            f" leaves {hint}"
+        ),
+    ):
         parts(write, few, size=size)[part].check()

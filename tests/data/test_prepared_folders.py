@@ -1,4 +1,6 @@
-"""The folder of a prepared corpus: written whole or not at all, refused in words where it does not fit or is damaged."""
+"""The folder of a prepared corpus: written whole or not at all, refused in words where it does not
+fit or is damaged.
+"""
 
 import collections
 import json
@@ -33,7 +35,9 @@ SPACE = {"tokenization": "space", "unicode_form": "none"}
 
 def configuration(folder, tokens=SPACE, **data):
     data = data or dict(train_source="part.*.en", train_target="part.*.fr")
-    return load_config(values={"source": tokens, "target": tokens, "data": {"folder": str(folder), **data}})
+    return load_config(
+        values={"source": tokens, "target": tokens, "data": {"folder": str(folder), **data}}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +71,29 @@ def contents(folder):
 
 def test_a_text_in_parts_is_that_of_one_file(text, made, tmp_path):
     for side in ("en", "fr"):
-        (tmp_path / f"all.{side}").write_text("".join((text / f"part.{part}.{side}").read_text() for part in range(3)))
-    prepare(configuration(tmp_path, train_source="all.en", train_target="all.fr"), tmp_path / "prepared")
-    one, other = contents(made), contents(tmp_path / "prepared")
-    assert one.keys() == other.keys() == {"ids.bin", "lengths.bin", "manifest.json", "offsets.bin", "vocabulary.source.txt", "vocabulary.target.txt"}
-    assert {name for name in one if one[name] != other[name]} == {"manifest.json"}  # it names the files
+        (tmp_path / f"all.{side}").write_text(
+            "".join((text / f"part.{part}.{side}").read_text() for part in range(3))
+        )
+    prepare(
+        configuration(tmp_path, train_source="all.en", train_target="all.fr"), tmp_path / "prepared"
+    )
+    one = contents(made)
+    other = contents(tmp_path / "prepared")
+    assert (
+        one.keys()
+        == other.keys()
+        == {
+            "ids.bin",
+            "lengths.bin",
+            "manifest.json",
+            "offsets.bin",
+            "vocabulary.source.txt",
+            "vocabulary.target.txt",
+        }
+    )
+    assert {name for name in one if one[name] != other[name]} == {
+        "manifest.json"
+    }  # it names the files
 
 
 class Stop(Exception):
@@ -79,8 +101,11 @@ class Stop(Exception):
 
 
 def written_parts(config, output, patch, stopped=False):
-    """Prepare, or stop where all but the manifest is written; the numbers of the parts that were written."""
-    write_file, parts = preparing.write_file, []
+    """Prepare, or stop where all but the manifest is written; the numbers of the parts that were
+    written.
+    """
+    write_file = preparing.write_file
+    parts = []
 
     def watched(path, content):
         if stopped and path.name == "manifest.json":
@@ -99,20 +124,34 @@ def written_parts(config, output, patch, stopped=False):
 
 
 def test_all_files_are_encoded_by_what_was_traced_once(text, tmp_path, monkeypatch):
-    """TensorFlow keeps what it has traced: with a graph for every file memory would grow with their number."""
-    made, real = [], preparing.EncodedPairs
-    monkeypatch.setattr(preparing, "EncodedPairs", lambda *arguments: made.append(real(*arguments)) or made[-1])
+    """TensorFlow keeps what it has traced: with a graph for every file memory would grow with their
+    number.
+    """
+    made = []
+    real = preparing.EncodedPairs
+    monkeypatch.setattr(
+        preparing, "EncodedPairs", lambda *arguments: made.append(real(*arguments)) or made[-1]
+    )
     prepare(configuration(text), tmp_path / "prepared")
     assert len(made) == 1
 
 
 @pytest.mark.parametrize("where, again", [("write_piece", [2]), ("write_file", [])])
-def test_a_stopped_preparation_leaves_nothing_and_goes_on(text, made, tmp_path, monkeypatch, where, again):
+def test_a_stopped_preparation_leaves_nothing_and_goes_on(
+    text, made, tmp_path, monkeypatch, where, again
+):
     """Stopped at the third part, and when all but the manifest is written."""
-    written, write_file, original = [], preparing.write_file, getattr(preparing, where)
+    written = []
+    write_file = preparing.write_file
+    original = getattr(preparing, where)
 
     def stopping(*arguments, **request):
-        if where == "write_piece" and len(written) < 2 or where == "write_file" and arguments[0].name != "manifest.json":
+        if (
+            where == "write_piece"
+            and len(written) < 2
+            or where == "write_file"
+            and arguments[0].name != "manifest.json"
+        ):
             return original(*arguments, **request)
         raise Stop
 
@@ -127,7 +166,9 @@ def test_a_stopped_preparation_leaves_nothing_and_goes_on(text, made, tmp_path, 
     assert not (tmp_path / "prepared").exists()
     written.clear()
     prepare(configuration(text), tmp_path / "prepared")
-    assert contents(tmp_path / "prepared") == contents(made) and [path.name for path in tmp_path.iterdir()] == ["prepared"]
+    assert contents(tmp_path / "prepared") == contents(made) and [
+        path.name for path in tmp_path.iterdir()
+    ] == ["prepared"]
     assert written == again
 
 
@@ -138,7 +179,9 @@ def test_a_text_that_has_changed_is_begun_anew(text, made, tmp_path, monkeypatch
         with open(folder / f"part.1.{side}", "a") as file:
             file.write("new words\n")
     prepared = prepare(configuration(folder), tmp_path / "prepared")
-    assert prepared.count == 66 and "new" in (tmp_path / "prepared" / "vocabulary.source.txt").read_text().split("\n")
+    assert prepared.count == 66 and "new" in (
+        tmp_path / "prepared" / "vocabulary.source.txt"
+    ).read_text().split("\n")
 
 
 @pytest.mark.parametrize("same", ["bytes", "time"])
@@ -159,7 +202,9 @@ def test_a_text_that_was_edited_to_the_same_size_is_begun_anew(text, tmp_path, m
     assert prepared.count == 65 and ("other" if same == "bytes" else "others") in words
 
 
-def test_a_held_out_text_or_a_named_vocabulary_that_has_changed_is_begun_anew(text, tmp_path, monkeypatch):
+def test_a_held_out_text_or_a_named_vocabulary_that_has_changed_is_begun_anew(
+    text, tmp_path, monkeypatch
+):
     folder = pathlib.Path(shutil.copytree(text, tmp_path / "text", ignore=lambda *_: ["prepared"]))
     vocabulary = tmp_path / "words.txt"
     vocabulary.write_text("\n".join([*SPECIAL_TOKENS, "x"]) + "\n")
@@ -190,31 +235,69 @@ preparing.prepare(configuration(sys.argv[1]), sys.argv[2])
 @pytest.mark.slow
 def test_a_killed_preparation_leaves_nothing_and_goes_on(text, made, tmp_path):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", KILLED, text, tmp_path / "prepared"], env=environment, capture_output=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, text, tmp_path / "prepared"],
+        env=environment,
+        capture_output=True,
+        timeout=300,
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
-    assert not (tmp_path / "prepared").exists() and (tmp_path / ".prepared.partial" / "part-000002.json").exists()
+    assert (
+        not (tmp_path / "prepared").exists()
+        and (tmp_path / ".prepared.partial" / "part-000002.json").exists()
+    )
     prepare(configuration(text), tmp_path / "prepared")
-    assert contents(tmp_path / "prepared") == contents(made) and [path.name for path in tmp_path.iterdir()] == ["prepared"]
+    assert contents(tmp_path / "prepared") == contents(made) and [
+        path.name for path in tmp_path.iterdir()
+    ] == ["prepared"]
 
 
 def test_what_is_held_out_comes_with_it(text, tmp_path):
     config = configuration(text, train_source="part.0.en", train_target="part.0.fr", held_out=6)
     prepared = prepare(config, tmp_path / "prepared")
     development = list(open_corpus(config, "development"))
-    training = load_config(values={"source": SPACE, "target": SPACE, "data": {"prepared": str(tmp_path / "prepared")}})
+    training = load_config(
+        values={"source": SPACE, "target": SPACE, "data": {"prepared": str(tmp_path / "prepared")}}
+    )
     assert list(open_corpus(training, "development")) == development and development
-    assert prepared.count == len(list(open_corpus(config, "train"))) == open_corpus(training, "train").count
+    assert (
+        prepared.count
+        == len(list(open_corpus(config, "train")))
+        == open_corpus(training, "train").count
+    )
 
 
 def test_nothing_fits_the_limits(text, tmp_path):
-    with pytest.raises(UserError, match=r"part.0.en …, .*part.0.fr …: expected pairs of at most 1 source and 50 target tokens, got none"):
-        prepare(configuration(text, train_source="part.*.en", train_target="part.*.fr", maximum_source_length=1), tmp_path / "prepared")
+    with pytest.raises(
+        UserError,
+        match=(
+            r"part.0.en …, .*part.0.fr …: expected pairs of at most 1 source and 50 target tokens,"
+            r" got none"
+        ),
+    ):
+        prepare(
+            configuration(
+                text, train_source="part.*.en", train_target="part.*.fr", maximum_source_length=1
+            ),
+            tmp_path / "prepared",
+        )
 
 
-@pytest.mark.parametrize("tokens, data, message", [
-    ({"tokenization": "sentencepiece", "sampling": 0.3}, {}, "source.sampling: draws other pieces every time.*set source.sampling=null"),
-    (SPACE, dict(prepared="x"), "data.prepared: expected text to prepare, got the prepared corpus x"),
-])
+@pytest.mark.parametrize(
+    "tokens, data, message",
+    [
+        (
+            {"tokenization": "sentencepiece", "sampling": 0.3},
+            {},
+            "source.sampling: draws other pieces every time.*set source.sampling=null",
+        ),
+        (
+            SPACE,
+            dict(prepared="x"),
+            "data.prepared: expected text to prepare, got the prepared corpus x",
+        ),
+    ],
+)
 def test_what_cannot_be_prepared(text, tmp_path, tokens, data, message):
     with pytest.raises(UsageError, match=message):
         prepare(configuration(text, tokens, **data), tmp_path / "prepared")
@@ -223,7 +306,13 @@ def test_what_cannot_be_prepared(text, tmp_path, tokens, data, message):
 def test_a_folder_with_something_in_it_is_left_alone(text, tmp_path):
     (tmp_path / "prepared").mkdir()
     (tmp_path / "prepared" / "mine").write_text("")
-    with pytest.raises(UsageError, match="expected no such folder, or an empty one, got one with something in it; choose another --output"):
+    with pytest.raises(
+        UsageError,
+        match=(
+            "expected no such folder, or an empty one, got one with something in it; choose another"
+            " --output"
+        ),
+    ):
         prepare(configuration(text), tmp_path / "prepared")
     with pytest.raises(UsageError, match="or an empty one, got a file; choose another --output"):
         prepare(configuration(text), tmp_path / "prepared" / "mine")
@@ -233,40 +322,98 @@ def test_a_folder_with_something_in_it_is_left_alone(text, tmp_path):
 
 
 def training(folder, tokens=SPACE, **data):
-    return load_config(values={"source": tokens, "target": tokens, "data": {"prepared": str(folder), **data}})
+    return load_config(
+        values={"source": tokens, "target": tokens, "data": {"prepared": str(folder), **data}}
+    )
 
 
-@pytest.mark.parametrize("tokens, data, message", [
-    (SPACE | {"lowercase": True}, {}, "source.lowercase: expected False, with which .* was prepared, got True; take that value, or prepare"),
-    (SPACE, {"maximum_target_length": 30}, "data.maximum_target_length: expected 50, with which .* was prepared, got 30"),
-])
+@pytest.mark.parametrize(
+    "tokens, data, message",
+    [
+        (
+            SPACE | {"lowercase": True},
+            {},
+            (
+                "source.lowercase: expected False, with which .* was prepared, got True; take that"
+                " value, or prepare"
+            ),
+        ),
+        (
+            SPACE,
+            {"maximum_target_length": 30},
+            "data.maximum_target_length: expected 50, with which .* was prepared, got 30",
+        ),
+    ],
+)
 def test_a_configuration_that_does_not_fit(made, tokens, data, message):
     with pytest.raises(UsageError, match=message):
         open_corpus(training(made, tokens, **data))
 
 
 def test_vocabularies_that_do_not_fit(made):
-    with pytest.raises(UsageError, match="source.vocabulary_size: expected 30001, with which .* was prepared, got 9"):
+    with pytest.raises(
+        UsageError,
+        match="source.vocabulary_size: expected 30001, with which .* was prepared, got 9",
+    ):
         PreparedPairs(made).texts(training(made, SPACE | {"vocabulary_size": 9}))
     prepared = PreparedPairs(made)
-    earlier = {"vocabulary": "words.txt", "vocabulary_size": 9, "minimum_count": 2}  # beside a ready vocabulary: no effect
-    prepared.manifest = prepared.manifest | {side: prepared.manifest[side] | earlier for side in ("source", "target")}
+    earlier = {
+        "vocabulary": "words.txt",
+        "vocabulary_size": 9,
+        "minimum_count": 2,
+    }  # beside a ready vocabulary: no effect
+    prepared.manifest = prepared.manifest | {
+        side: prepared.manifest[side] | earlier for side in ("source", "target")
+    }
     prepared.texts(training(made, SPACE | {"vocabulary": "words.txt"}))
-    with pytest.raises(UsageError, match="source.vocabulary: expected words.txt, with which .* was prepared, got None"):
+    with pytest.raises(
+        UsageError,
+        match="source.vocabulary: expected words.txt, with which .* was prepared, got None",
+    ):
         prepared.texts(training(made))
     config = training(made)
-    small = [Text(section, Vocabulary([*SPECIAL_TOKENS, "x"])) for section in (config.source, config.target)]
-    with pytest.raises(UserError, match="expected ids of the source vocabulary that this training has, got those of another"):
+    small = [
+        Text(section, Vocabulary([*SPECIAL_TOKENS, "x"]))
+        for section in (config.source, config.target)
+    ]
+    with pytest.raises(
+        UserError,
+        match="expected ids of the source vocabulary that this training has, got those of another",
+    ):
         training_dataset(*small, PreparedPairs(made), config.data, 1)
 
 
-@pytest.mark.parametrize("values, message", [
-    ({"data": {"prepared": "p", "train_source": "f"}}, "data.prepared: expected no data.train_source beside it, got f; .*set data.train_source=null"),
-    ({"data": {"prepared": "p", "held_out": 9}}, "expected no data.held_out beside it, got 9; .*set data.held_out=0"),
-    ({"data": {"prepared": "p", "corpora": [{"source": "a", "target": "b"}]}}, "expected no data.corpora beside it"),
-    ({"data": {"prepared": "p", "corpus": "phrasebook"}}, "data.prepared: has no effect with data.corpus=phrasebook; set data.corpus=files"),
-    ({"data": {"prepared": "p"}, "target": {"tokenization": "sentencepiece", "sampling": 0.3}}, "target.sampling: draws other pieces every time.*set target.sampling=null"),
-])
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        (
+            {"data": {"prepared": "p", "train_source": "f"}},
+            (
+                "data.prepared: expected no data.train_source beside it, got f; .*set"
+                " data.train_source=null"
+            ),
+        ),
+        (
+            {"data": {"prepared": "p", "held_out": 9}},
+            "expected no data.held_out beside it, got 9; .*set data.held_out=0",
+        ),
+        (
+            {"data": {"prepared": "p", "corpora": [{"source": "a", "target": "b"}]}},
+            "expected no data.corpora beside it",
+        ),
+        (
+            {"data": {"prepared": "p", "corpus": "phrasebook"}},
+            "data.prepared: has no effect with data.corpus=phrasebook; set data.corpus=files",
+        ),
+        (
+            {
+                "data": {"prepared": "p"},
+                "target": {"tokenization": "sentencepiece", "sampling": 0.3},
+            },
+            "target.sampling: draws other pieces every time.*set target.sampling=null",
+        ),
+    ],
+)
 def test_options_that_do_not_go_together(values, message):
     with pytest.raises(UsageError, match=message):
         load_config(values=values)
@@ -290,26 +437,55 @@ def shifted(folder):
     (offsets + 1).tofile(folder / "offsets.bin")
 
 
-@pytest.mark.parametrize("damage, message", [
-    (lambda folder: (folder / "manifest.json").unlink(), "manifest.json: expected the manifest of a corpus .* got a folder without one; check data.prepared"),
-    (lambda folder: shutil.rmtree(folder), "got nothing there; check data.prepared"),
-    (lambda folder: (folder / "manifest.json").write_text("{"), "expected the manifest of a prepared corpus, got Expecting"),
-    (lambda folder: (folder / "manifest.json").write_bytes(b"\xff"), "expected the manifest of a prepared corpus, got"),
-    (lambda folder: (folder / "manifest.json").write_text("[1]"), r"expected a prepared corpus of format 1, got \[1\]; prepare it again"),
-    (changed(format=2), "expected a prepared corpus of format 1, got 2; prepare it again with this version"),
-    (changed(ids="many"), "got one without ids; prepare it again"),
-    (changed(id_type="float32"), "got one without id_type"),
-    (changed(files={}), "got one without ids.bin, offsets.bin, lengths.bin"),
-    (changed(pairs=64), "a damaged one: the sizes in manifest.json do not fit together"),
-    (changed(ids=7), "the sizes in manifest.json do not fit together"),
-    (changed(corpora=[{"pairs": 65}]), "manifest.json has no such corpora or report"),
-    (changed(corpora=[{"pairs": 65, "weight": -1}]), "a corpus of a size or a weight that cannot be"),
-    (changed(report={"kept": 1, "stolen": 2}), "manifest.json has no such corpora or report"),
-    (outside, "names a file '../secret' that cannot be one of it"),
-    (lambda folder: (folder / "ids.bin").unlink(), "ids.bin has no bytes, not"),
-    (lambda folder: (folder / "lengths.bin").write_bytes((folder / "lengths.bin").read_bytes()[:-1]), "lengths.bin has 259 bytes, not 260; prepare it again"),
-    (shifted, "offsets.bin does not fit ids.bin"),
-])
+@pytest.mark.parametrize(
+    "damage, message",
+    [
+        (
+            lambda folder: (folder / "manifest.json").unlink(),
+            (
+                "manifest.json: expected the manifest of a corpus .* got a folder without one;"
+                " check data.prepared"
+            ),
+        ),
+        (lambda folder: shutil.rmtree(folder), "got nothing there; check data.prepared"),
+        (
+            lambda folder: (folder / "manifest.json").write_text("{"),
+            "expected the manifest of a prepared corpus, got Expecting",
+        ),
+        (
+            lambda folder: (folder / "manifest.json").write_bytes(b"\xff"),
+            "expected the manifest of a prepared corpus, got",
+        ),
+        (
+            lambda folder: (folder / "manifest.json").write_text("[1]"),
+            r"expected a prepared corpus of format 1, got \[1\]; prepare it again",
+        ),
+        (
+            changed(format=2),
+            "expected a prepared corpus of format 1, got 2; prepare it again with this version",
+        ),
+        (changed(ids="many"), "got one without ids; prepare it again"),
+        (changed(id_type="float32"), "got one without id_type"),
+        (changed(files={}), "got one without ids.bin, offsets.bin, lengths.bin"),
+        (changed(pairs=64), "a damaged one: the sizes in manifest.json do not fit together"),
+        (changed(ids=7), "the sizes in manifest.json do not fit together"),
+        (changed(corpora=[{"pairs": 65}]), "manifest.json has no such corpora or report"),
+        (
+            changed(corpora=[{"pairs": 65, "weight": -1}]),
+            "a corpus of a size or a weight that cannot be",
+        ),
+        (changed(report={"kept": 1, "stolen": 2}), "manifest.json has no such corpora or report"),
+        (outside, "names a file '../secret' that cannot be one of it"),
+        (lambda folder: (folder / "ids.bin").unlink(), "ids.bin has no bytes, not"),
+        (
+            lambda folder: (folder / "lengths.bin").write_bytes(
+                (folder / "lengths.bin").read_bytes()[:-1]
+            ),
+            "lengths.bin has 259 bytes, not 260; prepare it again",
+        ),
+        (shifted, "offsets.bin does not fit ids.bin"),
+    ],
+)
 def test_a_damaged_folder(copy, damage, message):
     damage(copy)
     with pytest.raises(UserError, match=message):
@@ -326,17 +502,36 @@ def test_a_changed_bit_is_found_when_it_is_looked_for(copy, capsys):
     assert "a damaged one: ids.bin has the SHA-256" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "ids.bin", "offsets.bin", "lengths.bin", "vocabulary.source.txt", "vocabulary.target.txt"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "manifest.json",
+        "ids.bin",
+        "offsets.bin",
+        "lengths.bin",
+        "vocabulary.source.txt",
+        "vocabulary.target.txt",
+    ],
+)
 def test_no_training_begins_with_a_damaged_file(copy, tmp_path, name, monkeypatch):
-    """Bits turned, bytes set, lines changed places or gone: of the same size most of it looks whole."""
-    whole, places, refused = (copy / name).read_bytes(), random.Random(3), []
-    damaged = [bytes([*whole[:at], whole[at] ^ 1 << bit, *whole[at + 1 :]]) for at, bit in [(places.randrange(len(whole)), k % 8) for k in range(16)]]
+    """Bits turned, bytes set, lines changed places or gone: of the same size most of it looks
+    whole.
+    """
+    whole = (copy / name).read_bytes()
+    places = random.Random(3)
+    refused = []
+    damaged = [
+        bytes([*whole[:at], whole[at] ^ 1 << bit, *whole[at + 1 :]])
+        for at, bit in [(places.randrange(len(whole)), k % 8) for k in range(16)]
+    ]
     lines = whole.splitlines(keepends=True)
     if name.endswith((".txt", ".json")):
         damaged += [b"".join([*lines[:k], *lines[k + 1 :]]) for k in (1, 5, len(lines) - 2)]
     if name.endswith(".txt"):
         damaged += [b"".join([*lines[:4], lines[5], lines[4], *lines[6:]])]
-    monkeypatch.setattr(training_run, "build_model", lambda *_: (_ for _ in ()).throw(Stop))  # it has gone too far then
+    monkeypatch.setattr(
+        training_run, "build_model", lambda *_: (_ for _ in ()).throw(Stop)
+    )  # it has gone too far then
     for data in damaged:
         (copy / name).write_bytes(data)
         with pytest.raises((UserError, UsageError)) as raised:
@@ -344,7 +539,10 @@ def test_no_training_begins_with_a_damaged_file(copy, tmp_path, name, monkeypatc
         refused.append(str(raised.value))
     assert all(str(copy) in message for message in refused)
     if name != "manifest.json":
-        assert all(name in message and f"`rnnsearch prepare --output {copy} --check`" in message for message in refused)
+        assert all(
+            name in message and f"`rnnsearch prepare --output {copy} --check`" in message
+            for message in refused
+        )
     (copy / name).write_bytes(whole)
     open_corpus(training(copy)).verify()
 
@@ -357,29 +555,55 @@ def test_a_manifest_of_an_older_version_has_no_checksum_of_its_own(copy):
 
 
 def test_there_is_no_text_to_read(made):
-    with pytest.raises(UserError, match="expected text, got a prepared corpus, which has ids only; name the text"):
+    with pytest.raises(
+        UserError, match="expected text, got a prepared corpus, which has ids only; name the text"
+    ):
         next(iter(PreparedPairs(made)))
 
 
 # ---- named ----
 
 
-@pytest.mark.parametrize("data, error, message", [
-    (dict(train_source="part.*.en", train_target="part.0.fr"), UsageError,
-     r"data.train_source, data.train_target: expected as many files on both sides, got 3 \(.*part.0.en … .*part.2.en\) and 1 \(.*part.0.fr\)"),
-    (dict(train_source="part.*.de", train_target="part.*.fr"), UserError, r"data.train_source: .*part.\*.de: expected files that fit this pattern, found none"),
-    (dict(corpora=[{"source": ["part.0.en"], "target": ["part.0.fr", "part.2.fr"]}]), UsageError, "data.corpora: entry 1: source, data.corpora: entry 1: target: expected as many"),
-])
+@pytest.mark.parametrize(
+    "data, error, message",
+    [
+        (
+            dict(train_source="part.*.en", train_target="part.0.fr"),
+            UsageError,
+            (
+                r"data.train_source, data.train_target: expected as many files on both sides, got 3"
+                r" \(.*part.0.en … .*part.2.en\) and 1 \(.*part.0.fr\)"
+            ),
+        ),
+        (
+            dict(train_source="part.*.de", train_target="part.*.fr"),
+            UserError,
+            r"data.train_source: .*part.\*.de: expected files that fit this pattern, found none",
+        ),
+        (
+            dict(corpora=[{"source": ["part.0.en"], "target": ["part.0.fr", "part.2.fr"]}]),
+            UsageError,
+            "data.corpora: entry 1: source, data.corpora: entry 1: target: expected as many",
+        ),
+    ],
+)
 def test_files_that_do_not_go_together(text, data, error, message):
     with pytest.raises(error, match=message):
         open_corpus(configuration(text, **data))
 
 
 def test_a_list_and_a_pattern_name_the_same_pairs(text):
-    by_list = configuration(text, train_source=[f"part.{k}.en" for k in range(3)], train_target=[f"part.{k}.fr" for k in range(3)])
+    by_list = configuration(
+        text,
+        train_source=[f"part.{k}.en" for k in range(3)],
+        train_target=[f"part.{k}.fr" for k in range(3)],
+    )
     pairs = list(open_corpus(configuration(text)))
     assert list(open_corpus(by_list)) == pairs and len(pairs) == 65
-    assert pairs[39:41] == [("en0 word4 x x x x ", "fr0 word4 x x x x "), ("en2 word0 ", "fr2 word0 ")]
+    assert pairs[39:41] == [
+        ("en0 word4 x x x x ", "fr0 word4 x x x x "),
+        ("en2 word0 ", "fr2 word0 "),
+    ]
 
 
 def test_a_bad_line_names_its_own_file(text, tmp_path):
@@ -389,7 +613,12 @@ def test_a_bad_line_names_its_own_file(text, tmp_path):
         list(open_corpus(configuration(folder)))
     data = dict(train_source="part.*.en", train_target="part.*.fr", on_bad_line="skip")
     prepared = prepare(configuration(folder, **data), tmp_path / "prepared")
-    assert (prepared.count, prepared.report.kept, prepared.report.empty, prepared.report.unpaired) == (42, 42, 1, 22)
+    assert (
+        prepared.count,
+        prepared.report.kept,
+        prepared.report.empty,
+        prepared.report.unpaired,
+    ) == (42, 42, 1, 22)
 
 
 def test_several_processes_write_the_same(text, made, tmp_path):
@@ -401,48 +630,94 @@ def test_several_processes_write_the_same(text, made, tmp_path):
 def test_a_bad_line_stops_all_processes(text, tmp_path):
     folder = pathlib.Path(shutil.copytree(text, tmp_path / "text", ignore=lambda *_: ["prepared"]))
     (folder / "part.2.fr").write_text("un\n\ntrois\n")
-    with pytest.raises(UserError, match="part.2.fr:2: expected a sentence, got an empty line; correct it, or set data.on_bad_line=skip"):
+    with pytest.raises(
+        UserError,
+        match=(
+            "part.2.fr:2: expected a sentence, got an empty line; correct it, or set"
+            " data.on_bad_line=skip"
+        ),
+    ):
         prepare(configuration(folder), tmp_path / "prepared", processes=2)
     assert not (tmp_path / "prepared").exists()
 
 
 def test_the_verb_says_what_it_wrote(text, made, tmp_path, capsys):
-    path, output = tmp_path / "c.yaml", tmp_path / "prepared"
-    path.write_text(json.dumps({"source": SPACE, "target": SPACE, "data": {"folder": str(text), "train_source": "part.*.en", "train_target": "part.*.fr"}}))
+    path = tmp_path / "c.yaml"
+    output = tmp_path / "prepared"
+    path.write_text(
+        json.dumps(
+            {
+                "source": SPACE,
+                "target": SPACE,
+                "data": {
+                    "folder": str(text),
+                    "train_source": "part.*.en",
+                    "train_target": "part.*.fr",
+                },
+            }
+        )
+    )
     assert run(["prepare", "--config", str(path), "--output", str(output), "--processes", "1"]) == 0
     captured = capsys.readouterr()
-    assert json.loads(captured.out) == {"prepared": str(output), "pairs": 65, "ids": PreparedPairs(made).manifest["ids"]}
-    command = f"rnnsearch train --config {path} --output RUN --set data.prepared={output} --set data.train_source=null --set data.train_target=null"
+    assert json.loads(captured.out) == {
+        "prepared": str(output),
+        "pairs": 65,
+        "ids": PreparedPairs(made).manifest["ids"],
+    }
+    command = (
+        f"rnnsearch train --config {path} --output RUN --set data.prepared={output} --set"
+        " data.train_source=null --set data.train_target=null"
+    )
     assert f"65 pairs kept. Next: {command}\n" in captured.err
 
 
 def test_the_command_that_it_prints_is_accepted(tmp_path, capsys):
     """Of the phrasebook too, whose text is in no file."""
-    words = ["--config", "phrasebook", "--set", "data.phrasebook_size=40", "--output", str(tmp_path / "prepared")]
+    words = [
+        "--config",
+        "phrasebook",
+        "--set",
+        "data.phrasebook_size=40",
+        "--output",
+        str(tmp_path / "prepared"),
+    ]
     assert run(["prepare", *words]) == 0
     words = shlex.split(capsys.readouterr().err.split("Next: ")[1])
     assert words[:4] == ["rnnsearch", "train", "--config", "phrasebook"]
-    config = load_config("phrasebook", overrides=[setting for flag, setting in zip(words, words[1:]) if flag == "--set"])
+    config = load_config(
+        "phrasebook",
+        overrides=[setting for flag, setting in zip(words, words[1:]) if flag == "--set"],
+    )
     assert open_corpus(config, "train").count == 40
 
 
-@pytest.mark.parametrize("words, message", [
-    (["--output", "p"], "expected --config F.yaml, got none"),
-    (["--output", "p", "--check", "--config", "c"], "--check: expected --output DIR alone"),
-    (["--output", "p", "--config", "phrasebook", "--processes", "0"], "--processes: expected a whole number, at least 1, got '0'"),
-])
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--output", "p"], "expected --config F.yaml, got none"),
+        (["--output", "p", "--check", "--config", "c"], "--check: expected --output DIR alone"),
+        (
+            ["--output", "p", "--config", "phrasebook", "--processes", "0"],
+            "--processes: expected a whole number, at least 1, got '0'",
+        ),
+    ],
+)
 def test_wrong_usage(capsys, words, message):
     assert run(["prepare", *words]) == 2 and message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("most", [30, 40, 50, 65, 1000])
-def test_subwords_are_learned_from_the_first_lines_of_the_whole_text(text, tmp_path, monkeypatch, most):
+def test_subwords_are_learned_from_the_first_lines_of_the_whole_text(
+    text, tmp_path, monkeypatch, most
+):
     """Counted file by file they are the words of the first lines, wherever these end."""
     monkeypatch.setattr(subwords, "MOST_LINES", most)
     config = configuration(text, {"tokenization": "sentencepiece"})
     pieces = [piece for _, piece in counting.corpus_pieces(open_corpus(config))]
     for number in range(3):
         counting.count_piece(as_dictionary(config), number, ["target"], tmp_path)
-    found = counting._added(config.target, "target", pieces, [piece.check() for piece in pieces], tmp_path)
+    found = counting._added(
+        config.target, "target", pieces, [piece.check() for piece in pieces], tmp_path
+    )
     lines = [target for _, target in open_corpus(config)][:most]
     assert dict(found.total()) == collections.Counter(" ".join(lines).split())

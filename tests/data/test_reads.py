@@ -27,16 +27,24 @@ def opened(monkeypatch):
 def config_of(write, **data):
     lines = [f"the {number % 7} house {number} is red" for number in range(60)]
     paths = dict(train_source=write("s.gz", lines), train_target=write("t", lines))
-    sides = {side: {"tokenization": data.pop("tokenization", "moses"), "vocabulary_size": 60} for side in ("source", "target")}
+    sides = {
+        side: {"tokenization": data.pop("tokenization", "moses"), "vocabulary_size": 60}
+        for side in ("source", "target")
+    }
     return load_config(values={"data": {**paths, "batch_size": 8, **data}, **sides})
 
 
 def epochs(config, number):
-    """Everything that training does with its text before and in its first epochs; the pairs of each epoch."""
+    """Everything that training does with its text before and in its first epochs; the pairs of each
+    epoch.
+    """
     pairs = open_corpus(config)
     texts = build_texts(config, pairs.lines())
     dataset = training_dataset(*texts, pairs, config.data, seed=1)
-    return [sum(len(batch["source_ids"]) for batch in dataset.as_numpy_iterator()) for _ in range(number)]
+    return [
+        sum(len(batch["source_ids"]) for batch in dataset.as_numpy_iterator())
+        for _ in range(number)
+    ]
 
 
 @pytest.mark.parametrize("tokenization", ["moses", "sentencepiece"])

@@ -34,7 +34,9 @@ def test_the_option(write, numbers):
     rows = [tuple(row) for batch in batches for row in batch["source_ids"].numpy().tolist()]
     assert sorted(rows) == [(5, 6, 1), (8, 1, 0)]
     assert open_corpus(config, "development") is None
-    with pytest.raises(UsageError, match="data.phrase_table: expected a Moses phrase table, got none"):
+    with pytest.raises(
+        UsageError, match="data.phrase_table: expected a Moses phrase table, got none"
+    ):
         open_corpus(load_config(values={"data": dict(corpus="phrase_table")}), "train")
 
 
@@ -51,7 +53,9 @@ def test_a_bad_line_is_named_or_left_out(write, line, part):
     path = write("table", [*TABLE[:2], line, *TABLE[3:]])
     with pytest.raises(UserError) as error:
         list(PhrasePairs(path))
-    assert str(error.value).startswith(f"{path}:3: expected `source ||| target ||| scores …`") and part in str(error.value)
+    assert str(error.value).startswith(
+        f"{path}:3: expected `source ||| target ||| scores …`"
+    ) and part in str(error.value)
     pairs = PhrasePairs(path, on_bad_line="skip")
     assert list(pairs) == DISTINCT
     assert pairs.report.skipped == 1 and f"{path}:3" in pairs.report.examples[0]

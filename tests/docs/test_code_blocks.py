@@ -8,12 +8,21 @@ import rnnsearch_tf
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.extras.hub import run_to_preset
 
-SHORT = [*SETTINGS, "training.maximum_updates=2", "training.evaluate_every=2", "training.evaluate_sentences=4"]
+SHORT = [
+    *SETTINGS,
+    "training.maximum_updates=2",
+    "training.evaluate_every=2",
+    "training.evaluate_sentences=4",
+]
 
 
 def python_blocks(document):
     """Those marked as Python, and indented ones that begin with an import."""
-    return [code for language, code in code_blocks(document) if language == "python" or not language and code.startswith("import ")]
+    return [
+        code
+        for language, code in code_blocks(document)
+        if language == "python" or not language and code.startswith("import ")
+    ]
 
 
 WITH_PYTHON = [document for document in DOCUMENTS if python_blocks(document)]
@@ -24,7 +33,12 @@ TAKES_LONG = {"docs/guides/export.md", "docs/guides/training.md"}
 
 
 def test_the_main_documents_have_python():
-    assert {"README.md", "docs/guides/data.md", "docs/guides/decoding.md", "docs/guides/keras.md"} <= set(WITH_PYTHON)
+    assert {
+        "README.md",
+        "docs/guides/data.md",
+        "docs/guides/decoding.md",
+        "docs/guides/keras.md",
+    } <= set(WITH_PYTHON)
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +52,20 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("document", [pytest.param(name, marks=pytest.mark.slow if name in TAKES_LONG else ()) for name in WITH_PYTHON])
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in TAKES_LONG else ())
+        for name in WITH_PYTHON
+    ],
+)
 def test_python_in_documents_runs(document, folder, monkeypatch):
     if document in NEEDS:
         pytest.importorskip(NEEDS[document])
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(rnnsearch_tf, "load_config", lambda name: load_config(name, overrides=SHORT))
+    monkeypatch.setattr(
+        rnnsearch_tf, "load_config", lambda name: load_config(name, overrides=SHORT)
+    )
     names = {}
     for code in python_blocks(document):
         exec(compile(code, document, "exec"), names)

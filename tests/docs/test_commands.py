@@ -14,7 +14,18 @@ from rnnsearch_tf.config import Config, load_config, option_fields
 
 OPTIONS = dict(option_fields())
 SECTIONS = {name.split(".")[0] for name in OPTIONS if "." in name}
-FOREIGN = {"--help", "--version", "--quick", "--directory", "--mutual", "--rm", "--entrypoint", "--seen-as", "--sdk-container-image", "--"}
+FOREIGN = {
+    "--help",
+    "--version",
+    "--quick",
+    "--directory",
+    "--mutual",
+    "--rm",
+    "--entrypoint",
+    "--seen-as",
+    "--sdk-container-image",
+    "--",
+}
 """Flags of other programs, and those of the program itself."""
 
 NO_OPTIONS = {"model.export", "model.fit", "training.py"}
@@ -39,7 +50,12 @@ def words_of(command):
 
 def commands(document):
     """[VERB, words …] of every call of the program, in code blocks and in running text."""
-    lines = [line for language, code in code_blocks(document) if language in ("", "bash", "sh") for line in code.replace("\\\n", " ").split("\n")]
+    lines = [
+        line
+        for language, code in code_blocks(document)
+        if language in ("", "bash", "sh")
+        for line in code.replace("\\\n", " ").split("\n")
+    ]
     lines += [" ".join(code.split()) for code in INLINE.findall(prose(document))]
     for line in lines:
         for call in re.findall(r"(?:^|[\s|/(])rnnsearch +([a-z].*?)(?=\||&&|$)", line):
@@ -53,7 +69,9 @@ def mistakes(document):
         if verb not in VERBS:
             yield verb
             continue
-        words = words[: words.index("--")] if "--" in words else words  # what stands behind it is another program's
+        words = (
+            words[: words.index("--")] if "--" in words else words
+        )  # what stands behind it is another program's
         named = (word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word))
         yield from (f"{verb} {flag}" for flag in named if flag.replace("_", "-") not in flags(verb))
 
@@ -66,15 +84,30 @@ def test_verbs_and_their_flags_exist(document):
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_flags_named_by_themselves_are_some_verbs(document):
     known = set().union(*map(flags, VERBS)) | FOREIGN
-    words = [word for code in INLINE.findall(prose(document)) if ".py" not in code for word in code.split()]
+    words = [
+        word
+        for code in INLINE.findall(prose(document))
+        if ".py" not in code
+        for word in code.split()
+    ]
     named = {re.match(r"[\w-]+", word)[0] for word in words if word.startswith("--")}
     assert not {flag for flag in named if flag.replace("_", "-") not in known}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_options_that_are_named_exist(document):
-    named = set(re.findall(rf"(?<![\w./-])((?:{'|'.join(SECTIONS)})\.[a-z_]+)(?=[\s=:`)]|$)", "\n".join(INLINE.findall(prose(document)))))
-    named |= {word.partition("=")[0] for _, *words in commands(document) for flag, word in zip(words, words[1:]) if flag == "--set" and "." in word}
+    named = set(
+        re.findall(
+            rf"(?<![\w./-])((?:{'|'.join(SECTIONS)})\.[a-z_]+)(?=[\s=:`)]|$)",
+            "\n".join(INLINE.findall(prose(document))),
+        )
+    )
+    named |= {
+        word.partition("=")[0]
+        for _, *words in commands(document)
+        for flag, word in zip(words, words[1:])
+        if flag == "--set" and "." in word
+    }
     assert not named - set(OPTIONS) - NO_OPTIONS
 
 
@@ -89,4 +122,12 @@ def test_configurations_in_the_text_load(document, tmp_path):
 
 def test_there_is_something_to_look_at():
     found = [command for document in DOCUMENTS for command in commands(document)]
-    assert len(found) > 60 and {command[0] for command in found} > {"init", "doctor", "train", "translate", "export", "serve", "client"}
+    assert len(found) > 60 and {command[0] for command in found} > {
+        "init",
+        "doctor",
+        "train",
+        "translate",
+        "export",
+        "serve",
+        "client",
+    }

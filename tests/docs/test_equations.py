@@ -6,7 +6,10 @@ import re
 import pytest
 from documents import ROOT, read
 
-ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| `([\w/]+\.py)`: `([\w.]+)` \| `([\w/]+\.py)`: `(\w+)` \|$", re.MULTILINE)
+ROW = re.compile(
+    r"^\| ([^|]+) \| ([^|]+) \| `([\w/]+\.py)`: `([\w.]+)` \| `([\w/]+\.py)`: `(\w+)` \|$",
+    re.MULTILINE,
+)
 ROWS = ROW.findall(read("docs/equations.md"))
 
 
@@ -17,7 +20,11 @@ def defined(path):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             names.add(node.name)
         if isinstance(node, ast.ClassDef):
-            names |= {f"{node.name}.{member.name}" for member in node.body if isinstance(member, ast.FunctionDef)}
+            names |= {
+                f"{node.name}.{member.name}"
+                for member in node.body
+                if isinstance(member, ast.FunctionDef)
+            }
     return names
 
 
@@ -30,8 +37,16 @@ def test_code_and_tests_are_there(folder, columns):
 
 
 def test_every_row_is_read_and_every_layer_stands_in_one():
-    rows = [line for line in read("docs/equations.md").splitlines() if line.startswith("| ") and not line.startswith("| paper")]
+    rows = [
+        line
+        for line in read("docs/equations.md").splitlines()
+        if line.startswith("| ") and not line.startswith("| paper")
+    ]
     assert len(ROWS) == len(rows) > 40
     named = {row[2] for row in ROWS}
-    with_equations = {path for path in (ROOT / "rnnsearch_tf" / "layers").rglob("*.py") if " = " in (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")}
+    with_equations = {
+        path
+        for path in (ROOT / "rnnsearch_tf" / "layers").rglob("*.py")
+        if " = " in (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
+    }
     assert {path.relative_to(ROOT / "rnnsearch_tf").as_posix() for path in with_equations} <= named

@@ -6,7 +6,9 @@ import pytest
 from documents import DOCUMENTS, FENCED, INLINE, ROOT, prose, read
 
 LINK = re.compile(r"\]\(([^)\s]*)\)")
-NAMED = re.compile(r"(?:benchmarks|configs|docs|export|notebooks|rnnsearch_tf|serving|tests)/[a-z0-9_./-]+\.\w+")
+NAMED = re.compile(
+    r"(?:benchmarks|configs|docs|export|notebooks|rnnsearch_tf|serving|tests)/[a-z0-9_./-]+\.\w+"
+)
 MADE = "docs/reference/"
 """Pages that `make docs` makes of the program; test_site.py follows links to them."""
 
@@ -14,7 +16,10 @@ MADE = "docs/reference/"
 def anchors(document):
     """What `#…` may name: the headings, as Markdown writes them into links."""
     headings = re.findall(r"^#+ (.*)", FENCED.sub("", read(document)), re.MULTILINE)
-    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
+    return {
+        re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower())
+        for heading in headings
+    }
 
 
 def broken_links(document):
@@ -38,9 +43,16 @@ def test_links_lead_to_files_and_headings(document):
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_files_that_are_named_are_there(document):
     names = [name for name in INLINE.findall(read(document)) if NAMED.fullmatch(name)]
-    assert not [name for name in names if not any((folder / name).exists() for folder in (ROOT, ROOT / "rnnsearch_tf"))]
+    assert not [
+        name
+        for name in names
+        if not any((folder / name).exists() for folder in (ROOT, ROOT / "rnnsearch_tf"))
+    ]
 
 
 def test_every_guide_is_linked_from_the_list_of_guides():
     linked = set(LINK.findall(read("docs/guide.md")))
-    assert {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs" / "guides").glob("*.md")} <= linked
+    assert {
+        path.relative_to(ROOT / "docs").as_posix()
+        for path in (ROOT / "docs" / "guides").glob("*.md")
+    } <= linked

@@ -1,4 +1,6 @@
-"""`make docs`: the site builds without a warning, says what the program says, and loads nothing from elsewhere."""
+"""`make docs`: the site builds without a warning, says what the program says, and loads nothing
+from elsewhere.
+"""
 
 import html
 import os
@@ -13,7 +15,9 @@ import rnnsearch_tf
 from rnnsearch_tf.cli.main import VERBS
 from rnnsearch_tf.config import option_fields
 
-LOADED = re.compile(r"<(?:script|img|iframe|source)\b[^>]*?\bsrc=\"([^\"]*)|<link\b(?![^>]*rel=\"canonical)[^>]*?\bhref=\"([^\"]*)")
+LOADED = re.compile(
+    r"<(?:script|img|iframe|source)\b[^>]*?\bsrc=\"([^\"]*)|<link\b(?![^>]*rel=\"canonical)[^>]*?\bhref=\"([^\"]*)"
+)
 
 
 @pytest.fixture(scope="module")
@@ -24,19 +28,26 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
+    built = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600
+    )
     assert built.returncode == 0, built.stderr  # --quiet would hide warnings from --strict
     return folder
 
 
 def page(site, name):
     """The text of a page, without its tags."""
-    return html.unescape(re.sub(r"<[^>]*>", "", (site / f"{name}.html").read_text(encoding="utf-8")))
+    return html.unescape(
+        re.sub(r"<[^>]*>", "", (site / f"{name}.html").read_text(encoding="utf-8"))
+    )
 
 
 def test_every_public_name_verb_and_option_is_described(site):
     reference = (site / "reference" / "python.html").read_text(encoding="utf-8")
-    assert all(f'id="rnnsearch_tf.{module}.{name}"' in reference for name, module in rnnsearch_tf._MODULE_OF.items())
+    assert all(
+        f'id="rnnsearch_tf.{module}.{name}"' in reference
+        for name, module in rnnsearch_tf._MODULE_OF.items()
+    )
     assert "softmax of e_i" in page(site, "reference/layers")
     command_line = page(site, "reference/command-line")
     assert all(f"usage: rnnsearch {verb} " in command_line for verb in VERBS)
@@ -49,10 +60,19 @@ def test_nothing_is_loaded_from_elsewhere(site):
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > 20
     for path in pages:
-        loaded = [address for pair in LOADED.findall(path.read_text(encoding="utf-8")) for address in pair if address]
-        assert loaded and not [address for address in loaded if re.match(r"(https?:)?//", address)], path
+        loaded = [
+            address
+            for pair in LOADED.findall(path.read_text(encoding="utf-8"))
+            for address in pair
+            if address
+        ]
+        assert loaded and not [
+            address for address in loaded if re.match(r"(https?:)?//", address)
+        ], path
     for path in site.rglob("*.css"):
-        assert not re.search(r"url\([\"']?(https?:)?//|@import", path.read_text(encoding="utf-8")), path
+        assert not re.search(
+            r"url\([\"']?(https?:)?//|@import", path.read_text(encoding="utf-8")
+        ), path
 
 
 def test_every_document_has_a_page(site):
@@ -60,6 +80,12 @@ def test_every_document_has_a_page(site):
         assert (site / document.relative_to(ROOT / "docs").with_suffix(".html")).exists(), document
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
         text = (site / "notebooks" / f"{notebook.stem}.html").read_text(encoding="utf-8")
-        assert f'src="{notebook.stem}-1.png"' in text and (site / "notebooks" / f"{notebook.stem}-1.png").read_bytes().startswith(b"\x89PNG")
-        assert "$" not in re.sub(r"<code.*?</code>|<script.*?</script>|<pre.*?</pre>", "", text, flags=re.DOTALL), notebook
-    assert "Roll a version forward" in page(site, "guides/production") and "Moses" in page(site, "tokenizer")
+        assert f'src="{notebook.stem}-1.png"' in text and (
+            site / "notebooks" / f"{notebook.stem}-1.png"
+        ).read_bytes().startswith(b"\x89PNG")
+        assert "$" not in re.sub(
+            r"<code.*?</code>|<script.*?</script>|<pre.*?</pre>", "", text, flags=re.DOTALL
+        ), notebook
+    assert "Roll a version forward" in page(site, "guides/production") and "Moses" in page(
+        site, "tokenizer"
+    )

@@ -22,7 +22,11 @@ def strings():
     """Every string in the package that is no part of another, as one text."""
     for path in sorted((ROOT / "rnnsearch_tf").rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        yield from (fixed(node) for node in ast.walk(tree) if isinstance(node, (ast.JoinedStr, ast.Constant)))
+        yield from (
+            fixed(node)
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.JoinedStr, ast.Constant))
+        )
 
 
 SAID = list(strings())
@@ -30,7 +34,9 @@ SAID = list(strings())
 
 @pytest.mark.parametrize("message", MESSAGES)
 def test_the_program_says_so(message):
-    pattern = re.compile(".*".join(re.escape(part.strip()) for part in message.split("…")), re.DOTALL)
+    pattern = re.compile(
+        ".*".join(re.escape(part.strip()) for part in message.split("…")), re.DOTALL
+    )
     assert any(map(pattern.search, SAID)), message
 
 

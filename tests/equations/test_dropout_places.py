@@ -33,7 +33,8 @@ CASES = {
 @pytest.fixture
 def factors(monkeypatch):
     """Dropout draws from a generator of the test's, and remembers: {layer: [factors of each call]}."""
-    drawn, generator = {}, np.random.default_rng(11)
+    drawn = {}
+    generator = np.random.default_rng(11)
 
     def call(self, inputs, training=False):
         if not training:
@@ -50,16 +51,28 @@ def factors(monkeypatch):
 def by_role(model, drawn):
     """The factors of a batch, by the names of reference/dropped.py: each [B, positions, ...]."""
     options = model.config
-    roles = dict(zip(("source", "previous") if model.reads_source else ("previous",), drawn[model.drop_words]))
-    hidden = ["annotations", "states"] if options.system in ("rnnsearch", "rnnencdec", "luong") else ["states"]
+    roles = dict(
+        zip(
+            ("source", "previous") if model.reads_source else ("previous",), drawn[model.drop_words]
+        )
+    )
+    hidden = (
+        ["annotations", "states"]
+        if options.system in ("rnnsearch", "rnnencdec", "luong")
+        else ["states"]
+    )
     roles |= dict(zip(hidden, drawn[model.drop_hidden]))
     assert len(drawn[model.drop_hidden]) == len(hidden)
     readout = getattr(model, "drop_readout", getattr(model.output_layer, "drop", None))
     if readout is not None:
         [roles["readout"]] = drawn[readout]
-    for side in ("encoder", "decoder") if options.system in ("deep_lstm", "stacked", "luong") else ():
+    for side in (
+        ("encoder", "decoder") if options.system in ("deep_lstm", "stacked", "luong") else ()
+    ):
         calls = drawn[getattr(model, side).drop]
-        fed = options.input_feeding and side == "decoder"  # then the factors of all layers are drawn at once
+        fed = (
+            options.input_feeding and side == "decoder"
+        )  # then the factors of all layers are drawn at once
         roles[side] = calls[0] if fed else np.stack(calls, axis=2)  # [B, T, layers, n]
     return roles
 
@@ -68,8 +81,10 @@ def by_role(model, drawn):
 def test_places(case, factors):
     name = case if not case.startswith("rnnsearch-") else "rnnsearch"
     model = tiny_system(name, **DROPOUTS, **CASES[case])
-    logits, weights = model(batch(), training=True).numpy(), model.paper_weights()
-    roles, options = by_role(model, factors), dataclasses.asdict(model.config)
+    logits = model(batch(), training=True).numpy()
+    weights = model.paper_weights()
+    roles = by_role(model, factors)
+    options = dataclasses.asdict(model.config)
     options["unit"] = "lstm" if options["system"] == "deep_lstm" else options["unit"]
     assert all((values == 0).any() and (values > 1).any() for values in roles.values())
     for row, (source, target) in enumerate(PAIRS):

@@ -12,7 +12,9 @@ MEDIUM = dict(embedding_size=30, hidden_size=40, alignment_size=50, maxout_size=
 
 
 def medium(seed=3, **options):
-    return RNNSearch(ModelConfig(**{**MEDIUM, "output_rank": 20, "biases": "all", **options}), 90, 100, seed=seed)
+    return RNNSearch(
+        ModelConfig(**{**MEDIUM, "output_rank": 20, "biases": "all", **options}), 90, 100, seed=seed
+    )
 
 
 def test_every_weight_has_its_distribution():
@@ -28,11 +30,14 @@ def test_every_weight_has_its_distribution():
 
 def test_no_two_weights_are_alike():
     """One seed for two matrices would start them equal."""
-    weights = [(symbol, value.ravel()) for symbol, value in medium().paper_weights().items() if value.any()]
+    weights = [
+        (symbol, value.ravel()) for symbol, value in medium().paper_weights().items() if value.any()
+    ]
     for index, (symbol, value) in enumerate(weights):
         for other, other_value in weights[:index]:
             size = min(len(value), len(other_value))
-            one, two = value[:size] / value.std(), other_value[:size] / other_value.std()
+            one = value[:size] / value.std()
+            two = other_value[:size] / other_value.std()
             assert abs((one * two).mean()) < 6 / np.sqrt(size), (symbol, other)
 
 
@@ -41,7 +46,10 @@ def test_blocks_of_one_matrix_are_not_alike():
     for prefix in ("encoder.forward.", "encoder.backward.", ""):
         for letters in (("U", "U_z", "U_r"), ("W", "W_z", "W_r")):
             blocks = [weights[prefix + letter] for letter in letters]
-            assert np.abs(blocks[0] - blocks[1]).max() > 1e-3 and np.abs(blocks[1] - blocks[2]).max() > 1e-3
+            assert (
+                np.abs(blocks[0] - blocks[1]).max() > 1e-3
+                and np.abs(blocks[1] - blocks[2]).max() > 1e-3
+            )
 
 
 def test_the_seed_decides():
@@ -69,8 +77,15 @@ def formulas(K_x, K_y, m, n, alignment, l):
 
 def test_paper_preset_has_the_parameters_of_the_formulas():
     assert formulas(30_000, 30_000, 620, 1000, 1000, 500) == 80_401_000  # groundhog.md
-    config = load_config(overrides=["preset=paper", "model.embedding_size=6", "model.hidden_size=10",
-                                    "model.alignment_size=9", "model.maxout_size=5"])
+    config = load_config(
+        overrides=[
+            "preset=paper",
+            "model.embedding_size=6",
+            "model.hidden_size=10",
+            "model.alignment_size=9",
+            "model.maxout_size=5",
+        ]
+    )
     model = RNNSearch(config.model, 70, 80)
     assert model.count_params() == formulas(70, 80, 6, 10, 9, 5)
 

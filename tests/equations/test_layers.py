@@ -9,7 +9,11 @@ from rnnsearch_tf.layers.output import maxout, softmax_loss
 from rnnsearch_tf.layers.kernels.gru import gated_unit
 from tiny_rnnsearch import randomize
 
-M, N, ALIGNMENT, L, V = 3, 4, 5, 3, 7
+M = 3
+N = 4
+ALIGNMENT = 5
+L = 3
+V = 7
 LENGTHS = (4, 1, 3)
 BIASES = ("none", "groundhog", "all")
 NEAR = dict(rtol=0, atol=1e-10)
@@ -28,23 +32,37 @@ def test_word_embedding(biases):
     layer = WordEmbedding(V, M, biases=biases, dtype="float64")
     layer.build()
     randomize(layer)
-    weights = {"E_source": layer.E.numpy()} | ({} if biases == "none" else {"b_E_source": layer.b_E.numpy()})
+    weights = {"E_source": layer.E.numpy()} | (
+        {} if biases == "none" else {"b_E_source": layer.b_E.numpy()}
+    )
     ids = [[3, 1, 0], [6, 2, 1]]
     expected = [[rnnsearch.embed(weights, "source", word) for word in row] for row in ids]
     np.testing.assert_allclose(layer(tf.constant(ids)), expected, **NEAR)
 
 
 def test_gated_unit_with_context():
-    weights = {f"{k}{g}": normal(size, N, seed=s) for s, (k, size) in enumerate({"W": M, "U": N, "C": 2 * N}.items())
-               for g in ("", "_z", "_r")}
+    weights = {
+        f"{k}{g}": normal(size, N, seed=s)
+        for s, (k, size) in enumerate({"W": M, "U": N, "C": 2 * N}.items())
+        for g in ("", "_z", "_r")
+    }
     for s, key in enumerate(sorted(weights)):
         weights[key] = normal(*weights[key].shape, seed=10 + s)
-    word, state, context = normal(M), normal(N, seed=1), normal(2 * N, seed=2)
+    word = normal(M)
+    state = normal(N, seed=1)
+    context = normal(2 * N, seed=2)
     blocks = [word @ weights["W" + g] + context @ weights["C" + g] for g in ("", "_z", "_r")]
     state_gates = np.concatenate([state @ weights["U_z"], state @ weights["U_r"]])[None]
     times_U = lambda x: x @ weights["U"]  # noqa: E731
-    new_state, _ = gated_unit(tf.constant(np.concatenate(blocks)[None]), tf.constant(state_gates), tf.constant(state[None]), times_U)
-    np.testing.assert_allclose(new_state[0], rnnsearch.gated_unit(word, state, weights, context=context), **NEAR)
+    new_state, _ = gated_unit(
+        tf.constant(np.concatenate(blocks)[None]),
+        tf.constant(state_gates),
+        tf.constant(state[None]),
+        times_U,
+    )
+    np.testing.assert_allclose(
+        new_state[0], rnnsearch.gated_unit(word, state, weights, context=context), **NEAR
+    )
 
 
 @pytest.mark.parametrize("biases", BIASES)
@@ -73,7 +91,9 @@ def attention_layer(biases="all"):
 def test_attention(biases):
     layer = attention_layer(biases)
     assert ("b_a" in layer.paper_weights()) == (biases == "all")
-    annotations, states = normal(3, 4, 2 * N), normal(3, 2, N, seed=1)  # K = 2 hypotheses a sentence
+    # K = 2 hypotheses a sentence
+    annotations = normal(3, 4, 2 * N)
+    states = normal(3, 2, N, seed=1)
     context, alignment = layer(tf.constant(states), tf.constant(annotations), mask_of(LENGTHS))
     for row, length in enumerate(LENGTHS):
         own = annotations[row, :length]
@@ -88,7 +108,8 @@ def test_attention_at_large_energies():
     """Energies of a few hundred overflow a softmax that is not shifted by its maximum."""
     layer = attention_layer()
     layer.v_a.assign(1000.0 * np.sign(layer.v_a.numpy()))
-    annotations, states = normal(1, 4, 2 * N), normal(1, 1, N, seed=1)
+    annotations = normal(1, 4, 2 * N)
+    states = normal(1, 1, N, seed=1)
     _, alignment = layer(tf.constant(states), tf.constant(annotations))
     expected = rnnsearch.align(layer.paper_weights(), states[0, 0], annotations[0])
     np.testing.assert_allclose(alignment[0, 0], expected, **NEAR)
@@ -102,10 +123,13 @@ def test_decoder_recurrence(biases):
     randomize(layer)
     weights = layer.paper_weights()
     assert ("b_s" in weights) == (biases != "none") and ("b_r" in weights) == (biases == "all")
-    annotations, words = normal(3, 4, 2 * N), normal(3, 5, M, seed=1)
+    annotations = normal(3, 4, 2 * N)
+    words = normal(3, 5, M, seed=1)
     memory = layer.alignment_model.memory(tf.constant(annotations), mask_of(LENGTHS))
     initial = layer.initial_state(tf.constant(annotations), memory)["state"]
-    states, contexts, alignments = layer(tf.constant(words), tf.constant(annotations), mask_of(LENGTHS))
+    states, contexts, alignments = layer(
+        tf.constant(words), tf.constant(annotations), mask_of(LENGTHS)
+    )
     for row, length in enumerate(LENGTHS):
         own = annotations[row, :length]
         state = rnnsearch.initial_state(weights, own)
@@ -120,7 +144,9 @@ def test_decoder_recurrence(biases):
 
 
 def test_maxout_takes_adjacent_pairs():
-    np.testing.assert_array_equal(maxout(tf.constant([[1.0, 5.0, 4.0, 2.0, -3.0, -6.0]])), [[5.0, 4.0, -3.0]])
+    np.testing.assert_array_equal(
+        maxout(tf.constant([[1.0, 5.0, 4.0, 2.0, -3.0, -6.0]])), [[5.0, 4.0, -3.0]]
+    )
 
 
 @pytest.mark.parametrize("biases", BIASES)
@@ -129,24 +155,40 @@ def test_deep_output(biases, rank):
     layer = DeepOutput(V, L, output_rank=rank, biases=biases, dtype="float64")
     layer.build((None, N), (None, M), (None, 2 * N))
     randomize(layer)
-    state, word, context = normal(3, 2, N), normal(3, 2, M, seed=1), normal(3, 2, 2 * N, seed=2)
+    state = normal(3, 2, N)
+    word = normal(3, 2, M, seed=1)
+    context = normal(3, 2, 2 * N, seed=2)
     logits = layer(*map(tf.constant, (state, word, context)))
     weights = layer.paper_weights()
     assert ("W_o1" in weights) == (rank is not None)
-    assert [key for key in weights if key.startswith("b")] == ([] if biases == "none" else ["b_o", "b_softmax"])
+    assert [key for key in weights if key.startswith("b")] == (
+        [] if biases == "none" else ["b_o", "b_softmax"]
+    )
     for row in np.ndindex(3, 2):
-        np.testing.assert_allclose(logits[row], rnnsearch.deep_output(weights, state[row], word[row], context[row]), **NEAR)
+        np.testing.assert_allclose(
+            logits[row], rnnsearch.deep_output(weights, state[row], word[row], context[row]), **NEAR
+        )
 
 
 @pytest.mark.parametrize("smoothing", (0.0, 0.1))
 @pytest.mark.parametrize("transpose", (False, True))
 def test_softmax_loss(smoothing, transpose):
-    features, matrix, bias, ids = normal(5, L), normal(L, V, seed=1), normal(V, seed=2), [3, 1, 6, 2, 3]
+    features = normal(5, L)
+    matrix = normal(L, V, seed=1)
+    bias = normal(V, seed=2)
+    ids = [3, 1, 6, 2, 3]
     given = matrix.T if transpose else matrix
     losses, nll = softmax_loss(
-        tf.constant(features), tf.constant(given), tf.constant(bias), tf.constant(ids), smoothing, transpose=transpose
+        tf.constant(features),
+        tf.constant(given),
+        tf.constant(bias),
+        tf.constant(ids),
+        smoothing,
+        transpose=transpose,
     )
     for row, word in enumerate(ids):
         log_p = rnnsearch.log_softmax(features[row] @ matrix + bias)
         assert nll[row].numpy() == pytest.approx(-log_p[word], abs=1e-12)
-        assert losses[row].numpy() == pytest.approx(-(1 - smoothing) * log_p[word] - smoothing * log_p.mean(), abs=1e-12)
+        assert losses[row].numpy() == pytest.approx(
+            -(1 - smoothing) * log_p[word] - smoothing * log_p.mean(), abs=1e-12
+        )

@@ -51,7 +51,9 @@ def test_adadelta(clip, policy):
 
 
 def test_adadelta_with_other_numbers():
-    rule = optimizer(optimizer="adadelta", rho=0.8, epsilon=1e-3, learning_rate=0.5, global_clipnorm=None)
+    rule = optimizer(
+        optimizer="adadelta", rho=0.8, epsilon=1e-3, learning_rate=0.5, global_clipnorm=None
+    )
     follow(rule, optimizers.Adadelta(rho=0.8, epsilon=1e-3, learning_rate=0.5))
 
 
@@ -59,8 +61,16 @@ def test_adadelta_with_other_numbers():
 @pytest.mark.parametrize("policy", ("error", "decay_weights"))
 @pytest.mark.parametrize("accumulate", (1, 2))
 def test_rows_of_an_embedding_are_the_matrix_they_stand_for(name, policy, accumulate):
-    """Gradients of other rows at every step, some of them twice in a batch, once a NaN and once a whole matrix: as for a matrix."""
-    options = dict(optimizer=name, non_finite_gradient=policy, accumulate=accumulate, global_clipnorm=1.0, learning_rate=0.5)
+    """Gradients of other rows at every step, some of them twice in a batch, once a NaN and once a
+    whole matrix: as for a matrix.
+    """
+    options = dict(
+        optimizer=name,
+        non_finite_gradient=policy,
+        accumulate=accumulate,
+        global_clipnorm=1.0,
+        learning_rate=0.5,
+    )
     rules = [optimizer(**options), optimizer(**options)]
     start = np.random.default_rng(2).normal(size=(6, 3))
     embeddings = [keras.Variable(start, dtype="float64") for _ in rules]
@@ -68,7 +78,20 @@ def test_rows_of_an_embedding_are_the_matrix_they_stand_for(name, policy, accumu
     for rule, *weights in zip(rules, embeddings, others):
         rule.build(weights)
     random = np.random.default_rng(3)
-    for number, ids in enumerate([[0, 2, 0], [1, 1, 1], [2, 0, 2], [4, 4, 0], [0, 1, 2], [5, 3, 5], [0, 1, 5], [3, 2, 4], [2, 2, 1], [0, 5, 3]]):
+    for number, ids in enumerate(
+        [
+            [0, 2, 0],
+            [1, 1, 1],
+            [2, 0, 2],
+            [4, 4, 0],
+            [0, 1, 2],
+            [5, 3, 5],
+            [0, 1, 5],
+            [3, 2, 4],
+            [2, 2, 1],
+            [0, 5, 3],
+        ]
+    ):
         values = random.normal(size=(3, 3)) * (3.0, 0.02)[number % 2]
         values[0, 0] = np.nan if number == 4 and policy == "decay_weights" else values[0, 0]
         slices = tf.IndexedSlices(tf.constant(values), tf.constant(ids), tf.constant([6, 3]))
@@ -76,14 +99,26 @@ def test_rows_of_an_embedding_are_the_matrix_they_stand_for(name, policy, accumu
         other = tf.constant(random.normal(size=2))
         rules[0].apply([gradient, other], [embeddings[0], others[0]])
         rules[1].apply([tf.convert_to_tensor(slices), other], [embeddings[1], others[1]])
-        assert float(rules[0].gradient_norm) == pytest.approx(float(rules[1].gradient_norm), rel=1e-6, nan_ok=True)
+        assert float(rules[0].gradient_norm) == pytest.approx(
+            float(rules[1].gradient_norm), rel=1e-6, nan_ok=True
+        )
         for one, another in zip(embeddings[:1] + others[:1], embeddings[1:] + others[1:]):
             np.testing.assert_allclose(one.numpy(), another.numpy(), rtol=0, atol=1e-12)
 
 
 def test_adam():
-    rule = optimizer(optimizer="adam", learning_rate=2.0**-7, beta_1=0.8, beta_2=0.95, epsilon=1e-8, global_clipnorm=1.0)
-    follow(rule, optimizers.Adam(learning_rate=2.0**-7, beta_1=0.8, beta_2=0.95, epsilon=1e-8, clip=1.0))
+    rule = optimizer(
+        optimizer="adam",
+        learning_rate=2.0**-7,
+        beta_1=0.8,
+        beta_2=0.95,
+        epsilon=1e-8,
+        global_clipnorm=1.0,
+    )
+    follow(
+        rule,
+        optimizers.Adam(learning_rate=2.0**-7, beta_1=0.8, beta_2=0.95, epsilon=1e-8, clip=1.0),
+    )
 
 
 @pytest.mark.parametrize("momentum", (0.0, 0.75))
@@ -98,10 +133,17 @@ OURS = {  # name: numbers that float32, of Keras, has exactly
     "SGD": dict(learning_rate=2.0**-6, momentum=0.75),
 }
 KERAS_ARGUMENTS = [
-    dict(weight_decay=0.25), dict(clipnorm=0.5), dict(clipvalue=0.25), dict(global_clipnorm=0.5), dict(gradient_accumulation_steps=2),
-    dict(use_ema=True, ema_momentum=0.5), dict(use_ema=True, ema_momentum=0.75, ema_overwrite_frequency=2),
-    dict(learning_rate=keras.optimizers.schedules.ExponentialDecay(0.5, 1, 0.5)), dict(amsgrad=True), dict(nesterov=True),
-]  # fmt: skip
+    dict(weight_decay=0.25),
+    dict(clipnorm=0.5),
+    dict(clipvalue=0.25),
+    dict(global_clipnorm=0.5),
+    dict(gradient_accumulation_steps=2),
+    dict(use_ema=True, ema_momentum=0.5),
+    dict(use_ema=True, ema_momentum=0.75, ema_overwrite_frequency=2),
+    dict(learning_rate=keras.optimizers.schedules.ExponentialDecay(0.5, 1, 0.5)),
+    dict(amsgrad=True),
+    dict(nesterov=True),
+]
 
 
 def applied(rule, weights, *gradients):
@@ -112,11 +154,14 @@ def applied(rule, weights, *gradients):
 def test_an_argument_of_keras_has_the_effect_of_keras(name):
     """Each one, in a graph as fit has it; the moving averages too."""
     for argument in KERAS_ARGUMENTS:
-        if argument.keys() & {"amsgrad", "nesterov"} and argument.keys() != {{"Adam": "amsgrad", "SGD": "nesterov"}.get(name)}:
+        if argument.keys() & {"amsgrad", "nesterov"} and argument.keys() != {
+            {"Adam": "amsgrad", "SGD": "nesterov"}.get(name)
+        }:
             continue
         ends = []
         for module in (rules, keras.optimizers):
-            rule, weights = getattr(module, name)(**(OURS[name] | argument)), fresh_weights()
+            rule = getattr(module, name)(**(OURS[name] | argument))
+            weights = fresh_weights()
             rule.build(weights)
             update = tf.function(functools.partial(applied, rule, weights), autograph=False)
             for step in range(4):
@@ -129,24 +174,34 @@ def test_an_argument_of_keras_has_the_effect_of_keras(name):
             plain.apply([tf.constant(gradient) for gradient in gradients_of_step(step)], start)
         for ours, theirs, without in zip(*ends, start):
             np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9, err_msg=str(argument))
-        assert any(np.abs(theirs - without.numpy()).max() > 1e-6 for theirs, without in zip(ends[1], start)), argument
+        assert any(
+            np.abs(theirs - without.numpy()).max() > 1e-6 for theirs, without in zip(ends[1], start)
+        ), argument
 
 
 def test_a_scaled_loss_is_refused():
-    with pytest.raises(UsageError, match="expected no loss_scale_factor, got 2.0; use keras.optimizers.Adam"):
+    with pytest.raises(
+        UsageError, match="expected no loss_scale_factor, got 2.0; use keras.optimizers.Adam"
+    ):
         rules.Adam(loss_scale_factor=2.0)
 
 
 def test_an_objective_that_is_not_finite_changes_nothing():
-    rule, weights = optimizer(optimizer="sgd"), fresh_weights()
-    rule.apply([tf.constant(gradient) for gradient in gradients_of_step(0)], weights, objective=tf.constant(np.nan))
+    rule = optimizer(optimizer="sgd")
+    weights = fresh_weights()
+    rule.apply(
+        [tf.constant(gradient) for gradient in gradients_of_step(0)],
+        weights,
+        objective=tf.constant(np.nan),
+    )
     assert np.isnan(float(rule.gradient_norm))
     for weight, start in zip(weights, fresh_weights()):
         np.testing.assert_array_equal(weight.numpy(), start.numpy())
 
 
 def test_the_norm_is_known_before_it_is_cut():
-    rule, weights = optimizer(), fresh_weights()
+    rule = optimizer()
+    weights = fresh_weights()
     rule.build(weights)
     rule.apply([tf.constant(gradient) for gradient in gradients_of_step(0)], weights)
     _, norm = optimizers.clip_by_global_norm(gradients_of_step(0), 1.0)
@@ -162,7 +217,8 @@ def state(rule, weights):
 @pytest.mark.parametrize("policy", ("error", "skip"))
 @pytest.mark.parametrize("bad", (np.nan, np.inf))
 def test_a_gradient_that_is_not_finite_changes_nothing(rule_name, policy, bad):
-    rule, weights = optimizer(optimizer=rule_name, non_finite_gradient=policy), fresh_weights()
+    rule = optimizer(optimizer=rule_name, non_finite_gradient=policy)
+    weights = fresh_weights()
     rule.build(weights)
     rule.apply([tf.constant(gradient) for gradient in gradients_of_step(0)], weights)
     before = state(rule, weights)
@@ -178,7 +234,9 @@ def test_a_gradient_that_is_not_finite_changes_nothing(rule_name, policy, bad):
 
 def test_decay_weights_takes_a_tenth_of_the_weights_for_gradient_uncut():
     """GroundHog: where the gradient has NaN or Inf it becomes 0.1 theta, after cutting."""
-    rule = optimizer(optimizer="adadelta", non_finite_gradient="decay_weights", global_clipnorm=0.01)
+    rule = optimizer(
+        optimizer="adadelta", non_finite_gradient="decay_weights", global_clipnorm=0.01
+    )
     weights = fresh_weights()
     values = [weight.numpy() for weight in weights]
     rule.build(weights)
@@ -191,8 +249,10 @@ def test_decay_weights_takes_a_tenth_of_the_weights_for_gradient_uncut():
 
 
 def test_accumulated_gradients_are_averaged_then_cut():
-    rule, weights = optimizer(optimizer="adadelta", accumulate=3, global_clipnorm=1.0), fresh_weights()
-    values, reference = [weight.numpy() for weight in weights], optimizers.Adadelta(clip=1.0)
+    rule = optimizer(optimizer="adadelta", accumulate=3, global_clipnorm=1.0)
+    weights = fresh_weights()
+    values = [weight.numpy() for weight in weights]
+    reference = optimizers.Adadelta(clip=1.0)
     rule.build(weights)
     for update in range(2):
         parts = [gradients_of_step(3 * update + k) for k in range(3)]

@@ -1,7 +1,9 @@
-"""The unit that cuDNN has: against Keras's own, against cuDNN's equations, and in every system that has units.
+"""The unit that cuDNN has: against Keras's own, against cuDNN's equations, and in every system that
+has units.
 
-No GPU is needed but for the last test. Where cuDNN would be called, an emulation of it in NumPy answers, written from the equations in
-NVIDIA's documentation (cudnnRNNMode_t, CUDNN_GRU), and what it is handed is compared with what Keras hands over for its own layer.
+No GPU is needed but for the last test. Where cuDNN would be called, an emulation of it in NumPy
+answers, written from the equations in NVIDIA's documentation (cudnnRNNMode_t, CUDNN_GRU), and what
+it is handed is compared with what Keras hands over for its own layer.
 """
 
 import numpy as np
@@ -20,7 +22,10 @@ from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.search.graphs import search_graph
 from rnnsearch_tf.training.optimizers import compile_model
 
-B, T, M, N = 3, 5, 3, 4
+B = 3
+T = 5
+M = 3
+N = 4
 NEAR = dict(rtol=0, atol=1e-10)
 MASK = tf.sequence_mask([4, 1, T], T)
 UNIT = dict(unit="gru_reset_after")
@@ -40,7 +45,9 @@ def keras_unit(weights, **options):
     """Keras's layer with the weights of ours, its blocks in its order: update, reset, candidate."""
     layer = keras.layers.GRU(N, reset_after=True, return_sequences=True, dtype="float64", **options)
     layer.build((None, None, M))
-    blocks = lambda letter: np.concatenate([weights[letter + gate] for gate in ("_z", "_r", "")], axis=-1)  # noqa: E731
+    blocks = lambda letter: np.concatenate(
+        [weights[letter + gate] for gate in ("_z", "_r", "")], axis=-1
+    )  # noqa: E731
     recurrent_bias = np.concatenate([np.zeros(2 * N), weights["b_U"]])
     layer.set_weights([blocks("W"), blocks("U"), np.stack([blocks("b"), recurrent_bias])])
     return layer
@@ -48,18 +55,31 @@ def keras_unit(weights, **options):
 
 @pytest.mark.parametrize("backward", (False, True))
 def test_it_is_keras_unit_with_the_same_weights(backward):
-    """Keras leaves what it read backward in that order; before the first word that is read it has zeros where ours has the state."""
-    ours, values, state = unit(), normal(B, T, M), normal(B, N, seed=1)
-    theirs = keras_unit(ours.paper_weights(), go_backwards=backward)(values, initial_state=state, mask=MASK)
+    """Keras leaves what it read backward in that order; before the first word that is read it has
+    zeros where ours has the state.
+    """
+    ours = unit()
+    values = normal(B, T, M)
+    state = normal(B, N, seed=1)
+    theirs = keras_unit(ours.paper_weights(), go_backwards=backward)(
+        values, initial_state=state, mask=MASK
+    )
     found = ours.read(values, {"state": state}, MASK, backward)["state"]
     shown = tf.cast(MASK, tf.float64)[..., tf.newaxis] if backward else 1.0
-    np.testing.assert_allclose(found * shown, tf.reverse(theirs, [1]) * shown if backward else theirs, **NEAR)
+    np.testing.assert_allclose(
+        found * shown, tf.reverse(theirs, [1]) * shown if backward else theirs, **NEAR
+    )
 
 
 SYSTEMS = [
-    ("rnnsearch", dict(attention="coverage")), ("rnnencdec", dict(layer_normalization=True)), ("rnnsearch-windows", dict(biases="none")),
-    ("stacked-gru", {}), ("stacked-lstm", {}), ("luong-general", {}), ("luong-concat", {}),
-]  # fmt: skip
+    ("rnnsearch", dict(attention="coverage")),
+    ("rnnencdec", dict(layer_normalization=True)),
+    ("rnnsearch-windows", dict(biases="none")),
+    ("stacked-gru", {}),
+    ("stacked-lstm", {}),
+    ("luong-general", {}),
+    ("luong-concat", {}),
+]
 
 
 @pytest.mark.parametrize("name, options", SYSTEMS, ids=[name for name, _ in SYSTEMS])
@@ -68,7 +88,9 @@ def test_every_system_that_has_units(name, options):
     model = tiny_system(name, **UNIT, **options)
     logits = model(batch(extra_source=1)).numpy()
     for row, (source, target) in enumerate(PAIRS):
-        expected, _ = systems.decode(model.paper_weights(), source, target, dict(vars(model.config)))
+        expected, _ = systems.decode(
+            model.paper_weights(), source, target, dict(vars(model.config))
+        )
         np.testing.assert_allclose(logits[row, : len(target)], expected, **NEAR)
 
 
@@ -84,26 +106,40 @@ class CuDNN:
         monkeypatch.setattr(tf.raw_ops, "CudnnRNNV3", self.call)
 
     def call(self, **arguments):
-        arguments = {name: value.numpy() if tf.is_tensor(value) else value for name, value in arguments.items()}
+        arguments = {
+            name: value.numpy() if tf.is_tensor(value) else value
+            for name, value in arguments.items()
+        }
         self.handed.append(arguments)
-        outputs, last = self.equations(**{name: arguments[name] for name in ("input", "input_h", "params", "sequence_lengths")})
+        outputs, last = self.equations(
+            **{name: arguments[name] for name in ("input", "input_h", "params", "sequence_lengths")}
+        )
         return tf.constant(outputs), tf.constant(last), None, None, None
 
     @staticmethod
     def equations(input, input_h, params, sequence_lengths):
-        """i: update, r: reset, h': candidate; parameters in the order r, i, h' of W, of R, of b_W, of b_R; zeros behind a sentence."""
+        """i: update, r: reset, h': candidate; parameters in the order r, i, h' of W, of R, of b_W,
+        of b_R; zeros behind a sentence.
+        """
         sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
         (size, n), take = (input.shape[-1], input_h.shape[-1]), iter(params)
         block = lambda *shape: np.array([next(take) for _ in range(np.prod(shape))]).reshape(shape)  # noqa: E731
-        W, R = [block(n, size) for _ in range(3)], [block(n, n) for _ in range(3)]
-        b_W, b_R = [block(n) for _ in range(3)], [block(n) for _ in range(3)]
+        W = [block(n, size) for _ in range(3)]
+        R = [block(n, n) for _ in range(3)]
+        b_W = [block(n) for _ in range(3)]
+        b_R = [block(n) for _ in range(3)]
         assert not list(take)
-        outputs, last = np.zeros((*input.shape[:2], n)), np.zeros((len(input), 1, n))
+        outputs = np.zeros((*input.shape[:2], n))
+        last = np.zeros((len(input), 1, n))
         for row, length in enumerate(sequence_lengths):
             h = input_h[row, 0]
             for t in range(length):
-                of_x, of_h = ([M[k] @ v + b[k] for k in range(3)] for M, v, b in ((W, input[row, t], b_W), (R, h, b_R)))
-                r, i = sigmoid(of_x[0] + of_h[0]), sigmoid(of_x[1] + of_h[1])
+                of_x, of_h = (
+                    [M[k] @ v + b[k] for k in range(3)]
+                    for M, v, b in ((W, input[row, t], b_W), (R, h, b_R))
+                )
+                r = sigmoid(of_x[0] + of_h[0])
+                i = sigmoid(of_x[1] + of_h[1])
                 h = (1 - i) * np.tanh(of_x[2] + r * of_h[2]) + i * h
                 outputs[row, t] = h
             last[row, 0] = h
@@ -119,7 +155,9 @@ def cudnn(monkeypatch):
 def test_cudnn_is_handed_what_keras_hands_over(cudnn, backward):
     from keras.src.backend.tensorflow.rnn import _cudnn_gru
 
-    ours, values, state = unit(), normal(B, T, M), normal(B, N, seed=1)
+    ours = unit()
+    values = normal(B, T, M)
+    state = normal(B, N, seed=1)
     theirs = keras_unit(ours.paper_weights())
     weights = [tf.constant(weight) for weight in theirs.get_weights()]
     ours.read(values, {"state": state}, MASK, backward, training=True)
@@ -136,45 +174,78 @@ def test_cudnn_is_handed_what_keras_hands_over(cudnn, backward):
 @pytest.mark.parametrize("backward", (False, True))
 @pytest.mark.parametrize("mask", (None, MASK), ids=("whole", "padded"))
 def test_cudnn_gives_what_the_loop_gives(cudnn, biases, backward, mask):
-    ours, values, state = unit(biases), normal(B, T, M), {"state": normal(B, N, seed=1)}
+    ours = unit(biases)
+    values = normal(B, T, M)
+    state = {"state": normal(B, N, seed=1)}
     by_cudnn = ours.read(values, state, mask, backward, training=True)["state"]
     assert len(cudnn.handed) == 1
     np.testing.assert_allclose(by_cudnn, ours.read(values, state, mask, backward)["state"], **NEAR)
     assert len(cudnn.handed) == 1, "where no gradient is asked for, the loop reads"
 
 
-@pytest.mark.parametrize("mask", ([[False, True]], [[True, False], [False, False]]), ids=("padding on the left", "an empty sentence"))
+@pytest.mark.parametrize(
+    "mask",
+    ([[False, True]], [[True, False], [False, False]]),
+    ids=("padding on the left", "an empty sentence"),
+)
 def test_what_cudnn_cannot_read_is_the_loops(cudnn, mask):
-    ours, arguments = unit(), (normal(len(mask), 2, M), {"state": normal(len(mask), N, seed=1)}, tf.constant(mask))
+    ours = unit()
+    arguments = (
+        normal(len(mask), 2, M),
+        {"state": normal(len(mask), N, seed=1)},
+        tf.constant(mask),
+    )
     assert not right_padded(tf.constant(mask))
-    np.testing.assert_allclose(ours.read(*arguments, training=True)["state"], ours.read(*arguments)["state"], **NEAR)
+    np.testing.assert_allclose(
+        ours.read(*arguments, training=True)["state"], ours.read(*arguments)["state"], **NEAR
+    )
     assert not cudnn.handed
 
 
-@pytest.mark.parametrize("name, options", [("rnnencdec", UNIT), pytest.param("stacked-plain", UNIT, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name, options",
+    [("rnnencdec", UNIT), pytest.param("stacked-plain", UNIT, marks=pytest.mark.slow)],
+)
 def test_the_graphs_on_a_machine_with_a_gpu(monkeypatch, name, options):
-    """An update calls cuDNN, and has kernels for all of it; a search, and so what is exported, does not."""
+    """An update calls cuDNN, and has kernels for all of it; a search, and so what is exported, does
+    not.
+    """
     monkeypatch.setattr(recurrent_unit, "gpu_with_cudnn", lambda: True)
     model = tiny_system(name, "float32", **options)
     compile_model(model, Config())
     ids = tf.TensorSpec([None, None], tf.int32)
-    update = tf.function(model.train_step, autograph=False).get_concrete_function({"source_ids": ids, "target_ids": ids})
+    update = tf.function(model.train_step, autograph=False).get_concrete_function(
+        {"source_ids": ids, "target_ids": ids}
+    )
     search = search_graph(model, SearchConfig(beam_size=2)).get_concrete_function()
     assert {"CudnnRNNV3", "CudnnRNNBackpropV3"} <= operations(update)
-    assert {operation for operation, *_ in without_kernel(update)} <= {"Timestamp"} or not tf.test.is_built_with_cuda()
-    assert "CudnnRNNV3" not in operations(search) and {"While", "StatelessWhile"} & operations(search)
+    assert {operation for operation, *_ in without_kernel(update)} <= {
+        "Timestamp"
+    } or not tf.test.is_built_with_cuda()
+    assert "CudnnRNNV3" not in operations(search) and {"While", "StatelessWhile"} & operations(
+        search
+    )
 
 
 def test_products_in_bfloat16_and_normalized_ones_are_the_loops(monkeypatch):
     monkeypatch.setattr(recurrent_unit, "gpu_with_cudnn", lambda: True)
     fits = lambda **options: RecurrentUnit(N, **options)._fits_cudnn()  # noqa: E731
     assert fits(**UNIT) and fits(dtype="float64", **UNIT)
-    assert not (fits() or fits(unit="lstm") or fits(layer_normalization=True, **UNIT) or fits(dtype="mixed_bfloat16", **UNIT))
+    assert not (
+        fits()
+        or fits(unit="lstm")
+        or fits(layer_normalization=True, **UNIT)
+        or fits(dtype="mixed_bfloat16", **UNIT)
+    )
 
 
 def operations(traced):
     graph = traced.graph.as_graph_def()
-    return {node.op for nodes in (graph.node, *(function.node_def for function in graph.library.function)) for node in nodes}
+    return {
+        node.op
+        for nodes in (graph.node, *(function.node_def for function in graph.library.function))
+        for node in nodes
+    }
 
 
 # ---- with one ----
@@ -184,11 +255,16 @@ def operations(traced):
 @pytest.mark.parametrize("backward", (False, True))
 def test_a_gpu_computes_what_the_loop_computes(backward):
     """Values and gradients of every weight, in float64."""
-    ours, values, state, found = unit(), normal(B, T, M), {"state": normal(B, N, seed=1)}, []
+    ours = unit()
+    values = normal(B, T, M)
+    state = {"state": normal(B, N, seed=1)}
+    found = []
     for training in (False, True):
         with tf.GradientTape() as tape:
             states = ours.read(values, state, MASK, backward, training)["state"]
             loss = tf.reduce_sum(states * normal(*states.shape, seed=2))
-        found.append([states, *tape.gradient(loss, [weight.value for weight in ours.trainable_variables])])
+        found.append(
+            [states, *tape.gradient(loss, [weight.value for weight in ours.trainable_variables])]
+        )
     for one, other in zip(*found):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)

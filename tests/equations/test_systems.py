@@ -1,4 +1,5 @@
-"""Every system against its NumPy reference, 1e-10 in float64: the model sees a padded batch, the reference one sentence.
+"""Every system against its NumPy reference, 1e-10 in float64: the model sees a padded batch, the
+reference one sentence.
 
 The rows of tests/tiny_systems.py name the systems and, between them, each option of theirs.
 """
@@ -25,7 +26,8 @@ def options_of(model):
 @each_system
 def test_logits_and_losses(name):
     model = tiny_system(name)
-    weights, options = model.paper_weights(), options_of(model)
+    weights = model.paper_weights()
+    options = options_of(model)
     logits = model(batch(extra_source=2)).numpy()
     assert logits.dtype == np.float64
     losses, nll = (values.numpy() for values in model.token_losses(batch(), label_smoothing=0.2))
@@ -35,24 +37,33 @@ def test_logits_and_losses(name):
         expected, _ = systems.decode(weights, source, target, options)
         np.testing.assert_allclose(logits[row, : len(target)], expected, **NEAR)
         words = slice(starts[row], starts[row + 1])
-        assert losses[words].sum() == pytest.approx(systems.sentence_loss(weights, source, target, options, 0.2), abs=1e-10)
-        assert nll[words].sum() == pytest.approx(systems.sentence_loss(weights, source, target, options), abs=1e-10)
+        assert losses[words].sum() == pytest.approx(
+            systems.sentence_loss(weights, source, target, options, 0.2), abs=1e-10
+        )
+        assert nll[words].sum() == pytest.approx(
+            systems.sentence_loss(weights, source, target, options), abs=1e-10
+        )
 
 
 @each_system
 def test_in_a_graph(name):
     model = tiny_system(name)
-    np.testing.assert_allclose(tf.function(model.call, autograph=False)(batch()), model(batch()), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        tf.function(model.call, autograph=False)(batch()), model(batch()), rtol=0, atol=1e-12
+    )
 
 
 @each_system
 def test_steps_of_a_search(name):
     """`start` and `step`, with two hypotheses a sentence that go different ways."""
     model = tiny_system(name)
-    weights, options = model.paper_weights(), options_of(model)
+    weights = model.paper_weights()
+    options = options_of(model)
     state, memory = model.start(batch()["source_ids"])
     state = tf.nest.map_structure(lambda leaf: tf.repeat(leaf[:, None], 2, axis=1), state)
-    words = np.array([[[0, 0], [3, 5], [6, 2], [4, 4]], [[0, 0], [2, 6], [2, 3], [5, 1]]] * 2)  # [B, I, K]
+    words = np.array(
+        [[[0, 0], [3, 5], [6, 2], [4, 4]], [[0, 0], [2, 6], [2, 3], [5, 1]]] * 2
+    )  # [B, I, K]
     step = tf.function(model.step, autograph=False)
     for i in range(words.shape[1]):
         scores, alignment, state = step(tf.constant(words[:, i], tf.int32), state, memory)
@@ -62,14 +73,20 @@ def test_steps_of_a_search(name):
                 target = [*words[row, 1 : i + 1, k], END]  # y_1 .. y_{i-1}, and any word to ask for
                 logits, alignments = systems.decode(weights, source, target, options)
                 np.testing.assert_allclose(scores[row, k], logits[-1], **SINGLE)
-                np.testing.assert_allclose(alignment[row, k, : len(source)], alignments[-1], **SINGLE)
+                np.testing.assert_allclose(
+                    alignment[row, k, : len(source)], alignments[-1], **SINGLE
+                )
 
 
 @each_system
 def test_has_attention_says_whether_alignments_mean_anything(name):
     model = tiny_system(name)
     state, memory = model.start(batch()["source_ids"])
-    _, alignment, _ = model.step(tf.zeros([len(PAIRS), 1], tf.int32), tf.nest.map_structure(lambda x: x[:, None], state), memory)
+    _, alignment, _ = model.step(
+        tf.zeros([len(PAIRS), 1], tf.int32),
+        tf.nest.map_structure(lambda x: x[:, None], state),
+        memory,
+    )
     total = tf.reduce_sum(alignment, axis=-1).numpy()
     if model.config.attention == "gaussian_window":  # its weights do not sum to one
         assert (total > 0).all()

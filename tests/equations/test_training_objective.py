@@ -1,4 +1,6 @@
-"""What one update of `model.fit` is the gradient of: the reference's batch loss, for each reduction."""
+"""What one update of `model.fit` is the gradient of: the reference's batch loss, for each
+reduction.
+"""
 
 import dataclasses
 
@@ -23,10 +25,17 @@ def test_weights_of_the_losses(reduction, rank):
     targets = np.array([[4, 1, 0], [2, 3, 1]])
     logits = random.normal(size=(2, 3, 6))
     weights = random.uniform(size=(2, 3)[:rank])
-    losses = np.log(np.exp(logits).sum(axis=-1)) - np.take_along_axis(logits, targets[..., np.newaxis], axis=-1)[..., 0]
+    losses = (
+        np.log(np.exp(logits).sum(axis=-1))
+        - np.take_along_axis(logits, targets[..., np.newaxis], axis=-1)[..., 0]
+    )
     total = (losses * (targets != 0) * (weights if rank == 2 else weights[:, np.newaxis])).sum()
-    found = TranslationLoss(reduction)(tf.constant(targets), tf.constant(logits), sample_weight=tf.constant(weights))
-    np.testing.assert_allclose(found, total / {"sum": 1, "batch_mean": 2, "token_mean": 5}[reduction], rtol=1e-12)
+    found = TranslationLoss(reduction)(
+        tf.constant(targets), tf.constant(logits), sample_weight=tf.constant(weights)
+    )
+    np.testing.assert_allclose(
+        found, total / {"sum": 1, "batch_mean": 2, "token_mean": 5}[reduction], rtol=1e-12
+    )
 
 
 def compiled(model, reduction, smoothing=0.0, run_eagerly=True, **training):
@@ -49,7 +58,9 @@ def slope_of_reference(model, values, direction, reduction, smoothing):
         for variable, value, move in zip(model.trainable_variables, values, direction):
             variable.assign(value + sign * 1e-5 * move)
         order = model.config.decoder_order
-        losses.append(rnnsearch.batch_loss(model.paper_weights(), PAIRS, order, reduction, smoothing))
+        losses.append(
+            rnnsearch.batch_loss(model.paper_weights(), PAIRS, order, reduction, smoothing)
+        )
     return (losses[0] - losses[1]) / 2e-5
 
 
@@ -73,7 +84,9 @@ def test_an_update_follows_the_reference_gradient(reduction, smoothing):
 def test_loss_called_on_logits(reduction, smoothing):
     model = tiny_model(output_rank=2)
     ids = batch(extra_target=2)
-    loss = TranslationLoss(reduction=reduction, label_smoothing=smoothing)(ids["target_ids"], model(ids))
+    loss = TranslationLoss(reduction=reduction, label_smoothing=smoothing)(
+        ids["target_ids"], model(ids)
+    )
     order = model.config.decoder_order
     expected = rnnsearch.batch_loss(model.paper_weights(), PAIRS, order, reduction, smoothing)
     assert float(loss) == pytest.approx(expected, abs=1e-10)
@@ -83,7 +96,9 @@ def test_reported_numbers():
     """Loss per target word and perplexity without smoothing; the gradient's norm before cutting."""
     model = compiled(tiny_model(), "sum", smoothing=0.2, run_eagerly=False, global_clipnorm=1.0)
     before = values_of(model)
-    mean = rnnsearch.batch_loss(model.paper_weights(), PAIRS, model.config.decoder_order, "token_mean")
+    mean = rnnsearch.batch_loss(
+        model.paper_weights(), PAIRS, model.config.decoder_order, "token_mean"
+    )
     tested = model.test_on_batch(batch(), return_dict=True)
     assert tested["loss"] == pytest.approx(mean, rel=1e-6)
     assert tested["perplexity"] == pytest.approx(np.exp(mean), rel=1e-6)
@@ -99,7 +114,9 @@ def test_two_batches_weigh_by_their_words():
     """Over an epoch the loss is per word, not a mean of batches; the perplexity is its exp."""
     model = compiled(tiny_model(), "sum")
     result = model.evaluate(dataset([PAIRS[:1], PAIRS[1:]]), return_dict=True, verbose=0)
-    mean = rnnsearch.batch_loss(model.paper_weights(), PAIRS, model.config.decoder_order, "token_mean")
+    mean = rnnsearch.batch_loss(
+        model.paper_weights(), PAIRS, model.config.decoder_order, "token_mean"
+    )
     assert result["loss"] == pytest.approx(mean, rel=1e-6)
     assert result["perplexity"] == pytest.approx(np.exp(mean), rel=1e-6)
 

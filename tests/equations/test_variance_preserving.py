@@ -1,4 +1,6 @@
-"""The initialization variance_preserving, block by block: every matrix of every paper by its own sizes."""
+"""The initialization variance_preserving, block by block: every matrix of every paper by its own
+sizes.
+"""
 
 import numpy as np
 import pytest
@@ -8,16 +10,29 @@ from rnnsearch_tf.config import ModelConfig, load_config
 from rnnsearch_tf.layers.recurrent_unit import GATES, RecurrentUnit
 from rnnsearch_tf.models.build import SYSTEMS, build_model
 
-M, N, ALIGNMENT, MAXOUT, RANK, WINDOWS = 40, 60, 50, 35, 30, 25
+M = 40
+N = 60
+ALIGNMENT = 50
+MAXOUT = 35
+RANK = 30
+WINDOWS = 25
 SIZES = dict(embedding_size=M, hidden_size=N)
 
 CASES = {
     "rnnsearch": dict(alignment_size=ALIGNMENT, maxout_size=MAXOUT, output_rank=RANK, biases="all"),
-    "rnnsearch-lstm": dict(unit="lstm", alignment_size=ALIGNMENT, maxout_size=MAXOUT, output_rank=RANK, biases="all"),
-    "rnnsearch-coverage": dict(attention="coverage", alignment_size=ALIGNMENT, maxout_size=MAXOUT, output_rank=None),
-    "rnnsearch-windows": dict(attention="gaussian_window", windows=WINDOWS, maxout_size=MAXOUT, output_rank=None),
+    "rnnsearch-lstm": dict(
+        unit="lstm", alignment_size=ALIGNMENT, maxout_size=MAXOUT, output_rank=RANK, biases="all"
+    ),
+    "rnnsearch-coverage": dict(
+        attention="coverage", alignment_size=ALIGNMENT, maxout_size=MAXOUT, output_rank=None
+    ),
+    "rnnsearch-windows": dict(
+        attention="gaussian_window", windows=WINDOWS, maxout_size=MAXOUT, output_rank=None
+    ),
     "rnnencdec": dict(system="rnnencdec", maxout_size=MAXOUT, output_rank=RANK),
-    "encoder_decoder": dict(system="encoder_decoder", maxout_size=MAXOUT, output_rank=RANK, biases="all"),
+    "encoder_decoder": dict(
+        system="encoder_decoder", maxout_size=MAXOUT, output_rank=RANK, biases="all"
+    ),
     "deep_lstm": dict(system="deep_lstm", layers=3),
     "stacked": dict(system="stacked", layers=3),
     "stacked-lstm": dict(system="stacked", layers=2, unit="lstm", peepholes=True),
@@ -34,17 +49,22 @@ def fresh(options, **more):
 
 
 def matrices(symbol, value, options):
-    """The matrices of the papers in what paper_weights gives under one symbol: those that meet different vectors, one by one."""
+    """The matrices of the papers in what paper_weights gives under one symbol: those that meet
+    different vectors, one by one.
+    """
     if symbol == "W_hy":  # Σ_k W_{h^k y} h^k
         return np.split(value, options["layers"])
-    if options.get("system") == "stacked" and ".W" in symbol and len(value) == M + N:  # of the word, and of the layer below
+    if (
+        options.get("system") == "stacked" and ".W" in symbol and len(value) == M + N
+    ):  # of the word, and of the layer below
         return [value[:M], value[M:]]
     return [value]
 
 
 def terms(symbol, options):
     """How many products the equation of the paper sums up where this matrix's stands."""
-    system, last = options.get("system", "rnnsearch"), symbol.rpartition(".")[2]
+    system = options.get("system", "rnnsearch")
+    last = symbol.rpartition(".")[2]
     attends = system in ("rnnsearch", "rnnencdec", "encoder_decoder")  # or is given a context: C c
     if last in ("W_a", "U_a", "w_c"):
         return 1 if system == "luong" else 2  # W_a s + U_a h
@@ -54,19 +74,31 @@ def terms(symbol, options):
         return 4
     if last == "W_hy":
         return options["layers"]
-    unit = last in ("W", "C") or last.startswith(("W_", "C_")) and last[2:] in ("z", "r", "input", "forget", "output")
+    unit = (
+        last in ("W", "C")
+        or last.startswith(("W_", "C_"))
+        and last[2:] in ("z", "r", "input", "forget", "output")
+    )
     if not unit:
         return 1
     skips = system == "stacked" and ".1." not in symbol
-    return 2 + (attends and not symbol.startswith("encoder.")) + skips  # W e + U h, C c, and W' of the layer below
+    return (
+        2 + (attends and not symbol.startswith("encoder.")) + skips
+    )  # W e + U h, C c, and W' of the layer below
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_matrix_by_its_own_sizes(case):
-    options, drawn = CASES[case], 0
+    options = CASES[case]
+    drawn = 0
     for symbol, value in fresh(options).paper_weights().items():
-        last, value = symbol.rpartition(".")[2], value.astype(np.float64)
-        if last.startswith(("b", "p_")) and not last.startswith(("b_alpha", "b_beta", "b_kappa")) or last == "b_alpha":
+        last = symbol.rpartition(".")[2]
+        value = value.astype(np.float64)
+        if (
+            last.startswith(("b", "p_"))
+            and not last.startswith(("b_alpha", "b_beta", "b_kappa"))
+            or last == "b_alpha"
+        ):
             assert last == "b_alpha" or not value.any(), symbol
         elif last in ("b_beta", "b_kappa"):
             assert not value.any(), symbol
@@ -90,7 +122,11 @@ def test_no_two_matrices_begin_alike(case):
     """Two draws from one seed would be equal but for their scale."""
     drawn = []
     for symbol, value in fresh(CASES[case]).paper_weights().items():
-        drawn += [(symbol, m.ravel() / m.std()) for m in matrices(symbol, value, CASES[case]) if value.any() and np.ndim(value) == 2]
+        drawn += [
+            (symbol, m.ravel() / m.std())
+            for m in matrices(symbol, value, CASES[case])
+            if value.any() and np.ndim(value) == 2
+        ]
     for index, (symbol, one) in enumerate(drawn):
         for other, two in drawn[:index]:
             size = min(len(one), len(two))
@@ -108,19 +144,36 @@ def test_scaled_embeddings(case, tied, scaled):
     """What is looked up has unit variance; a tied matrix has 1/m as it meets the output."""
     options = CASES[case] | ({"hidden_size": M} if case != "rnnsearch" else {"output_rank": M})
     options |= {"tie_target_embeddings": tied, "scale_embeddings": scaled}
-    model = build_model(load_config(values={"model": {**SIZES, **options, "initialization": "variance_preserving"}}), 300, 350)
+    model = build_model(
+        load_config(
+            values={"model": {**SIZES, **options, "initialization": "variance_preserving"}}
+        ),
+        300,
+        350,
+    )
     weights = model.paper_weights()
     deviation = M**-0.5 if tied and not scaled else 1.0
     assert np.abs(distributions.normal_deviations(weights["E_target"], deviation)).max() < 5
     assert np.abs(distributions.normal_deviations(weights["E_source"], 1.0)).max() < 5
-    assert np.abs(distributions.normal_deviations(np.array(model.source_embedding.E), M**-0.5 if scaled else 1.0)).max() < 5
+    assert (
+        np.abs(
+            distributions.normal_deviations(
+                np.array(model.source_embedding.E), M**-0.5 if scaled else 1.0
+            )
+        ).max()
+        < 5
+    )
     if tied:
         output = weights[{"rnnsearch": "W_o2", "deep_lstm": "W_o", "luong-general": "W_s"}[case]]
         assert np.abs(distributions.normal_deviations(output, M**-0.5)).max() < 5
-        np.testing.assert_allclose(output.T * (np.sqrt(M) if scaled else 1), weights["E_target"], rtol=1e-6)
+        np.testing.assert_allclose(
+            output.T * (np.sqrt(M) if scaled else 1), weights["E_target"], rtol=1e-6
+        )
 
 
-FORGETTING = {  # the bias of each system's units, and where a bias of 1.5 moves it; z of Bahdanau's unit is the share that is new
+# the bias of each system's units, and where a bias of 1.5 moves it; z of Bahdanau's unit is the
+# share that is new
+FORGETTING = {
     "rnnsearch-lstm": ({}, "b_forget", 1.5),
     "deep_lstm": ({}, "b_forget", 1.5),
     "stacked-lstm": ({}, "b_forget", 1.5),
@@ -139,7 +192,10 @@ def test_the_forget_bias_is_added_to_that_bias_alone(case, initialization):
     sizes = {"alignment_size": 50} if case.startswith("rnnsearch") else {}
     options = {**SIZES, **CASES[case], **sizes, **changes, "initialization": initialization}
     plain, raised = (
-        build_model(load_config(values={"model": options | {"forget_bias": bias}}), 300, 350).paper_weights() for bias in (0.0, 1.5)
+        build_model(
+            load_config(values={"model": options | {"forget_bias": bias}}), 300, 350
+        ).paper_weights()
+        for bias in (0.0, 1.5)
     )
     found = 0
     for symbol, value in plain.items():

@@ -1,6 +1,8 @@
-"""RNNencdec and the variants of RNNsearch against their NumPy reference, every combination, 1e-10 in float64.
+"""RNNencdec and the variants of RNNsearch against their NumPy reference, every combination, 1e-10
+in float64.
 
-tests/equations/test_systems.py has losses, steps of a search and graphs; here every option meets every other.
+tests/equations/test_systems.py has losses, steps of a search and graphs; here every option meets
+every other.
 """
 
 import itertools
@@ -18,8 +20,15 @@ from tiny_systems import tiny_system
 
 NEAR = dict(rtol=0, atol=1e-10)
 ORDERS = ("look_generate_update", "paper", "look_update_generate")
-LOOKS = [dict(attention=name, unit=unit) for name in ("content", "coverage", "gaussian_window") for unit in ("gru", "lstm")]
-OWN = [("rnnsearch-windows" if look["attention"] == "gaussian_window" else "rnnsearch", look) for look in LOOKS]
+LOOKS = [
+    dict(attention=name, unit=unit)
+    for name in ("content", "coverage", "gaussian_window")
+    for unit in ("gru", "lstm")
+]
+OWN = [
+    ("rnnsearch-windows" if look["attention"] == "gaussian_window" else "rnnsearch", look)
+    for look in LOOKS
+]
 OWN += [("rnnencdec", dict(unit="gru")), ("rnnencdec", dict(unit="lstm"))]
 COMBINATIONS = [
     (name, look | dict(layer_normalization=normalization, decoder_order=order))
@@ -35,7 +44,8 @@ def named(value):
 @pytest.mark.parametrize("biases", ("groundhog", "all"))
 def test_logits_and_alignments(name, options, biases):
     model = tiny_system(name, biases=biases, **options)
-    weights, logits = model.paper_weights(), model(batch(extra_source=1)).numpy()
+    weights = model.paper_weights()
+    logits = model(batch(extra_source=1)).numpy()
     for row, (source, target) in enumerate(PAIRS):
         expected, _ = systems.decode(weights, source, target, dict(vars(model.config)))
         np.testing.assert_allclose(logits[row, : len(target)], expected, **NEAR)
@@ -53,20 +63,28 @@ def test_the_two_references_are_one_where_they_meet():
 
 @pytest.mark.parametrize("unit", ("gru", "lstm"))
 def test_kernels_give_what_scan_gives(unit, monkeypatch):
-    """With gradients written by hand and without: the same annotations, states, contexts and alignments."""
-    model, found = tiny_model(biases="all", unit=unit), []
-    source, target = batch()["source_ids"], batch()["target_ids"]
+    """With gradients written by hand and without: the same annotations, states, contexts and
+    alignments.
+    """
+    model = tiny_model(biases="all", unit=unit)
+    found = []
+    source = batch()["source_ids"]
+    target = batch()["target_ids"]
     for kernels in (KERNELS, {}):
         for module in (recurrent_unit, decoder):
             monkeypatch.setattr(module, "KERNELS", kernels)
         annotations = model.encoder(model.source_embedding(source), source != 0)
-        found.append((annotations, *model.decoder(model.target_embedding(target), annotations, source != 0)))
+        found.append(
+            (annotations, *model.decoder(model.target_embedding(target), annotations, source != 0))
+        )
     for one, other in zip(*found):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
 
 
 def test_parameters_of_rnnencdec_in_the_authors_program():
-    """72,487,101, counted by the authors' own program for 30,001 symbols a side; RNNsearch has 84,349,101."""
+    """72,487,101, counted by the authors' own program for 30,001 symbols a side; RNNsearch has
+    84,349,101.
+    """
     config = load_config(values={"preset": "groundhog", "model": {"system": "rnnencdec"}})
     with tf.device("cpu"):
         model = build_model(config, 30_001, 30_001)
@@ -74,7 +92,13 @@ def test_parameters_of_rnnencdec_in_the_authors_program():
 
 
 def test_windows_begin_with_heights_that_sum_to_one():
-    model = build_model(load_config(values={"model": dict(attention="gaussian_window", hidden_size=4, embedding_size=4)}), 8, 7)
+    model = build_model(
+        load_config(
+            values={"model": dict(attention="gaussian_window", hidden_size=4, embedding_size=4)}
+        ),
+        8,
+        7,
+    )
     weights = model.paper_weights()
     assert np.exp(weights["b_alpha"]).sum() == pytest.approx(1.0, abs=1e-6)
     assert not weights["b_beta"].any() and not weights["b_kappa"].any()
@@ -93,7 +117,13 @@ def test_windows_move_right_only():
 def test_every_option_moves_the_logits():
     """The comparisons above would not see options that do nothing."""
     weights = {}
-    for options in ({}, dict(unit="lstm"), dict(attention="coverage"), dict(layer_normalization=True), dict(system="rnnencdec")):
+    for options in (
+        {},
+        dict(unit="lstm"),
+        dict(attention="coverage"),
+        dict(layer_normalization=True),
+        dict(system="rnnencdec"),
+    ):
         name = "rnnencdec" if options.pop("system", None) else "rnnsearch"
         model = tiny_system(name, **options)
         weights[name, *options] = randomize(model, scale=0.6)(batch()).numpy()[0, :3]

@@ -50,15 +50,28 @@ def aer(tmp_path, capsys):
 
 def test_the_verb(aer):
     assert aer("0-0 1-2 2-1 3p3\n\n0-0 0p1\n", "0-0 1-2 3-3 5-5\n\n0-1 1-0\n").out.splitlines() == [
-        "AER       0.4000", "precision 0.6667", "recall    0.5000",
-    ]  # fmt: skip
+        "AER       0.4000",
+        "precision 0.6667",
+        "recall    0.5000",
+    ]
 
 
 @pytest.mark.parametrize(
     "gold, hypothesis, part",
     [
-        ("0-0\n0:1\n", "0-0\n0-1\n", "gold:2: expected links `1-2` (sure) or `1p2` (possible), separated by spaces, got '0:1'"),
-        ("0-0\n0-1\n", "0-0\n0p1\n", "hypothesis:2: expected links `1-2`, separated by spaces, got '0p1'"),
+        (
+            "0-0\n0:1\n",
+            "0-0\n0-1\n",
+            (
+                "gold:2: expected links `1-2` (sure) or `1p2` (possible), separated by spaces, got"
+                " '0:1'"
+            ),
+        ),
+        (
+            "0-0\n0-1\n",
+            "0-0\n0p1\n",
+            "hypothesis:2: expected links `1-2`, separated by spaces, got '0p1'",
+        ),
         ("0-0\n-1-1\n", "0-0\n0-1\n", "gold:2: "),
         ("0-0\n", "0-0\n0-1\n", "expected as many lines in both files"),
         ("", "", "gold: expected alignments, got an empty file"),

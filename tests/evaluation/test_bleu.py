@@ -10,7 +10,14 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.evaluation import bleu as bleu_module
-from rnnsearch_tf.evaluation.bleu import bleu, bleu_of_model, chrf, sentence_chrf, ter, tokenizer_for
+from rnnsearch_tf.evaluation.bleu import (
+    bleu,
+    bleu_of_model,
+    chrf,
+    sentence_chrf,
+    ter,
+    tokenizer_for,
+)
 from rnnsearch_tf.evaluation.groups import by_length
 
 WORDS = "the a red blue Car house , of man dog sits Runs near".split()
@@ -20,23 +27,42 @@ WORDS = "the a red blue Car house , of man dog sits Runs near".split()
 def corpus():
     """References, and hypotheses that differ from them in a few words."""
     generator = random.Random(3)
-    references = [" ".join(generator.choices(WORDS, k=generator.randint(1, 25))) + "." for _ in range(60)]
-    noisy = [" ".join(w if generator.random() < 0.8 else "cat" for w in line.split()) for line in references]
+    references = [
+        " ".join(generator.choices(WORDS, k=generator.randint(1, 25))) + "." for _ in range(60)
+    ]
+    noisy = [
+        " ".join(w if generator.random() < 0.8 else "cat" for w in line.split())
+        for line in references
+    ]
     return noisy, references
 
 
-@pytest.mark.parametrize("language, tokenization, expected", [
-    ("fr", "moses", "13a"), ("ko", "sentencepiece", "13a"), ("zh_Hans", "sentencepiece", "zh"), ("yue", "sentencepiece", "zh"),
-    ("ja", "sentencepiece", "char"), ("th", "moses", "char"), ("ja", "space", "13a"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "language, tokenization, expected",
+    [
+        ("fr", "moses", "13a"),
+        ("ko", "sentencepiece", "13a"),
+        ("zh_Hans", "sentencepiece", "zh"),
+        ("yue", "sentencepiece", "zh"),
+        ("ja", "sentencepiece", "char"),
+        ("th", "moses", "char"),
+        ("ja", "space", "13a"),
+    ],
+)
 def test_the_tokenizer_of_a_language(language, tokenization, expected):
     found = tokenizer_for(TextConfig(language=language, tokenization=tokenization))
     assert found == expected
-    assert bleu(["我喜欢猫。 ねこがすき"], ["我喜欢狗。 ねこがすき"], found).signature.split("tok:")[1].startswith(expected)
+    assert (
+        bleu(["我喜欢猫。 ねこがすき"], ["我喜欢狗。 ねこがすき"], found)
+        .signature.split("tok:")[1]
+        .startswith(expected)
+    )
 
 
 def test_an_evaluation_keeps_no_lines_of_its_own(corpus):
-    """sacreBLEU keeps every line that a tokenizer has cut, for each tokenizer again: a training that evaluates every hour would grow."""
+    """sacreBLEU keeps every line that a tokenizer has cut, for each tokenizer again: a training
+    that evaluates every hour would grow.
+    """
     kept = Tokenizer13a.__call__.cache_info
     bleu(*corpus)
     before = kept().currsize
@@ -49,7 +75,9 @@ def test_an_evaluation_keeps_no_lines_of_its_own(corpus):
 @pytest.mark.parametrize("tokenize", ["13a", "none"])
 def test_bleu_is_sacrebleus(corpus, tokenize, lowercase):
     hypotheses, references = corpus
-    expected = sacrebleu.corpus_bleu(hypotheses, [references], tokenize=tokenize, lowercase=lowercase, force=True)
+    expected = sacrebleu.corpus_bleu(
+        hypotheses, [references], tokenize=tokenize, lowercase=lowercase, force=True
+    )
     score = bleu(hypotheses, references, tokenize=tokenize, lowercase=lowercase)
     assert score.score == expected.score
     assert 20 < score.score < 100
@@ -76,11 +104,17 @@ def test_buckets_by_length(corpus):
     hypotheses, references = corpus
     lengths = [len(line.split()) for line in references]
     buckets = by_length(hypotheses, references, lengths)
-    assert [(bucket["shortest"], bucket["longest"]) for bucket in buckets] == [(1, 10), (11, 20), (21, 30)]
+    assert [(bucket["shortest"], bucket["longest"]) for bucket in buckets] == [
+        (1, 10),
+        (11, 20),
+        (21, 30),
+    ]
     assert sum(bucket["sentences"] for bucket in buckets) == len(references)
     for bucket in buckets:
         inside = [i for i, n in enumerate(lengths) if bucket["shortest"] <= n <= bucket["longest"]]
-        expected = sacrebleu.corpus_bleu([hypotheses[i] for i in inside], [[references[i] for i in inside]])
+        expected = sacrebleu.corpus_bleu(
+            [hypotheses[i] for i in inside], [[references[i] for i in inside]]
+        )
         assert bucket["sentences"] == len(inside)
         assert bucket["bleu"] == expected.score
 
@@ -105,10 +139,16 @@ def test_references_are_brought_to_the_models_form(caplog):
         config = TextConfig(language="fr", lowercase=lowercase)
         score = bleu_of_model(composed, references, config)
         metric = sacrebleu.BLEU(lowercase=lowercase)
-        assert (score.score, score.signature) == (metric.corpus_score(composed, [composed]).score, str(metric.get_signature()))
+        assert (score.score, score.signature) == (
+            metric.corpus_score(composed, [composed]).score,
+            str(metric.get_signature()),
+        )
     [said] = [record.getMessage() for record in caplog.records]
     assert "2 of 3 references are compared in NFC (target.unicode_form)" in said
-    assert bleu_of_model(composed, references, TextConfig(language="fr", unicode_form="none")).score < 60
+    assert (
+        bleu_of_model(composed, references, TextConfig(language="fr", unicode_form="none")).score
+        < 60
+    )
 
 
 def test_other_normal_forms_are_said_once(caplog):
@@ -118,14 +158,25 @@ def test_other_normal_forms_are_said_once(caplog):
     bleu(composed, composed), bleu(decomposed, decomposed), chrf(["a b"], ["a b"])
     assert not caplog.records
     bleu(composed, decomposed), chrf(decomposed, composed), bleu(composed, [composed, decomposed])
-    assert len(caplog.records) == 1 and "not all in one Unicode normal form" in caplog.records[0].getMessage()
+    assert (
+        len(caplog.records) == 1
+        and "not all in one Unicode normal form" in caplog.records[0].getMessage()
+    )
 
 
 def test_several_references(caplog):
-    hypotheses, references = ["a b c d e", "f g h i"], [["a b x d e", "f g h i"], ["a b c d", "f g y i"]]
-    for ours, metric in ((bleu, sacrebleu.BLEU()), (chrf, sacrebleu.CHRF()), (ter, sacrebleu.TER(case_sensitive=True))):
+    hypotheses = ["a b c d e", "f g h i"]
+    references = [["a b x d e", "f g h i"], ["a b c d", "f g y i"]]
+    for ours, metric in (
+        (bleu, sacrebleu.BLEU()),
+        (chrf, sacrebleu.CHRF()),
+        (ter, sacrebleu.TER(case_sensitive=True)),
+    ):
         score = ours(hypotheses, references)
-        assert (score.score, score.signature) == (metric.corpus_score(hypotheses, references).score, str(metric.get_signature()))
+        assert (score.score, score.signature) == (
+            metric.corpus_score(hypotheses, references).score,
+            str(metric.get_signature()),
+        )
         assert score.signature.startswith("nrefs:2|")
     with pytest.raises(UserError, match="expected as many references as translations, got 1 and 2"):
         bleu(hypotheses, [references[0], references[1][:1]])

@@ -1,4 +1,6 @@
-"""Confidence: the regressions against known answers and a finite-difference optimum, and the way from evaluate to translate."""
+"""Confidence: the regressions against known answers and a finite-difference optimum, and the way
+from evaluate to translate.
+"""
 
 import json
 import types
@@ -21,14 +23,19 @@ from rnnsearch_tf.translation.loading import load_run
 
 def objective(weights, features, target, ridge=1e-3):
     p = 1 / (1 + np.exp(-features @ weights))
-    return (target * np.log(p) + (1 - target) * np.log(1 - p)).sum() - ridge * (weights @ weights) / 2
+    return (target * np.log(p) + (1 - target) * np.log(1 - p)).sum() - ridge * (
+        weights @ weights
+    ) / 2
 
 
 class Scorer:
-    """In place of a Translator: it has translated to these tokens with these log-probabilities, the end symbol's last."""
+    """In place of a Translator: it has translated to these tokens with these log-probabilities, the
+    end symbol's last.
+    """
 
     def __init__(self, tokens, logs):
-        self.tokens, self.logs = tokens, logs
+        self.tokens = tokens
+        self.logs = logs
 
     def score_targets(self, sources, targets):
         return [
@@ -38,8 +45,11 @@ class Scorer:
 
 
 def of_whole_words(texts, logs):
-    """(Scorer, features of all words [N, 3], features of the sentences [S, 4]) where each word is a token, from the formulas."""
-    words, sentences = [], []
+    """(Scorer, features of all words [N, 3], features of the sentences [S, 4]) where each word is a
+    token, from the formulas.
+    """
+    words = []
+    sentences = []
     for row in map(np.asarray, logs):
         words += [[1, log, row.mean()] for log in row[:-1]]
         sentences.append([1, row.mean(), row.min(), np.log(len(row))])
@@ -51,26 +61,45 @@ def hits_of(texts, references):
     hits = []
     for text, reference in zip(texts, references):
         words = text.split()
-        hits += [float(words[: place + 1].count(word) <= reference.split().count(word)) for place, word in enumerate(words)]
+        hits += [
+            float(words[: place + 1].count(word) <= reference.split().count(word))
+            for place, word in enumerate(words)
+        ]
     return np.array(hits)
 
 
 def is_at_its_maximum(weights, features, target):
     best = objective(np.array(weights), features, target)
     for change in np.eye(len(weights)) * 1e-3:
-        assert best > max(objective(weights + change, features, target), objective(weights - change, features, target))
+        assert best > max(
+            objective(weights + change, features, target),
+            objective(weights - change, features, target),
+        )
 
 
 def test_both_regressions_are_at_their_maximum():
-    """Words come several times; how often the reference has them decides, and the chrF is sacreBLEU's."""
-    generator, sides = np.random.default_rng(3), []
+    """Words come several times; how often the reference has them decides, and the chrF is
+    sacreBLEU's.
+    """
+    generator = np.random.default_rng(3)
+    sides = []
     for _ in range(2):
-        sides.append([" ".join(generator.choice(["a", "the", "dog", "barks", "and"], generator.integers(1, 9))) for _ in range(60)])
+        sides.append(
+            [
+                " ".join(
+                    generator.choice(["a", "the", "dog", "barks", "and"], generator.integers(1, 9))
+                )
+                for _ in range(60)
+            ]
+        )
     texts, references = sides
     logs = [-generator.exponential(1.5, len(text.split()) + 1) for text in texts]
     scorer, of_words, of_sentences = of_whole_words(texts, logs)
     found = Calibration.fit(scorer, texts, texts, references, "dev")
-    chrf = [sacrebleu.sentence_chrf(text, [reference]).score / 100 for text, reference in zip(texts, references)]
+    chrf = [
+        sacrebleu.sentence_chrf(text, [reference]).score / 100
+        for text, reference in zip(texts, references)
+    ]
     is_at_its_maximum(found.word, of_words, hits_of(texts, references))
     is_at_its_maximum(found.sentence, of_sentences, np.array(chrf))
     assert (found.sentences, found.source) == (60, "dev")
@@ -78,8 +107,11 @@ def test_both_regressions_are_at_their_maximum():
 
 def test_it_finds_the_weights_that_made_the_data():
     """Whether a reference has a word is drawn with known weights; every word of a text is another."""
-    generator, words = np.random.default_rng(4), 200
-    texts, references, logs = [], [], []
+    generator = np.random.default_rng(4)
+    words = 200
+    texts = []
+    references = []
+    logs = []
     for sentence in range(50):
         row = -generator.exponential(generator.uniform(0.5, 3), words + 1)
         p = 1 / (1 + np.exp(-(2 + 1.5 * row[:-1] + 0.5 * row.mean())))
@@ -87,13 +119,16 @@ def test_it_finds_the_weights_that_made_the_data():
         texts.append(" ".join(names))
         references.append(" ".join(names[generator.uniform(size=words) < p]))
         logs.append(row)
-    found = Calibration.fit(Scorer([text.split() for text in texts], logs), texts, texts, references, "dev")
+    found = Calibration.fit(
+        Scorer([text.split() for text in texts], logs), texts, texts, references, "dev"
+    )
     np.testing.assert_allclose(found.word, [2, 1.5, 0.5], atol=0.15)
 
 
 def test_separable_labels_do_not_break_it():
     """A reference has just the words that the model was sure of."""
-    texts, references = ["sure not"] * 50, ["sure"] * 50
+    texts = ["sure not"] * 50
+    references = ["sure"] * 50
     logs = [[-1.0, -3.0, -2.0]] * 50
     scorer, of_words, _ = of_whole_words(texts, logs)
     found = Calibration.fit(scorer, texts, texts, references, "dev")
@@ -108,7 +143,9 @@ def test_the_features_of_pieces_are_those_of_words():
     scorer = Scorer([["▁the", "▁c", "at"], []], [logs, np.log([0.3])])
     found, empty = calibration(scorer, ["a", "b"], ["the cat", ""])
     sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
-    assert found.sentence == pytest.approx(sigmoid(0.1 - 0.2 * logs.mean() + 0.3 * np.log(0.25) - 0.4 * np.log(4)))
+    assert found.sentence == pytest.approx(
+        sigmoid(0.1 - 0.2 * logs.mean() + 0.3 * np.log(0.25) - 0.4 * np.log(4))
+    )
     assert [word for word, _ in found.words] == ["the", "cat"]
     expected = [sigmoid(0.5 + 0.6 * np.log(p) - 0.7 * logs.mean()) for p in (0.5, 0.125)]
     assert [p for _, p in found.words] == pytest.approx(expected)
@@ -117,8 +154,12 @@ def test_the_features_of_pieces_are_those_of_words():
 
 def test_agreement_is_that_of_the_textbook():
     found = agreement([0.1, 0.2, 0.2, 0.9], [0.0, 0.4, 0.2, 0.3])
-    assert found["correlation"] == pytest.approx(np.corrcoef([0.1, 0.2, 0.2, 0.9], [0.0, 0.4, 0.2, 0.3])[0, 1])
-    assert found["rank_correlation"] == pytest.approx(np.corrcoef([1, 2.5, 2.5, 4], [1, 4, 2, 3])[0, 1])
+    assert found["correlation"] == pytest.approx(
+        np.corrcoef([0.1, 0.2, 0.2, 0.9], [0.0, 0.4, 0.2, 0.3])[0, 1]
+    )
+    assert found["rank_correlation"] == pytest.approx(
+        np.corrcoef([1, 2.5, 2.5, 4], [1, 4, 2, 3])[0, 1]
+    )
     assert agreement([0.5, 0.5], [0.1, 0.2])["correlation"] == 0.0
 
 
@@ -129,8 +170,18 @@ def calibrated(tmp_path_factory):
     run = Run(write_run(folder / "run", seed=18))
     for name, lines in zip(("source", "reference"), phrasebook(60, 1, "development")):
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    words = ["--model", str(run), "--source", str(folder / "source"), "--reference", str(folder / "reference")]
-    assert rnnsearch(["evaluate", *words, "--calibrate", "--json", "--output", str(folder / "report")]) == 0
+    words = [
+        "--model",
+        str(run),
+        "--source",
+        str(folder / "source"),
+        "--reference",
+        str(folder / "reference"),
+    ]
+    assert (
+        rnnsearch(["evaluate", *words, "--calibrate", "--json", "--output", str(folder / "report")])
+        == 0
+    )
     return run, folder, words
 
 
@@ -138,24 +189,46 @@ def test_evaluate_says_what_sacrebleu_and_numpy_say(calibrated, capsys):
     run, folder, words = calibrated
     report = json.loads((folder / "report").read_text())["confidence"]
     translator = Translator.load(run)
-    sources, references = ((folder / name).read_text().splitlines() for name in ("source", "reference"))
+    sources, references = (
+        (folder / name).read_text().splitlines() for name in ("source", "reference")
+    )
     texts = [translation.text for translation in translator.translate(sources)]
     answers = Calibration.load(run)(translator, sources, texts)
-    chrf = [sacrebleu.sentence_chrf(text, [reference]).score / 100 for text, reference in zip(texts, references)]
-    assert report["correlation"] == pytest.approx(np.corrcoef([a.sentence for a in answers], chrf)[0, 1], abs=1e-6)
-    assert report["mean_confidence"] == pytest.approx(np.mean(chrf), abs=2e-3)  # a regression with a constant is right on the mean
-    assert [[word for word, _ in answer.words] for answer in answers] == [text.split() for text in texts]
+    chrf = [
+        sacrebleu.sentence_chrf(text, [reference]).score / 100
+        for text, reference in zip(texts, references)
+    ]
+    assert report["correlation"] == pytest.approx(
+        np.corrcoef([a.sentence for a in answers], chrf)[0, 1], abs=1e-6
+    )
+    assert report["mean_confidence"] == pytest.approx(
+        np.mean(chrf), abs=2e-3
+    )  # a regression with a constant is right on the mean
+    assert [[word for word, _ in answer.words] for answer in answers] == [
+        text.split() for text in texts
+    ]
     assert all(0 < p < 1 for answer in answers for _, p in answer.words)
     assert rnnsearch(["evaluate", *words, "--confidence"]) == 0
-    assert f"confidence: correlation with sentence chrF {report['correlation']:.3f}" in capsys.readouterr().out
+    assert (
+        f"confidence: correlation with sentence chrF {report['correlation']:.3f}"
+        in capsys.readouterr().out
+    )
 
 
 def test_what_is_missing_or_damaged_is_said(calibrated, tmp_path, capsys):
     run, folder, words = calibrated
     bare = Run(write_run(tmp_path / "run"))
-    with pytest.raises(UserError, match="found none; make it on development text: rnnsearch evaluate --model .* --calibrate"):
+    with pytest.raises(
+        UserError,
+        match="found none; make it on development text: rnnsearch evaluate --model .* --calibrate",
+    ):
         Calibration.load(bare)
-    for text in ("[1]", "{", '{"sentence": "x"}', '{"sentence": ["x"], "word": [1], "sentences": 1, "source": ""}'):
+    for text in (
+        "[1]",
+        "{",
+        '{"sentence": "x"}',
+        '{"sentence": ["x"], "word": [1], "sentences": 1, "source": ""}',
+    ):
         bare.confidence.write_text(text)
         with pytest.raises(UserError, match="expected what evaluate --calibrate writes"):
             Calibration.load(bare)
@@ -166,17 +239,27 @@ def test_what_is_missing_or_damaged_is_said(calibrated, tmp_path, capsys):
 
 
 def test_it_is_calibrated_on_the_development_text_by_itself(tmp_path, capsys):
-    """Without files: the pairs that data.held_out took out of training, none of them a training pair."""
+    """Without files: the pairs that data.held_out took out of training, none of them a training
+    pair.
+    """
     sources, references = phrasebook(300, 1, "train")
     for name, lines in (("en", sources), ("fr", references)):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    files = ["data.corpus=files", f"data.train_source={tmp_path}/en", f"data.train_target={tmp_path}/fr"]
+    files = [
+        "data.corpus=files",
+        f"data.train_source={tmp_path}/en",
+        f"data.train_target={tmp_path}/fr",
+    ]
     run = Run(write_run(tmp_path / "run", [*files, "data.held_out=90"], seed=18))
     assert rnnsearch(["evaluate", "--model", str(run), "--calibrate", "--json"]) == 0
     said = capsys.readouterr()
     pairs = set(open_corpus(load_config(run.config), "train"))
     sentences = json.loads(said.out)["all"]["sentences"]
-    assert sentences == Calibration.load(run).sentences <= len([pair for pair in zip(sources, references) if pair not in pairs])
+    assert (
+        sentences
+        == Calibration.load(run).sentences
+        <= len([pair for pair in zip(sources, references) if pair not in pairs])
+    )
     assert 60 < sentences < 120
     assert "which the weights were chosen by: on other text expect less" in said.err
     assert rnnsearch(["evaluate", "--model", str(run), "--source", str(tmp_path / "en")]) == 2
@@ -186,7 +269,12 @@ def test_it_is_calibrated_on_the_development_text_by_itself(tmp_path, capsys):
     (tmp_path / "en").unlink()
     assert rnnsearch(["evaluate", "--model", str(run), "--calibrate"]) == 1
     said = capsys.readouterr().err
-    assert f"{run}: expected the development text of its training, got: data.train_source: {tmp_path}/en: " in said and "or name --source F" in said
+    assert (
+        f"{run}: expected the development text of its training, got: data.train_source:"
+        f" {tmp_path}/en: "
+        in said
+        and "or name --source F" in said
+    )
 
 
 def test_translate_shows_it(calibrated, tmp_path, capsys):
@@ -195,21 +283,54 @@ def test_translate_shows_it(calibrated, tmp_path, capsys):
     text = tmp_path / "text"
     text.write_text("".join(f"{line}\n" for line in lines))
     translator = Translator.load(run)
-    answers = Calibration.load(run)(translator, lines, [t.text for t in translator.translate(lines)])
+    answers = Calibration.load(run)(
+        translator, lines, [t.text for t in translator.translate(lines)]
+    )
     assert rnnsearch(["translate", "--model", str(run), "--confidence", str(text)]) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [row[0] for row in rows] == [t.text for t in translator.translate(lines)]
-    assert [float(row[1]) for row in rows] == pytest.approx([answer.sentence for answer in answers], abs=1e-3)
+    assert [float(row[1]) for row in rows] == pytest.approx(
+        [answer.sentence for answer in answers], abs=1e-3
+    )
     assert [len(row[2].split()) for row in rows] == [len(row[0].split()) for row in rows]
-    assert rnnsearch(["translate", "--model", str(run), "--confidence", "--output-type", "json", "--n-best", "2", str(text)]) == 0
+    assert (
+        rnnsearch(
+            [
+                "translate",
+                "--model",
+                str(run),
+                "--confidence",
+                "--output-type",
+                "json",
+                "--n-best",
+                "2",
+                str(text),
+            ]
+        )
+        == 0
+    )
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [record["confidence"] for record in records] == pytest.approx([answer.sentence for answer in answers], abs=1e-4)
-    assert [[word for word, _ in record["word_confidences"]] for record in records] == [row[0].split() for row in rows]
-    assert rnnsearch(["translate", "--model", str(run), "--confidence", "--output-type", "nbest", str(text)]) == 2
-    assert "--confidence: expected one --model and --output-type text or json" in capsys.readouterr().err
+    assert [record["confidence"] for record in records] == pytest.approx(
+        [answer.sentence for answer in answers], abs=1e-4
+    )
+    assert [[word for word, _ in record["word_confidences"]] for record in records] == [
+        row[0].split() for row in rows
+    ]
+    assert (
+        rnnsearch(
+            ["translate", "--model", str(run), "--confidence", "--output-type", "nbest", str(text)]
+        )
+        == 2
+    )
+    assert (
+        "--confidence: expected one --model and --output-type text or json"
+        in capsys.readouterr().err
+    )
 
 
-def test_what_cannot_be_done_is_said_before_anything_is_translated(calibrated, tmp_path, monkeypatch, capsys):
+def test_what_cannot_be_done_is_said_before_anything_is_translated(
+    calibrated, tmp_path, monkeypatch, capsys
+):
     run, folder, _ = calibrated
     bare = write_run(tmp_path / "bare")
     monkeypatch.setattr(Translator, "translate", lambda *_, **__: pytest.fail("translated"))
@@ -218,8 +339,24 @@ def test_what_cannot_be_done_is_said_before_anything_is_translated(calibrated, t
     assert "expected a calibration of the model's confidence, found none" in capsys.readouterr().err
     short = tmp_path / "short"
     short.write_text("a house\n")
-    assert rnnsearch(["evaluate", "--model", str(run), "--source", str(short), "--reference", str(short), "--calibrate"]) == 1
-    assert f"{short}: expected at least 50 sentences to calibrate on, got 1" in capsys.readouterr().err
+    assert (
+        rnnsearch(
+            [
+                "evaluate",
+                "--model",
+                str(run),
+                "--source",
+                str(short),
+                "--reference",
+                str(short),
+                "--calibrate",
+            ]
+        )
+        == 1
+    )
+    assert (
+        f"{short}: expected at least 50 sentences to calibrate on, got 1" in capsys.readouterr().err
+    )
 
 
 def test_new_weights_have_no_calibration(tmp_path):

@@ -27,10 +27,17 @@ def test_source_on_top_target_at_the_side_black_is_zero():
 
 
 def test_words_of_other_scripts_have_a_font(monkeypatch, caplog):
-    """Whatever fonts there are: each word's label names one that has its characters, and what none has is said."""
-    monkeypatch.setattr(plots, "_fonts", lambda text: ["DejaVu Sans", "Other"] if "犬" in text else [])
+    """Whatever fonts there are: each word's label names one that has its characters, and what none
+    has is said.
+    """
+    monkeypatch.setattr(
+        plots, "_fonts", lambda text: ["DejaVu Sans", "Other"] if "犬" in text else []
+    )
     axes = plots.alignment_figure(ALIGNMENT[:, :2], ["犬", "</s>"], TARGET).axes[0]
-    assert all(label.get_fontfamily() == ["DejaVu Sans", "Other"] for label in [*axes.get_xticklabels(), *axes.get_yticklabels()])
+    assert all(
+        label.get_fontfamily() == ["DejaVu Sans", "Other"]
+        for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]
+    )
     monkeypatch.undo()
     plots.alignment_figure(ALIGNMENT[:, :2], ["\U000e0fff", "</s>"], TARGET)
     assert "no font here has \U000e0fff" in caplog.text
@@ -42,7 +49,9 @@ def test_the_file_is_a_png():
 
 def test_a_notebook_is_given_a_picture():
     formatters = pytest.importorskip("IPython.core.formatters")
-    data, _ = formatters.DisplayFormatter().format(plots.alignment_figure(ALIGNMENT, SOURCE, TARGET))
+    data, _ = formatters.DisplayFormatter().format(
+        plots.alignment_figure(ALIGNMENT, SOURCE, TARGET)
+    )
     assert data["image/png"].startswith(b"\x89PNG")
 
 
@@ -60,8 +69,17 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
 
 
 def test_labels_of_subword_pieces():
-    """A dot before what continues a word; special tokens are words, and whole words stay as they are."""
-    assert plots.labels(["▁Two", "▁dog", "s", "<unk>", ".", "</s>"]) == ["Two", "dog", "·s", "<unk>", "·.", "</s>"]
+    """A dot before what continues a word; special tokens are words, and whole words stay as they
+    are.
+    """
+    assert plots.labels(["▁Two", "▁dog", "s", "<unk>", ".", "</s>"]) == [
+        "Two",
+        "dog",
+        "·s",
+        "<unk>",
+        "·.",
+        "</s>",
+    ]
     assert plots.labels(["Two", "dogs", "."]) == ["Two", "dogs", "."]
 
 

@@ -10,7 +10,9 @@ from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.bleu import ter
 from rnnsearch_tf.evaluation.significance import compared, confidence_intervals
 
-SAMPLES, SENTENCES, SEED = 60, 25, 12345
+SAMPLES = 60
+SENTENCES = 25
+SEED = 12345
 """SEED is sacreBLEU's."""
 
 
@@ -18,17 +20,34 @@ SAMPLES, SENTENCES, SEED = 60, 25, 12345
 def systems():
     """(one system, another that is worse, references)."""
     generator = random.Random(4)
-    references = [" ".join(generator.choices("the a Red blue car house , of man dog".split(), k=generator.randint(4, 20))) for _ in range(SENTENCES)]
-    noisy = lambda rate: [" ".join(w if generator.random() > rate else "cat" for w in line.split()) for line in references]  # noqa: E731
+    references = [
+        " ".join(
+            generator.choices(
+                "the a Red blue car house , of man dog".split(), k=generator.randint(4, 20)
+            )
+        )
+        for _ in range(SENTENCES)
+    ]
+    noisy = lambda rate: [
+        " ".join(w if generator.random() > rate else "cat" for w in line.split())
+        for line in references
+    ]  # noqa: E731
     return noisy(0.2), noisy(0.5), references
 
 
 def scores(hypotheses, references, drawn):
     """{metric: its score of each resample}, by sacreBLEU's functions for whole corpora."""
-    functions = {"bleu": sacrebleu.corpus_bleu, "chrf": sacrebleu.corpus_chrf, "ter": lambda *texts: sacrebleu.corpus_ter(*texts, case_sensitive=True)}
+    functions = {
+        "bleu": sacrebleu.corpus_bleu,
+        "chrf": sacrebleu.corpus_chrf,
+        "ter": lambda *texts: sacrebleu.corpus_ter(*texts, case_sensitive=True),
+    }
     pick = lambda lines, rows: [lines[row] for row in rows]  # noqa: E731
     return {
-        name: np.array([score(pick(hypotheses, rows), [pick(references, rows)]).score for rows in drawn]) for name, score in functions.items()
+        name: np.array(
+            [score(pick(hypotheses, rows), [pick(references, rows)]).score for rows in drawn]
+        )
+        for name, score in functions.items()
     }
 
 
@@ -36,7 +55,10 @@ def test_resamples_without_words_are_said(caplog):
     """Of three lines, the middle one empty, a resample may be of the empty one alone."""
     found = confidence_intervals(["a b c d", "", "e f g h"], ["a b c d", "", "e f g x"], 200)
     assert "bleu" in found and "chrf" not in found
-    assert "no confidence interval of chrf: some resamples of these 3 sentences have no words; take more sentences" in caplog.text
+    assert (
+        "no confidence interval of chrf: some resamples of these 3 sentences have no words; take"
+        " more sentences" in caplog.text
+    )
 
 
 def test_intervals(systems):
@@ -46,7 +68,9 @@ def test_intervals(systems):
     for name, values in scores(system, references, drawn).items():
         values = np.sort(values)
         assert found[name]["mean"] == pytest.approx(values.mean(), abs=1e-3)
-        assert found[name]["half_width"] == pytest.approx((values[-2] - values[1]) / 2, abs=1e-3)  # a fortieth away at both ends
+        assert found[name]["half_width"] == pytest.approx(
+            (values[-2] - values[1]) / 2, abs=1e-3
+        )  # a fortieth away at both ends
         assert f"bs:{SAMPLES}" in found[name]["signature"]
 
 
@@ -62,17 +86,23 @@ def test_paired_bootstrap(systems):
         differences = abs(resampled[0][name] - resampled[1][name])
         above = np.count_nonzero(differences - differences.mean() > abs(own - other))
         assert result["p_value"] == (above + 1) / (SAMPLES + 1)
-    assert found["bleu"]["score"] > found["bleu"]["baseline"] and found["ter"]["score"] < found["ter"]["baseline"]
+    assert (
+        found["bleu"]["score"] > found["bleu"]["baseline"]
+        and found["ter"]["score"] < found["ter"]["baseline"]
+    )
 
 
 def test_a_difference_is_told_from_none(systems):
     system, baseline, references = systems
     other = list(system)
-    other[0], other[1] = baseline[0], references[1]
+    other[0] = baseline[0]
+    other[1] = references[1]
     for test in ("bootstrap", "randomization"):
         assert compared(system, baseline, references, test, 200)["bleu"]["p_value"] < 0.02
         assert compared(system, other, references, test, 200)["bleu"]["p_value"] > 0.1
-    assert "ar:20|" in compared(system, baseline, references, "randomization", 20)["chrf"]["signature"]
+    assert (
+        "ar:20|" in compared(system, baseline, references, "randomization", 20)["chrf"]["signature"]
+    )
 
 
 def test_case_counts_in_ter_too(systems):
@@ -80,7 +110,9 @@ def test_case_counts_in_ter_too(systems):
     upper = [line.upper() for line in references]
     words = " ".join(references).split()
     assert ter(upper, references, lowercase=True).score == 0
-    assert ter(upper, references).score == pytest.approx(100 * sum(word != "," for word in words) / len(words))  # commas have no case
+    assert ter(upper, references).score == pytest.approx(
+        100 * sum(word != "," for word in words) / len(words)
+    )  # commas have no case
     assert "case:lc" in ter(upper, references, lowercase=True).signature
     assert compared(upper, references, references, samples=20, lowercase=True)["ter"]["score"] == 0
 

@@ -1,4 +1,6 @@
-"""Vectors against the equations' references, places in the plane against NumPy's singular values, and the verb that draws them."""
+"""Vectors against the equations' references, places in the plane against NumPy's singular values,
+and the verb that draws them.
+"""
 
 import pathlib
 
@@ -24,13 +26,19 @@ def folder(tmp_path_factory):
     return write_run(tmp_path_factory.mktemp("vectors") / "run")
 
 
-@pytest.mark.parametrize("name", ["rnnsearch", "rnnencdec", "encoder_decoder", "deep_lstm", "luong-general"])
+@pytest.mark.parametrize(
+    "name", ["rnnsearch", "rnnencdec", "encoder_decoder", "deep_lstm", "luong-general"]
+)
 def test_padding_and_company_change_nothing(name):
     model = tiny_system(name)
     together = model.source_vectors(tf.constant(IDS)).numpy()
     assert together.shape[0] == len(IDS) and np.ptp(together, axis=0).max() > 1e-3
     for ids, vector in zip(IDS, together):
-        np.testing.assert_allclose(model.source_vectors(tf.constant(ids[ids != 0][np.newaxis])).numpy()[0], vector, atol=1e-12)
+        np.testing.assert_allclose(
+            model.source_vectors(tf.constant(ids[ids != 0][np.newaxis])).numpy()[0],
+            vector,
+            atol=1e-12,
+        )
 
 
 def test_vectors_are_what_the_papers_plot():
@@ -38,17 +46,29 @@ def test_vectors_are_what_the_papers_plot():
     ids = tf.constant(IDS[:1])
     model = tiny_system("rnnsearch")
     annotations = model.encoder(model.source_embedding(ids)).numpy()[0]
-    np.testing.assert_allclose(model.source_vectors(ids).numpy()[0], sum(annotations) / len(annotations), atol=1e-12)
+    np.testing.assert_allclose(
+        model.source_vectors(ids).numpy()[0], sum(annotations) / len(annotations), atol=1e-12
+    )
     model = tiny_system("rnnencdec")
-    np.testing.assert_allclose(model.source_vectors(ids).numpy()[0], model.encoder(model.source_embedding(ids)).numpy()[0, -1], atol=1e-12)
+    np.testing.assert_allclose(
+        model.source_vectors(ids).numpy()[0],
+        model.encoder(model.source_embedding(ids)).numpy()[0, -1],
+        atol=1e-12,
+    )
     model = tiny_system("encoder_decoder")
     weights = model.paper_weights()
     first = model.start(ids)[0]["state"].numpy()[0]  # h'_0 = tanh(V' c)
     bias = weights.get("b_V_prime", 0)
-    np.testing.assert_allclose(np.tanh(model.source_vectors(ids).numpy()[0] @ weights["V_prime"] + bias), first, atol=1e-12)
+    np.testing.assert_allclose(
+        np.tanh(model.source_vectors(ids).numpy()[0] @ weights["V_prime"] + bias), first, atol=1e-12
+    )
     model = tiny_system("deep_lstm")
     layers = model.start(ids)[0]
-    np.testing.assert_allclose(model.source_vectors(ids).numpy()[0], np.concatenate([layer["state"][0] for layer in layers]), atol=1e-12)
+    np.testing.assert_allclose(
+        model.source_vectors(ids).numpy()[0],
+        np.concatenate([layer["state"][0] for layer in layers]),
+        atol=1e-12,
+    )
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
@@ -64,10 +84,18 @@ def test_word_vectors_are_rows_of_the_embedding(folder, side):
 
 def test_sentence_vectors_do_not_depend_on_the_batches(folder):
     model, text, *_ = load_run(folder)
-    lines = ["The door is white.", "My sister sells an old book.", "The cat.", "Where is the cat?", "She goes."]
+    lines = [
+        "The door is white.",
+        "My sister sells an old book.",
+        "The cat.",
+        "Where is the cat?",
+        "She goes.",
+    ]
     alone = [sentence_vectors(model, text, [line])[0] for line in lines]
     for batch_size in (2, 5, 64):
-        np.testing.assert_allclose(sentence_vectors(model, text, lines, batch_size), alone, atol=1e-6)
+        np.testing.assert_allclose(
+            sentence_vectors(model, text, lines, batch_size), alone, atol=1e-6
+        )
 
 
 def test_four_points_are_enough_and_three_are_not():
@@ -95,45 +123,86 @@ def test_neighbours_stay_neighbours():
 
 
 def test_the_same_vectors_have_the_same_places():
-    """Vectors as long as those of real models: scikit-learn's beginning is drawn for them, not for short ones."""
+    """Vectors as long as those of real models: scikit-learn's beginning is drawn for them, not for
+    short ones.
+    """
     vectors = np.random.default_rng(0).normal(size=(60, 620))
     np.testing.assert_array_equal(in_the_plane(vectors), in_the_plane(vectors))
 
 
 def test_labels_do_not_overlap():
     generator = np.random.default_rng(1)
-    points, texts = generator.normal(size=(150, 2)), [f"word{number}" for number in range(150)]
+    points = generator.normal(size=(150, 2))
+    texts = [f"word{number}" for number in range(150)]
     figure = vectors_figure(points, texts)
     shown = figure.axes[0].texts
     boxes = [label.get_window_extent() for label in shown]
     assert len(figure.axes[0].collections[0].get_offsets()) == 150
-    assert 20 < len(shown) < 150 and shown[0].get_text() == "word0"  # the first has its label in any case
+    assert (
+        20 < len(shown) < 150 and shown[0].get_text() == "word0"
+    )  # the first has its label in any case
     assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
 
 
 def test_the_verb(folder, tmp_path, capsys, monkeypatch):
-    lines = ["The door is white.", "My sister sells an old book.", "", "The door is white.", "She goes to the hotel.", "Where is the cat?", "$5 et $6"]
+    lines = [
+        "The door is white.",
+        "My sister sells an old book.",
+        "",
+        "The door is white.",
+        "She goes to the hotel.",
+        "Where is the cat?",
+        "$5 et $6",
+    ]
     (tmp_path / "lines").write_text("\n".join(lines) + "\n")
-    for what, method, count in (("words", "pca", 12), ("phrases", "tsne", 5), ("sentences", "tsne", 6)):
-        words = ["embed", "--model", str(folder), "--method", method, "--number", "12", "--output", str(tmp_path / "out"), what]
+    for what, method, count in (
+        ("words", "pca", 12),
+        ("phrases", "tsne", 5),
+        ("sentences", "tsne", 6),
+    ):
+        words = [
+            "embed",
+            "--model",
+            str(folder),
+            "--method",
+            method,
+            "--number",
+            "12",
+            "--output",
+            str(tmp_path / "out"),
+            what,
+        ]
         assert run(words + [str(tmp_path / "lines")] * (what != "words")) == 0
         picture, table = capsys.readouterr().out.split()
         assert picture == str(tmp_path / "out" / f"{what}-{method}.png")
         assert pathlib.Path(picture).read_bytes().startswith(b"\x89PNG")
         rows = [line.split("\t") for line in pathlib.Path(table).read_text().splitlines()]
-        assert len(rows) == count and np.isfinite([[float(x) for x in row[1:]] for row in rows]).all()
+        assert (
+            len(rows) == count and np.isfinite([[float(x) for x in row[1:]] for row in rows]).all()
+        )
         texts = [row[0] for row in rows]
         if what == "words":
-            assert texts == pathlib.Path(folder, "vocabulary.source.txt").read_text().splitlines()[3:15]
+            assert (
+                texts
+                == pathlib.Path(folder, "vocabulary.source.txt").read_text().splitlines()[3:15]
+            )
         else:
-            assert texts == list(dict.fromkeys(filter(None, lines)) if what == "phrases" else filter(None, lines))
+            assert texts == list(
+                dict.fromkeys(filter(None, lines)) if what == "phrases" else filter(None, lines)
+            )
 
 
-@pytest.mark.parametrize("words, code, message", [
-    (["words", "file"], 2, "expected no file"), (["sentences", "--side", "target"], 2, "--side"), (["words", "--number", "3"], 1, "at least 4"),
-    (["phrases", "/dev/null"], 1, "/dev/null: expected phrases"), (["words", "--model", "x"], 2, "expected one"),
-    (["words", "--seed", "2"], 2, "unknown option"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words, code, message",
+    [
+        (["words", "file"], 2, "expected no file"),
+        (["sentences", "--side", "target"], 2, "--side"),
+        (["words", "--number", "3"], 1, "at least 4"),
+        (["phrases", "/dev/null"], 1, "/dev/null: expected phrases"),
+        (["words", "--model", "x"], 2, "expected one"),
+        (["words", "--seed", "2"], 2, "unknown option"),
+    ],
+)
 def test_what_is_wrong_is_said(folder, tmp_path, capsys, words, code, message):
     assert run(["embed", "--model", str(folder), "--output", str(tmp_path / "out"), *words]) == code
     captured = capsys.readouterr()

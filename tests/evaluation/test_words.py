@@ -1,4 +1,6 @@
-"""The form of text that published BLEU is of, against the published files and against what Moses is known to do."""
+"""The form of text that published BLEU is of, against the published files and against what Moses is
+known to do.
+"""
 
 import gzip
 import os
@@ -10,16 +12,26 @@ import pytest
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.evaluation.words import lc_norm_tok
 
-SHARED = pathlib.Path(os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared"))
+SHARED = pathlib.Path(
+    os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared")
+)
 MULTI30K = SHARED / "data" / "multi30k"
 
 
 @pytest.mark.parametrize(
     "language, line, expected",
     [
-        ("en", "A man's \"T-shirt\".", "a man &apos;s &quot; t-shirt . &quot;"),  # normalize-punctuation moves English full stops in
+        (
+            "en",
+            'A man\'s "T-shirt".',
+            "a man &apos;s &quot; t-shirt . &quot;",
+        ),  # normalize-punctuation moves English full stops in
         ("fr", "L'homme dit «Non», puis rit.", "l&apos; homme dit &quot; non &quot; , puis rit ."),
-        ("fr", "Il s'appelle \"Neude.\"", "il s&apos; appelle &quot; neude &quot; ."),  # and French ones out, at the end of a line too
+        (
+            "fr",
+            'Il s\'appelle "Neude."',
+            "il s&apos; appelle &quot; neude &quot; .",
+        ),  # and French ones out, at the end of a line too
         ("de", "Straße & Weg – 5 %", "straße &amp; weg - 5 %"),
         ("fr", "", ""),
     ],
@@ -29,12 +41,19 @@ def test_known_lines(language, line, expected):
 
 
 @pytest.mark.parametrize("language", ["en", "fr", "de"])
-@pytest.mark.skipif(not (MULTI30K / "test_2016_flickr.lc.norm.tok.fr.gz").exists(), reason="the shared corpora are not here")
+@pytest.mark.skipif(
+    not (MULTI30K / "test_2016_flickr.lc.norm.tok.fr.gz").exists(),
+    reason="the shared corpora are not here",
+)
 def test_the_published_files(language):
     """Every line of test_2016_flickr as the dataset publishes it."""
     folder = MULTI30K
     raw, published = (
-        gzip.open(folder / f"test_2016_flickr.{part}{language}.gz", "rt", encoding="utf-8", newline="\n").read().splitlines()
+        gzip.open(
+            folder / f"test_2016_flickr.{part}{language}.gz", "rt", encoding="utf-8", newline="\n"
+        )
+        .read()
+        .splitlines()
         for part in ("", "lc.norm.tok.")
     )
     assert len(raw) == 1000 and lc_norm_tok(raw, language)[0] == published

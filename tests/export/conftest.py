@@ -29,7 +29,9 @@ def run_folder(tmp_path_factory):
         from rnnsearch_tf.evaluation.confidence import Calibration
         from rnnsearch_tf.runs.folder import Run
 
-        Calibration([1.2, 0.7, -0.1, 0.3], [1.8, 0.6, 0.4], 60, "nothing").save(Run(write_run(folder)))
+        Calibration([1.2, 0.7, -0.1, 0.3], [1.8, 0.6, 0.4], 60, "nothing").save(
+            Run(write_run(folder))
+        )
 
     return once(tmp_path_factory, "exported_run", make)
 
@@ -40,9 +42,16 @@ def exported(run_folder, tmp_path_factory):
     from rnnsearch_tf.export.writer import export_model
 
     def make(folder):
-        export_model(run_folder, folder, overrides=[
-            "search.replace_unknown=true", f"search.nbest={NBEST}", f"maximum_target_length={TARGET_LIMIT}", f"temperature={TEMPERATURE}",
-        ])  # fmt: skip
+        export_model(
+            run_folder,
+            folder,
+            overrides=[
+                "search.replace_unknown=true",
+                f"search.nbest={NBEST}",
+                f"maximum_target_length={TARGET_LIMIT}",
+                f"temperature={TEMPERATURE}",
+            ],
+        )
 
     return once(tmp_path_factory, "exported", make) / "1"
 

@@ -1,4 +1,5 @@
-"""The attention page in a real Chromium: what it shows of a model's answers, by pointer and by keyboard, and what it says when something is wrong.
+"""The attention page in a real Chromium: what it shows of a model's answers, by pointer and by
+keyboard, and what it says when something is wrong.
 
 Skipped where there is no Chromium, or no playwright to drive it.
 """
@@ -21,7 +22,9 @@ from rnnsearch_tf.extras.server.attention_page import AttentionPage
 from rnnsearch_tf.extras.server.errors import ServingError
 from rnnsearch_tf.extras.server.rest import RestServer
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 SENTENCE = "she was never doubtful here"
 LONGEST = 2000  # characters, as the page says
 WAIT = 30_000  # milliseconds, for a busy machine
@@ -31,7 +34,9 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="expected a Chromium, f
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="expected the extra `browser`, which drives Chromium")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="expected the extra `browser`, which drives Chromium"
+    )
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=arguments)
@@ -52,18 +57,25 @@ def server(core):
 
 
 class Pages:
-    """Pages of a browser, one for all tests that ask for nothing special; `errors` and `hosts` are what they logged and asked."""
+    """Pages of a browser, one for all tests that ask for nothing special; `errors` and `hosts` are
+    what they logged and asked.
+    """
 
     def __init__(self, browser):
-        self.browser, self.shared = browser, None
+        self.browser = browser
+        self.shared = None
         self.errors, self.hosts = [], set()
 
     def open(self, context):
         """A page of a new context with these options."""
-        page = self.browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | context).new_page()
+        page = self.browser.new_context(
+            **{"viewport": {"width": 1200, "height": 900}} | context
+        ).new_page()
         page.set_default_timeout(WAIT)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", lambda request: self.hosts.add(urllib.parse.urlsplit(request.url).hostname))
+        page.on(
+            "request", lambda request: self.hosts.add(urllib.parse.urlsplit(request.url).hostname)
+        )
         return page
 
 
@@ -74,7 +86,8 @@ def pages(browser):
 
 @pytest.fixture
 def open_page(pages, server):
-    """open_page(query, port, **context) → a page that is ready; afterwards: no error was logged, and nothing left the host.
+    """open_page(query, port, **context) → a page that is ready; afterwards: no error was logged,
+    and nothing left the host.
 
     A page with options of its own is closed after the test.
     """
@@ -106,7 +119,9 @@ def start(core, port=0):
 def translated(page, text=SENTENCE, panel=0):
     """The panel, once it shows the translation of the text."""
     panel = page.locator(".panel").nth(panel)
-    panel.locator(".translation", has_text=re.compile(f"^{re.escape(translation(text))}$")).wait_for()
+    panel.locator(
+        ".translation", has_text=re.compile(f"^{re.escape(translation(text))}$")
+    ).wait_for()
     panel.locator("xpath=self::*[not(@aria-busy)]").wait_for()
     return panel
 
@@ -116,7 +131,9 @@ def texts(locator):
 
 
 def said(locator):
-    """The text without the marks that keep words apart from the direction of what stands around them."""
+    """The text without the marks that keep words apart from the direction of what stands around
+    them.
+    """
     return re.sub("[\u2068\u2069]", "", locator.inner_text())
 
 
@@ -129,21 +146,43 @@ def test_a_sentence_is_translated_while_it_is_typed(open_page):
     assert not page.locator(".panel").is_visible()
     page.locator("#sentence").press_sequentially(SENTENCE, delay=5)
     panel = translated(page)
-    target, source, alpha = translation(SENTENCE).split(), SENTENCE.split(), np.array(weights(5))[:5, :5]
+    target = translation(SENTENCE).split()
+    source = SENTENCE.split()
+    alpha = np.array(weights(5))[:5, :5]
     assert texts(panel.locator(".translation .word")) == target
-    sure = [float(word.evaluate("each => each.style.getPropertyValue('--confidence')")) for word in panel.locator(".translation .word").all()]
+    sure = [
+        float(word.evaluate("each => each.style.getPropertyValue('--confidence')"))
+        for word in panel.locator(".translation .word").all()
+    ]
     assert sure == [confidence(word) for word in target]
     assert texts(panel.locator(".translation .unsure")) == ["DOUBTFUL"]
     assert panel.locator(".sureness").inner_text().startswith("75\u202f% sure of the sentence")
-    assert texts(panel.locator(".heatmap thead th")) == source and texts(panel.locator(".heatmap tbody th")) == target
+    assert (
+        texts(panel.locator(".heatmap thead th")) == source
+        and texts(panel.locator(".heatmap tbody th")) == target
+    )
     cells = panel.locator(".heatmap tbody td").all()
     np.testing.assert_allclose([weight_of(cell) for cell in cells], alpha.ravel(), atol=1e-3)
-    assert texts(panel.locator(".heatmap tbody td"))[:5] == [f"{round(100 * weight)}\u202f%" for weight in alpha[0]]
+    assert texts(panel.locator(".heatmap tbody td"))[:5] == [
+        f"{round(100 * weight)}\u202f%" for weight in alpha[0]
+    ]
     threads = panel.locator("[data-thread]").all()
-    drawn = {(int(t.get_attribute("data-target")), int(t.get_attribute("data-source"))): weight_of(t) for t in threads}
-    assert drawn == pytest.approx({(i, j): alpha[i, j] for i in range(5) for j in range(5) if alpha[i, j] >= 0.02}, abs=1e-3)
-    ways = {tuple(map(int, (t.get_attribute("data-target"), t.get_attribute("data-source")))): t.get_attribute("d") for t in threads}
-    assert ways == {(i, j): f"M0 {j + 0.5}C45 {j + 0.5} 55 {i + 0.5} 100 {i + 0.5}" for i, j in drawn}
+    drawn = {
+        (int(t.get_attribute("data-target")), int(t.get_attribute("data-source"))): weight_of(t)
+        for t in threads
+    }
+    assert drawn == pytest.approx(
+        {(i, j): alpha[i, j] for i in range(5) for j in range(5) if alpha[i, j] >= 0.02}, abs=1e-3
+    )
+    ways = {
+        tuple(
+            map(int, (t.get_attribute("data-target"), t.get_attribute("data-source")))
+        ): t.get_attribute("d")
+        for t in threads
+    }
+    assert ways == {
+        (i, j): f"M0 {j + 0.5}C45 {j + 0.5} 55 {i + 0.5} 100 {i + 0.5}" for i, j in drawn
+    }
     rows = [texts(row.locator("td")) for row in panel.locator(".nbest tbody tr").all()]
     best = translation(SENTENCE)
     assert rows == [[best, "63\u202f%", "-0.25"], [f"{best} INDEED", "2.5\u202f%", "-0.50"]]
@@ -186,18 +225,32 @@ def test_an_answer_that_comes_too_late_is_dropped(open_page, core):
 def test_the_pointer_follows_a_word(open_page):
     panel = translated(page := open_page(f"?text={SENTENCE}"))
     panel.locator(".translation .word", has_text="NEVER").hover()
-    assert said(panel.locator(".readout")) == "“NEVER” looks at “never” 80\u202f%, “she” 9\u202f%, the end 8\u202f%. 90\u202f% sure."
+    assert (
+        said(panel.locator(".readout"))
+        == "“NEVER” looks at “never” 80\u202f%, “she” 9\u202f%, the end 8\u202f%. 90\u202f% sure."
+    )
     followed = panel.locator("[data-thread].followed")
     assert {each.get_attribute("data-target") for each in followed.all()} == {"2"}
-    assert texts(panel.locator(".heatmap th.followed")) == ["NEVER"] and panel.locator(".heatmap td.followed").count() == 5
-    looks = [float(word.evaluate("each => each.style.getPropertyValue('--look')")) for word in panel.locator("ol.source .word").all()]
+    assert (
+        texts(panel.locator(".heatmap th.followed")) == ["NEVER"]
+        and panel.locator(".heatmap td.followed").count() == 5
+    )
+    looks = [
+        float(word.evaluate("each => each.style.getPropertyValue('--look')"))
+        for word in panel.locator("ol.source .word").all()
+    ]
     np.testing.assert_allclose(looks, weights(5)[2][:5], atol=1e-3)
     panel.locator("ol.source .word", has_text="was").hover()
-    assert said(panel.locator(".readout")) == "“was” is looked at by “WAS” 80\u202f%, “SHE” 9\u202f%."
+    assert (
+        said(panel.locator(".readout")) == "“was” is looked at by “WAS” 80\u202f%, “SHE” 9\u202f%."
+    )
     panel.locator(".heatmap tbody td").nth(4).hover()
     assert said(panel.locator(".readout")) == "“HERE” looks at “here”: 80\u202f%."
     page.mouse.move(2, 2)
-    assert said(panel.locator(".readout")).startswith("Point at a word") and panel.locator(".following").count() == 0
+    assert (
+        said(panel.locator(".readout")).startswith("Point at a word")
+        and panel.locator(".following").count() == 0
+    )
 
 
 def test_tab_follows_the_words_one_by_one(open_page):
@@ -208,21 +261,38 @@ def test_tab_follows_the_words_one_by_one(open_page):
         page.keyboard.press("Tab")
         heard.append(said(panel.locator(".readout")).split(" ")[:3])
     words = translation(SENTENCE).split()
-    assert heard == [[f"“{word}”", "looks", "at"] for word in words] + [[f"“{word}”", "is", "looked"] for word in SENTENCE.split()]
-    assert page.evaluate("document.activeElement.getAttribute('aria-describedby')") == panel.locator(".readout").get_attribute("id")
+    assert heard == [[f"“{word}”", "looks", "at"] for word in words] + [
+        [f"“{word}”", "is", "looked"] for word in SENTENCE.split()
+    ]
+    assert page.evaluate(
+        "document.activeElement.getAttribute('aria-describedby')"
+    ) == panel.locator(".readout").get_attribute("id")
 
 
 def test_two_models_side_by_side(open_page):
     page = open_page(f"?text={SENTENCE}")
-    assert texts(page.locator("#model option")) == ["plain", "plain, version 2", "plain, version 1", "pieces", "bare", "blind", "numbers"]
+    assert texts(page.locator("#model option")) == [
+        "plain",
+        "plain, version 2",
+        "plain, version 1",
+        "pieces",
+        "bare",
+        "blind",
+        "numbers",
+    ]
     page.select_option("#beside", "pieces")
-    left, right = translated(page), translated(page, panel=1)
+    left = translated(page)
+    right = translated(page, panel=1)
     assert [texts(panel.locator("h2")) for panel in (left, right)] == [["plain"], ["pieces"]]
     boxes = [panel.bounding_box() for panel in (left, right)]
     assert boxes[0]["y"] == boxes[1]["y"] and boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
     for panel in (left, right):  # the pieces have become words again
         assert texts(panel.locator(".heatmap tbody th")) == translation(SENTENCE).split()
-        np.testing.assert_allclose([weight_of(cell) for cell in panel.locator(".heatmap tbody td").all()], np.ravel(np.array(weights(5))[:5, :5]), atol=2e-3)
+        np.testing.assert_allclose(
+            [weight_of(cell) for cell in panel.locator(".heatmap tbody td").all()],
+            np.ravel(np.array(weights(5))[:5, :5]),
+            atol=2e-3,
+        )
     page.select_option("#model", "plain/versions/1")
     assert texts(translated(page).locator("h2")) == ["plain, version 1"]
     page.select_option("#beside", "")
@@ -235,16 +305,25 @@ def test_what_a_model_lacks_is_said(open_page):
         panel = translated(page, panel=number)
         assert said(panel.locator(".readout")).startswith("This model aligns nothing")
         assert "its export has no calibration" in panel.locator(".sureness").inner_text()
-        assert not panel.locator(".looking").is_visible() and not panel.locator(".others").is_visible()
+        assert (
+            not panel.locator(".looking").is_visible() and not panel.locator(".others").is_visible()
+        )
     word = panel.locator(".translation .word").first
     word.hover()
     assert said(panel.locator(".readout")) == f"“{word.inner_text()}”"
 
 
-@pytest.mark.parametrize("query, message", [
-    ("model=nothing&text=a", "The server has no model “nothing” that answers. Check the name."),
-    ("model=numbers&text=a", "“numbers” is no translation model of this project: it has no signature translate."),
-], ids=["unknown", "numbers"])
+@pytest.mark.parametrize(
+    "query, message",
+    [
+        ("model=nothing&text=a", "The server has no model “nothing” that answers. Check the name."),
+        (
+            "model=numbers&text=a",
+            "“numbers” is no translation model of this project: it has no signature translate.",
+        ),
+    ],
+    ids=["unknown", "numbers"],
+)
 def test_a_wrong_model_is_said(open_page, query, message):
     page = open_page(f"?{query}")
     page.locator(".panel .problem").wait_for()
@@ -253,21 +332,39 @@ def test_a_wrong_model_is_said(open_page, query, message):
 
 def test_a_text_that_is_too_long_is_said(open_page):
     page = open_page("?text=a+long+story")
-    assert said(translated(page, "a long story").locator(".cut")) == (
-        "The sentence is longer than the model reads: what stands behind “story” was left out.")
+    assert (
+        said(translated(page, "a long story").locator(".cut"))
+        == "The sentence is longer than the model reads: what stands behind “story” was left out."
+    )
     page.fill("#sentence", "a" * (LONGEST + 1))
     page.locator("#sentence-problem").wait_for()
-    assert page.locator("#sentence-problem").inner_text() == f"The text is too long: it has {LONGEST + 1} characters, and the page takes {LONGEST}."
+    assert (
+        page.locator("#sentence-problem").inner_text()
+        == f"The text is too long: it has {LONGEST + 1} characters, and the page takes {LONGEST}."
+    )
     assert not page.locator(".result").is_visible()
     page.fill("#sentence", SENTENCE)
-    assert not translated(page).locator(".cut").is_visible() and not page.locator("#sentence-problem").is_visible()
+    assert (
+        not translated(page).locator(".cut").is_visible()
+        and not page.locator("#sentence-problem").is_visible()
+    )
 
 
-@pytest.mark.parametrize("code, message", [
-    (grpc.StatusCode.UNAVAILABLE, "The server has too much to do just now. Try again in a moment."),
-    (grpc.StatusCode.DEADLINE_EXCEEDED, "The translation took longer than the server allows. Try a shorter sentence."),
-    (grpc.StatusCode.INVALID_ARGUMENT, "The server refused the text: as asked"),
-], ids=lambda each: getattr(each, "name", ""))
+@pytest.mark.parametrize(
+    "code, message",
+    [
+        (
+            grpc.StatusCode.UNAVAILABLE,
+            "The server has too much to do just now. Try again in a moment.",
+        ),
+        (
+            grpc.StatusCode.DEADLINE_EXCEEDED,
+            "The translation took longer than the server allows. Try a shorter sentence.",
+        ),
+        (grpc.StatusCode.INVALID_ARGUMENT, "The server refused the text: as asked"),
+    ],
+    ids=lambda each: getattr(each, "name", ""),
+)
 def test_a_refusal_is_said_in_words(open_page, core, code, message):
     core.refusal = ServingError(code, "as asked")
     try:
@@ -287,7 +384,10 @@ def test_a_server_that_is_gone_is_said_and_tried_again(open_page, core):
     server.stop(0)
     page.fill("#sentence", "two")
     page.locator(".panel .problem").wait_for()
-    assert said(page.locator(".panel .problem span")) == "The server does not answer any more. Start it again, then try again."
+    assert (
+        said(page.locator(".panel .problem span"))
+        == "The server does not answer any more. Start it again, then try again."
+    )
     again = start(core, server.port)
     page.click(".panel .problem button")
     translated(page, "two")
@@ -296,7 +396,9 @@ def test_a_server_that_is_gone_is_said_and_tried_again(open_page, core):
 
 @pytest.fixture
 def elsewhere(server):
-    """elsewhere(header) → the address of another server, with tensorflow_model_server's paths only and this CORS header or none."""
+    """elsewhere(header) → the address of another server, with tensorflow_model_server's paths only
+    and this CORS header or none.
+    """
     servers = []
 
     def begin(header):
@@ -308,10 +410,16 @@ def elsewhere(server):
                 self.answer(self.rfile.read(int(self.headers["Content-Length"])))
 
             def answer(self, body):
-                with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{self.path}", body) as answer:
+                with urllib.request.urlopen(
+                    f"http://127.0.0.1:{server.port}{self.path}", body
+                ) as answer:
                     text = answer.read()
                 self.send_response(200)
-                for name, value in {"Content-Type": "application/json", "Content-Length": str(len(text)), **header}.items():
+                for name, value in {
+                    "Content-Type": "application/json",
+                    "Content-Length": str(len(text)),
+                    **header,
+                }.items():
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(text)
@@ -340,7 +448,11 @@ def test_another_server_is_asked_where_it_allows_that(open_page, elsewhere):
     page.locator("#model").blur()
     page.locator("h2", has_text="pieces").wait_for()
     translated(page)
-    assert dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(page.url).query)) == {"text": SENTENCE, "model": "pieces", "server": address}
+    assert dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(page.url).query)) == {
+        "text": SENTENCE,
+        "model": "pieces",
+        "server": address,
+    }
 
 
 def test_another_server_that_does_not_allow_it_is_said(open_page, elsewhere):
@@ -348,7 +460,9 @@ def test_another_server_that_does_not_allow_it_is_said(open_page, elsewhere):
     page = open_page(f"?text={SENTENCE}&model=plain&server={address}")
     page.locator(".panel .problem").wait_for()
     problem = said(page.locator(".panel .problem span"))
-    assert problem.startswith(f"{address} does not answer this page.") and problem.endswith("only with --rest_api_enable_cors_support.")
+    assert problem.startswith(f"{address} does not answer this page.") and problem.endswith(
+        "only with --rest_api_enable_cors_support."
+    )
 
 
 def test_text_is_never_taken_for_html(open_page):
@@ -356,7 +470,10 @@ def test_text_is_never_taken_for_html(open_page):
     page = open_page(f"?text={urllib.parse.quote(text)}")
     panel = translated(page, text)
     assert panel.locator("img, b, script").count() == 0
-    assert page.evaluate("typeof planted") == "undefined" and "<B>BOLD</B>" in panel.locator(".nbest").inner_text()
+    assert (
+        page.evaluate("typeof planted") == "undefined"
+        and "<B>BOLD</B>" in panel.locator(".nbest").inner_text()
+    )
 
 
 def test_the_policy_holds(open_page, server):
@@ -366,30 +483,52 @@ def test_the_policy_holds(open_page, server):
 
     def plant(route):
         answer = route.fetch()
-        route.fulfill(response=answer, body=answer.text().replace("<main>", "<script>window.planted = 1</script><main onclick='planted=1'>"))
+        route.fulfill(
+            response=answer,
+            body=answer.text().replace(
+                "<main>", "<script>window.planted = 1</script><main onclick='planted=1'>"
+            ),
+        )
 
     page.route(lambda url: urllib.parse.urlsplit(url).path == "/", plant)
     page.reload()
     page.wait_for_selector("html[data-ready]")
     assert page.locator("main[onclick]").count() == 1 and page.evaluate("window.planted") is None
     assert any("Content Security Policy" in text for text in logged)
-    assert page.evaluate(f"fetch('http://localhost:{server.port}/v1/models/plain').then(() => 'sent', () => 'stopped')") == "stopped"
+    assert (
+        page.evaluate(
+            f"fetch('http://localhost:{server.port}/v1/models/plain').then(() => 'sent', () =>"
+            " 'stopped')"
+        )
+        == "stopped"
+    )
 
 
-@pytest.mark.parametrize("text, words, direction", [
-    ("היא מעולם לא", ["היא", "מעולם", "לא"], "rtl"),
-    ("دخلت المدينة", ["دخلت", "المدينة"], "rtl"),
-    ("彼女は パリ", ["彼女は", "パリ"], "ltr"),
-    ("👩‍👩‍👧 🙂 é", ["👩‍👩‍👧", "🙂", "é"], "ltr"),
-], ids=["hebrew", "arabic", "japanese", "emoji"])
+@pytest.mark.parametrize(
+    "text, words, direction",
+    [
+        ("היא מעולם לא", ["היא", "מעולם", "לא"], "rtl"),
+        ("دخلت المدينة", ["دخلت", "المدينة"], "rtl"),
+        ("彼女は パリ", ["彼女は", "パリ"], "ltr"),
+        ("👩‍👩‍👧 🙂 é", ["👩‍👩‍👧", "🙂", "é"], "ltr"),
+    ],
+    ids=["hebrew", "arabic", "japanese", "emoji"],
+)
 def test_any_script(open_page, text, words, direction):
     page = open_page(f"?text={urllib.parse.quote(text)}")
     panel = translated(page, text)
     assert texts(panel.locator("ol.source .word")) == words
-    assert panel.locator(".translation").evaluate("each => getComputedStyle(each).direction") == direction
-    assert page.locator("#sentence").evaluate("each => getComputedStyle(each).direction") == direction
+    assert (
+        panel.locator(".translation").evaluate("each => getComputedStyle(each).direction")
+        == direction
+    )
+    assert (
+        page.locator("#sentence").evaluate("each => getComputedStyle(each).direction") == direction
+    )
     panel.locator("ol.source .word").first.hover()
-    assert f"“\u2068{words[0]}\u2069”" in panel.locator(".readout").inner_text()  # apart from what stands around it
+    assert (
+        f"“\u2068{words[0]}\u2069”" in panel.locator(".readout").inner_text()
+    )  # apart from what stands around it
 
 
 def test_pieces_of_scripts_without_spaces_stay_apart(open_page):
@@ -399,7 +538,11 @@ def test_pieces_of_scripts_without_spaces_stay_apart(open_page):
 
 
 def test_a_phone(open_page):
-    page = open_page(f"?text={'+'.join(SENTENCE.split() * 4)}&beside=pieces", viewport={"width": 340, "height": 700}, has_touch=True)
+    page = open_page(
+        f"?text={'+'.join(SENTENCE.split() * 4)}&beside=pieces",
+        viewport={"width": 340, "height": 700},
+        has_touch=True,
+    )
     panel = translated(page, " ".join(SENTENCE.split() * 4))
     assert page.evaluate("document.scrollingElement.scrollWidth") == 340
     assert page.locator("#sentence").bounding_box()["width"] > 290
@@ -408,40 +551,77 @@ def test_a_phone(open_page):
 
 
 def test_accessibility(open_page):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="expected the extra `browser`, which has axe").Axe()
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright",
+        reason="expected the extra `browser`, which has axe",
+    ).Axe()
     page = open_page(f"?text={SENTENCE}&beside=nothing", reduced_motion="reduce")
     panel = translated(page)
     page.locator(".panel .problem").nth(1).wait_for()
     page.click("summary")
-    for scheme, width, follow in (("light", 1200, False), ("light", 340, True), ("dark", 340, False), ("dark", 1200, True)):
+    for scheme, width, follow in (
+        ("light", 1200, False),
+        ("light", 340, True),
+        ("dark", 340, False),
+        ("dark", 1200, True),
+    ):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 900})
         (panel.locator(".translation .word").first if follow else page.locator("#sentence")).focus()
         found = axe.run(page)
         assert not found.response["violations"], f"{scheme} {width}: {found.generate_report()}"
         assert len(found.response["passes"]) > 20
-        assert (page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 28)") == (scheme == "dark")
+        assert (
+            page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 28)"
+        ) == (scheme == "dark")
 
 
 def test_an_exported_model(pages, exported):
-    """The way from the page to a SavedModel and back, by the embedded server: what the page shows is what the model answers."""
+    """The way from the page to a SavedModel and back, by the embedded server: what the page shows
+    is what the model answers.
+    """
     from rnnsearch_tf.export.session import SessionModel
     from rnnsearch_tf.extras.server.flags import FREE, Flags
     from rnnsearch_tf.extras.server.server import Server
 
-    session, text = SessionModel(exported), "My sister reads an old book."
-    aligned, listed = session("translate_aligned", text=[text]), session("translate_nbest", text=[text])
+    session = SessionModel(exported)
+    text = "My sister reads an old book."
+    aligned = session("translate_aligned", text=[text])
+    listed = session("translate_nbest", text=[text])
     [best] = [each.decode() for each in aligned["translation"]]
     sure = session("confidence", source=[text], target=[best])
-    flags = Flags(model_name="tiny", model_base_path=str(exported.parent.resolve()), port=FREE, rest_api_port=FREE, enable_model_warmup=False)
+    flags = Flags(
+        model_name="tiny",
+        model_base_path=str(exported.parent.resolve()),
+        port=FREE,
+        rest_api_port=FREE,
+        enable_model_warmup=False,
+    )
     with Server(flags) as server:
         page = pages.shared = pages.shared or pages.open({})
         page.goto(f"http://127.0.0.1:{server.rest_port}/?text={urllib.parse.quote(text)}")
         page.locator(".translation .word").first.wait_for(timeout=WAIT)
         assert page.locator(".translation").inner_text() == best
-        assert texts(page.locator(".heatmap tbody th")) == aligned["target_tokens"][0].decode().split()
-        alpha = np.array(json.loads(aligned["alignment"][0]))[: page.locator(".heatmap tbody th").count(), :-1]
-        np.testing.assert_allclose([weight_of(cell) for cell in page.locator(".heatmap tbody td").all()], alpha.ravel(), atol=1e-3)
-        assert texts(page.locator(".nbest tbody td:first-child")) == [each.decode() for each in listed["translation"][0]]
-        assert page.locator(".sureness").inner_text().startswith(f"{round(100 * sure['confidence'][0])}\u202f% sure")
-        assert texts(page.locator("h2")) == ["tiny"] and page.locator(".translation .rated").count() > 0
+        assert (
+            texts(page.locator(".heatmap tbody th")) == aligned["target_tokens"][0].decode().split()
+        )
+        alpha = np.array(json.loads(aligned["alignment"][0]))[
+            : page.locator(".heatmap tbody th").count(), :-1
+        ]
+        np.testing.assert_allclose(
+            [weight_of(cell) for cell in page.locator(".heatmap tbody td").all()],
+            alpha.ravel(),
+            atol=1e-3,
+        )
+        assert texts(page.locator(".nbest tbody td:first-child")) == [
+            each.decode() for each in listed["translation"][0]
+        ]
+        assert (
+            page.locator(".sureness")
+            .inner_text()
+            .startswith(f"{round(100 * sure['confidence'][0])}\u202f% sure")
+        )
+        assert (
+            texts(page.locator("h2")) == ["tiny"]
+            and page.locator(".translation .rated").count() > 0
+        )

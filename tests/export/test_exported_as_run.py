@@ -30,21 +30,35 @@ def translate(capsys, model, *words, code=0):
 def near(found, expected):
     """Equal, but for the last digits of numbers (weights of an export have four)."""
     if isinstance(expected, dict):
-        return found.keys() == expected.keys() and all(near(found[key], value) for key, value in expected.items())
+        return found.keys() == expected.keys() and all(
+            near(found[key], value) for key, value in expected.items()
+        )
     if isinstance(expected, list):
         return len(found) == len(expected) and all(map(near, found, expected))
-    return found == pytest.approx(expected, abs=1.1e-4) if isinstance(expected, float) else found == expected
+    return (
+        found == pytest.approx(expected, abs=1.1e-4)
+        if isinstance(expected, float)
+        else found == expected
+    )
 
 
-@pytest.mark.parametrize("words", [[], ["--alignment", "hard"], ["--output-type", "json", "--alignment", "soft"]], ids=str)
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--alignment", "hard"], ["--output-type", "json", "--alignment", "soft"]],
+    ids=str,
+)
 def test_the_same_output(capsys, run_folder, exported, source, words):
     expected, _ = translate(capsys, run_folder, *UNKNOWN, *words, source)
     for model in (exported, exported.parent):
         found, _ = translate(capsys, model, *words, source)
         if "json" in words:
             for line, wanted in zip(map(json.loads, found), map(json.loads, expected), strict=True):
-                wanted["alignment"] = wanted["alignment"][: len(line["alignment"])]  # a cut translation has no row of the end symbol
-                if len(wanted["alignment"]) == len(wanted["tokens"]):  # its log-probability comes from a shorter length
+                wanted["alignment"] = wanted["alignment"][
+                    : len(line["alignment"])
+                ]  # a cut translation has no row of the end symbol
+                if len(wanted["alignment"]) == len(
+                    wanted["tokens"]
+                ):  # its log-probability comes from a shorter length
                     wanted["log_probability"] = line["log_probability"]
                 assert near(line, wanted)
         else:
@@ -56,15 +70,27 @@ def test_the_same_with_constraints(capsys, run_folder, exported, source, tmp_pat
     phrases.write_text("vieux\tlivre\n\nporte\nZoé\n", encoding="utf-8")
     expected, _ = translate(capsys, run_folder, *UNKNOWN, "--constraints", phrases, source)
     found, _ = translate(capsys, exported, "--constraints", phrases, source)
-    assert found == expected and "vieux" in found[0] and "livre" in found[0] and "porte" in found[2] and "Zoé" in found[3]
+    assert (
+        found == expected
+        and "vieux" in found[0]
+        and "livre" in found[0]
+        and "porte" in found[2]
+        and "Zoé" in found[3]
+    )
 
 
-@pytest.mark.parametrize("words", [[], ["--n-best", 2], ["--alignment", "hard"], ["--term-marks"]], ids=str)
+@pytest.mark.parametrize(
+    "words", [[], ["--n-best", 2], ["--alignment", "hard"], ["--term-marks"]], ids=str
+)
 def test_what_is_cut_is_said(capsys, exported, tmp_path, words):
     """An export takes 200 tokens."""
     (tmp_path / "long").write_text(f"a book\n{'book ' * 201}\n{'book ' * 200}\n")
     lines, error = translate(capsys, exported, *words, tmp_path / "long")
-    assert len(lines) >= 3 and f"warning: 1 source sentence(s) were cut to 200 tokens, the most that {exported} takes" in error
+    assert (
+        len(lines) >= 3
+        and f"warning: 1 source sentence(s) were cut to 200 tokens, the most that {exported} takes"
+        in error
+    )
 
 
 def test_the_same_nbest_lists(capsys, run_folder, exported, source):
@@ -74,7 +100,9 @@ def test_the_same_nbest_lists(capsys, run_folder, exported, source):
     for line, wanted in zip(found, expected):
         *same, score = line.split(" ||| ")
         *same_wanted, score_wanted = wanted.split(" ||| ")
-        assert same[:2] == same_wanted[:2] and float(score) == pytest.approx(float(score_wanted), abs=1e-5)
+        assert same[:2] == same_wanted[:2] and float(score) == pytest.approx(
+            float(score_wanted), abs=1e-5
+        )
 
 
 @pytest.mark.parametrize(
@@ -98,18 +126,27 @@ def test_other_verbs_refuse_it(capsys, exported, source):
 
 
 @pytest.mark.parametrize("form", ["hard", "soft"])
-def test_no_links_are_invented_where_nothing_is_aligned(capsys, exported, source, monkeypatch, form):
+def test_no_links_are_invented_where_nothing_is_aligned(
+    capsys, exported, source, monkeypatch, form
+):
     """As the export of a system without attention answers: zeros."""
     ask = ExportedTranslator._ask
 
     def without_attention(self, signature, **inputs):
         answer = ask(self, signature, **inputs)
-        zeros = [json.dumps([[0.0] * len(row) for row in json.loads(rows)]).encode() for rows in answer["alignment"]]
+        zeros = [
+            json.dumps([[0.0] * len(row) for row in json.loads(rows)]).encode()
+            for rows in answer["alignment"]
+        ]
         return answer | {"alignment": np.array(zeros, object)}
 
     monkeypatch.setattr(ExportedTranslator, "_ask", without_attention)
     out, err = translate(capsys, exported, "--alignment", form, source, code=2)
-    assert not out and f"--alignment: expected a model with attention, got {exported}, which aligns nothing" in err
+    assert (
+        not out
+        and f"--alignment: expected a model with attention, got {exported}, which aligns nothing"
+        in err
+    )
 
 
 def test_a_list_of_one_has_its_log_probability(capsys, run_folder, exported, source):
@@ -118,8 +155,11 @@ def test_a_list_of_one_has_its_log_probability(capsys, run_folder, exported, sou
     found, _ = translate(capsys, exported, "--output-type", "nbest", source)
     for line, wanted in zip(found, expected, strict=True):
         numbers, wanted_numbers = (re.findall(r"-?\d+\.\d+", each) for each in (line, wanted))
-        assert list(map(float, numbers)) == pytest.approx(list(map(float, wanted_numbers)), abs=1e-5)
+        assert list(map(float, numbers)) == pytest.approx(
+            list(map(float, wanted_numbers)), abs=1e-5
+        )
     translator = ExportedTranslator(exported)
     search = dataclasses.replace(translator.profile.search, coverage_penalty=0.2)
-    translator.profile, translator.lists = dataclasses.replace(translator.profile, search=search), True
+    translator.profile = dataclasses.replace(translator.profile, search=search)
+    translator.lists = True
     assert all(isinstance(found.log_probability, float) for found in translator.translate(LINES))

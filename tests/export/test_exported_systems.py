@@ -17,10 +17,17 @@ from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.text.pipeline import build_text
 from rnnsearch_tf.translation import Translator
 
-LINES = ["My sister reads an old book.", "", "the blue door", "Zoé 🙂 opened the doors of the houses."]
+LINES = [
+    "My sister reads an old book.",
+    "",
+    "the blue door",
+    "Zoé 🙂 opened the doors of the houses.",
+]
 CONFIG = Config(source=TextConfig(language="en"), target=TextConfig(language="fr"))
 TOGETHER = "rnnsearch and luong-general"
-OFTEN = (TOGETHER,)  # the others are left to ``make test-all``; the RUN of conftest.py is an RNNsearch
+OFTEN = (
+    TOGETHER,
+)  # the others are left to ``make test-all``; the RUN of conftest.py is an RNNsearch
 EXPORTED = [*(name for name in ONE_OF_EACH if name in READ_THE_SOURCE), TOGETHER]
 
 
@@ -37,18 +44,30 @@ def model(name, texts):
     return randomize(build_model(config, *(text.vocabulary.size for text in texts)), seed=7)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in OFTEN else pytest.mark.slow) for name in EXPORTED])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in OFTEN else pytest.mark.slow) for name in EXPORTED],
+)
 def test_answers_of_every_system(name, texts, tmp_path):
     translator = Translator(model(name, texts), *texts, CONFIG)
     names = ("translate", "score")
-    profile = load_profile(CONFIG.search, overrides=["search.beam_size=3", "search.nbest=1", "search.maximum_length_ratio=1.5"])
+    profile = load_profile(
+        CONFIG.search,
+        overrides=["search.beam_size=3", "search.nbest=1", "search.maximum_length_ratio=1.5"],
+    )
     served = Served(translator, profile)
     tf.saved_model.save(served.module(), str(tmp_path), signatures=served.signatures(names))
     session = SessionModel(tmp_path)
 
     answer = session("translate", text=LINES)
     expected = translator.translate(LINES, **profile.search_options)
-    assert [text.decode() for text in answer["translation"]] == [translation.text for translation in expected]
-    np.testing.assert_allclose(answer["score"], [translation.score for translation in expected], rtol=1e-5, atol=1e-5)
+    assert [text.decode() for text in answer["translation"]] == [
+        translation.text for translation in expected
+    ]
+    np.testing.assert_allclose(
+        answer["score"], [translation.score for translation in expected], rtol=1e-5, atol=1e-5
+    )
     answer = session("score", source=LINES, target=LINES[::-1])
-    np.testing.assert_allclose(answer["log_probability"], translator.score(LINES, LINES[::-1]), rtol=1e-5)
+    np.testing.assert_allclose(
+        answer["log_probability"], translator.score(LINES, LINES[::-1]), rtol=1e-5
+    )

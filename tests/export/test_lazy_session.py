@@ -24,14 +24,17 @@ def test_every_signature_answers_as_in_the_stock_session(exported, session):
         for name, expected in session(signature, **inputs).items():
             found = lazy(signature, **inputs)[name]
             if expected.dtype == np.float32:
-                np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5, err_msg=f"{signature} {name}")
+                np.testing.assert_allclose(
+                    found, expected, rtol=1e-5, atol=1e-5, err_msg=f"{signature} {name}"
+                )
             else:
                 assert found.tolist() == expected.tolist(), (signature, name)
 
 
 def test_a_signature_brings_its_own_functions_only(exported, monkeypatch):
     """Counted where TensorFlow takes in a part of the graph."""
-    taken, take_in = set(), tf.graph_util.import_graph_def
+    taken = set()
+    take_in = tf.graph_util.import_graph_def
 
     def watched(graph, **options):
         taken.update(function.signature.name for function in graph.library.function)

@@ -33,14 +33,32 @@ def versions(folder):
 
 def test_an_existing_version_is_never_overwritten(run_folder, exported, capsys):
     before = {path: path.stat().st_mtime_ns for path in exported.rglob("*")}
-    assert rnnsearch(["export", "--model", str(run_folder), "--output", str(exported.parent), "--version", "1"]) == 1
+    assert (
+        rnnsearch(
+            [
+                "export",
+                "--model",
+                str(run_folder),
+                "--output",
+                str(exported.parent),
+                "--version",
+                "1",
+            ]
+        )
+        == 1
+    )
     assert "expected a version that is not there yet" in capsys.readouterr().err
     assert {path: path.stat().st_mtime_ns for path in exported.rglob("*")} == before
 
 
-@pytest.mark.parametrize("stop, raised", [
-    (UserError("an answer differs"), UserError), (KeyboardInterrupt(), KeyboardInterrupt), (OSError(28, "No space left on device"), UserError),
-])
+@pytest.mark.parametrize(
+    "stop, raised",
+    [
+        (UserError("an answer differs"), UserError),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+        (OSError(28, "No space left on device"), UserError),
+    ],
+)
 def test_a_failed_export_leaves_nothing(run_folder, tmp_path, monkeypatch, stop, raised):
     seen = []
 
@@ -64,7 +82,9 @@ def test_a_version_that_appears_meanwhile_is_kept(run_folder, tmp_path, monkeypa
     monkeypatch.setattr(writer, "check_export", another)
     with pytest.raises(UserError, match="never overwritten"):
         writer.export_model(run_folder, tmp_path / "served", overrides=LITTLE)
-    assert entries(tmp_path / "served") == ["1"] and entries(tmp_path / "served" / "1") == ["theirs"]
+    assert entries(tmp_path / "served") == ["1"] and entries(tmp_path / "served" / "1") == [
+        "theirs"
+    ]
 
 
 def test_the_next_version_is_the_highest_and_one(tmp_path):
@@ -104,7 +124,12 @@ with publishing.new_version(sys.argv[1], int(sys.argv[2])) as (_, folder):
 def beside(served, number, what, **options):
     """A process that is exporting, as far as the disk can tell; it `waits` or is `killed`."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.Popen([sys.executable, "-c", KILLED, str(served), str(number), what], env=environment, text=True, **options)
+    return subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(served), str(number), what],
+        env=environment,
+        text=True,
+        **options,
+    )
 
 
 def test_the_next_export_clears_away_what_a_killed_one_left_and_only_that(tmp_path, caplog):
@@ -142,7 +167,10 @@ def test_who_has_waited_takes_the_next_number_or_ends_before_its_work(tmp_path):
             (folder / "saved_model.pb").touch()
         return target.name
 
-    with concurrent.futures.ThreadPoolExecutor() as threads, publishing.new_version(served) as (_, folder):
+    with (
+        concurrent.futures.ThreadPoolExecutor() as threads,
+        publishing.new_version(served) as (_, folder),
+    ):
         waiting = [threads.submit(export), threads.submit(export, 1)]
         with pytest.raises(concurrent.futures.TimeoutError):
             waiting[0].result(0.5)
@@ -154,10 +182,15 @@ def test_who_has_waited_takes_the_next_number_or_ends_before_its_work(tmp_path):
 
 
 def test_what_is_published_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
-    synced, rename = [], os.rename
-    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.readlink(f"/proc/self/fd/{descriptor}")))
+    synced = []
+    rename = os.rename
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+    )
     before = []
-    monkeypatch.setattr(os, "rename", lambda source, target: (before.extend(synced), rename(source, target)))
+    monkeypatch.setattr(
+        os, "rename", lambda source, target: (before.extend(synced), rename(source, target))
+    )
     target = tmp_path / "served" / "1"
     with publishing.new_version(target.parent, 1) as (_, folder):
         (folder / "variables").mkdir()
@@ -165,14 +198,31 @@ def test_what_is_published_is_on_the_disk_before_it_has_its_name(tmp_path, monke
             (folder / name).write_bytes(b"x")
     names = ["", "/saved_model.pb", "/variables", "/variables/variables.index"]
     assert sorted(before) == [str(folder) + name for name in names]
-    assert synced[len(before):] == [str(target.parent)], "and then the new name"
+    assert synced[len(before) :] == [str(target.parent)], "and then the new name"
 
 
 @pytest.mark.parametrize("version", ["0", "-1", str(2**63), "9" * 40])
 def test_versions_that_no_server_would_take(run_folder, tmp_path, capsys, version):
-    assert rnnsearch(["export", "--model", str(run_folder), "--output", str(tmp_path / "served"), f"--version={version}"]) == 2
-    assert f"--version: expected a whole number from 1 to {publishing.LARGEST_VERSION}, got '{version}'" in capsys.readouterr().err
-    with pytest.raises(UserError, match=f"version: expected a whole number from 1 to {publishing.LARGEST_VERSION}"):
+    assert (
+        rnnsearch(
+            [
+                "export",
+                "--model",
+                str(run_folder),
+                "--output",
+                str(tmp_path / "served"),
+                f"--version={version}",
+            ]
+        )
+        == 2
+    )
+    assert (
+        f"--version: expected a whole number from 1 to {publishing.LARGEST_VERSION}, got"
+        f" '{version}'" in capsys.readouterr().err
+    )
+    with pytest.raises(
+        UserError, match=f"version: expected a whole number from 1 to {publishing.LARGEST_VERSION}"
+    ):
         writer.export_model(run_folder, tmp_path / "served", version=int(version), overrides=LITTLE)
     assert not (tmp_path / "served").exists()
 
@@ -188,12 +238,27 @@ def test_folders_that_no_server_takes_for_versions_do_not_count(tmp_path):
         publishing.version_folder(tmp_path, None)
 
 
-@pytest.mark.parametrize("write", [
-    lambda: open("/dev/full", "w").write("x" * 100_000), lambda: tf.io.write_file("/dev/full", "x" * 100_000),
-], ids=["python", "tensorflow"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: open("/dev/full", "w").write("x" * 100_000),
+        lambda: tf.io.write_file("/dev/full", "x" * 100_000),
+    ],
+    ids=["python", "tensorflow"],
+)
 def test_a_full_disk_is_called_so(run_folder, tmp_path, monkeypatch, capsys, write):
     monkeypatch.setattr(writer, "check_export", lambda *_: write())
-    words = ["export", "--model", str(run_folder), "--output", str(tmp_path / "served"), "--set", LITTLE[0], "--set", LITTLE[1]]
+    words = [
+        "export",
+        "--model",
+        str(run_folder),
+        "--output",
+        str(tmp_path / "served"),
+        "--set",
+        LITTLE[0],
+        "--set",
+        LITTLE[1],
+    ]
     assert rnnsearch(words) == 1
     said = capsys.readouterr().err
     assert "No space left on device" in said and "free some" in said and "unexpected" not in said
@@ -201,7 +266,9 @@ def test_a_full_disk_is_called_so(run_folder, tmp_path, monkeypatch, capsys, wri
 
 
 def test_a_model_that_answers_otherwise_is_not_published(run_folder, tmp_path, monkeypatch):
-    """The weights change after they were stored: Python and export differ, and the fresh session tells."""
+    """The weights change after they were stored: Python and export differ, and the fresh session
+    tells.
+    """
 
     def spoil(translator, *_):
         bias = translator.model.output_layer.b_softmax
@@ -215,11 +282,16 @@ def test_a_model_that_answers_otherwise_is_not_published(run_folder, tmp_path, m
 
 def test_the_whole_export_is_there_and_readable(exported, run_folder):
     assert entries(exported.parent) == ["1"]
-    assert {"saved_model.pb", "variables", "model_card.md", "assets.extra"} <= set(entries(exported))
+    assert {"saved_model.pb", "variables", "model_card.md", "assets.extra"} <= set(
+        entries(exported)
+    )
     assert os.stat(exported).st_mode & 0o055 == 0o055
     card = (exported / "model_card.md").read_text(encoding="utf-8")
     assert read_profile(exported).search == dataclasses.replace(
-        load_config(run_folder / "config.yaml").search, nbest=3, replace_unknown=True, search_again=False
+        load_config(run_folder / "config.yaml").search,
+        nbest=3,
+        replace_unknown=True,
+        search_again=False,
     )
     assert "answers of a fresh session equal to the Python model's" in card
 
@@ -229,7 +301,9 @@ def test_only_operations_of_the_stock_server(exported, tmp_path):
     assert {"HashTableV2", "NormalizeUTF8", "Assert"} <= operations(exported)
 
     class InPython(tf.Module):
-        @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+        @tf.function(
+            autograph=False, input_signature=[tf.TensorSpec([None], tf.string, name="text")]
+        )
         def lower(self, text):
             return {"lower": tf.numpy_function(lambda text: text, [text], tf.string)}
 
@@ -274,8 +348,14 @@ def test_shipped_profiles_load():
 
 
 def test_a_profile_starts_from_the_runs_own_search():
-    profile = load_profile(SearchConfig(beam_size=7, length_penalty=0.5, nbest=2), overrides=["search.beam_size=9"])
-    assert (profile.search.beam_size, profile.search.length_penalty, profile.search.nbest) == (9, 0.5, 2)
+    profile = load_profile(
+        SearchConfig(beam_size=7, length_penalty=0.5, nbest=2), overrides=["search.beam_size=9"]
+    )
+    assert (profile.search.beam_size, profile.search.length_penalty, profile.search.nbest) == (
+        9,
+        0.5,
+        2,
+    )
     assert load_profile(SearchConfig(beam_size=3)).search.nbest == 3
 
 
@@ -284,10 +364,22 @@ def test_a_profile_starts_from_the_runs_own_search():
     [
         (["--output", "x"], 2, "--model"),
         (["--model", "nowhere", "--output", "x"], 1, "expected a RUN folder"),
-        (["--model", "{run}", "--output", "{out}", "--version", "none"], 2, "expected a whole number"),
-        (["--model", "{run}", "--output", "{out}", "--profile", "nowhere.yaml"], 2, "expected a YAML configuration file"),
+        (
+            ["--model", "{run}", "--output", "{out}", "--version", "none"],
+            2,
+            "expected a whole number",
+        ),
+        (
+            ["--model", "{run}", "--output", "{out}", "--profile", "nowhere.yaml"],
+            2,
+            "expected a YAML configuration file",
+        ),
         (["--model", "{run}", "--output", "{out}", "--profil", "x"], 2, "did you mean --profile"),
-        (["--model", "{run}", "--output", "{out}", "--set", "weights"], 2, "expected section.key=value"),
+        (
+            ["--model", "{run}", "--output", "{out}", "--set", "weights"],
+            2,
+            "expected section.key=value",
+        ),
     ],
 )
 def test_wrong_usage(run_folder, tmp_path, capsys, arguments, code, message):

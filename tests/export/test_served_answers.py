@@ -19,9 +19,21 @@ from rnnsearch_tf.export.signatures import ROWS_AT_ONCE, Served
 from rnnsearch_tf.text.phrases import MOST_BYTES, MOST_TOKENS
 from rnnsearch_tf.text.pipeline import build_text
 
-CONTRACT = json.loads((pathlib.Path(__file__).parents[2] / "export" / "contract.json").read_text(encoding="utf-8"))["signatures"]
-NBEST, TARGET_LIMIT, TEMPERATURE = 3, 150, 0.5  # of conftest.py's export
-LINES = ["My sister reads an old book.", "", "the blue door", "🙂 שלום e\u0301te\u0301", "a " * 80, "Our doors are open, and they sing!"]
+CONTRACT = json.loads(
+    (pathlib.Path(__file__).parents[2] / "export" / "contract.json").read_text(encoding="utf-8")
+)["signatures"]
+# of conftest.py's export
+NBEST = 3
+TARGET_LIMIT = 150
+TEMPERATURE = 0.5
+LINES = [
+    "My sister reads an old book.",
+    "",
+    "the blue door",
+    "🙂 שלום e\u0301te\u0301",
+    "a " * 80,
+    "Our doors are open, and they sing!",
+]
 SEARCH = dict(replace_unknown=True, nbest=NBEST)
 
 
@@ -32,7 +44,12 @@ def request(name, lines):
     phrases = ["\t".join(PHRASES[k % len(PHRASES)]) for k in range(len(lines))]
     seeds = [k << 32 for k in range(len(lines))]
     targets = {"target": lines[::-1]}
-    others = {"score": targets, "confidence": targets, "sample": {"seed": seeds}, "translate_constrained": {"constraints": phrases}}
+    others = {
+        "score": targets,
+        "confidence": targets,
+        "sample": {"seed": seeds},
+        "translate_constrained": {"constraints": phrases},
+    }
     other = others.get(name, {})
     return {"source" if "target" in other else "text": lines} | other
 
@@ -50,40 +67,75 @@ def translations(translator, long_sentences):
 
 def test_names_types_and_shapes_are_the_contract(exported):
     graph = SavedModel.FromString((exported / "saved_model.pb").read_bytes()).meta_graphs[0]
-    found = {name: signature for name, signature in graph.signature_def.items() if not name.startswith("__")}
+    found = {
+        name: signature
+        for name, signature in graph.signature_def.items()
+        if not name.startswith("__")
+    }
     assert set(found) == {*CONTRACT, "serving_default"}
     for name, promised in (CONTRACT | {"serving_default": CONTRACT["translate"]}).items():
         for side in ("inputs", "outputs"):
             tensors = getattr(found[name], side)
             assert {
-                key: (tf.as_dtype(tensor.dtype).name, [dim.size for dim in tensor.tensor_shape.dim], tensor.tensor_shape.unknown_rank)
+                key: (
+                    tf.as_dtype(tensor.dtype).name,
+                    [dim.size for dim in tensor.tensor_shape.dim],
+                    tensor.tensor_shape.unknown_rank,
+                )
                 for key, tensor in tensors.items()
-            } == {key: (p["dtype"], [{"B": -1, "N": NBEST}[d] for d in p["shape"]], False) for key, p in promised[side].items()}
+            } == {
+                key: (p["dtype"], [{"B": -1, "N": NBEST}[d] for d in p["shape"]], False)
+                for key, p in promised[side].items()
+            }
 
 
-TEXT, SCORES = {"text": ("string", 1)}, {"score": ("float32", 1), "source_truncated": ("bool", 1)}
-PAIR, CUT = {"source": ("string", 1), "target": ("string", 1)}, {"source_truncated": ("bool", 1), "target_truncated": ("bool", 1)}
+TEXT = {"text": ("string", 1)}
+SCORES = {"score": ("float32", 1), "source_truncated": ("bool", 1)}
+PAIR = {"source": ("string", 1), "target": ("string", 1)}
+CUT = {"source_truncated": ("bool", 1), "target_truncated": ("bool", 1)}
 TABLE = {
     "translate": (TEXT, {"translation": ("string", 1)} | SCORES),
     "translate_nbest": (
         TEXT,
-        {"translation": ("string", 2), "tokens": ("string", 2), "score": ("float32", 2), "log_probability": ("float32", 2),
-         "length": ("int32", 2), "source_truncated": ("bool", 1)},
+        {
+            "translation": ("string", 2),
+            "tokens": ("string", 2),
+            "score": ("float32", 2),
+            "log_probability": ("float32", 2),
+            "length": ("int32", 2),
+            "source_truncated": ("bool", 1),
+        },
     ),
     "translate_aligned": (
         TEXT,
-        {"translation": ("string", 1), "source_tokens": ("string", 1), "target_tokens": ("string", 1), "alignment": ("string", 1)} | SCORES,
+        {
+            "translation": ("string", 1),
+            "source_tokens": ("string", 1),
+            "target_tokens": ("string", 1),
+            "alignment": ("string", 1),
+        }
+        | SCORES,
     ),
     "translate_constrained": (
-        TEXT | {"constraints": ("string", 1)}, {"translation": ("string", 1), "constraints_met": ("bool", 1)} | SCORES,
+        TEXT | {"constraints": ("string", 1)},
+        {"translation": ("string", 1), "constraints_met": ("bool", 1)} | SCORES,
     ),
     "score": (PAIR, {"log_probability": ("float32", 1)} | CUT),
-    "confidence": (PAIR, {"confidence": ("float32", 1), "words": ("string", 1), "word_confidences": ("string", 1)} | CUT),
+    "confidence": (
+        PAIR,
+        {"confidence": ("float32", 1), "words": ("string", 1), "word_confidences": ("string", 1)}
+        | CUT,
+    ),
     "sample": (
-        TEXT | {"seed": ("int64", 1)}, {"translation": ("string", 1), "log_probability": ("float32", 1), "source_truncated": ("bool", 1)},
+        TEXT | {"seed": ("int64", 1)},
+        {
+            "translation": ("string", 1),
+            "log_probability": ("float32", 1),
+            "source_truncated": ("bool", 1),
+        },
     ),
     "tokenize": (TEXT, {"tokens": ("string", 1), "length": ("int32", 1), "unknown": ("int32", 1)}),
-}  # fmt: skip
+}
 """Every signature's inputs and outputs, {name: (dtype, rank)} each, written out by hand."""
 
 
@@ -92,24 +144,41 @@ def test_the_table_of_signatures(exported):
     for name, sides in TABLE.items():
         signature = graph.signature_def[name]
         for tensors, expected in zip((signature.inputs, signature.outputs), sides):
-            found = {key: (tf.as_dtype(tensor.dtype).name, len(tensor.tensor_shape.dim)) for key, tensor in tensors.items()}
+            found = {
+                key: (tf.as_dtype(tensor.dtype).name, len(tensor.tensor_shape.dim))
+                for key, tensor in tensors.items()
+            }
             assert found == expected, name
     assert TABLE.keys() == CONTRACT.keys()
 
 
 def test_the_table_of_limits():
-    """What a request meets unless the profile says otherwise; more texts are in test_long_texts_are_cut."""
+    """What a request meets unless the profile says otherwise; more texts are in
+    test_long_texts_are_cut.
+    """
     profile = Profile()
-    assert (profile.maximum_source_length, profile.maximum_target_length, profile.temperature) == (200, 200, 1.0)
-    assert (profile.warmup_requests, profile.precision, profile.weights) == (2, "float32", "float32")
+    assert (profile.maximum_source_length, profile.maximum_target_length, profile.temperature) == (
+        200,
+        200,
+        1.0,
+    )
+    assert (profile.warmup_requests, profile.precision, profile.weights) == (
+        2,
+        "float32",
+        "float32",
+    )
     assert profile.signatures == tuple(TABLE)
     assert (ROWS_AT_ONCE, MOST_TOKENS, MOST_BYTES) == (64, 64, 16_384)
 
 
 def test_no_gradient_is_missed(exported, monkeypatch):
-    """None is saved; where a function names one, ``tf.saved_model.load`` warns that it is not there."""
+    """None is saved; where a function names one, ``tf.saved_model.load`` warns that it is not
+    there.
+    """
     said = []
-    monkeypatch.setattr(logging, "warning", lambda message, *arguments: said.append(message % arguments))
+    monkeypatch.setattr(
+        logging, "warning", lambda message, *arguments: said.append(message % arguments)
+    )
     tf.saved_model.load(str(exported))
     assert not [message for message in said if "gradient" in message]
 
@@ -117,23 +186,38 @@ def test_no_gradient_is_missed(exported, monkeypatch):
 def test_translate(session, translations):
     for name in ("translate", "serving_default"):
         answer = session(name, text=LINES)
-        assert [text.decode() for text in answer["translation"]] == [translation.text for translation in translations]
-        np.testing.assert_allclose(answer["score"], [translation.score for translation in translations], rtol=1e-5, atol=1e-5)
+        assert [text.decode() for text in answer["translation"]] == [
+            translation.text for translation in translations
+        ]
+        np.testing.assert_allclose(
+            answer["score"],
+            [translation.score for translation in translations],
+            rtol=1e-5,
+            atol=1e-5,
+        )
 
 
 def test_nbest(session, translations):
     answer = session("translate_nbest", text=LINES)
     for row, translation in enumerate(translations):
         count = len(translation.nbest)
-        assert [text.decode() for text in answer["translation"][row]] == [n.text for n in translation.nbest] + [""] * (NBEST - count)
-        assert [tokens.decode() for tokens in answer["tokens"][row][:count]] == [" ".join(n.tokens) for n in translation.nbest]
+        assert [text.decode() for text in answer["translation"][row]] == [
+            n.text for n in translation.nbest
+        ] + [""] * (NBEST - count)
+        assert [tokens.decode() for tokens in answer["tokens"][row][:count]] == [
+            " ".join(n.tokens) for n in translation.nbest
+        ]
         for key in ("score", "log_probability"):
-            expected = [getattr(n, key) for n in translation.nbest] + [np.finfo(np.float32).min] * (NBEST - count)
+            expected = [getattr(n, key) for n in translation.nbest] + [np.finfo(np.float32).min] * (
+                NBEST - count
+            )
             np.testing.assert_allclose(answer[key][row], expected, rtol=1e-5, atol=1e-5)
     finished = [[len(n.tokens) + 1 for n in translation.nbest] for translation in translations]
     for row, lengths in enumerate(finished):
         got = answer["length"][row]
-        assert [length for length in got if length] == [min(length, limit) for length, limit in zip(lengths, got)]
+        assert [length for length in got if length] == [
+            min(length, limit) for length, limit in zip(lengths, got)
+        ]
 
 
 def test_alignments(session, translations):
@@ -145,14 +229,19 @@ def test_alignments(session, translations):
         if not translation.source_tokens:
             assert matrix == []
             continue
-        assert len(matrix) in (len(translation.tokens), len(translation.tokens) + 1)  # cut short, it has no row of the end symbol
+        assert len(matrix) in (
+            len(translation.tokens),
+            len(translation.tokens) + 1,
+        )  # cut short, it has no row of the end symbol
         np.testing.assert_allclose(matrix, translation.alignment[: len(matrix)], atol=0.6e-4)
         np.testing.assert_allclose(np.sum(matrix, axis=1), 1.0, atol=1e-2)
 
 
 def test_scores(session, translator, translations):
     answer = session("score", **request("score", LINES))
-    np.testing.assert_allclose(answer["log_probability"], translator.score(LINES, LINES[::-1]), rtol=1e-5)
+    np.testing.assert_allclose(
+        answer["log_probability"], translator.score(LINES, LINES[::-1]), rtol=1e-5
+    )
 
 
 def test_samples(session, translator):
@@ -172,7 +261,9 @@ def test_tokens(session, translator):
     vocabulary = set(translator.source_text.vocabulary.tokens)
     assert answer["tokens"].tolist() == [b" ".join(row) for row in tokens]
     assert answer["length"].tolist() == [len(row) for row in tokens]
-    assert answer["unknown"].tolist() == [sum(token.decode() not in vocabulary for token in row) for row in tokens]
+    assert answer["unknown"].tolist() == [
+        sum(token.decode() not in vocabulary for token in row) for row in tokens
+    ]
 
 
 @pytest.mark.parametrize("name", CONTRACT)
@@ -180,18 +271,28 @@ def test_a_row_depends_on_itself_alone(session, name):
     """As a server does that puts requests of several clients together and takes the answer apart."""
     together = session(name, **request(name, LINES))
     for row in range(len(LINES)):
-        alone = session(name, **{key: values[row : row + 1] for key, values in request(name, LINES).items()})
+        alone = session(
+            name, **{key: values[row : row + 1] for key, values in request(name, LINES).items()}
+        )
         for key, value in alone.items():
             assert value.shape == together[key][row : row + 1].shape
             if value.dtype == np.float32:
-                np.testing.assert_allclose(value, together[key][row : row + 1], rtol=1e-5, atol=1e-5)
+                np.testing.assert_allclose(
+                    value, together[key][row : row + 1], rtol=1e-5, atol=1e-5
+                )
             else:
                 assert value.tolist() == together[key][row : row + 1].tolist()
 
 
 @pytest.mark.parametrize("name", CONTRACT)
 def test_no_text_gives_no_answer(session, name):
-    answer = session(name, **{key: np.array([], np.int64 if key == "seed" else object) for key in CONTRACT[name]["inputs"]})
+    answer = session(
+        name,
+        **{
+            key: np.array([], np.int64 if key == "seed" else object)
+            for key in CONTRACT[name]["inputs"]
+        },
+    )
     for key, promised in CONTRACT[name]["outputs"].items():
         assert answer[key].shape == tuple({"B": 0, "N": NBEST}[d] for d in promised["shape"])
 
@@ -199,17 +300,29 @@ def test_no_text_gives_no_answer(session, name):
 def test_constraints(session, translator):
     answer = session("translate_constrained", **request("translate_constrained", LINES))
     expected = translator.translate(LINES, PHRASES, **SEARCH)
-    assert [text.decode() for text in answer["translation"]] == [translation.text for translation in expected]
-    np.testing.assert_allclose(answer["score"], [translation.score for translation in expected], rtol=1e-5, atol=1e-5)
+    assert [text.decode() for text in answer["translation"]] == [
+        translation.text for translation in expected
+    ]
+    np.testing.assert_allclose(
+        answer["score"], [translation.score for translation in expected], rtol=1e-5, atol=1e-5
+    )
     for translation, phrases in zip(expected, PHRASES):
         assert all(f" {phrase} " in f" {' '.join(translation.tokens)} " for phrase in phrases)
     assert answer["constraints_met"].all()
 
 
 def test_constraints_that_cannot_be_met_are_said(session):
-    answer = session("translate_constrained", text=["", "", "a book", "a book"], constraints=["", "livre", "livre\t" + "un " * 65, "un " * 64])
+    answer = session(
+        "translate_constrained",
+        text=["", "", "a book", "a book"],
+        constraints=["", "livre", "livre\t" + "un " * 65, "un " * 64],
+    )
     assert answer["constraints_met"].tolist() == [True, False, False, True]
-    much = session("translate_constrained", text=["a book"] * 2, constraints=["livre\t" + "\t" * MOST_BYTES, "livre"])
+    much = session(
+        "translate_constrained",
+        text=["a book"] * 2,
+        constraints=["livre\t" + "\t" * MOST_BYTES, "livre"],
+    )
     assert much["constraints_met"].tolist() == [False, True]
     texts = [text.decode() for text in answer["translation"]]
     assert texts[:2] == ["", ""] and "livre" in texts[2] and ("un " * 64).strip() in texts[3]
@@ -217,11 +330,20 @@ def test_constraints_that_cannot_be_met_are_said(session):
 
 def test_long_texts_are_cut_and_the_answer_says_so(session):
     long = "book " * 250
-    assert session("translate", text=[long, "book " * 200])["source_truncated"].tolist() == [True, False]
+    assert session("translate", text=[long, "book " * 200])["source_truncated"].tolist() == [
+        True,
+        False,
+    ]
     answer = session("score", source=[long, "book"], target=["book", long])
-    assert answer["source_truncated"].tolist() == [True, False] and answer["target_truncated"].tolist() == [False, True]
+    assert answer["source_truncated"].tolist() == [True, False] and answer[
+        "target_truncated"
+    ].tolist() == [False, True]
     for name in ("score", "confidence"):
-        answer = session(name, source=["book"] * 2, target=["livre " * TARGET_LIMIT, "livre " * (TARGET_LIMIT + 1)])
+        answer = session(
+            name,
+            source=["book"] * 2,
+            target=["livre " * TARGET_LIMIT, "livre " * (TARGET_LIMIT + 1)],
+        )
         assert answer["target_truncated"].tolist() == [False, True]
 
 
@@ -233,8 +355,12 @@ def test_parts_of_a_request_are_joined_in_their_order(session, name):
     for key, value in session(name, **{key: values * 50 for key, values in few.items()}).items():
         assert value.shape == (150, *expected[key].shape[1:])
         if value.dtype == np.float32:
-            np.testing.assert_allclose(value, np.concatenate([expected[key]] * 50), rtol=1e-5, atol=1e-5)
-        elif key == "word_confidences":  # JSON; the last digit may depend on what else is in the batch
+            np.testing.assert_allclose(
+                value, np.concatenate([expected[key]] * 50), rtol=1e-5, atol=1e-5
+            )
+        elif (
+            key == "word_confidences"
+        ):  # JSON; the last digit may depend on what else is in the batch
             numbers = [json.loads(each) for each in expected[key]] * 50
             for one, other in zip([json.loads(each) for each in value], numbers, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
@@ -244,21 +370,42 @@ def test_parts_of_a_request_are_joined_in_their_order(session, name):
 
 def test_more_alignment_weights_than_an_answer_may_have_are_refused(session):
     """Before anything is translated; rows that are short are as many as ever."""
-    with pytest.raises(tf.errors.InvalidArgumentError, match="input text: expected at most as many alignment weights") as error:
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match="input text: expected at most as many alignment weights",
+    ) as error:
         session("translate_aligned", text=["book " * 250] * (ROWS_AT_ONCE + 1))
-    longest = 201 * 301  # source tokens, with the end symbol, by one and a half times as many target tokens
-    assert f"[{ROWS_AT_ONCE * longest}]" in error.value.message and f"[{(ROWS_AT_ONCE + 1) * longest}]" in error.value.message
+    longest = (
+        201 * 301
+    )  # source tokens, with the end symbol, by one and a half times as many target tokens
+    assert (
+        f"[{ROWS_AT_ONCE * longest}]" in error.value.message
+        and f"[{(ROWS_AT_ONCE + 1) * longest}]" in error.value.message
+    )
     assert "send fewer rows" in error.value.message
-    assert len(session("translate_aligned", text=["book"] * 8 * ROWS_AT_ONCE)["alignment"]) == 8 * ROWS_AT_ONCE
+    assert (
+        len(session("translate_aligned", text=["book"] * 8 * ROWS_AT_ONCE)["alignment"])
+        == 8 * ROWS_AT_ONCE
+    )
 
 
 def test_as_many_alignment_weights_as_an_answer_may_have(monkeypatch):
-    """By hand: a source of J tokens, the end symbol counted, has ⌊1.5 J⌋ target tokens at most; a text without words has one."""
+    """By hand: a source of J tokens, the end symbol counted, has ⌊1.5 J⌋ target tokens at most; a
+    text without words has one.
+    """
     monkeypatch.setattr(signatures, "ROWS_AT_ONCE", 2)
     text = build_text(TextConfig(tokenization="space"), ["a"])
-    profile = Profile(maximum_source_length=3, search=SearchConfig(maximum_length_ratio=1.5, search_again=False))
+    profile = Profile(
+        maximum_source_length=3, search=SearchConfig(maximum_length_ratio=1.5, search_again=False)
+    )
     served = types.SimpleNamespace(profile=profile, source_texts=[text])
-    rows = {"a a a a": 4 * 6, "a a a": 4 * 6, "a a": 3 * 4, "a": 2 * 3, "": 1}  # more than 3 tokens are cut
+    rows = {
+        "a a a a": 4 * 6,
+        "a a a": 4 * 6,
+        "a a": 3 * 4,
+        "a": 2 * 3,
+        "": 1,
+    }  # more than 3 tokens are cut
 
     def answered(*texts):
         Served._within_the_answer(served, tf.constant(texts))
@@ -282,7 +429,15 @@ def test_a_wrong_rank_is_refused_by_name(session, name, wrong):
             session(name, **inputs)
 
 
-@pytest.mark.parametrize("name, key", [("score", "target"), ("confidence", "target"), ("sample", "seed"), ("translate_constrained", "constraints")])
+@pytest.mark.parametrize(
+    "name, key",
+    [
+        ("score", "target"),
+        ("confidence", "target"),
+        ("sample", "seed"),
+        ("translate_constrained", "constraints"),
+    ],
+)
 def test_inputs_of_two_lengths_are_refused(session, name, key):
     inputs = {k: np.array(v) for k, v in request(name, ["a", "b", "c"]).items()}
     inputs[key] = inputs[key][:2]
@@ -300,7 +455,11 @@ def test_every_weight_is_stored_once(exported, translator):
 
 
 def test_warm_up_requests_are_answered(exported, session):
-    records = list(tf.data.TFRecordDataset(str(exported / "assets.extra" / "tf_serving_warmup_requests")).as_numpy_iterator())
+    records = list(
+        tf.data.TFRecordDataset(
+            str(exported / "assets.extra" / "tf_serving_warmup_requests")
+        ).as_numpy_iterator()
+    )
     seen = collections.defaultdict(set)
     for record in records:
         asked = PredictionLog.FromString(record).predict_log.request

@@ -1,4 +1,6 @@
-"""Weights in fewer bits: near the originals, small, and what the check and the BLEU are computed with."""
+"""Weights in fewer bits: near the originals, small, and what the check and the BLEU are computed
+with.
+"""
 
 import subprocess
 import sys
@@ -13,15 +15,21 @@ from rnnsearch_tf.layers.base import tensor
 from rnnsearch_tf.search.graphs import hoist_weights
 
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "int8": 1}
-ROWS, COLUMNS = 80, 60
+ROWS = 80
+COLUMNS = 60
 
 
 @pytest.fixture(scope="module")
 def variables():
     generator = np.random.default_rng(3)
-    matrix = generator.normal(size=(ROWS, COLUMNS)).astype(np.float32) * np.geomspace(1e-3, 10, COLUMNS, dtype=np.float32)
+    matrix = generator.normal(size=(ROWS, COLUMNS)).astype(np.float32) * np.geomspace(
+        1e-3, 10, COLUMNS, dtype=np.float32
+    )
     matrix[:, 5] = 0.0
-    return [keras.Variable(matrix, name="matrix"), keras.Variable(generator.normal(size=COLUMNS), dtype="float32", name="bias")]
+    return [
+        keras.Variable(matrix, name="matrix"),
+        keras.Variable(generator.normal(size=COLUMNS), dtype="float32", name="bias"),
+    ]
 
 
 @pytest.mark.parametrize("storage", BYTES)
@@ -31,10 +39,17 @@ def test_near_the_originals_and_small(variables, storage):
     widened = stored.tensors()
     found = widened[0].numpy()
     largest = np.abs(matrix).max(axis=0)
-    bounds = {"float32": 0, "float16": np.abs(matrix) * 2**-11 + 2**-25, "bfloat16": np.abs(matrix) * 2**-8, "int8": largest / 254 * 1.001}
+    bounds = {
+        "float32": 0,
+        "float16": np.abs(matrix) * 2**-11 + 2**-25,
+        "bfloat16": np.abs(matrix) * 2**-8,
+        "int8": largest / 254 * 1.001,
+    }
     assert found.dtype == np.float32 and np.all(np.abs(found - matrix) <= bounds[storage])
     np.testing.assert_array_equal(widened[1].numpy(), bias)  # small ones are kept
-    expected = BYTES[storage] * matrix.size + 4 * bias.size + (4 * COLUMNS if storage == "int8" else 0)
+    expected = (
+        BYTES[storage] * matrix.size + 4 * bias.size + (4 * COLUMNS if storage == "int8" else 0)
+    )
     assert stored.size == expected
     assert sum(variable.numpy().nbytes for variable in stored.variables) == expected
 
@@ -47,16 +62,46 @@ def test_substituted_weights_end_with_their_block(variables):
 
 
 def test_an_export_in_eight_bits_with_a_shortlist_says_what_they_cost(run_folder, tmp_path):
-    """By its own process, as users run it; it has checked itself against the Python model with the same weights and shortlist."""
-    source, target = ((run_folder / f"vocabulary.{side}.txt").read_text(encoding="utf-8").split() for side in ("source", "target"))
+    """By its own process, as users run it; it has checked itself against the Python model with the
+    same weights and shortlist.
+    """
+    source, target = (
+        (run_folder / f"vocabulary.{side}.txt").read_text(encoding="utf-8").split()
+        for side in ("source", "target")
+    )
     shortlist = tmp_path / "shortlist"
-    shortlist.write_text("".join(f"{e} {f} 0.5\n" for e, f in zip(source * 3, target[3:] * 2)), encoding="utf-8")
-    words = ["--set", f"search.shortlist={shortlist}", "--set", "search.shortlist_frequent=20", "--set", "weights=int8", "--set", "signatures=[translate]", "--set", "warmup_requests=0"]
-    command = [sys.executable, "-m", "rnnsearch_tf.export", "--model", run_folder, "--output", tmp_path / "served", *words]
+    shortlist.write_text(
+        "".join(f"{e} {f} 0.5\n" for e, f in zip(source * 3, target[3:] * 2)), encoding="utf-8"
+    )
+    words = [
+        "--set",
+        f"search.shortlist={shortlist}",
+        "--set",
+        "search.shortlist_frequent=20",
+        "--set",
+        "weights=int8",
+        "--set",
+        "signatures=[translate]",
+        "--set",
+        "warmup_requests=0",
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "rnnsearch_tf.export",
+        "--model",
+        run_folder,
+        "--output",
+        tmp_path / "served",
+        *words,
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     folder, summary, cost = done.stdout.splitlines()
     assert folder == str(tmp_path / "served" / "1") and "answers checked" in summary
-    assert cost.startswith("int8 weights and a shortlist: BLEU ") and "200 development sentences (nrefs:1|case:mixed" in cost
+    assert (
+        cost.startswith("int8 weights and a shortlist: BLEU ")
+        and "200 development sentences (nrefs:1|case:mixed" in cost
+    )
     assert cost in (tmp_path / "served" / "1" / "model_card.md").read_text(encoding="utf-8")
     assert not (tmp_path / "served" / "1" / "assets.extra" / "tf_serving_warmup_requests").exists()

@@ -17,33 +17,53 @@ TEXTS = ["The door is white.", "", "She goes to the hotel.", "Zyzzyva!"]
 
 def test_an_exported_model_refuses_what_a_translator_refuses(translator, exported):
     for each in (translator, ExportedTranslator(exported)):
-        with pytest.raises(UsageError, match="unknown search option 'beam'; expected one of .*beam_size"):
+        with pytest.raises(
+            UsageError, match="unknown search option 'beam'; expected one of .*beam_size"
+        ):
             each.translate(TEXTS, beam=5)
-        with pytest.raises(UsageError, match="texts: expected a list of sentences, got str 'The door'"):
+        with pytest.raises(
+            UsageError, match="texts: expected a list of sentences, got str 'The door'"
+        ):
             each.translate("The door")
         with pytest.raises(UsageError, match="search.nbest: expected a whole number, got 'two'"):
             each.translate(TEXTS, nbest="two")
-        assert each.translate([text.encode() for text in TEXTS])[0].text == each.translate(TEXTS)[0].text
+        assert (
+            each.translate([text.encode() for text in TEXTS])[0].text
+            == each.translate(TEXTS)[0].text
+        )
 
 
 def test_a_log_probability_is_not_made_of_a_score_with_coverage(exported):
     """The score has a term of it then, which the model does not give by itself."""
     one = ExportedTranslator(exported)
     assert one.translate(TEXTS[:1])[0].log_probability < 0
-    one.profile = dataclasses.replace(one.profile, search=dataclasses.replace(one.profile.search, coverage_penalty=0.1))
+    one.profile = dataclasses.replace(
+        one.profile, search=dataclasses.replace(one.profile.search, coverage_penalty=0.1)
+    )
     assert one.translate(TEXTS[:1])[0].log_probability is None
 
 
 def test_three_translators_answer_the_same_question_alike(translator, exported):
     profile = read_profile(exported)
     config = dataclasses.replace(translator.config, search=SearchConfig(**profile.search_options))
-    translator = Translator(translator.model, translator.source_text, translator.target_text, config)
+    translator = Translator(
+        translator.model, translator.source_text, translator.target_text, config
+    )
     expected = translator.translate(TEXTS)
     assert all(each.text for each, text in zip(expected, TEXTS) if text)
-    flags = Flags(model_name="m", model_base_path=str(exported.parent.resolve()), port=FREE, enable_model_warmup=False)
+    flags = Flags(
+        model_name="m",
+        model_base_path=str(exported.parent.resolve()),
+        port=FREE,
+        enable_model_warmup=False,
+    )
     with Server(flags) as server, Client(f"127.0.0.1:{server.grpc_port}", "m") as client:
         for each in (translator, ExportedTranslator(exported), client):
             assert isinstance(each, TextTranslator)
             answers = each.translate(TEXTS)
-            assert [answer.text for answer in answers] == [answer.text for answer in expected], type(each)
-            assert [answer.score for answer in answers] == pytest.approx([answer.score for answer in expected], abs=1e-5), type(each)
+            assert [answer.text for answer in answers] == [answer.text for answer in expected], (
+                type(each)
+            )
+            assert [answer.score for answer in answers] == pytest.approx(
+                [answer.score for answer in expected], abs=1e-5
+            ), type(each)

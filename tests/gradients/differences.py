@@ -4,7 +4,8 @@ import numpy as np
 import tensorflow as tf
 
 STEP = 1e-5  # truncation about STEP² = 1e-10, rounding about 1e-16 · loss / STEP = 1e-10
-RELATIVE, ABSOLUTE = 1e-6, 2e-8
+RELATIVE = 1e-6
+ABSOLUTE = 2e-8
 
 
 def central_differences(function, variable):
@@ -24,11 +25,15 @@ def central_differences(function, variable):
 
 
 def check_gradients(function, variables):
-    """The tape's gradients of `function` equal central differences at every entry of every variable."""
+    """The tape's gradients of `function` equal central differences at every entry of every
+    variable.
+    """
     with tf.GradientTape() as tape:
         tape.watch(variables)
         value = function()
     for variable, gradient in zip(variables, tape.gradient(value, variables)):
         gradient = tf.convert_to_tensor(gradient).numpy()
         expected = central_differences(function, variable)
-        np.testing.assert_allclose(gradient, expected, rtol=RELATIVE, atol=ABSOLUTE, err_msg=variable.name)
+        np.testing.assert_allclose(
+            gradient, expected, rtol=RELATIVE, atol=ABSOLUTE, err_msg=variable.name
+        )

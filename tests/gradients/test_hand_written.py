@@ -13,7 +13,11 @@ from rnnsearch_tf.layers.output import softmax_loss
 from rnnsearch_tf.layers.kernels.gru import attending_gru, gru
 from rnnsearch_tf.layers.kernels.lstm import lstm
 
-B, I, J, N, ALIGNMENT = 3, 3, 4, 2, 3
+B = 3
+I = 3
+J = 4
+N = 2
+ALIGNMENT = 3
 SOURCE_LENGTHS = (4, 1, 3)
 
 
@@ -22,7 +26,9 @@ def numbers(*shape, seed):
 
 
 def variables(*shapes):
-    return [tf.Variable(numbers(*shape, seed=k), name=f"input_{k}") for k, shape in enumerate(shapes)]
+    return [
+        tf.Variable(numbers(*shape, seed=k), name=f"input_{k}") for k, shape in enumerate(shapes)
+    ]
 
 
 def mask():
@@ -39,8 +45,11 @@ def gru_states(inputs):
 
 
 def test_gru():
-    inputs, outer = gru_inputs(), numbers(B, J, N, seed=9)
-    check_gradients(tf.function(lambda: tf.reduce_sum(outer * gru_states(inputs)), autograph=False), inputs)
+    inputs = gru_inputs()
+    outer = numbers(B, J, N, seed=9)
+    check_gradients(
+        tf.function(lambda: tf.reduce_sum(outer * gru_states(inputs)), autograph=False), inputs
+    )
 
 
 def test_lstm():
@@ -65,7 +74,12 @@ def decoder_inputs():
 def decoder_outputs(inputs):
     inputs = list(map(tf.identity, inputs))
     memory = AttentionMemory(inputs[2], inputs[3], tf.sequence_mask(SOURCE_LENGTHS))
-    return attending_gru(inputs[0], {"state": inputs[1]}, dict(zip(("W_a", "v_a", "U", "U_gates"), inputs[4:])), memory)
+    return attending_gru(
+        inputs[0],
+        {"state": inputs[1]},
+        dict(zip(("W_a", "v_a", "U", "U_gates"), inputs[4:])),
+        memory,
+    )
 
 
 @pytest.mark.parametrize("outputs", ("states", "alignments", "both"))
@@ -88,18 +102,23 @@ def test_attending_gru(outputs):
 def test_softmax_loss(smoothing, transpose, biased):
     size = 5
     inputs = variables((4, 3), (size, 3) if transpose else (3, size), (size,))[: 3 if biased else 2]
-    outer, ids = numbers(4, seed=12), tf.constant([2, 4, 2, 1])
+    outer = numbers(4, seed=12)
+    ids = tf.constant([2, 4, 2, 1])
 
     def loss():
         features, matrix, *bias = map(tf.identity, inputs)
-        losses, _ = softmax_loss(features, matrix, bias[0] if bias else None, ids, smoothing, transpose=transpose)
+        losses, _ = softmax_loss(
+            features, matrix, bias[0] if bias else None, ids, smoothing, transpose=transpose
+        )
         return tf.reduce_sum(outer * losses)
 
     check_gradients(loss, inputs)
 
 
 def test_a_word_of_no_probability_has_its_loss():
-    """exp(−200) is 0 in float32; the loss is 200 and the gradient that of the softmax, for every word of the batch."""
+    """exp(−200) is 0 in float32; the loss is 200 and the gradient that of the softmax, for every
+    word of the batch.
+    """
     logits = tf.constant([[0.0, -200.0], [1.0, 0.0]])
     identity = tf.eye(2)
     with tf.GradientTape() as tape:

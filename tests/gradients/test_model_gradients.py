@@ -1,4 +1,6 @@
-"""Gradients of the whole model: central differences at every weight, and plain automatic differentiation."""
+"""Gradients of the whole model: central differences at every weight, and plain automatic
+differentiation.
+"""
 
 import numpy as np
 import pytest
@@ -19,12 +21,15 @@ def gradients(model, inputs, label_smoothing=0.0):
     with tf.GradientTape() as tape:
         losses, _ = model.token_losses(inputs, label_smoothing)
         value = tf.reduce_sum(losses)
-    return [tf.convert_to_tensor(g).numpy() for g in tape.gradient(value, model.trainable_variables)]
+    return [
+        tf.convert_to_tensor(g).numpy() for g in tape.gradient(value, model.trainable_variables)
+    ]
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=lambda options: options["decoder_order"])
 def test_every_weight_by_central_differences(options):
-    model, inputs = tiny_model(**FEWER, **options), batch(PAIRS[:3])
+    model = tiny_model(**FEWER, **options)
+    inputs = batch(PAIRS[:3])
 
     @tf.function(autograph=False)
     def loss():
@@ -34,22 +39,35 @@ def test_every_weight_by_central_differences(options):
 
 
 def plain_loss(model, source, target):
-    """Loss of one sentence from `start` and the one-step functions of the layers: no hand-written gradient.
+    """Loss of one sentence from `start` and the one-step functions of the layers: no hand-written
+    gradient.
 
     (`model.step` would do, were its logits not cast to float32.)
     """
-    decoder, order = model.decoder, model.config.decoder_order
+    decoder = model.decoder
+    order = model.config.decoder_order
     words = model.source_embedding(padded([source]))[0]
     annotations = plain_annotations(model.encoder, words)
     memory = decoder.alignment_model.memory(annotations, tf.ones([1, len(source)], tf.bool))
-    state, total = {"state": decoder.initial_state(annotations, memory)["state"][:, None]}, 0.0
+    state = {"state": decoder.initial_state(annotations, memory)["state"][:, None]}
+    total = 0.0
     for i, word in enumerate(target):
         before = model.target_embedding(tf.constant([[target[i - 1] if i else 0]]))
-        entering = model.target_embedding(tf.constant([[word]])) if order == "look_generate_update" else before
+        entering = (
+            model.target_embedding(tf.constant([[word]]))
+            if order == "look_generate_update"
+            else before
+        )
         context, _, _ = decoder.attend(state, memory)
-        next_state = decoder.update(state, decoder.inputs(entering), decoder.project_context(context))
+        next_state = decoder.update(
+            state, decoder.inputs(entering), decoder.project_context(context)
+        )
         seen = next_state if order == "look_update_generate" else state
-        output_matrix = tf.convert_to_tensor(model.target_embedding.E) if model.config.tie_target_embeddings else None
+        output_matrix = (
+            tf.convert_to_tensor(model.target_embedding.E)
+            if model.config.tie_target_embeddings
+            else None
+        )
         logits = model.output_layer(seen["state"], before, context, output_matrix)
         total -= tf.nn.log_softmax(logits)[0, 0, word]
         state = next_state
@@ -58,13 +76,15 @@ def plain_loss(model, source, target):
 
 def plain_annotations(encoder, words):
     """[1, J, 2n] word by word, as equations on one row, differentiated by TensorFlow."""
-    n, halves = encoder.hidden_size, []
+    n = encoder.hidden_size
+    halves = []
     for direction, unit in enumerate(encoder.units):
         W, U, U_gates = (tf.convert_to_tensor(weight) for weight in (unit.W, unit.U, unit.U_gates))
         inputs = words @ W
         if unit.b is not None:
             inputs += tf.pad(tf.convert_to_tensor(unit.b), [[0, 3 * n - unit.b.shape[-1]]])
-        state, states = tf.zeros([1, n], tf.float64), []
+        state = tf.zeros([1, n], tf.float64)
+        states = []
         for row in tf.unstack(inputs)[:: -1 if direction else 1]:
             z, r = tf.split(tf.sigmoid(row[None, n:] + state @ U_gates), 2, axis=1)
             candidate = tf.tanh(row[None, :n] + (r * state) @ U)
@@ -77,23 +97,35 @@ def plain_annotations(encoder, words):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("biases", ("groundhog", "all"))
 def test_against_automatic_differentiation(order, biases):
-    """A padded batch through the hand-written gradients equals single sentences through TensorFlow's."""
+    """A padded batch through the hand-written gradients equals single sentences through
+    TensorFlow's.
+    """
     model = tiny_model(decoder_order=order, biases=biases, output_rank=2, hidden_size=6)
     with tf.GradientTape() as tape:
         value = tf.add_n([plain_loss(model, source, target) for source, target in PAIRS])
     expected = tape.gradient(value, model.trainable_variables)
-    for variable, ours, theirs in zip(model.trainable_variables, gradients(model, batch()), expected):
-        np.testing.assert_allclose(ours, tf.convert_to_tensor(theirs), rtol=0, atol=1e-10, err_msg=variable.path)
+    for variable, ours, theirs in zip(
+        model.trainable_variables, gradients(model, batch()), expected
+    ):
+        np.testing.assert_allclose(
+            ours, tf.convert_to_tensor(theirs), rtol=0, atol=1e-10, err_msg=variable.path
+        )
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_words_that_do_not_occur_get_exact_zeros(order):
     """Padding (id 0) and unused words; and y_I, which nothing is predicted from, in every order."""
-    model, pairs = tiny_model(decoder_order=order), [([3, 5, END], [4, 6, END]), ([5, END], [END])]
-    found = dict(zip((v.path for v in model.trainable_variables), gradients(model, batch(pairs, 1, 2))))
+    model = tiny_model(decoder_order=order)
+    pairs = [([3, 5, END], [4, 6, END]), ([5, END], [END])]
+    found = dict(
+        zip((v.path for v in model.trainable_variables), gradients(model, batch(pairs, 1, 2)))
+    )
     by_layer = {path.split("/")[-2]: g for path, g in found.items() if path.endswith("/E")}
-    source, target = by_layer["source_embedding"], by_layer["target_embedding"]
-    assert [bool(row.any()) for row in source] == [word in (3, 5, END) for word in range(len(source))]
+    source = by_layer["source_embedding"]
+    target = by_layer["target_embedding"]
+    assert [bool(row.any()) for row in source] == [
+        word in (3, 5, END) for word in range(len(source))
+    ]
     assert [bool(row.any()) for row in target] == [word in (4, 6) for word in range(len(target))]
 
 

@@ -1,14 +1,26 @@
-"""Second derivatives through the hand-written gradients, by central differences of the gradients in float64.
+"""Second derivatives through the hand-written gradients, by central differences of the gradients in
+float64.
 
-Differences of a loss in float32 cannot tell: rounding moves a second difference by more than it amounts to.
+Differences of a loss in float32 cannot tell: rounding moves a second difference by more than it
+amounts to.
 """
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from gradients.test_hand_written import (
-    I, J, N, B, decoder_inputs, decoder_outputs, gru_inputs, gru_states, mask, numbers, variables,
-)  # fmt: skip
+    I,
+    J,
+    N,
+    B,
+    decoder_inputs,
+    decoder_outputs,
+    gru_inputs,
+    gru_states,
+    mask,
+    numbers,
+    variables,
+)
 from rnnsearch_tf.layers import Encoder
 from rnnsearch_tf.layers.kernels.lstm import lstm
 from rnnsearch_tf.layers.output import softmax_loss
@@ -17,12 +29,14 @@ STEPS = (1e-4, 1e-5)  # what is wrong by truncation falls with the square of the
 
 
 def gru_case():
-    inputs, outer = gru_inputs(), numbers(B, J, N, seed=9)
+    inputs = gru_inputs()
+    outer = numbers(B, J, N, seed=9)
     return inputs, lambda: tf.reduce_sum(outer * gru_states(inputs))
 
 
 def lstm_case():
-    inputs, outer = variables((B, J, 4 * N), (B, N), (B, N), (N, 4 * N), (3 * N,)), numbers(2, B, J, N, seed=9)
+    inputs = variables((B, J, 4 * N), (B, N), (B, N), (N, 4 * N), (3 * N,))
+    outer = numbers(2, B, J, N, seed=9)
 
     def loss():
         values, state, cell, U, p = map(tf.identity, inputs)
@@ -33,7 +47,9 @@ def lstm_case():
 
 
 def decoder_case():
-    inputs, outer_states, outer_alignments = decoder_inputs(), numbers(B, I, N, seed=10), numbers(B, I, J, seed=11)
+    inputs = decoder_inputs()
+    outer_states = numbers(B, I, N, seed=10)
+    outer_alignments = numbers(B, I, J, seed=11)
 
     def loss():
         states, alignments = decoder_outputs(inputs)
@@ -43,13 +59,18 @@ def decoder_case():
 
 
 def softmax_case():
-    inputs, outer, ids = variables((4, 3), (3, 5), (5,)), numbers(4, seed=12), tf.constant([2, 4, 2, 1])
-    return inputs, lambda: tf.reduce_sum(outer * softmax_loss(*map(tf.identity, inputs), ids, 0.2)[0])
+    inputs = variables((4, 3), (3, 5), (5,))
+    outer = numbers(4, seed=12)
+    ids = tf.constant([2, 4, 2, 1])
+    return inputs, lambda: tf.reduce_sum(
+        outer * softmax_loss(*map(tf.identity, inputs), ids, 0.2)[0]
+    )
 
 
 def encoder_case():
     """The public layer: its input and every weight."""
-    encoder, words = Encoder(N, biases="all", seed=1, dtype="float64"), variables((B, J, 3))[0]
+    encoder = Encoder(N, biases="all", seed=1, dtype="float64")
+    words = variables((B, J, 3))[0]
     encoder.build(words.shape)
     for k, weight in enumerate(encoder.weights):
         weight.assign(numbers(*weight.shape, seed=k))
@@ -58,19 +79,33 @@ def encoder_case():
     return [words, *weights], lambda: tf.reduce_sum(outer * encoder(tf.identity(words), mask()))
 
 
-CASES = {"gru": gru_case, "lstm": lstm_case, "decoder": decoder_case, "softmax": softmax_case, "encoder": encoder_case}
+CASES = {
+    "gru": gru_case,
+    "lstm": lstm_case,
+    "decoder": decoder_case,
+    "softmax": softmax_case,
+    "encoder": encoder_case,
+}
 
 
 IN_GRAPH = ("lstm", "decoder", "softmax")
-"""TensorFlow records the gradients in other ways in a graph and outside of one; what is not here is slow or differs in nothing."""
+"""TensorFlow records the gradients in other ways in a graph and outside of one; what is not here is
+slow or differs in nothing.
+"""
 
 
 @pytest.mark.parametrize(
     "case, in_graph",
-    [pytest.param(case, graph, marks=[] if graph == (case in IN_GRAPH) else pytest.mark.slow) for case in CASES for graph in (False, True)],
+    [
+        pytest.param(case, graph, marks=[] if graph == (case in IN_GRAPH) else pytest.mark.slow)
+        for case in CASES
+        for graph in (False, True)
+    ],
 )
 def test_second_derivatives_along_a_direction(case, in_graph):
-    """H v from a tape around a tape is the slope of the gradients along v, for v that moves everything at once."""
+    """H v from a tape around a tape is the slope of the gradients along v, for v that moves
+    everything at once.
+    """
     inputs, loss = CASES[case]()
     directions = [numbers(*variable.shape, seed=20 + k) for k, variable in enumerate(inputs)]
 
@@ -83,12 +118,20 @@ def test_second_derivatives_along_a_direction(case, in_graph):
     def second():
         with tf.GradientTape() as tape:
             tape.watch(inputs)
-            slope = tf.add_n([tf.reduce_sum(gradient * direction) for gradient, direction in zip(gradients(), directions)])
+            slope = tf.add_n(
+                [
+                    tf.reduce_sum(gradient * direction)
+                    for gradient, direction in zip(gradients(), directions)
+                ]
+            )
         return [tf.convert_to_tensor(gradient) for gradient in tape.gradient(slope, inputs)]
 
     if in_graph:
-        gradients, second = (tf.function(function, autograph=False) for function in (gradients, second))
-    found, values = second(), [variable.numpy() for variable in inputs]
+        gradients, second = (
+            tf.function(function, autograph=False) for function in (gradients, second)
+        )
+    found = second()
+    values = [variable.numpy() for variable in inputs]
     for step in STEPS:
         sides = []
         for sign in (1, -1):

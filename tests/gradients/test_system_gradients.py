@@ -1,4 +1,6 @@
-"""Gradients of every system: slopes along a random direction of every weight, and exact zeros where nothing may flow."""
+"""Gradients of every system: slopes along a random direction of every weight, and exact zeros where
+nothing may flow.
+"""
 
 import numpy as np
 import pytest
@@ -14,20 +16,30 @@ each_system = pytest.mark.parametrize("name", SYSTEMS)
 def gradients(model, inputs):
     with tf.GradientTape() as tape:
         value = tf.reduce_sum(model.token_losses(inputs, label_smoothing=0.1)[0])
-    return [tf.convert_to_tensor(g).numpy() for g in tape.gradient(value, model.trainable_variables)]
+    return [
+        tf.convert_to_tensor(g).numpy() for g in tape.gradient(value, model.trainable_variables)
+    ]
 
 
 @each_system
 def test_slope_along_a_direction_of_every_weight(name):
-    model, inputs, generator = tiny_system(name), batch(PAIRS[:3], extra_source=1), np.random.default_rng(3)
-    loss = tf.function(lambda: tf.reduce_sum(model.token_losses(inputs, label_smoothing=0.1)[0]), autograph=False)
+    model = tiny_system(name)
+    inputs = batch(PAIRS[:3], extra_source=1)
+    generator = np.random.default_rng(3)
+    loss = tf.function(
+        lambda: tf.reduce_sum(model.token_losses(inputs, label_smoothing=0.1)[0]), autograph=False
+    )
     for variable, gradient in zip(model.trainable_variables, gradients(model, inputs)):
-        value, direction, slope = variable.numpy(), generator.normal(size=variable.shape), 0.0
+        value = variable.numpy()
+        direction = generator.normal(size=variable.shape)
+        slope = 0.0
         for steps, share in ((1, 8), (-1, -8), (2, -1), (-2, 1)):
             variable.assign(value + steps * STEP * direction)
             slope += share * float(loss()) / (12 * STEP)
         variable.assign(value)
-        assert (gradient * direction).sum() == pytest.approx(slope, rel=1e-6, abs=2e-7), variable.path
+        assert (gradient * direction).sum() == pytest.approx(slope, rel=1e-6, abs=2e-7), (
+            variable.path
+        )
 
 
 @pytest.mark.parametrize("name", others_slow(SYSTEMS))
@@ -41,13 +53,26 @@ def test_gradient_of_a_batch_is_the_sum_over_its_sentences(name):
 
 @pytest.mark.parametrize("name", READ_THE_SOURCE)
 def test_words_that_do_not_occur_get_exact_zeros(name):
-    """Padding (id 0), unused words and the last word, which nothing is predicted from; and no NaN from an empty row."""
+    """Padding (id 0), unused words and the last word, which nothing is predicted from; and no NaN
+    from an empty row.
+    """
     model = tiny_system(name, tie_target_embeddings=False)
     inputs = batch([([3, 5, END], [4, 6, END]), ([5, END], [END])], 1, 2)
     inputs = {key: tf.pad(ids, [[0, 1], [0, 0]]) for key, ids in inputs.items()}
-    found = dict(zip((v.path.split("/")[-2] for v in model.trainable_variables if v.path.endswith("/E")),
-                     (g for v, g in zip(model.trainable_variables, gradients(model, inputs)) if v.path.endswith("/E"))))
-    source, target = found["source_embedding"], found["target_embedding"]
+    found = dict(
+        zip(
+            (v.path.split("/")[-2] for v in model.trainable_variables if v.path.endswith("/E")),
+            (
+                g
+                for v, g in zip(model.trainable_variables, gradients(model, inputs))
+                if v.path.endswith("/E")
+            ),
+        )
+    )
+    source = found["source_embedding"]
+    target = found["target_embedding"]
     assert np.isfinite(source).all() and np.isfinite(target).all()
-    assert [bool(row.any()) for row in source] == [word in (3, 5, END) for word in range(len(source))]
+    assert [bool(row.any()) for row in source] == [
+        word in (3, 5, END) for word in range(len(source))
+    ]
     assert [bool(row.any()) for row in target] == [word in (4, 6) for word in range(len(target))]

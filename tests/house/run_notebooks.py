@@ -1,7 +1,8 @@
-"""Run notebooks whole and write them with their outputs: ``python tests/house/run_notebooks.py notebooks/05-decoding.ipynb``.
+"""Run notebooks whole and write them with their outputs: ``python tests/house/run_notebooks.py
+notebooks/05-decoding.ipynb``.
 
-What is written says nothing of the machine: no times, no versions, and nothing of standard error, on which
-TensorFlow remarks about processors.
+What is written says nothing of the machine: no times, no versions, and nothing of standard error,
+on which TensorFlow remarks about processors.
 """
 
 import pathlib
@@ -10,7 +11,10 @@ import sys
 import nbclient
 import nbformat
 
-METADATA = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}, "language_info": {"name": "python"}}
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
 
 
 def read(path):
@@ -19,7 +23,12 @@ def read(path):
 
 def client(notebook, folder, timeout):
     """An nbclient.NotebookClient that runs in this folder, with so many seconds for a cell."""
-    options = dict(kernel_name="python3", record_timing=False, coalesce_streams=True, resources={"metadata": {"path": str(folder)}})
+    options = dict(
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(folder)}},
+    )
     return nbclient.NotebookClient(notebook, timeout=timeout, **options)
 
 

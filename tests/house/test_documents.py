@@ -55,5 +55,7 @@ def test_every_configuration_loads():
 
 @pytest.mark.parametrize("module", MODULES)
 def test_examples_in_docstrings(module):
-    result = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)
+    result = doctest.testmod(
+        importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE
+    )
     assert result.attempted and not result.failed

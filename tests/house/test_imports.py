@@ -30,12 +30,18 @@ MOST_ARROWS = 115
 MOST_LINES = 480
 """Of a file, comments and docstrings included: is it still one thing?"""
 
-FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__main__.py")  # those are commands
+FILES = sorted(
+    path for path in PACKAGE.rglob("*.py") if path.name != "__main__.py"
+)  # those are commands
 
 
 def module_of(path):
     """Dotted name of a file below the package; that of a package for its ``__init__.py``."""
-    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip(".")
+    return (
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        .removesuffix("__init__")
+        .rstrip(".")
+    )
 
 
 MODULES = {module_of(path): path for path in FILES}
@@ -48,15 +54,23 @@ def imported_modules(path):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [f"{node.module}.{alias.name}" if f"{node.module}.{alias.name}".removeprefix("rnnsearch_tf.") in MODULES else node.module
-                     for alias in node.names]
+            names = [
+                (
+                    f"{node.module}.{alias.name}"
+                    if f"{node.module}.{alias.name}".removeprefix("rnnsearch_tf.") in MODULES
+                    else node.module
+                )
+                for alias in node.names
+            ]
         for name in names:
             if name.startswith("rnnsearch_tf."):
                 yield name.removeprefix("rnnsearch_tf.")
 
 
 def find_circle(imports):
-    """A path of modules that ends where it began, or None; `imports` is {module: modules it imports}."""
+    """A path of modules that ends where it began, or None; `imports` is {module: modules it
+    imports}.
+    """
     finished = set()
 
     def search(module, path):
@@ -74,7 +88,9 @@ def find_circle(imports):
 
 
 def test_no_module_imports_itself_by_way_of_others():
-    circle = find_circle({module: set(imported_modules(path)) for module, path in MODULES.items() if module})
+    circle = find_circle(
+        {module: set(imported_modules(path)) for module, path in MODULES.items() if module}
+    )
     assert circle is None, " imports ".join(circle)
 
 
@@ -118,7 +134,9 @@ def test_every_room_has_its_level():
 
 def test_the_core_imports_no_extra():
     core = {name for level in CORE for name in level}
-    assert not [str(path) for own, other, path in room_arrows() if own in core and other == "extras"]
+    assert not [
+        str(path) for own, other, path in room_arrows() if own in core and other == "extras"
+    ]
 
 
 def test_rooms_are_few_and_loosely_coupled():
@@ -129,8 +147,15 @@ def test_rooms_are_few_and_loosely_coupled():
 def test_every_room_says_what_it_may_import_and_imports_no_more():
     for level in LEVELS[1:]:
         for name in level:
-            docstring = ast.get_docstring(ast.parse((PACKAGE / name / "__init__.py").read_text(encoding="utf-8")))
-            said = docstring.rpartition("May import ")[2].removesuffix(".").replace(" and ", ", ").split(", ")
+            docstring = ast.get_docstring(
+                ast.parse((PACKAGE / name / "__init__.py").read_text(encoding="utf-8"))
+            )
+            said = (
+                docstring.rpartition("May import ")[2]
+                .removesuffix(".")
+                .replace(" and ", ", ")
+                .split(", ")
+            )
             if said == ["the core"]:
                 said = [room for rooms in CORE for room in rooms]
             elif said == ["every other room"]:
@@ -145,10 +170,25 @@ def test_files_stay_short():
 
 
 def test_the_names_of_a_runs_files_stand_in_one_place():
-    names = {"config.yaml", "best", "evaluated", "checkpoints", "state.json", "metrics.jsonl", "SHA256SUMS", "model.weights.h5"}
+    names = {
+        "config.yaml",
+        "best",
+        "evaluated",
+        "checkpoints",
+        "state.json",
+        "metrics.jsonl",
+        "SHA256SUMS",
+        "model.weights.h5",
+    }
     for path in FILES:
-        constants = (node.value for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Constant))
-        assert module_of(path) == "runs.folder" or not names & {value for value in constants if isinstance(value, str)}, path
+        constants = (
+            node.value
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Constant)
+        )
+        assert module_of(path) == "runs.folder" or not names & {
+            value for value in constants if isinstance(value, str)
+        }, path
 
 
 def test_search_knows_no_model():

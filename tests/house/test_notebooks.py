@@ -1,4 +1,6 @@
-"""The notebooks: they run, here with small parameters and under ``make test-all`` whole, and are committed clean."""
+"""The notebooks: they run, here with small parameters and under ``make test-all`` whole, and are
+committed clean.
+"""
 
 import ast
 import re
@@ -23,7 +25,9 @@ QUICK = {
 """What takes the place of a notebook's parameters, so that all of them together take a minute."""
 
 COMPILED = {"06-export-and-serve", "07-phrase-tables"}
-"""These need compiled functions; the others do a few updates sooner without, since compiling takes seconds a model."""
+"""These need compiled functions; the others do a few updates sooner without, since compiling takes
+seconds a model.
+"""
 
 PATHS = [ROOT / "notebooks" / f"{name}.ipynb" for name in QUICK]
 LARGEST = 400_000  # bytes
@@ -42,7 +46,12 @@ def with_parameters(notebook, values):
 
 
 def kinds_of_output(notebook):
-    return {kind for cell in code_cells(notebook) for output in cell.outputs for kind in output.get("data", ())}
+    return {
+        kind
+        for cell in code_cells(notebook)
+        for output in cell.outputs
+        for kind in output.get("data", ())
+    }
 
 
 def test_every_notebook_is_tested():
@@ -60,7 +69,10 @@ def kernel():
 @every_notebook
 def test_notebooks_run_with_small_parameters(path, kernel):
     kernel.nb = with_parameters(read(path), QUICK[path.stem])
-    before = f"%reset -f\nimport tensorflow as tf\ntf.config.run_functions_eagerly({path.stem not in COMPILED})"
+    before = (
+        "%reset -f\nimport tensorflow as"
+        f" tf\ntf.config.run_functions_eagerly({path.stem not in COMPILED})"
+    )
     kernel.nb.cells.insert(0, nbformat.v4.new_code_cell(before))
     for index, cell in enumerate(kernel.nb.cells):
         kernel.execute_cell(cell, index)  # which passes over text
@@ -79,13 +91,21 @@ def test_notebooks_are_committed_as_run_once_from_the_top(path):
     cells = code_cells(notebook)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
     assert "image/png" in kinds_of_output(notebook)
-    assert not [output for cell in cells for output in cell.outputs if output.output_type == "error" or output.get("name") == "stderr"]
-    assert not any("class " in cell.source for cell in cells), "expected a notebook to use the package, not to define classes"
+    assert not [
+        output
+        for cell in cells
+        for output in cell.outputs
+        if output.output_type == "error" or output.get("name") == "stderr"
+    ]
+    assert not any("class " in cell.source for cell in cells), (
+        "expected a notebook to use the package, not to define classes"
+    )
 
 
 @every_notebook
 def test_notebooks_say_nothing_of_the_machine(path):
-    notebook, text = read(path), path.read_text(encoding="utf-8")
+    notebook = read(path)
+    text = path.read_text(encoding="utf-8")
     assert path.stat().st_size < LARGEST
     assert not ABSOLUTE.findall(re.sub(r'"image/png": "[^"]*"', "", text))
     assert not re.search(r"WARNING|0x[0-9a-f]{6}", re.sub(r'"image/png": "[^"]*"', "", text))

@@ -1,4 +1,6 @@
-"""What is shipped: source distribution and wheel are complete and hold no tests; a package index shows all of the description."""
+"""What is shipped: source distribution and wheel are complete and hold no tests; a package index
+shows all of the description.
+"""
 
 import email
 import importlib.metadata
@@ -20,9 +22,13 @@ def sdist(tmp_path_factory):
     if not (ROOT / ".git").exists():
         pytest.skip("this is no git checkout")
     folder = tmp_path_factory.mktemp("sdist")
-    subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", folder / "source"], check=True)
+    subprocess.run(
+        ["git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", folder / "source"], check=True
+    )
     build = f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})"
-    subprocess.run([sys.executable, "-c", build], cwd=folder / "source", check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-c", build], cwd=folder / "source", check=True, capture_output=True
+    )
     [path] = folder.glob("*.tar.gz")
     return path
 
@@ -31,7 +37,18 @@ def sdist(tmp_path_factory):
 def wheel(sdist):
     """The wheel made of the source distribution alone."""
     folder = sdist.parent
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, sdist]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        folder,
+        sdist,
+    ]
     subprocess.run(command, check=True)
     [path] = folder.glob("*.whl")
     return zipfile.ZipFile(path)
@@ -40,7 +57,9 @@ def wheel(sdist):
 def test_the_source_distribution_is_complete_and_free_of_tests(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    committed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    committed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\0")
     wanted = {name for name in committed if name and not name.startswith(("tests/", "."))}
     assert not wanted - names
     assert not [name for name in names if name.split("/")[0] == "tests"]
@@ -49,8 +68,14 @@ def test_the_source_distribution_is_complete_and_free_of_tests(sdist):
 def test_the_wheel_is_complete_and_free_of_tests(wheel):
     names = set(wheel.namelist())
     assert "rnnsearch_tf/py.typed" in names and "rnnsearch_tf/text/prefixes/fr.txt" in names
-    assert {f"rnnsearch_tf/config/shipped/{path.name}" for path in (ROOT / "configs").glob("*.yaml")} <= names
-    models = [path for path in (ROOT / "rnnsearch_tf" / "runs" / "shipped").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert {
+        f"rnnsearch_tf/config/shipped/{path.name}" for path in (ROOT / "configs").glob("*.yaml")
+    } <= names
+    models = [
+        path
+        for path in (ROOT / "rnnsearch_tf" / "runs" / "shipped").rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    ]
     assert {path.relative_to(ROOT).as_posix() for path in models} <= names
     page = list((ROOT / "rnnsearch_tf" / "extras" / "server" / "page").iterdir())
     assert page and {path.relative_to(ROOT).as_posix() for path in page} <= names
@@ -67,16 +92,33 @@ def test_its_metadata_says_who_and_how(wheel):
 def test_a_package_index_shows_all_of_the_description(wheel):
     """No picture and no link leads to a file of the project, which an index does not have."""
     [path] = [name for name in wheel.namelist() if name.endswith("/METADATA")]
-    description = email.message_from_bytes(wheel.read(path)).get_payload(decode=True).decode("utf-8")
-    assert description.startswith("# rnnsearch_tf") and "## Serve" in description and "Source words along the top" not in description
-    assert not [target for target in re.findall(r"\]\(([^)]*)\)", description) if not target.startswith(("https://", "#"))]
+    description = (
+        email.message_from_bytes(wheel.read(path)).get_payload(decode=True).decode("utf-8")
+    )
+    assert (
+        description.startswith("# rnnsearch_tf")
+        and "## Serve" in description
+        and "Source words along the top" not in description
+    )
+    assert not [
+        target
+        for target in re.findall(r"\]\(([^)]*)\)", description)
+        if not target.startswith(("https://", "#"))
+    ]
     assert not re.search("<img|data:image", description)
 
 
 def test_no_keras_with_published_holes_is_taken():
-    """CVE-2026-0897 and CVE-2026-1669 are closed in 3.12.1 and 3.13.2, what was found later in 3.12.4 and 3.15.1."""
+    """CVE-2026-0897 and CVE-2026-1669 are closed in 3.12.1 and 3.13.2, what was found later in
+    3.12.4 and 3.15.1.
+    """
     taken = SpecifierSet(re.search(r'"keras([^"a-z-]+)"', (ROOT / "setup.py").read_text()).group(1))
     for version in ("3.11.3", "3.12.0", "3.12.3", "3.13.1", "3.13.2", "3.14.1", "3.15.0"):
         assert version not in taken
-    for version in ("3.12.4", "3.15.1", "3.16.0", importlib.metadata.version("keras")):  # 3.12.4 is the last for Python 3.10
+    for version in (
+        "3.12.4",
+        "3.15.1",
+        "3.16.0",
+        importlib.metadata.version("keras"),
+    ):  # 3.12.4 is the last for Python 3.10
         assert version in taken

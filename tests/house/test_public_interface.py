@@ -38,7 +38,10 @@ def test_a_public_name_is_there_and_documented(name):
 
 def test_public_modules_need_no_import_of_their_own():
     names = [f"rnnsearch_tf.{name}" for name in ("layers", "search", "evaluation", "hub", "models")]
-    assert run(f"import rnnsearch_tf; print({', '.join(f'{name}.__name__' for name in names)})") == names
+    assert (
+        run(f"import rnnsearch_tf; print({', '.join(f'{name}.__name__' for name in names)})")
+        == names
+    )
 
 
 def test_a_configuration_needs_no_tensorflow():
@@ -66,7 +69,19 @@ def test_an_unknown_name_says_what_there_is():
         rnnsearch_tf.translater
 
 
-KERAS_OWN = {"build", "call", "compile", "compile_from_config", "evaluate", "export", "fit", "from_config", "get_config", "test_step", "train_step"}
+KERAS_OWN = {
+    "build",
+    "call",
+    "compile",
+    "compile_from_config",
+    "evaluate",
+    "export",
+    "fit",
+    "from_config",
+    "get_config",
+    "test_step",
+    "train_step",
+}
 
 
 def public_functions():
@@ -77,15 +92,38 @@ def public_functions():
             continue
         for key, member in vars(value).items():
             function = getattr(member, "__func__", member)
-            if inspect.isfunction(function) and (key == "__init__" or not key.startswith("_")) and key not in KERAS_OWN:
+            if (
+                inspect.isfunction(function)
+                and (key == "__init__" or not key.startswith("_"))
+                and key not in KERAS_OWN
+            ):
                 yield f"{name}.{key}", function
 
 
-@pytest.mark.parametrize("name, function", [pytest.param(*pair, id=pair[0]) for pair in public_functions()])
+@pytest.mark.parametrize(
+    "name, function", [pytest.param(*pair, id=pair[0]) for pair in public_functions()]
+)
 def test_what_is_public_has_type_hints(name, function):
     """Every argument but those that may be nests of tensors, and the result."""
     hints = typing.get_type_hints(function)
-    nests = {"self", "cls", "state", "memory", "output", "model", "runs", "source_ids", "sentences", "system"}
-    arguments = [p.name for p in inspect.signature(function).parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
-    missing = [argument for argument in arguments if argument not in hints and argument not in nests]
+    nests = {
+        "self",
+        "cls",
+        "state",
+        "memory",
+        "output",
+        "model",
+        "runs",
+        "source_ids",
+        "sentences",
+        "system",
+    }
+    arguments = [
+        p.name
+        for p in inspect.signature(function).parameters.values()
+        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    ]
+    missing = [
+        argument for argument in arguments if argument not in hints and argument not in nests
+    ]
     assert not missing and ("return" in hints or name.endswith("__init__")), missing

@@ -6,9 +6,11 @@ from tiny_run import write_run
 keras_nlp = pytest.importorskip("keras_nlp")
 
 SETTINGS = [
-    "source.tokenization=sentencepiece", "source.vocabulary_size=60",
-    "data.maximum_source_length=40", "data.maximum_target_length=12",
-]  # fmt: skip
+    "source.tokenization=sentencepiece",
+    "source.vocabulary_size=60",
+    "data.maximum_source_length=40",
+    "data.maximum_target_length=12",
+]
 
 
 @pytest.fixture(scope="session")

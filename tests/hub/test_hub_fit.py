@@ -49,7 +49,8 @@ def test_ids_labels_and_weights_of_two_pairs():
 
 def test_text_of_the_limit_fits_and_a_word_more_is_cut():
     own = preprocessor()
-    exactly, beyond = ["a b a", "a b a b"], ["x y", "x y z"]
+    exactly = ["a b a", "a b a b"]
+    beyond = ["x y", "x y z"]
     inputs, labels, weights = own(exactly, beyond)
     np.testing.assert_array_equal(inputs["encoder_token_ids"], [[3, 4, 3, 1]] * 2)
     np.testing.assert_array_equal(inputs["decoder_token_ids"], [[1, 3, 4]] * 2)
@@ -71,7 +72,9 @@ def losses(model):
     system = model.backbone.system
     options = dataclasses.asdict(system.config)
     pairs = [([3, 4, 1], [3, 4, 1]), ([4, 1], [5, 1])]
-    return np.array([systems.sentence_loss(system.paper_weights(), *pair, options) for pair in pairs])
+    return np.array(
+        [systems.sentence_loss(system.paper_weights(), *pair, options) for pair in pairs]
+    )
 
 
 @pytest.mark.parametrize("weights", [None, PAIR_WEIGHTS])
@@ -79,19 +82,30 @@ def test_evaluate_is_the_weighted_loss_of_the_reference(model, weights):
     given = model.evaluate(SOURCES, TARGETS, sample_weight=weights, verbose=0, return_dict=True)
     weights = np.ones(2) if weights is None else weights
     total = weights @ losses(model)
-    assert given["loss"] == pytest.approx(total / 6, rel=1e-5)  # Keras's mean is over all 2 · 3 places
+    assert given["loss"] == pytest.approx(
+        total / 6, rel=1e-5
+    )  # Keras's mean is over all 2 · 3 places
     assert given["perplexity"] == pytest.approx(np.exp(total / (weights @ [3, 2])), rel=1e-5)
 
 
 def test_int64_ids_are_those_of_int32(model):
-    narrow, wide = ({name: np.asarray(ids, dtype) for name, ids in INPUTS.items()} for dtype in ("int32", "int64"))
+    narrow, wide = (
+        {name: np.asarray(ids, dtype) for name, ids in INPUTS.items()}
+        for dtype in ("int32", "int64")
+    )
     np.testing.assert_array_equal(model(wide), model(narrow))
-    model.preprocessor, own = None, model.preprocessor
+    own = model.preprocessor
+    model.preprocessor = None
     model.compile(sampler="greedy", run_eagerly=True)
     try:
-        for one in (model.predict_on_batch, lambda ids: model.generate(ids, stop_token_ids=[1])["decoder_token_ids"]):
+        for one in (
+            model.predict_on_batch,
+            lambda ids: model.generate(ids, stop_token_ids=[1])["decoder_token_ids"],
+        ):
             np.testing.assert_array_equal(one(wide), one(narrow))
-        assert model.evaluate(wide, np.asarray(LABELS, "int64"), verbose=0) == model.evaluate(narrow, np.asarray(LABELS), verbose=0)
+        assert model.evaluate(wide, np.asarray(LABELS, "int64"), verbose=0) == model.evaluate(
+            narrow, np.asarray(LABELS), verbose=0
+        )
     finally:
         model.preprocessor = own
         model.compile(optimizer="sgd", run_eagerly=True)
@@ -112,7 +126,8 @@ def test_pairs_of_weight_0_move_nothing():
 
 
 def test_dropout_is_active_under_fit_and_not_under_evaluate():
-    plain, dropping = small_model(), small_model(hidden_dropout=0.9)
+    plain = small_model()
+    dropping = small_model(hidden_dropout=0.9)
     expected = losses(plain).sum() / 6
     assert dropping.evaluate(SOURCES, TARGETS, verbose=0)[0] == pytest.approx(expected, rel=1e-5)
     assert moved(plain)[0]["loss"][0] == pytest.approx(expected, rel=1e-5)
@@ -128,12 +143,21 @@ def test_nan_is_reported_as_nan():
     assert np.isnan(history["loss"]).all() and np.isnan(history["perplexity"]).all()
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (dict(x=SOURCES), "y: expected the target texts"),
-    (dict(x=INPUTS), "x: expected .*a model without a preprocessor takes ids"),
-    (dict(x={"encoder_text": SOURCES, "decoder_text": TARGETS}, y=TARGETS), "y: expected none beside"),
-    (dict(x=SOURCES, y=TARGETS, sample_weight=np.ones((2, 3))), "sample_weight: expected a weight for each pair"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (dict(x=SOURCES), "y: expected the target texts"),
+        (dict(x=INPUTS), "x: expected .*a model without a preprocessor takes ids"),
+        (
+            dict(x={"encoder_text": SOURCES, "decoder_text": TARGETS}, y=TARGETS),
+            "y: expected none beside",
+        ),
+        (
+            dict(x=SOURCES, y=TARGETS, sample_weight=np.ones((2, 3))),
+            "sample_weight: expected a weight for each pair",
+        ),
+    ],
+)
 def test_what_fit_cannot_use_is_refused_in_words(model, arguments, message):
     with pytest.raises(UsageError, match=message):
         model.fit(**arguments, verbose=0)
@@ -150,7 +174,9 @@ def test_a_refused_method_changes_nothing(model):
         with pytest.raises(UsageError, match=message):
             call()
     assert len(model.trainable_variables) == trainable > 0
-    with pytest.raises(AttributeError, match="source_embedding or backbone.system.target_embedding"):
+    with pytest.raises(
+        AttributeError, match="source_embedding or backbone.system.target_embedding"
+    ):
         model.backbone.token_embedding
 
 

@@ -15,7 +15,12 @@ import rnnsearch_tf
 from rnnsearch_tf.cli.main import run as command
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.errors import UserError
-from rnnsearch_tf.extras.hub import RNNSearchBackbone, RNNSearchSeq2SeqLM, preset_to_run, run_to_preset
+from rnnsearch_tf.extras.hub import (
+    RNNSearchBackbone,
+    RNNSearchSeq2SeqLM,
+    preset_to_run,
+    run_to_preset,
+)
 
 TEXTS = ["My sister sells an old book.", "the red car", "", "été ☃"]
 VOCABULARY = "assets/tokenizer/vocabulary.text.txt"
@@ -32,10 +37,13 @@ def texts(translations):
 
 def test_a_fresh_process_needs_the_import_and_the_folder(preset, model):
     code = (
-        f"import rnnsearch_tf.extras.hub, keras_nlp\nmodel = keras_nlp.models.Seq2SeqLM.from_preset({str(preset)!r})\n"
+        "import rnnsearch_tf.extras.hub, keras_nlp\nmodel ="
+        f" keras_nlp.models.Seq2SeqLM.from_preset({str(preset)!r})\n"
         f"print(model.generate({TEXTS[0]!r}))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", timeout=120
+    )
     assert done.stdout.splitlines()[-1:] == [model.generate(TEXTS[0])], done.stderr[-2000:]
     assert "warning" not in done.stderr
 
@@ -59,7 +67,12 @@ def test_a_run_goes_to_a_preset_and_back(run, tmp_path, capsys):
 
 def sha256sum(folder):
     """What coreutils says of the preset's files."""
-    return subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=folder, capture_output=True, text=True)
+    return subprocess.run(
+        ["sha256sum", "--check", "--strict", "SHA256SUMS"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
 
 
 def test_save_to_preset_writes_checksums_of_all_files(tmp_path, caplog):
@@ -69,7 +82,9 @@ def test_save_to_preset_writes_checksums_of_all_files(tmp_path, caplog):
     done = sha256sum(folder)
     assert done.returncode == 0, done.stdout
     named = {line.split(": ")[0] for line in done.stdout.splitlines()}
-    assert named == {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {"SHA256SUMS"}
+    assert named == {
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    } - {"SHA256SUMS"}
     weight = model.backbone.system.trainable_variables[0]
     weight.assign(weight + 1)
     model.backbone.save_to_preset(folder)  # a part that is saved again has new checksums
@@ -79,7 +94,12 @@ def test_save_to_preset_writes_checksums_of_all_files(tmp_path, caplog):
     loaded = RNNSearchSeq2SeqLM.from_preset(folder)
     assert loaded.dtype_policy.name == "mixed_bfloat16"
     np.testing.assert_array_equal(loaded.backbone.system.trainable_variables[0], weight)
-    assert keras_nlp.models.Seq2SeqLM.from_preset(str(folder), dtype="mixed_bfloat16").dtype_policy.name == "mixed_bfloat16"
+    assert (
+        keras_nlp.models.Seq2SeqLM.from_preset(
+            str(folder), dtype="mixed_bfloat16"
+        ).dtype_policy.name
+        == "mixed_bfloat16"
+    )
     assert "no checksum" not in caplog.text
 
 
@@ -111,9 +131,13 @@ def slower(path):
 
 
 DAMAGE = [
-    ("model.weights.h5", flip), (VOCABULARY, swap), (VOCABULARY, lambda path: path.unlink()), ("task.json", slower),
-    ("config.json", close_brace), ("assets/source_tokenizer/text.spm.model", flip),
-]  # fmt: skip
+    ("model.weights.h5", flip),
+    (VOCABULARY, swap),
+    (VOCABULARY, lambda path: path.unlink()),
+    ("task.json", slower),
+    ("config.json", close_brace),
+    ("assets/source_tokenizer/text.spm.model", flip),
+]
 
 
 @pytest.mark.parametrize("name, damage", DAMAGE)
@@ -134,7 +158,9 @@ def test_keras_hubs_own_loader_sees_damage(copy, name, damage):
 
 @pytest.fixture
 def downloaded(copy, tmp_path, monkeypatch):
-    """The folder that files of ``hf://me/model`` come to, one by one, in place of a download; they come from `copy`."""
+    """The folder that files of ``hf://me/model`` come to, one by one, in place of a download; they
+    come from `copy`.
+    """
     cache = tmp_path / "cache"
 
     def download(repo_id, filename):
@@ -148,11 +174,16 @@ def downloaded(copy, tmp_path, monkeypatch):
     return cache
 
 
-@pytest.mark.parametrize("name, damage", [row for row in DAMAGE if row[0] not in ("config.json", VOCABULARY)] + [(VOCABULARY, swap)])
+@pytest.mark.parametrize(
+    "name, damage",
+    [row for row in DAMAGE if row[0] not in ("config.json", VOCABULARY)] + [(VOCABULARY, swap)],
+)
 def test_damage_to_what_is_downloaded_is_seen(copy, downloaded, name, damage):
     damage(copy / name)
     for loads in (keras_nlp.models.Seq2SeqLM, RNNSearchSeq2SeqLM):
-        with pytest.raises(UserError, match=f"{downloaded / name}: expected the file that was saved"):
+        with pytest.raises(
+            UserError, match=f"{downloaded / name}: expected the file that was saved"
+        ):
             loads.from_preset("hf://me/model")
 
 
@@ -186,11 +217,16 @@ def test_a_preset_without_checksums_loads_with_one_warning(copy, model, tmp_path
         with caplog.at_level(logging.WARNING, "rnnsearch_tf"):
             loaded = keras_nlp.models.Seq2SeqLM.from_preset(str(copy))
     assert caplog.text.count("no checksum of") == 1
-    np.testing.assert_array_equal(loaded.backbone.trainable_variables[0], model.backbone.trainable_variables[0])
+    np.testing.assert_array_equal(
+        loaded.backbone.trainable_variables[0], model.backbone.trainable_variables[0]
+    )
     cut(copy / VOCABULARY)
     assert command(["preset", str(copy), str(tmp_path / "run")]) == 1
     assert "target vocabulary: expected the model's" in capsys.readouterr().err
     (copy / "model.weights.h5").write_bytes(b"none")
     assert command(["preset", str(copy), str(tmp_path / "run")]) == 1
-    assert f"{copy}: expected a preset that `rnnsearch preset` or save_to_preset wrote" in capsys.readouterr().err
+    assert (
+        f"{copy}: expected a preset that `rnnsearch preset` or save_to_preset wrote"
+        in capsys.readouterr().err
+    )
     assert not (tmp_path / "run").exists()

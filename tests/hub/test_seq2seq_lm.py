@@ -1,4 +1,6 @@
-"""Translations of the models of keras-nlp: by this package's search, by samplers of keras-nlp, and after fit on raw pairs."""
+"""Translations of the models of keras-nlp: by this package's search, by samplers of keras-nlp, and
+after fit on raw pairs.
+"""
 
 import contextlib
 
@@ -12,13 +14,24 @@ import rnnsearch_tf  # noqa: E402
 from rnnsearch_tf.config import END_ID, PAD_ID, as_dictionary, load_config  # noqa: E402
 from rnnsearch_tf.data.phrasebook import phrasebook  # noqa: E402
 from rnnsearch_tf.errors import UsageError  # noqa: E402
-from rnnsearch_tf.extras.hub import RNNSearchBackbone, RNNSearchSeq2SeqLM, RNNSearchSeq2SeqLMPreprocessor, RNNSearchTokenizer  # noqa: E402
+from rnnsearch_tf.extras.hub import (
+    RNNSearchBackbone,
+    RNNSearchSeq2SeqLM,
+    RNNSearchSeq2SeqLMPreprocessor,
+    RNNSearchTokenizer,
+)  # noqa: E402
 from rnnsearch_tf.extras.hub.seq2seq_lm import _texts  # noqa: E402
 
 SHORT = ["My sister sells an old book.", "the red car", "", "été ☃", "I see a cat."]
 """Those that samplers of keras-nlp read whole, whose source has a fixed length."""
 
-TEXTS = ["My sister sells an old book.", "the red car", "", "A much longer sentence, which is about nothing at all, is cut.", "été ☃"]
+TEXTS = [
+    "My sister sells an old book.",
+    "the red car",
+    "",
+    "A much longer sentence, which is about nothing at all, is cut.",
+    "été ☃",
+]
 
 
 def texts(translations):
@@ -58,7 +71,12 @@ def test_generate_is_translate_to_the_character(run, model):
     assert isinstance(model, RNNSearchSeq2SeqLM)
     dataset = tf.data.Dataset.from_tensor_slices
     for inputs in (
-        TEXTS, tf.constant(TEXTS), np.array(TEXTS), dataset(TEXTS), dataset(TEXTS).batch(2), {"encoder_text": TEXTS},
+        TEXTS,
+        tf.constant(TEXTS),
+        np.array(TEXTS),
+        dataset(TEXTS),
+        dataset(TEXTS).batch(2),
+        {"encoder_text": TEXTS},
         dataset({"encoder_text": TEXTS, "decoder_text": [""] * len(TEXTS)}).batch(2),
     ):
         assert model.generate(inputs) == expected
@@ -91,7 +109,9 @@ def test_samplers_of_keras_nlp_agree_with_this_packages_search(model, end_bias, 
 
 
 def test_a_beam_that_never_ends_is_this_packages(model, end_bias):
-    """Where no hypothesis ends, what keras-nlp does not do makes no difference: length normalization, and ends that stay."""
+    """Where no hypothesis ends, what keras-nlp does not do makes no difference: length
+    normalization, and ends that stay.
+    """
     end_bias(-50.0)
     with sampling(model, "rnnsearch", beam_size=3, length_penalty=0.0):
         expected = model.generate(TEXTS[:2], max_length=7)
@@ -101,7 +121,9 @@ def test_a_beam_that_never_ends_is_this_packages(model, end_bias):
 
 
 def best_continuation(model, source, words, steps, beams):
-    """Ids of a beam search after given words, by the training graph alone: every hypothesis is computed anew at every step."""
+    """Ids of a beam search after given words, by the training graph alone: every hypothesis is
+    computed anew at every step.
+    """
     inputs = model.preprocessor.generate_preprocess([source] * beams)
     hypotheses = [(0.0, [END_ID, *words])]
     for _ in range(steps):
@@ -109,12 +131,15 @@ def best_continuation(model, source, words, steps, beams):
         for row, (_, before) in enumerate(hypotheses):
             ids[row, : len(before)] = before
         length = len(hypotheses[0][1])
-        logits = np.asarray(model(inputs | {"decoder_token_ids": tf.constant(ids)}), np.float64)[:, length - 1]
+        logits = np.asarray(model(inputs | {"decoder_token_ids": tf.constant(ids)}), np.float64)[
+            :, length - 1
+        ]
         scores = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
         scores[:, PAD_ID] = -np.inf
         more = [
             (score + scores[row, word], [*before, word])
-            for row, (score, before) in enumerate(hypotheses) for word in range(scores.shape[1])
+            for row, (score, before) in enumerate(hypotheses)
+            for word in range(scores.shape[1])
         ]
         hypotheses = sorted(more, reverse=True)[:beams]
     return hypotheses[0][1][1:]
@@ -126,12 +151,22 @@ def test_first_words_are_gone_on_from(model, end_bias, beams):
     end_bias(-50.0)
     tokenizer = model.preprocessor.tokenizer
     given = [
-        (TEXTS[0], "la robe"), (TEXTS[0], "le un"), (TEXTS[1], "le pas"), (TEXTS[1], "la une"), (TEXTS[3], "robe pas"),
-        ("the red car", "une la"), ("the red car", "une robe"),
+        (TEXTS[0], "la robe"),
+        (TEXTS[0], "le un"),
+        (TEXTS[1], "le pas"),
+        (TEXTS[1], "la une"),
+        (TEXTS[3], "robe pas"),
+        ("the red car", "une la"),
+        ("the red car", "une robe"),
     ]
     words = [[tokenizer.token_to_id(word) for word in prompt.split()] for _, prompt in given]
-    inputs = {"encoder_text": [text for text, _ in given], "decoder_text": [prompt for _, prompt in given]}
-    expected = [best_continuation(model, text, row, 3, beams) for (text, _), row in zip(given, words)]
+    inputs = {
+        "encoder_text": [text for text, _ in given],
+        "decoder_text": [prompt for _, prompt in given],
+    }
+    expected = [
+        best_continuation(model, text, row, 3, beams) for (text, _), row in zip(given, words)
+    ]
     decode = tokenizer.detokenize
     with sampling(model, keras_nlp.samplers.BeamSampler(num_beams=beams)):
         whole = model.generate(inputs, max_length=6)
@@ -139,7 +174,9 @@ def test_first_words_are_gone_on_from(model, end_bias, beams):
     assert whole == [decode(ids).numpy().decode() for ids in expected]
     assert new == [decode(ids[2:]).numpy().decode() for ids in expected]
     if beams > 1:
-        assert expected != [best_continuation(model, text, row, 3, 1) for (text, _), row in zip(given, words)]
+        assert expected != [
+            best_continuation(model, text, row, 3, 1) for (text, _), row in zip(given, words)
+        ]
 
 
 def test_first_words_of_different_lengths_stay(model, end_bias):
@@ -164,7 +201,8 @@ def test_a_random_sampler_draws_among_the_likeliest_words(model):
 
 
 def test_search_options_that_are_set_later_count(model):
-    before, longer = model.search, model.generate(TEXTS[:1])
+    before = model.search
+    longer = model.generate(TEXTS[:1])
     model.search = before | {"maximum_length_ratio": 0.1}
     try:
         assert len(model.generate(TEXTS[:1])[0].split()) <= 2 < len(longer[0].split())
@@ -177,26 +215,43 @@ def test_search_options_that_are_set_later_count(model):
 def test_one_long_text_makes_no_long_array_of_all():
     texts = ["short"] * 5 + ["x" * 10_000]
     assert _texts(texts)[0] is texts
-    assert _texts(np.array(["a", "b"]))[0] == ["a", "b"] and _texts(tf.constant(["é"]))[0] == ["é".encode()]
+    assert _texts(np.array(["a", "b"]))[0] == ["a", "b"] and _texts(tf.constant(["é"]))[0] == [
+        "é".encode()
+    ]
 
 
-@pytest.mark.parametrize("inputs, options, message", [
-    (TEXTS, dict(max_length=1), "max_length: expected at least 2"),
-    (TEXTS, dict(stop_token_ids=[5]), "stop_token_ids: expected .*compile with a sampler of keras-nlp"),
-    ({"encoder_text": ["a"], "decoder_text": ["b"]}, {}, r'decoder_text: expected none .*compile\(sampler="greedy"\)'),
-    ({"encoder_text": ["a"], "decoder_text": ["b", "c"]}, {}, "decoder_text: expected 1 texts"),
-    ({"text": ["a"]}, {}, 'inputs: expected "encoder_text"'),
-    ((["a"], ["b"]), {}, "got a tuple"),
-    (tf.data.Dataset.from_tensor_slices((["a"], ["b"])), {}, "got a tuple"),
-])
+@pytest.mark.parametrize(
+    "inputs, options, message",
+    [
+        (TEXTS, dict(max_length=1), "max_length: expected at least 2"),
+        (
+            TEXTS,
+            dict(stop_token_ids=[5]),
+            "stop_token_ids: expected .*compile with a sampler of keras-nlp",
+        ),
+        (
+            {"encoder_text": ["a"], "decoder_text": ["b"]},
+            {},
+            r'decoder_text: expected none .*compile\(sampler="greedy"\)',
+        ),
+        ({"encoder_text": ["a"], "decoder_text": ["b", "c"]}, {}, "decoder_text: expected 1 texts"),
+        ({"text": ["a"]}, {}, 'inputs: expected "encoder_text"'),
+        ((["a"], ["b"]), {}, "got a tuple"),
+        (tf.data.Dataset.from_tensor_slices((["a"], ["b"])), {}, "got a tuple"),
+    ],
+)
 def test_what_the_default_search_does_not_take(model, inputs, options, message):
     with pytest.raises(UsageError, match=message):
         model.generate(inputs, **options)
 
 
-@pytest.mark.parametrize("sampler", ["contrastive", "speculative", "gredy", keras_nlp.samplers.ContrastiveSampler()])
+@pytest.mark.parametrize(
+    "sampler", ["contrastive", "speculative", "gredy", keras_nlp.samplers.ContrastiveSampler()]
+)
 def test_samplers_that_cannot_work_are_refused_with_those_that_do(model, sampler):
-    with pytest.raises(UsageError, match='sampler: expected "rnnsearch", "greedy", "beam", "top_k"'):
+    with pytest.raises(
+        UsageError, match='sampler: expected "rnnsearch", "greedy", "beam", "top_k"'
+    ):
         model.compile(sampler=sampler)
     assert model.sampler == "rnnsearch"
     with pytest.raises(UsageError, match="return_all_beams"):
@@ -204,7 +259,8 @@ def test_samplers_that_cannot_work_are_refused_with_those_that_do(model, sampler
 
 
 def test_without_a_preprocessor(model):
-    own, model.preprocessor = model.preprocessor, None
+    own = model.preprocessor
+    model.preprocessor = None
     try:
         with pytest.raises(UsageError, match="expected a preprocessor"):
             model.generate(TEXTS)
@@ -213,21 +269,36 @@ def test_without_a_preprocessor(model):
 
 
 def test_it_learns_from_raw_pairs_and_its_logits_are_those_of_training():
-    config = load_config("phrasebook", overrides=["model.hidden_size=48", "model.embedding_size=32"])
+    config = load_config(
+        "phrasebook", overrides=["model.hidden_size=48", "model.embedding_size=32"]
+    )
     sources, targets = map(list, phrasebook(20, 1, "train"))
     source, target = (
-        RNNSearchTokenizer(rnnsearch_tf.build_text(getattr(config, side), lines)) for side, lines in (("source", sources), ("target", targets))
+        RNNSearchTokenizer(rnnsearch_tf.build_text(getattr(config, side), lines))
+        for side, lines in (("source", sources), ("target", targets))
     )
-    backbone = RNNSearchBackbone(source.vocabulary_size(), target.vocabulary_size(), as_dictionary(config)["model"])
-    model = RNNSearchSeq2SeqLM(backbone, RNNSearchSeq2SeqLMPreprocessor(target, source, 14, 14), {"beam_size": 3})
+    backbone = RNNSearchBackbone(
+        source.vocabulary_size(), target.vocabulary_size(), as_dictionary(config)["model"]
+    )
+    model = RNNSearchSeq2SeqLM(
+        backbone, RNNSearchSeq2SeqLMPreprocessor(target, source, 14, 14), {"beam_size": 3}
+    )
     model.compile(optimizer=rnnsearch_tf.build_optimizer(config.training))
     history = model.fit(sources, targets, batch_size=10, epochs=2, verbose=0).history
-    assert history["loss"][1] < history["loss"][0] and history["perplexity"][1] < history["perplexity"][0]
+    assert (
+        history["loss"][1] < history["loss"][0]
+        and history["perplexity"][1] < history["perplexity"][0]
+    )
     inputs, labels, weights = model.preprocessor(sources[:4], targets[:4])
-    system_inputs = {"source_ids": inputs["encoder_token_ids"], "target_ids": tf.cast(labels, tf.int32)}
+    system_inputs = {
+        "source_ids": inputs["encoder_token_ids"],
+        "target_ids": tf.cast(labels, tf.int32),
+    }
     expected = backbone.system(system_inputs)
     real = np.asarray(weights) > 0
-    np.testing.assert_allclose(np.asarray(model(inputs))[real], np.asarray(expected)[real], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        np.asarray(model(inputs))[real], np.asarray(expected)[real], rtol=1e-5, atol=1e-5
+    )
 
 
 def test_a_tokenizer_says_what_its_text_says(run):
@@ -235,15 +306,25 @@ def test_a_tokenizer_says_what_its_text_says(run):
     text = rnnsearch_tf.build_text(load_config(run / "config.yaml").target, lines)
     tokenizer = RNNSearchTokenizer(text)
     ids = tokenizer(lines[:3])
-    assert ids == [row[:-1] for row in text.encode(tf.constant(lines[:3])).to_list()]  # keras-nlp gives lists outside of tf.data
+    assert ids == [
+        row[:-1] for row in text.encode(tf.constant(lines[:3])).to_list()
+    ]  # keras-nlp gives lists outside of tf.data
     assert [value.decode() for value in tokenizer.detokenize(ids).numpy()] == list(lines[:3])
     assert tokenizer.detokenize(tokenizer(lines[0])).numpy().decode() == lines[0]
-    assert tokenizer.get_vocabulary() == list(text.vocabulary.tokens) and tokenizer.vocabulary_size() == text.vocabulary.size
+    assert (
+        tokenizer.get_vocabulary() == list(text.vocabulary.tokens)
+        and tokenizer.vocabulary_size() == text.vocabulary.size
+    )
     assert tokenizer.token_to_id(tokenizer.id_to_token(4)) == 4
     assert tokenizer.token_to_id("<unk>") == 2
     size = text.vocabulary.size
     for wrong in (-1, size, 1.0, "a"):
-        with pytest.raises(UsageError, match=f"id_to_token: expected a whole number from 0 to {size - 1}, got {wrong!r}"):
+        with pytest.raises(
+            UsageError,
+            match=f"id_to_token: expected a whole number from 0 to {size - 1}, got {wrong!r}",
+        ):
             tokenizer.id_to_token(wrong)
-    with pytest.raises(UsageError, match="token_to_id: expected a token of the vocabulary, got 'xyzzy'"):
+    with pytest.raises(
+        UsageError, match="token_to_id: expected a token of the vocabulary, got 'xyzzy'"
+    ):
         tokenizer.token_to_id("xyzzy")

@@ -1,24 +1,37 @@
-"""A model so small that its ids can be written down: source words a = 3, b = 4; target words x = 3, y = 4, z = 5."""
+"""A model so small that its ids can be written down: source words a = 3, b = 4; target words x = 3,
+y = 4, z = 5.
+"""
 
 import numpy as np
 
 from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.extras.hub import (
-    RNNSearchBackbone, RNNSearchSeq2SeqLM, RNNSearchSeq2SeqLMPreprocessor, RNNSearchTokenizer,
+    RNNSearchBackbone,
+    RNNSearchSeq2SeqLM,
+    RNNSearchSeq2SeqLMPreprocessor,
+    RNNSearchTokenizer,
 )
 from rnnsearch_tf.text.pipeline import build_text
 
 OPTIONS = dict(
-    embedding_size=3, hidden_size=4, alignment_size=3, maxout_size=3, output_rank=None,
+    embedding_size=3,
+    hidden_size=4,
+    alignment_size=3,
+    maxout_size=3,
+    output_rank=None,
     initialization="variance_preserving",
-)  # fmt: skip
-SOURCES, TARGETS = ["a b", "b"], ["x y", "z"]
-SOURCE_LENGTH, TARGET_LENGTH = 4, 3
+)
+SOURCES = ["a b", "b"]
+TARGETS = ["x y", "z"]
+SOURCE_LENGTH = 4
+TARGET_LENGTH = 3
 
 
 def tokenizer(*lines):
     """Words by falling frequency, from id 3 on."""
-    return RNNSearchTokenizer(build_text(TextConfig(tokenization="space", vocabulary_size=9), list(lines)))
+    return RNNSearchTokenizer(
+        build_text(TextConfig(tokenization="space", vocabulary_size=9), list(lines))
+    )
 
 
 def preprocessor():

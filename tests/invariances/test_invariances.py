@@ -52,7 +52,8 @@ def test_another_order_of_the_batch(dtype):
     model = tiny_model(dtype)
     order = [2, 0, 3, 1]
     shuffled = [PAIRS[k] for k in order]
-    before, after = rows_of_logits(model, batch()), rows_of_logits(model, batch(shuffled), shuffled)
+    before = rows_of_logits(model, batch())
+    after = rows_of_logits(model, batch(shuffled), shuffled)
     for place, k in enumerate(order):
         np.testing.assert_allclose(after[place], before[k], **close(dtype))
 
@@ -69,7 +70,9 @@ def test_neighbours_do_not_matter():
     """Other sentences in the rest of the batch leave a sentence's numbers exactly as they were."""
     model = tiny_model(biases="all")
     others = [PAIRS[0], ([2, 2, 1], [2, 3, 4, 5, 6, 1]), ([7, 7, 7, 7, 1], [1]), ([1], [6, 1])]
-    np.testing.assert_array_equal(rows_of_logits(model, batch())[0], rows_of_logits(model, batch(others), others)[0])
+    np.testing.assert_array_equal(
+        rows_of_logits(model, batch())[0], rows_of_logits(model, batch(others), others)[0]
+    )
 
 
 def search_steps(model, sources, words, extra=0):
@@ -77,7 +80,8 @@ def search_steps(model, sources, words, extra=0):
     state, memory = model.start(padded(sources, extra))
     count = words.shape[1]
     state = tf.nest.map_structure(lambda leaf: tf.repeat(leaf[:, None], count, axis=1), state)
-    scores, alignments = [], []
+    scores = []
+    alignments = []
     for row in words:
         previous = tf.tile(tf.constant(row, tf.int32)[None], [len(sources), 1])
         logits, alignment, state = model.step(previous, state, memory)
@@ -89,13 +93,18 @@ def search_steps(model, sources, words, extra=0):
 @each_order
 @each_dtype
 def test_search_alone_or_in_a_batch(order, dtype):
-    """Source padding, neighbours and the other hypotheses change nothing; padding is never looked at."""
+    """Source padding, neighbours and the other hypotheses change nothing; padding is never looked
+    at.
+    """
     model = tiny_model(dtype, decoder_order=order, biases="all")
-    sources, words = [source for source, _ in PAIRS], np.array([[0, 0], [3, 5], [6, 2]])
+    sources = [source for source, _ in PAIRS]
+    words = np.array([[0, 0], [3, 5], [6, 2]])
     scores, alignments = search_steps(model, sources, words, extra=2)
     for row, source in enumerate(sources):
         assert not alignments[:, row, :, len(source) :].any()
         np.testing.assert_allclose(alignments[:, row].sum(axis=-1), 1.0, atol=1e-6)
         for k in range(2):
             alone, _ = search_steps(model, [source], words[:, k : k + 1])
-            np.testing.assert_allclose(scores[:, row, k], alone[:, 0, 0], rtol=0, atol=1e-5)  # `step` gives float32
+            np.testing.assert_allclose(
+                scores[:, row, k], alone[:, 0, 0], rtol=0, atol=1e-5
+            )  # `step` gives float32

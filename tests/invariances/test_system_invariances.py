@@ -12,8 +12,11 @@ NEAR = dict(rtol=0, atol=1e-12)
 
 ORDERS = ("look_generate_update", "paper", "look_update_generate")
 CASES = {name: (name, {}) for name in SYSTEMS}
-CASES |= {f"rnnsearch-{order}": ("rnnsearch", dict(decoder_order=order, biases="all")) for order in ORDERS}
-"""Every row of the table of systems, and RNNsearch in each decoder order: (row, further options)."""
+CASES |= {
+    f"rnnsearch-{order}": ("rnnsearch", dict(decoder_order=order, biases="all")) for order in ORDERS
+}
+"""Every row of the table of systems, and RNNsearch in each decoder order: (row, further options).
+"""
 
 each_system = pytest.mark.parametrize("name", others_slow(CASES))
 
@@ -31,7 +34,8 @@ def rows_of_logits(model, inputs, pairs=PAIRS):
 @each_system
 def test_padding_neighbours_and_their_order_change_nothing(name):
     model = tiny_case(name)
-    rows, order = rows_of_logits(model, batch()), [2, 0, 3, 1]
+    rows = rows_of_logits(model, batch())
+    order = [2, 0, 3, 1]
     shuffled = [PAIRS[k] for k in order]
     longer = rows_of_logits(model, batch(extra_source=3, extra_target=2))
     elsewhere = rows_of_logits(model, batch(shuffled), shuffled)
@@ -71,7 +75,9 @@ def test_the_future_never_reaches_the_past(name):
             assert np.abs(logits[k + 1] - other[k + 1]).max() > 1e-6
 
 
-@pytest.mark.parametrize("name", others_slow(name for name, (row, _) in CASES.items() if row in READ_THE_SOURCE))
+@pytest.mark.parametrize(
+    "name", others_slow(name for name, (row, _) in CASES.items() if row in READ_THE_SOURCE)
+)
 def test_every_source_word_reaches_every_target_position(name):
     model = tiny_case(name)
     source, target = PAIRS[0]
@@ -100,7 +106,8 @@ def test_a_row_of_padding_gives_no_nan(name, dtype):
 def search_steps(model, sources, words, extra=0):
     """Logits [I, B, K, V] of a search that takes `words` [I, K] in every sentence."""
     state, memory = model.start(padded(sources, extra))
-    state, scores = with_hypotheses(state, words.shape[1]), []
+    state = with_hypotheses(state, words.shape[1])
+    scores = []
     for row in words:
         previous = tf.tile(tf.constant(row, tf.int32)[None], [len(sources), 1])
         logits, _, state = model.step(previous, state, memory)
@@ -111,12 +118,15 @@ def search_steps(model, sources, words, extra=0):
 @each_system
 def test_search_alone_or_in_a_batch(name):
     model = tiny_case(name)
-    sources, words = [source for source, _ in PAIRS], np.array([[0, 0], [3, 5], [6, 2]])
+    sources = [source for source, _ in PAIRS]
+    words = np.array([[0, 0], [3, 5], [6, 2]])
     scores = search_steps(model, sources, words, extra=2)
     for row, source in enumerate(sources):
         for k in range(2):
             alone = search_steps(model, [source], words[:, k : k + 1])
-            np.testing.assert_allclose(scores[:, row, k], alone[:, 0, 0], rtol=0, atol=1e-6)  # `step` gives float32
+            np.testing.assert_allclose(
+                scores[:, row, k], alone[:, 0, 0], rtol=0, atol=1e-6
+            )  # `step` gives float32
 
 
 @each_system

@@ -1,4 +1,6 @@
-"""What is only the language model's: it looks at n − 1 words, at no source, and begins as its paper says."""
+"""What is only the language model's: it looks at n − 1 words, at no source, and begins as its paper
+says.
+"""
 
 import pathlib
 
@@ -18,9 +20,12 @@ def test_the_source_changes_nothing():
 
 
 def test_words_beyond_the_order_are_forgotten():
-    model, target = tiny_system("cslm"), [4, 4, 2, 6, 3, 5, 1]
+    model = tiny_system("cslm")
+    target = [4, 4, 2, 6, 3, 5, 1]
     logits = model(batch([([3, 1], target)])).numpy()[0]
-    changed = model(batch([([3, 1], [6, *target[1:]])])).numpy()[0]  # y_1 is in the history of y_2 to y_4
+    changed = model(batch([([3, 1], [6, *target[1:]])])).numpy()[
+        0
+    ]  # y_1 is in the history of y_2 to y_4
     moved = np.abs(logits - changed).max(axis=1) > 0
     np.testing.assert_array_equal(moved, [False, True, True, True, False, False, False])
 
@@ -34,7 +39,13 @@ def test_every_weight_begins_between_plus_and_minus_a_hundredth():
 
 
 def test_the_sizes_of_the_paper():
-    model = build_model(load_config(pathlib.Path(__file__).parents[2] / "configs" / "cslm.yaml"), 10, 15001)
+    model = build_model(
+        load_config(pathlib.Path(__file__).parents[2] / "configs" / "cslm.yaml"), 10, 15001
+    )
     shapes = {name: array.shape for name, array in model.paper_weights().items()}
-    assert (shapes["E_target"], shapes["W_1"], shapes["W_2"]) == ((15001, 512), (3072, 1536), (1536, 1024))
+    assert (shapes["E_target"], shapes["W_1"], shapes["W_2"]) == (
+        (15001, 512),
+        (3072, 1536),
+        (1536, 1024),
+    )
     assert shapes["W_o"] == (1024, 15001)

@@ -13,7 +13,17 @@ from rnnsearch_tf.models import RNNSearch, TranslationLoss
 from rnnsearch_tf.training.callbacks import Limits
 from rnnsearch_tf.training.optimizers import build_optimizer
 from rnnsearch_tf.training.checkpoint import TrainingState
-from tiny_rnnsearch import END, PAIRS, SOURCE_SIZE, TARGET_SIZE, batch, dataset, randomize, tiny_config, tiny_model
+from tiny_rnnsearch import (
+    END,
+    PAIRS,
+    SOURCE_SIZE,
+    TARGET_SIZE,
+    batch,
+    dataset,
+    randomize,
+    tiny_config,
+    tiny_model,
+)
 
 
 def compiled(model, run_eagerly=False, **training):
@@ -49,7 +59,8 @@ def test_one_trace_for_all_batch_shapes():
 
 
 def test_one_trace_of_the_graph_functions():
-    model, calls = tiny_model("float32"), []
+    model = tiny_model("float32")
+    calls = []
 
     @tf.function(autograph=False, reduce_retracing=True)
     def logits(inputs):
@@ -66,7 +77,12 @@ def test_one_trace_of_the_graph_functions():
 
 def test_it_learns():
     """Four sentences by heart."""
-    model = RNNSearch(tiny_config(hidden_size=16, initialization="variance_preserving"), SOURCE_SIZE, TARGET_SIZE, seed=1)
+    model = RNNSearch(
+        tiny_config(hidden_size=16, initialization="variance_preserving"),
+        SOURCE_SIZE,
+        TARGET_SIZE,
+        seed=1,
+    )
     compiled(model, optimizer="adam", learning_rate=0.03)
     model.output_layer.W_o.assign(tf.zeros_like(model.output_layer.W_o))  # all words equally likely
     first = model.evaluate(dataset([PAIRS]), verbose=0, return_dict=True)["loss"]
@@ -79,12 +95,20 @@ def test_it_learns():
 
 
 def test_an_optimizer_of_keras_gives_the_numbers_of_ours():
-    """Keras's own Adam, compiled by a user in a notebook, takes the embeddings' gradients as matrices."""
-    ours, theirs = tiny_model("float64"), tiny_model("float64")
-    rule = dict(learning_rate=0.01, beta_1=0.875, beta_2=0.9921875, epsilon=1e-6, global_clipnorm=1.0)  # betas that float32, of Keras, has exactly
+    """Keras's own Adam, compiled by a user in a notebook, takes the embeddings' gradients as
+    matrices.
+    """
+    ours = tiny_model("float64")
+    theirs = tiny_model("float64")
+    rule = dict(
+        learning_rate=0.01, beta_1=0.875, beta_2=0.9921875, epsilon=1e-6, global_clipnorm=1.0
+    )  # betas that float32, of Keras, has exactly
     compiled(ours, optimizer="adam", **rule)
     theirs.compile(keras.optimizers.Adam(**rule), loss=ours.loss)
-    norms = [model.fit(dataset([PAIRS] * 3), verbose=0).history["gradient_norm"] for model in (ours, theirs)]
+    norms = [
+        model.fit(dataset([PAIRS] * 3), verbose=0).history["gradient_norm"]
+        for model in (ours, theirs)
+    ]
     np.testing.assert_allclose(*norms, rtol=1e-6)
     for one, other in zip(ours.trainable_variables, theirs.trainable_variables):
         np.testing.assert_allclose(np.array(one), np.array(other), rtol=0, atol=1e-9)
@@ -93,7 +117,9 @@ def test_an_optimizer_of_keras_gives_the_numbers_of_ours():
 @pytest.mark.parametrize("policy", ("error", "skip"))
 def test_a_bad_batch_leaves_the_weights(policy):
     """A weight that is NaN makes every gradient NaN; the other weights stay as they were."""
-    model = compiled(tiny_model("float32"), run_eagerly=policy == "skip", non_finite_gradient=policy)
+    model = compiled(
+        tiny_model("float32"), run_eagerly=policy == "skip", non_finite_gradient=policy
+    )
     model.train_on_batch(batch())
     bias = model.output_layer.b_softmax
     healthy = bias.numpy()
@@ -126,7 +152,9 @@ def test_a_bad_batch_leaves_the_means():
 def test_a_batch_that_was_begun_and_not_learned_from_leaves_the_means(policy):
     """As where another worker is lost between a batch's losses and its update."""
     model = compiled(tiny_model("float32"), run_eagerly=True, non_finite_gradient=policy)
-    limits = Limits(TrainingState(), dataclasses.replace(TrainingConfig(), non_finite_gradient=policy))
+    limits = Limits(
+        TrainingState(), dataclasses.replace(TrainingConfig(), non_finite_gradient=policy)
+    )
     limits.set_model(model)
     limits.on_train_begin()
     means = []
@@ -149,15 +177,27 @@ def test_policy_error_stops_fit():
         model = compiled(tiny_model("float32"), run_eagerly=True, non_finite_gradient=policy)
         model.output_layer.b_softmax.assign(np.full(TARGET_SIZE, np.nan))
         limits = Limits(TrainingState(), dataclasses.replace(config, non_finite_gradient=policy))
-        expectation = pytest.raises(UserError, match="expected a finite gradient") if policy == "error" else nullcontext()
+        expectation = (
+            pytest.raises(UserError, match="expected a finite gradient")
+            if policy == "error"
+            else nullcontext()
+        )
         with expectation:
             model.fit(dataset([PAIRS]), callbacks=[limits], verbose=0)
 
 
 def test_decay_weights_moves_all_weights_towards_zero():
     """GroundHog's rule, in a whole update: theta loses 0.1 theta times the step size."""
-    model = compiled(tiny_model("float64"), run_eagerly=True, optimizer="sgd", learning_rate=0.5, non_finite_gradient="decay_weights")
-    model.source_embedding.E.assign(np.where(np.arange(SOURCE_SIZE)[:, None] == 2, np.nan, model.source_embedding.E.numpy()))
+    model = compiled(
+        tiny_model("float64"),
+        run_eagerly=True,
+        optimizer="sgd",
+        learning_rate=0.5,
+        non_finite_gradient="decay_weights",
+    )
+    model.source_embedding.E.assign(
+        np.where(np.arange(SOURCE_SIZE)[:, None] == 2, np.nan, model.source_embedding.E.numpy())
+    )
     before = {v.path: np.array(v) for v in model.trainable_variables}
     model.train_on_batch(batch())
     for variable in model.trainable_variables:
@@ -169,5 +209,7 @@ def test_another_loss_is_refused():
     model.compile("sgd", loss="mse")
     with pytest.raises(UserError, match="expected y beside x.*TranslationLoss"):
         model.train_on_batch(batch())
-    with pytest.raises(UserError, match="expected reduction to be one of sum, batch_mean, token_mean, got 'mean'"):
+    with pytest.raises(
+        UserError, match="expected reduction to be one of sum, batch_mean, token_mean, got 'mean'"
+    ):
         TranslationLoss(reduction="mean")

@@ -1,4 +1,6 @@
-"""Weights are read and cast once for a search, outside its loop; the answers are the same, and later weights are seen."""
+"""Weights are read and cast once for a search, outside its loop; the answers are the same, and
+later weights are seen.
+"""
 
 import types
 
@@ -16,9 +18,16 @@ CONFIG = SearchConfig(beam_size=3, maximum_length_ratio=2.0)
 
 
 def operations(graph):
-    """Types of the operations in the loops of a graph; what a loop takes from outside comes in by name."""
+    """Types of the operations in the loops of a graph; what a loop takes from outside comes in by
+    name.
+    """
     library = graph.as_graph_def().library.function
-    return [node.op for function in library if "while" in function.signature.name for node in function.node_def]
+    return [
+        node.op
+        for function in library
+        if "while" in function.signature.name
+        for node in function.node_def
+    ]
 
 
 @pytest.mark.parametrize("name", others_slow(SYSTEMS, THREE))
@@ -30,28 +39,41 @@ def test_a_loop_reads_no_weights(name):
 
 
 def test_a_loop_casts_no_weights():
-    """Casts to bfloat16 in the loops: of what a step computed and what it carries, not of what came in from outside."""
+    """Casts to bfloat16 in the loops: of what a step computed and what it carries, not of what came
+    in from outside.
+    """
     model = tiny_system("rnnsearch", "mixed_bfloat16")
     definition = search_graph(model, CONFIG).get_concrete_function().graph.as_graph_def()
     bodies = [f for f in definition.library.function if "while_body" in f.signature.name]
     arguments = {argument.name for body in bodies for argument in body.signature.input_arg}
-    outside = {name for name in arguments if "placeholder" not in name}  # so TensorFlow calls what a loop carries
-    nodes = [node for body in bodies for node in body.node_def if node.op == "Cast" and "DT_BFLOAT16" in str(node.attr["DstT"])]
+    outside = {
+        name for name in arguments if "placeholder" not in name
+    }  # so TensorFlow calls what a loop carries
+    nodes = [
+        node
+        for body in bodies
+        for node in body.node_def
+        if node.op == "Cast" and "DT_BFLOAT16" in str(node.attr["DstT"])
+    ]
     assert nodes and not [node.name for node in nodes if node.input[0].split(":")[0] in outside]
 
 
 @pytest.mark.parametrize("dtype", ("float32", "mixed_bfloat16"))
 @pytest.mark.parametrize("name", others_slow(SYSTEMS, THREE))
 def test_the_numbers_are_those_without(name, dtype):
-    model, inputs = tiny_system(name, dtype), batch()
+    model = tiny_system(name, dtype)
+    inputs = batch()
     hoisted = score_targets_graph(model, None)(inputs["source_ids"], inputs["target_ids"])
     plain = score_targets(*model.start(inputs["source_ids"]), model.step, inputs["target_ids"])
-    np.testing.assert_allclose(hoisted.log_probabilities, plain.log_probabilities, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(
+        hoisted.log_probabilities, plain.log_probabilities, rtol=0, atol=1e-5
+    )
 
 
 def test_new_weights_are_seen():
     model = tiny_system("rnnsearch", "float32")
-    search, source_ids = search_graph(model, CONFIG), padded([[3, 4, 1]])
+    search = search_graph(model, CONFIG)
+    source_ids = padded([[3, 4, 1]])
     before = search(source_ids).scores.numpy()
     model.output_layer.b_softmax.assign_add(np.linspace(-1, 1, model.target_vocabulary_size))
     assert np.abs(search(source_ids).scores.numpy() - before).max() > 1e-3
@@ -68,23 +90,34 @@ def test_eagerly_it_changes_nothing():
 
 @pytest.mark.parametrize(
     "name, dtype",
-    [*(pytest.param(name, "float32", marks=[] if name in THREE else pytest.mark.slow) for name in ONE_OF_EACH), ("rnnsearch", "mixed_bfloat16")],
+    [
+        *(
+            pytest.param(name, "float32", marks=[] if name in THREE else pytest.mark.slow)
+            for name in ONE_OF_EACH
+        ),
+        ("rnnsearch", "mixed_bfloat16"),
+    ],
 )
 def test_the_product_of_few_rows_split_is_the_product(name, dtype):
     """A sentence alone (3 rows, below SPLIT_ROWS) and six together (18, above)."""
-    model, sources = tiny_system(name, dtype), padded([[3, 4, 1], [6, 1], [5, 3, 6, 1], [7, 4, 1], [2, 1], [4, 4, 4, 1]])
+    model = tiny_system(name, dtype)
+    sources = padded([[3, 4, 1], [6, 1], [5, 3, 6, 1], [7, 4, 1], [2, 1], [4, 4, 4, 1]])
     whole = search_graph(model, CONFIG)
     whole.get_concrete_function()  # traced before
     split = search_graph(model, CONFIG, split_k=2)
     for source_ids in (sources, sources[2:3]):
-        expected, found = whole(source_ids), split(source_ids)
+        expected = whole(source_ids)
+        found = split(source_ids)
         np.testing.assert_array_equal(found.ids, expected.ids)
-        np.testing.assert_allclose(found.scores, expected.scores, rtol=0, atol=1e-5 if dtype == "float32" else 2e-2)
+        np.testing.assert_allclose(
+            found.scores, expected.scores, rtol=0, atol=1e-5 if dtype == "float32" else 2e-2
+        )
 
 
 def test_a_split_matrix_is_slices_that_need_no_copy():
     """Whole multiples of 64 bytes before each, for any vocabulary; all rows are in one of them."""
-    features, matrix = tf.random.normal([3, 250], seed=1), tf.random.normal([250, 7], seed=2)
+    features = tf.random.normal([3, 250], seed=1)
+    matrix = tf.random.normal([250, 7], seed=2)
     layer = types.SimpleNamespace(W_o=matrix, b_softmax=None, product_dtype=None)
 
     @tf.function(autograph=False)
@@ -94,7 +127,11 @@ def test_a_split_matrix_is_slices_that_need_no_copy():
     np.testing.assert_allclose(logits(), features @ matrix, rtol=0, atol=1e-4)
     library = logits.get_concrete_function().graph.as_graph_def().library.function
     [function] = [function for function in library if "cond_true" in function.signature.name]
-    begins = [tf.make_ndarray(node.attr["value"].tensor) for node in function.node_def if node.op == "Const"]
+    begins = [
+        tf.make_ndarray(node.attr["value"].tensor)
+        for node in function.node_def
+        if node.op == "Const"
+    ]
     rows = sorted({int(begin.ravel()[0]) for begin in begins if begin.size == 1})
     assert [row for row in rows if 1 < row < 250] == [64, 128]  # 1 is the step of a slice
 
@@ -104,8 +141,17 @@ def test_a_split_product_is_a_sum_of_products():
     model = tiny_system("rnnsearch", "float32")
 
     def products(number):
-        library = search_graph(model, CONFIG, split_k=number).get_concrete_function().graph.as_graph_def().library.function
-        return [sum(node.op == "MatMul" for node in function.node_def) for function in library if "cond_true" in function.signature.name]
+        library = (
+            search_graph(model, CONFIG, split_k=number)
+            .get_concrete_function()
+            .graph.as_graph_def()
+            .library.function
+        )
+        return [
+            sum(node.op == "MatMul" for node in function.node_def)
+            for function in library
+            if "cond_true" in function.signature.name
+        ]
 
     assert 3 not in products(1)
     assert 3 in products(3)

@@ -1,4 +1,6 @@
-"""What Keras's ``compile``, ``fit`` and ``evaluate`` are given: it has the effect that it has of every Keras model, or is refused."""
+"""What Keras's ``compile``, ``fit`` and ``evaluate`` are given: it has the effect that it has of
+every Keras model, or is refused.
+"""
 
 import dataclasses
 import pathlib
@@ -61,14 +63,21 @@ def test_a_model_of_nan_is_evaluated_as_nan():
 def test_fit_raises_where_keras_would_go_on():
     model = broken()
     before = weights_of(model)
-    with pytest.raises(UserError, match="fit: expected a finite gradient, got loss nan, gradient_norm nan in batch 1"):
+    with pytest.raises(
+        UserError,
+        match="fit: expected a finite gradient, got loss nan, gradient_norm nan in batch 1",
+    ):
         model.fit(dataset([PAIRS] * 2), verbose=0)
     for old, new in zip(before, weights_of(model)):
         np.testing.assert_array_equal(old, new)
 
 
 def test_terminate_on_nan_stops_first():
-    history = broken().fit(dataset([PAIRS] * 3), callbacks=[keras.callbacks.TerminateOnNaN()], verbose=0).history
+    history = (
+        broken()
+        .fit(dataset([PAIRS] * 3), callbacks=[keras.callbacks.TerminateOnNaN()], verbose=0)
+        .history
+    )
     assert np.isnan(history["loss"]).all()
 
 
@@ -90,7 +99,13 @@ def test_the_best_checkpoint_is_not_that_of_nan(tmp_path):
             if epoch:
                 model.output_layer.b_softmax.assign(np.full(TARGET_SIZE, np.nan))
 
-    model.fit(dataset([PAIRS]), validation_data=dataset([PAIRS]), epochs=2, callbacks=[best, Spoil()], verbose=0)
+    model.fit(
+        dataset([PAIRS]),
+        validation_data=dataset([PAIRS]),
+        epochs=2,
+        callbacks=[best, Spoil()],
+        verbose=0,
+    )
     saved = keras.models.load_model(path)
     assert all(np.isfinite(weight).all() for weight in weights_of(saved))
 
@@ -108,7 +123,8 @@ def test_a_development_loss_that_is_not_finite_is_never_the_best():
 
 @pytest.mark.parametrize("dtype", (np.int64, np.int32, np.uint8))
 def test_ids_of_any_integer_type(dtype):
-    model, x = fused(), arrays(dtype)
+    model = fused()
+    x = arrays(dtype)
     expected = fused().fit(arrays(np.int32), verbose=0).history["loss"]
     assert model.fit(x, verbose=0).history["loss"] == expected
     model.evaluate(x, verbose=0)
@@ -117,7 +133,8 @@ def test_ids_of_any_integer_type(dtype):
 
 
 def test_sample_weights_multiply_the_losses_of_sentences():
-    model, weights = fused(), np.array([0.0, 2.0, 0.5, 1.0])
+    model = fused()
+    weights = np.array([0.0, 2.0, 0.5, 1.0])
     expected = (word_losses(model) * weights[:, np.newaxis])[REAL].sum() / REAL.sum()
     plain = word_losses(model)[REAL].mean()
     reported = model.evaluate(arrays(), sample_weight=weights, verbose=0, return_dict=True)
@@ -168,7 +185,8 @@ def test_a_loss_and_a_metric_of_keras_leave_padding_out():
 
 
 def test_the_plain_way_and_the_fused_one_make_the_same_update():
-    ours, theirs = tiny_model("float64"), plain(dtype="float64")
+    ours = tiny_model("float64")
+    theirs = plain(dtype="float64")
     ours.compile(keras.optimizers.SGD(0.1), loss=TranslationLoss("token_mean"))
     ours.fit(arrays(), verbose=0)
     theirs.fit(arrays(), LABELS, verbose=0)
@@ -177,14 +195,18 @@ def test_the_plain_way_and_the_fused_one_make_the_same_update():
 
 
 def test_the_plain_way_takes_an_optimizer_of_ours_and_datasets():
-    optimizer = build_optimizer(dataclasses.replace(TrainingConfig(), optimizer="adam", learning_rate=0.01))
+    optimizer = build_optimizer(
+        dataclasses.replace(TrainingConfig(), optimizer="adam", learning_rate=0.01)
+    )
     model = plain(optimizer=optimizer)
     data = dataset([PAIRS] * 20).map(lambda x: (x, x["target_ids"]))
     losses = model.fit(data, epochs=2, verbose=0).history["loss"]
     assert losses[1] < losses[0]
 
 
-@pytest.mark.parametrize("loss", ("sparse_categorical_crossentropy", keras.losses.SparseCategoricalCrossentropy()))
+@pytest.mark.parametrize(
+    "loss", ("sparse_categorical_crossentropy", keras.losses.SparseCategoricalCrossentropy())
+)
 def test_a_loss_of_probabilities_is_refused(loss):
     with pytest.raises(UsageError, match="expected loss of logits.*from_logits=True"):
         tiny_model("float32").compile("sgd", loss=loss)
@@ -193,11 +215,23 @@ def test_a_loss_of_probabilities_is_refused(loss):
 def test_what_has_no_effect_is_refused(tmp_path):
     model = tiny_model("float32")
     for call, message in (
-        (lambda: model.compile("sgd", loss=TranslationLoss(), metrics=["accuracy"]), "no metrics beside TranslationLoss"),
-        (lambda: model.compile("sgd", loss=TranslationLoss(), jit_compile=True), "expected jit_compile=False or 'auto'"),
+        (
+            lambda: model.compile("sgd", loss=TranslationLoss(), metrics=["accuracy"]),
+            "no metrics beside TranslationLoss",
+        ),
+        (
+            lambda: model.compile("sgd", loss=TranslationLoss(), jit_compile=True),
+            "expected jit_compile=False or 'auto'",
+        ),
         (lambda: model.quantize("int8"), "expected no quantization"),
-        (lambda: model.export(tmp_path / "x", format="litert"), "expected format to be tf_saved_model"),
-        (lambda: model.export(tmp_path / "x", format="onnx"), "expected format to be tf_saved_model"),
+        (
+            lambda: model.export(tmp_path / "x", format="litert"),
+            "expected format to be tf_saved_model",
+        ),
+        (
+            lambda: model.export(tmp_path / "x", format="onnx"),
+            "expected format to be tf_saved_model",
+        ),
         (lambda: model.save(tmp_path / "x.h5"), "expected a .keras file"),
         (lambda: Adam(loss_scale_factor=2.0), "expected no loss_scale_factor"),
         (lambda: fused().fit(arrays(), LABELS, verbose=0), "got y too"),
@@ -212,20 +246,32 @@ def test_what_has_no_effect_is_refused(tmp_path):
 
 def test_regularizers_and_added_losses_are_part_of_the_objective():
     """L2 of the output bias with a step of SGD: θ − η (g + 2 λ θ)."""
-    with_it, without = tiny_model("float64"), tiny_model("float64")
+    with_it = tiny_model("float64")
+    without = tiny_model("float64")
     with_it.output_layer.b_softmax.regularizer = keras.regularizers.L2(0.5)
     before = np.array(with_it.output_layer.b_softmax)
     for model in (with_it, without):
         model.compile(keras.optimizers.SGD(0.1), loss=TranslationLoss("token_mean"))
         model.train_on_batch(batch())
     expected = np.array(without.output_layer.b_softmax) - 0.1 * 2 * 0.5 * before
-    np.testing.assert_allclose(np.array(with_it.output_layer.b_softmax), expected, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(
+        np.array(with_it.output_layer.b_softmax), expected, rtol=0, atol=1e-7
+    )
 
 
 def test_sgd_with_momentum_beside_numpy():
-    rule = build_optimizer(dataclasses.replace(TrainingConfig(), optimizer="sgd", learning_rate=0.1, momentum=0.75, global_clipnorm=None))
+    rule = build_optimizer(
+        dataclasses.replace(
+            TrainingConfig(),
+            optimizer="sgd",
+            learning_rate=0.1,
+            momentum=0.75,
+            global_clipnorm=None,
+        )
+    )
     weight = keras.Variable([1.0, -2.0])
-    theta, velocity = np.array([1.0, -2.0]), np.zeros(2)
+    theta = np.array([1.0, -2.0])
+    velocity = np.zeros(2)
     for gradient in ([0.5, 1.0], [-1.0, 0.25], [0.0, 2.0]):
         rule.apply([tf.constant(gradient)], [weight])
         velocity = 0.75 * velocity - 0.1 * np.array(gradient)

@@ -1,4 +1,6 @@
-"""What a Keras user tries first: load_model, summary, export, a layer called on keras.Input, mask_zero."""
+"""What a Keras user tries first: load_model, summary, export, a layer called on keras.Input,
+mask_zero.
+"""
 
 import subprocess
 import sys
@@ -17,13 +19,17 @@ from tiny_rnnsearch import batch, tiny_model
 from tiny_run import write_run
 from tiny_systems import ONE_OF_EACH, tiny_system
 
-M, N, A = 3, 4, 5  # m, n, n'
+# m, n, n'
+M = 3
+N = 4
+A = 5
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """A compiled model's file, with an optimizer of this package."""
-    path, model = tmp_path_factory.mktemp("saved") / "model.keras", tiny_model("float32")
+    path = tmp_path_factory.mktemp("saved") / "model.keras"
+    model = tiny_model("float32")
     model.compile(build_optimizer(TrainingConfig()), loss=TranslationLoss())
     model.train_on_batch(batch())
     model.save(path)
@@ -32,18 +38,32 @@ def saved(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "imports",
-    ("import keras, rnnsearch_tf",
-     *(pytest.param(words, marks=pytest.mark.slow)
-       for words in ("import rnnsearch_tf, keras; rnnsearch_tf.load_config", "from rnnsearch_tf import RNNSearch; import keras"))),
-)  # fmt: skip
+    (
+        "import keras, rnnsearch_tf",
+        *(
+            pytest.param(words, marks=pytest.mark.slow)
+            for words in (
+                "import rnnsearch_tf, keras; rnnsearch_tf.load_config",
+                "from rnnsearch_tf import RNNSearch; import keras",
+            )
+        ),
+    ),
+)
 def test_load_model_needs_no_other_import(saved, imports):
-    code = f"{imports}\nmodel = keras.models.load_model({str(saved)!r})\nprint(type(model).__name__, type(model.optimizer).__name__)"
+    code = (
+        f"{imports}\nmodel = keras.models.load_model({str(saved)!r})\nprint(type(model).__name__,"
+        " type(model.optimizer).__name__)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == ["RNNSearch", "Adadelta"], done.stderr
 
 
 def test_the_packages_own_load_model_needs_nothing_before_it(saved):
-    code = f"import rnnsearch_tf\nmodel = rnnsearch_tf.load_model({str(saved)!r})\nprint(type(model).__name__, type(model.optimizer).__name__)"
+    code = (
+        "import rnnsearch_tf\nmodel ="
+        f" rnnsearch_tf.load_model({str(saved)!r})\nprint(type(model).__name__,"
+        " type(model.optimizer).__name__)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == ["RNNSearch", "Adadelta"], done.stderr
 
@@ -59,7 +79,8 @@ def test_what_is_no_saved_model_is_an_error_in_words(saved, tmp_path, content):
 
 @pytest.mark.parametrize("system", ONE_OF_EACH)
 def test_summary_shows_a_shape_for_every_layer(system):
-    lines, model = [], tiny_system(system, "float32")
+    lines = []
+    model = tiny_system(system, "float32")
     model.summary(print_fn=lines.append)
     assert "None" in "\n".join(lines) and "?" not in "\n".join(lines), lines
 
@@ -75,42 +96,61 @@ def test_exported_by_keras_a_model_gives_the_same_logits(tmp_path):
 
 def functional(layer, *shapes):
     """A functional model of one layer, called on keras.Input of each shape without its batch."""
-    inputs = [keras.Input(shape, dtype="bool" if len(shape) == 1 else "float32") for shape in shapes]
+    inputs = [
+        keras.Input(shape, dtype="bool" if len(shape) == 1 else "float32") for shape in shapes
+    ]
     return keras.Model(inputs, layer(*inputs))
 
 
 def test_attention_on_keras_input():
-    layer, random = BahdanauAttention(A), np.random.default_rng(1)
+    layer = BahdanauAttention(A)
+    random = np.random.default_rng(1)
     model = functional(layer, (None, N), (None, 2 * N), (None,))
-    states, annotations = random.normal(size=(2, 3, N)).astype("float32"), random.normal(size=(2, 6, 2 * N)).astype("float32")
+    states = random.normal(size=(2, 3, N)).astype("float32")
+    annotations = random.normal(size=(2, 6, 2 * N)).astype("float32")
     mask = np.array([[True] * 6, [True] * 4 + [False] * 2])
     context, alignment = model([states, annotations, mask])
     weights = layer.paper_weights()
     for b in range(2):
         for k in range(3):
-            energy = np.tanh(states[b, k] @ weights["W_a"] + annotations[b] @ weights["U_a"]) @ weights["v_a"]
+            energy = (
+                np.tanh(states[b, k] @ weights["W_a"] + annotations[b] @ weights["U_a"])
+                @ weights["v_a"]
+            )
             expected = np.where(mask[b], np.exp(energy), 0) / np.exp(energy)[mask[b]].sum()
             np.testing.assert_allclose(alignment[b, k], expected, rtol=1e-5, atol=1e-6)
-            np.testing.assert_allclose(context[b, k], expected @ annotations[b], rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(
+                context[b, k], expected @ annotations[b], rtol=1e-5, atol=1e-6
+            )
 
 
-@pytest.mark.parametrize("layer", (Decoder(N, A), Decoder(N, A, unit="lstm"), Decoder(N, 2, attention="gaussian_window")))
+@pytest.mark.parametrize(
+    "layer", (Decoder(N, A), Decoder(N, A, unit="lstm"), Decoder(N, 2, attention="gaussian_window"))
+)
 def test_decoders_on_keras_input(layer):
-    model, random = functional(layer, (None, M), (None, 2 * N), (None,)), np.random.default_rng(2)
-    words, annotations = random.normal(size=(2, 3, M)).astype("float32"), random.normal(size=(2, 5, 2 * N)).astype("float32")
+    model = functional(layer, (None, M), (None, 2 * N), (None,))
+    random = np.random.default_rng(2)
+    words = random.normal(size=(2, 3, M)).astype("float32")
+    annotations = random.normal(size=(2, 5, 2 * N)).astype("float32")
     mask = np.ones((2, 5), bool)
     states, contexts, alignments = model([words, annotations, mask])
     assert (states.shape, contexts.shape, alignments.shape) == ((2, 3, N), (2, 3, 2 * N), (2, 3, 5))
     for k in range(1, 4):  # a state depends on no later word
-        np.testing.assert_allclose(model([words[:, :k], annotations, mask])[0], states[:, :k], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            model([words[:, :k], annotations, mask])[0], states[:, :k], rtol=1e-5, atol=1e-6
+        )
 
 
 def test_deep_output_on_keras_input():
-    layer, random = DeepOutput(11, 6), np.random.default_rng(3)
+    layer = DeepOutput(11, 6)
+    random = np.random.default_rng(3)
     model = functional(layer, (None, N), (None, M), (None, 2 * N))
     values = [random.normal(size=(2, 3, size)).astype("float32") for size in (N, M, 2 * N)]
     weights = layer.paper_weights()
-    t = sum(value @ weights[letter] for value, letter in zip(values, ("U_o", "V_o", "C_o"))) + weights["b_o"]
+    t = (
+        sum(value @ weights[letter] for value, letter in zip(values, ("U_o", "V_o", "C_o")))
+        + weights["b_o"]
+    )
     expected = t.reshape(2, 3, 6, 2).max(axis=-1) @ weights["W_o"] + weights["b_softmax"]
     np.testing.assert_allclose(model(values), expected, rtol=1e-5, atol=1e-6)
 
@@ -120,18 +160,22 @@ def test_encoders_take_the_mask_of_mask_zero(encoder):
     embedding = keras.layers.Embedding(9, M, mask_zero=True)
     ids = np.array([[3, 4, 5, 0, 0], [3, 4, 5, 6, 7]])
     annotations = encoder(embedding(ids))
-    np.testing.assert_allclose(annotations[:1, :3], encoder(embedding(ids[:1, :3])), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        annotations[:1, :3], encoder(embedding(ids[:1, :3])), rtol=1e-5, atol=1e-6
+    )
     assert keras.ops.convert_to_numpy(annotations._keras_mask).tolist() == (ids != 0).tolist()
 
 
 def test_an_encoder_without_mask_reads_every_position():
-    encoder, words = BiGRUEncoder(N), np.random.default_rng(4).normal(size=(2, 5, M)).astype("float32")
+    encoder = BiGRUEncoder(N)
+    words = np.random.default_rng(4).normal(size=(2, 5, M)).astype("float32")
     np.testing.assert_array_equal(encoder(words), encoder(words, np.ones((2, 5), bool)))
 
 
 def test_load_model_takes_a_run(tmp_path):
     run = write_run(tmp_path / "run")
-    model, inputs = rnnsearch_tf.load_model(run), {name: tf.constant([[5, 6, 1]]) for name in ("source_ids", "target_ids")}
+    model = rnnsearch_tf.load_model(run)
+    inputs = {name: tf.constant([[5, 6, 1]]) for name in ("source_ids", "target_ids")}
     np.testing.assert_array_equal(model(inputs), rnnsearch_tf.Translator.load(run).model(inputs))
     with pytest.raises(UserError, match="nothing"):
         rnnsearch_tf.load_model(tmp_path / "nothing")

@@ -35,4 +35,6 @@ def test_their_sentencepiece_tokenizer_gives_our_ids(tmp_path):
     model = (tmp_path / "source.spm.model").read_bytes()
     theirs = keras_nlp.tokenizers.SentencePieceTokenizer(proto=model)
     packed = keras_nlp.layers.StartEndPacker(60, end_value=1, pad_value=PAD_ID)(theirs(lines[:50]))
-    np.testing.assert_array_equal(packed, text.encode(tf.constant(lines[:50])).to_tensor(PAD_ID, shape=[None, 60]))
+    np.testing.assert_array_equal(
+        packed, text.encode(tf.constant(lines[:50])).to_tensor(PAD_ID, shape=[None, 60])
+    )

@@ -1,4 +1,6 @@
-"""What a Keras user hands to a constructor, or wraps a layer in: it works as in Keras, or a sentence says what does."""
+"""What a Keras user hands to a constructor, or wraps a layer in: it works as in Keras, or a
+sentence says what does.
+"""
 
 import numpy as np
 import pytest
@@ -12,7 +14,10 @@ from rnnsearch_tf.layers.luong_attention import LuongAttention
 from rnnsearch_tf.layers.recurrent_stack import RecurrentStack
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 
-Encoder, Decoder, DeepOutput, WordEmbedding = layers.Encoder, layers.Decoder, layers.DeepOutput, layers.WordEmbedding
+Encoder = layers.Encoder
+Decoder = layers.Decoder
+DeepOutput = layers.DeepOutput
+WordEmbedding = layers.WordEmbedding
 EVERY = [
     lambda **options: WordEmbedding(9, 4, **options),
     lambda **options: Encoder(4, **options),
@@ -23,7 +28,10 @@ EVERY = [
     lambda **options: GaussianWindow(2, **options),
     lambda **options: LuongAttention(4, **options),
 ]
-B, J, M, V = 2, 5, 4, 9
+B = 2
+J = 5
+M = 4
+V = 9
 
 
 def words(seed=0):
@@ -36,16 +44,37 @@ def words(seed=0):
         (dict(biases="yes"), "biases: expected one of groundhog, none, all, got 'yes'"),
         (dict(biases=True), "biases: expected one of groundhog, none, all, got True"),
         (dict(biases=False), "biases: expected one of groundhog, none, all, got False"),
-        (dict(initialization="papers"), "initialization: expected one of paper, .*, got 'papers'; did you mean paper?"),
-        (dict(initialization="glorot_uniform"), "initialization: expected one of paper, .*, got 'glorot_uniform'"),
-        (dict(initialization=keras.initializers.Constant(7.0)), "initialization: expected one of paper, .*, got <.*Constant"),
+        (
+            dict(initialization="papers"),
+            "initialization: expected one of paper, .*, got 'papers'; did you mean paper?",
+        ),
+        (
+            dict(initialization="glorot_uniform"),
+            "initialization: expected one of paper, .*, got 'glorot_uniform'",
+        ),
+        (
+            dict(initialization=keras.initializers.Constant(7.0)),
+            "initialization: expected one of paper, .*, got <.*Constant",
+        ),
         (dict(seed="1"), "seed: expected a whole number, got '1'"),
         (dict(seed=-1), "seed: expected at least 0, got -1"),
-        (dict(kernel_initializer="zeros"), "got kernel_initializer; the option initialization says"),
-        (dict(kernel_regularizer="l2"), "got kernel_regularizer; set the attribute regularizer of a weight"),
-        (dict(recurrent_constraint="max_norm"), "got recurrent_constraint; set the attribute constraint of a weight"),
+        (
+            dict(kernel_initializer="zeros"),
+            "got kernel_initializer; the option initialization says",
+        ),
+        (
+            dict(kernel_regularizer="l2"),
+            "got kernel_regularizer; set the attribute regularizer of a weight",
+        ),
+        (
+            dict(recurrent_constraint="max_norm"),
+            "got recurrent_constraint; set the attribute constraint of a weight",
+        ),
         (dict(return_state=True), "got return_state; the layer gives the states of all positions"),
-        (dict(return_sequences=True), "got return_sequences; the layer gives the states of all positions"),
+        (
+            dict(return_sequences=True),
+            "got return_sequences; the layer gives the states of all positions",
+        ),
         (dict(bises="all"), "got bises; did you mean biases?"),
         (dict(colour="red"), "got colour; its options are "),
     ],
@@ -59,24 +88,54 @@ def test_options_that_every_layer_has(options, message):
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda: Encoder(4, unit="grru"), "unit: expected one of gru, gru_reset_after, lstm, got 'grru'; did you mean gru?"),
-        (lambda: Encoder(4, unit="cho"), "unit: expected one of gru, gru_reset_after, lstm, got 'cho'"),
-        (lambda: RecurrentUnit(4, unit="grru"), "unit: expected one of gru, gru_reset_after, cho, lstm"),
-        (lambda: Decoder(4, 3, attention="bahdanau"), "attention: expected one of content, coverage, gaussian_window, got 'bahdanau'"),
+        (
+            lambda: Encoder(4, unit="grru"),
+            "unit: expected one of gru, gru_reset_after, lstm, got 'grru'; did you mean gru?",
+        ),
+        (
+            lambda: Encoder(4, unit="cho"),
+            "unit: expected one of gru, gru_reset_after, lstm, got 'cho'",
+        ),
+        (
+            lambda: RecurrentUnit(4, unit="grru"),
+            "unit: expected one of gru, gru_reset_after, cho, lstm",
+        ),
+        (
+            lambda: Decoder(4, 3, attention="bahdanau"),
+            "attention: expected one of content, coverage, gaussian_window, got 'bahdanau'",
+        ),
         (lambda: Decoder(4), "alignment_size: expected a whole number, got None"),
-        (lambda: LuongAttention(4, "concatenate", 3), "score: expected one of dot, general, concat, got 'concatenate'; did you mean concat?"),
-        (lambda: LuongAttention(4, "concat"), "alignment_size: expected a whole number with score=concat, got None"),
+        (
+            lambda: LuongAttention(4, "concatenate", 3),
+            "score: expected one of dot, general, concat, got 'concatenate'; did you mean concat?",
+        ),
+        (
+            lambda: LuongAttention(4, "concat"),
+            "alignment_size: expected a whole number with score=concat, got None",
+        ),
         (lambda: Encoder(0), "hidden_size: expected at least 1, got 0"),
         (lambda: Encoder(-3), "hidden_size: expected at least 1, got -3"),
         (lambda: Encoder(3.0), "hidden_size: expected a whole number, got 3.0"),
         (lambda: Encoder("3"), "hidden_size: expected a whole number, got '3'"),
         (lambda: Encoder(True), "hidden_size: expected a whole number, got True"),
         (lambda: Encoder(None), "hidden_size: expected a whole number, got None"),
-        (lambda: Encoder(4, bidirectional="yes"), "bidirectional: expected true or false, got 'yes'"),
-        (lambda: Encoder(4, layer_normalization=1), "layer_normalization: expected true or false, got 1"),
+        (
+            lambda: Encoder(4, bidirectional="yes"),
+            "bidirectional: expected true or false, got 'yes'",
+        ),
+        (
+            lambda: Encoder(4, layer_normalization=1),
+            "layer_normalization: expected true or false, got 1",
+        ),
         (lambda: Encoder(4, forget_bias=-1.0), "forget_bias: expected at least 0.0, got -1.0"),
-        (lambda: Encoder(4, forget_bias=1.0), "forget_bias: expected biases on the gates .* biases=groundhog; set biases=all"),
-        (lambda: Decoder(4, 3, unit="lstm", biases="none", forget_bias=1.0), "forget_bias: .* got unit=lstm, biases=none; set biases=all"),
+        (
+            lambda: Encoder(4, forget_bias=1.0),
+            "forget_bias: expected biases on the gates .* biases=groundhog; set biases=all",
+        ),
+        (
+            lambda: Decoder(4, 3, unit="lstm", biases="none", forget_bias=1.0),
+            "forget_bias: .* got unit=lstm, biases=none; set biases=all",
+        ),
         (lambda: Decoder(4, 0), "alignment_size: expected at least 1, got 0"),
         (lambda: GaussianWindow(-2), "windows: expected at least 1, got -2"),
         (lambda: WordEmbedding(0, 4), "vocabulary_size: expected at least 1, got 0"),
@@ -95,17 +154,34 @@ def test_options_of_one_layer(make, message):
 
 
 def test_numbers_of_numpy_are_taken_and_written_as_pythons():
-    layer = Encoder(np.int64(4), bidirectional=np.bool_(False), forget_bias=np.float32(0.5), biases="all", seed=np.int32(1))
+    layer = Encoder(
+        np.int64(4),
+        bidirectional=np.bool_(False),
+        forget_bias=np.float32(0.5),
+        biases="all",
+        seed=np.int32(1),
+    )
     options = layer.get_config()
-    assert [type(options[name]) for name in ("hidden_size", "bidirectional", "forget_bias", "seed")] == [int, bool, float, int]
+    assert [
+        type(options[name]) for name in ("hidden_size", "bidirectional", "forget_bias", "seed")
+    ] == [int, bool, float, int]
 
 
 @pytest.mark.parametrize(
     "wrap, message",
     [
-        (lambda: keras.layers.Bidirectional(Encoder(4)), "Encoder: .* got go_backwards; an Encoder reads both ways with bidirectional=True"),
-        (lambda: keras.layers.RNN(RecurrentUnit(4)), r"RecurrentUnit: .* got keras.layers.RNN .*; take Encoder\(4, bidirectional=False"),
-        (lambda: WordEmbedding(9, 4).enable_lora(4), "WordEmbedding: .* got enable_lora .*; train it as it is"),
+        (
+            lambda: keras.layers.Bidirectional(Encoder(4)),
+            "Encoder: .* got go_backwards; an Encoder reads both ways with bidirectional=True",
+        ),
+        (
+            lambda: keras.layers.RNN(RecurrentUnit(4)),
+            r"RecurrentUnit: .* got keras.layers.RNN .*; take Encoder\(4, bidirectional=False",
+        ),
+        (
+            lambda: WordEmbedding(9, 4).enable_lora(4),
+            "WordEmbedding: .* got enable_lora .*; train it as it is",
+        ),
     ],
 )
 def test_what_keras_has_and_these_layers_have_not(wrap, message):
@@ -114,9 +190,16 @@ def test_what_keras_has_and_these_layers_have_not(wrap, message):
 
 
 def test_quantize_says_what_stores_weights_in_eight_bits():
-    encoder, given = Encoder(4), keras.Input((None, M))
+    encoder = Encoder(4)
+    given = keras.Input((None, M))
     model = keras.Model(given, keras.layers.Dense(3)(encoder(given)))
-    with pytest.raises(NotImplementedError, match="Encoder: expected a layer of Keras's own, got quantize.*; rnnsearch export --set weights=int8"):
+    with pytest.raises(
+        NotImplementedError,
+        match=(
+            "Encoder: expected a layer of Keras's own, got quantize.*; rnnsearch export --set"
+            " weights=int8"
+        ),
+    ):
         encoder.quantize("int8")
     with pytest.warns(UserWarning, match="got quantize"):
         model.quantize("int8")  # stock layers beside ours
@@ -124,15 +207,22 @@ def test_quantize_says_what_stores_weights_in_eight_bits():
 
 
 def test_a_tied_output_takes_a_matrix_and_another_takes_none():
-    values, matrix = [words(), words(), words()], np.ones((V, 3), "float32")
-    with pytest.raises(UsageError, match="output_matrix: expected a matrix with tied=True, got None"):
+    values = [words(), words(), words()]
+    matrix = np.ones((V, 3), "float32")
+    with pytest.raises(
+        UsageError, match="output_matrix: expected a matrix with tied=True, got None"
+    ):
         DeepOutput(V, 3, tied=True)(*values)
-    with pytest.raises(UsageError, match="output_matrix: expected None with tied=False, got a matrix"):
+    with pytest.raises(
+        UsageError, match="output_matrix: expected None with tied=False, got a matrix"
+    ):
         DeepOutput(V, 3)(*values, matrix)
 
 
 def test_losses_inside_a_layer_reach_the_model_around_it():
-    """A regularizer of a weight, one of the result, and add_loss in a subclass: what ``fit`` minimizes has all three."""
+    """A regularizer of a weight, one of the result, and add_loss in a subclass: what ``fit``
+    minimizes has all three.
+    """
 
     class Penalized(Encoder):
         def call(self, embeddings, mask=None, training=False):
@@ -146,9 +236,15 @@ def test_losses_inside_a_layer_reach_the_model_around_it():
     layer.units[0].W.regularizer = keras.regularizers.L2(2.0)
     model.compile(optimizer="sgd", loss="mse")
     annotations = np.array(layer(words()), "float64")
-    expected = np.mean(annotations**2) + 0.5 * annotations.sum() + 2.0 * np.sum(np.array(layer.units[0].W, "float64") ** 2)
+    expected = (
+        np.mean(annotations**2)
+        + 0.5 * annotations.sum()
+        + 2.0 * np.sum(np.array(layer.units[0].W, "float64") ** 2)
+    )
     expected += 0.25 * np.abs(annotations).sum() / B  # Keras divides by the sentences
-    assert model.evaluate(words(), np.zeros_like(annotations), verbose=0) == pytest.approx(expected, rel=1e-5)
+    assert model.evaluate(words(), np.zeros_like(annotations), verbose=0) == pytest.approx(
+        expected, rel=1e-5
+    )
     assert layer.get_config()["activity_regularizer"] is not None
 
 
@@ -159,8 +255,11 @@ TARGET = np.array([[4, 5, 1, 0], [3, 1, 0, 0]])
 
 
 def translation_model(mask_zero=True):
-    """Every public layer in one functional model of source and target ids: (the model of logits, of annotations)."""
-    source, target = keras.Input((None,), dtype="int32"), keras.Input((None,), dtype="int32")
+    """Every public layer in one functional model of source and target ids: (the model of logits, of
+    annotations).
+    """
+    source = keras.Input((None,), dtype="int32")
+    target = keras.Input((None,), dtype="int32")
     annotations = Encoder(3, seed=1)(WordEmbedding(V, M, seed=2, mask_zero=mask_zero)(source))
     entering = WordEmbedding(V, M, seed=3, mask_zero=mask_zero)(target)
     states, contexts, _ = Decoder(3, 2, seed=4)(entering, annotations)
@@ -171,7 +270,8 @@ def translation_model(mask_zero=True):
 
 
 def test_an_embedding_gives_the_mask_of_keras_embeddings():
-    stock, ours = keras.layers.Embedding(V, M, mask_zero=True), WordEmbedding(V, M, mask_zero=True)
+    stock = keras.layers.Embedding(V, M, mask_zero=True)
+    ours = WordEmbedding(V, M, mask_zero=True)
     for dtype in ("int32", "int64", "uint8", "float32"):
         mask = keras.src.backend.common.masking.get_keras_mask(ours(SOURCE.astype(dtype)))
         np.testing.assert_array_equal(mask, stock.compute_mask(SOURCE.astype(dtype)))
@@ -182,7 +282,12 @@ def test_in_a_functional_model_padding_changes_nothing():
     model, annotations = translation_model()
     alone = annotations(SOURCE[1:, :3])
     np.testing.assert_allclose(annotations(SOURCE)[1:, :3], alone, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(model([SOURCE, TARGET])[1:, :2], model([SOURCE[1:, :3], TARGET[1:, :2]]), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        model([SOURCE, TARGET])[1:, :2],
+        model([SOURCE[1:, :3], TARGET[1:, :2]]),
+        rtol=1e-4,
+        atol=1e-5,
+    )
     assert np.abs(translation_model(mask_zero=False)[1](SOURCE)[1:, :3] - alone).max() > 0.1
 
 

@@ -6,7 +6,15 @@ import tensorflow as tf
 from rnnsearch_tf.config import ModelConfig, TrainingConfig, load_config
 from rnnsearch_tf.models import RNNSearch, TranslationLoss
 from rnnsearch_tf.training.optimizers import build_optimizer
-from tiny_rnnsearch import SIZES, SOURCE_SIZE, TARGET_SIZE, batch, randomize, tiny_config, tiny_model
+from tiny_rnnsearch import (
+    SIZES,
+    SOURCE_SIZE,
+    TARGET_SIZE,
+    batch,
+    randomize,
+    tiny_config,
+    tiny_model,
+)
 
 DROPOUTS = ("embedding_dropout", "hidden_dropout", "readout_dropout")
 
@@ -35,7 +43,8 @@ def test_float64_throughout():
 
 def test_float32_is_close_to_float64():
     """24 bits, sums of about 20 terms: 1e-5 of a logit."""
-    single, double = tiny_model("float32"), tiny_model("float64")
+    single = tiny_model("float32")
+    double = tiny_model("float64")
     assert {weight.dtype for weight in single.weights} == {"float32"}
     assert single(batch()).dtype == tf.float32
     np.testing.assert_allclose(single(batch()), double(batch()), rtol=0, atol=1e-5)
@@ -44,16 +53,21 @@ def test_float32_is_close_to_float64():
 
 @pytest.mark.parametrize("order", ("look_generate_update", "paper", "look_update_generate"))
 def test_mixed_bfloat16_is_close_to_float32(order):
-    """bfloat16 keeps 8 bits: each operand of a product is off by at most 2⁻⁹, a product of n = 4 to 8
-    terms of size 1 by about 2⁻⁹·√8·√2 = 0.008; about ten products follow one another in a sentence.
-    So 0.08 of logits of size 3; the gradient keeps its direction."""
-    mixed, single = (tiny_model(d, decoder_order=order, output_rank=2) for d in ("mixed_bfloat16", "float32"))
+    """bfloat16 keeps 8 bits: each operand of a product is off by at most 2⁻⁹, a product of n = 4 to
+    8 terms of size 1 by about 2⁻⁹·√8·√2 = 0.008; about ten products follow one another in a
+    sentence. So 0.08 of logits of size 3; the gradient keeps its direction.
+    """
+    mixed, single = (
+        tiny_model(d, decoder_order=order, output_rank=2) for d in ("mixed_bfloat16", "float32")
+    )
     assert {weight.dtype for weight in mixed.weights} == {"float32"}
-    ours, theirs = mixed(batch()), single(batch())
+    ours = mixed(batch())
+    theirs = single(batch())
     assert ours.dtype == tf.float32
     difference = np.abs(ours - theirs)[batch()["target_ids"].numpy() > 0].max()
     assert 1e-4 < difference < 0.08  # the lower bound: products really are in bfloat16
-    one, other = flat(gradient(mixed)), flat(gradient(single))
+    one = flat(gradient(mixed))
+    other = flat(gradient(single))
     assert one @ other / np.linalg.norm(one) / np.linalg.norm(other) > 0.999
 
 
@@ -67,7 +81,12 @@ def test_nothing_beyond_the_paper_by_default(preset):
     assert not config.model.tie_target_embeddings
     training = config.training
     assert (training.label_smoothing, training.accumulate) == (0.0, 1)
-    assert (training.optimizer, training.learning_rate, training.rho, training.epsilon) == ("adadelta", 1.0, 0.95, 1e-6)
+    assert (training.optimizer, training.learning_rate, training.rho, training.epsilon) == (
+        "adadelta",
+        1.0,
+        0.95,
+        1e-6,
+    )
     assert (training.global_clipnorm, training.loss_reduction) == (1.0, "sum")
 
 
@@ -78,10 +97,12 @@ def test_no_dropout_by_default():
 
 @pytest.mark.parametrize("name", DROPOUTS)
 def test_dropout_only_in_training(name):
-    model, plain = tiny_model(**{name: 0.4}), tiny_model()
+    model = tiny_model(**{name: 0.4})
+    plain = tiny_model()
     np.testing.assert_array_equal(model(batch()), plain(batch()))
     np.testing.assert_array_equal(model.token_losses(batch())[0], plain.token_losses(batch())[0])
-    first, second = model(batch(), training=True).numpy(), model(batch(), training=True).numpy()
+    first = model(batch(), training=True).numpy()
+    second = model(batch(), training=True).numpy()
     assert np.abs(first - plain(batch())).max() > 1e-3 and np.abs(first - second).max() > 1e-3
     state, memory = model.start(batch()["source_ids"])
     again, _ = model.start(batch()["source_ids"])
@@ -98,22 +119,28 @@ def test_gradient_is_that_of_the_dropped_network():
     """With the masks held, the gradient's slope along a direction is the loss's central difference."""
     model = tiny_model(**{name: 0.3 for name in DROPOUTS})
     forget_draws(model)
-    gradients, values = gradient(model, training=True), [v.numpy() for v in model.trainable_variables]
+    gradients = gradient(model, training=True)
+    values = [v.numpy() for v in model.trainable_variables]
     generator = np.random.default_rng(1)
     for _ in range(3):
-        direction, losses = [generator.normal(size=value.shape) for value in values], []
+        direction = [generator.normal(size=value.shape) for value in values]
+        losses = []
         for sign in (1, -1):
             for variable, value, move in zip(model.trainable_variables, values, direction):
                 variable.assign(value + sign * 1e-5 * move)
             forget_draws(model)
             losses.append(float(tf.reduce_sum(model.token_losses(batch(), training=True)[0])))
         slope = (losses[0] - losses[1]) / 2e-5
-        assert flat(gradients) @ flat(map(tf.constant, direction)) == pytest.approx(slope, rel=1e-6, abs=1e-7)
+        assert flat(gradients) @ flat(map(tf.constant, direction)) == pytest.approx(
+            slope, rel=1e-6, abs=1e-7
+        )
 
 
 def test_dropout_draws_anew_for_every_batch_of_fit():
     model = tiny_model("float32", embedding_dropout=0.5)
-    rule = build_optimizer(TrainingConfig(optimizer="sgd", learning_rate=1e-30))  # the weights stay as they are
+    rule = build_optimizer(
+        TrainingConfig(optimizer="sgd", learning_rate=1e-30)
+    )  # the weights stay as they are
     model.compile(rule, loss=TranslationLoss())
     losses = []
     for _ in range(3):
@@ -127,8 +154,10 @@ def test_dropout_draws_anew_for_every_batch_of_fit():
 
 @pytest.mark.parametrize("rank", (None, 3))
 def test_tied_embeddings_are_one_variable(rank):
-    tied, free = (RNNSearch(tiny_config(tie_target_embeddings=t, output_rank=rank), SOURCE_SIZE, TARGET_SIZE)
-                  for t in (True, False))
+    tied, free = (
+        RNNSearch(tiny_config(tie_target_embeddings=t, output_rank=rank), SOURCE_SIZE, TARGET_SIZE)
+        for t in (True, False)
+    )
     assert free.count_params() - tied.count_params() == TARGET_SIZE * 3
     assert len(tied.trainable_variables) == len(free.trainable_variables) - 1
     randomize(tied)

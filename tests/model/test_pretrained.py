@@ -1,4 +1,6 @@
-"""Models that come with the package: weights in eight bits, found by name by everything that takes a RUN."""
+"""Models that come with the package: weights in eight bits, found by name by everything that takes
+a RUN.
+"""
 
 import json
 
@@ -33,15 +35,22 @@ def packed(trained, tmp_path, monkeypatch):
     eight_bit.save_weights(run.eight_bit_weights, load_model(trained).trainable_variables)
     run.model_card.write_text("# toy-model\n\nPhrases,\nto try.\n\n- BLEU: none\n")
     run.record()
-    monkeypatch.setattr("rnnsearch_tf.runs.folder.pretrained_models", lambda: {"toy-model": run.path})
-    monkeypatch.setattr("rnnsearch_tf.cli.models.pretrained_models", lambda: {"toy-model": run.path})
+    monkeypatch.setattr(
+        "rnnsearch_tf.runs.folder.pretrained_models", lambda: {"toy-model": run.path}
+    )
+    monkeypatch.setattr(
+        "rnnsearch_tf.cli.models.pretrained_models", lambda: {"toy-model": run.path}
+    )
     return run
 
 
 def test_no_weight_is_off_by_more_than_half_a_step(trained, packed):
     quantized = 0
-    for exact, packed_weight in zip(load_model(trained).trainable_variables, load_model("toy-model").trainable_variables):
-        exact, found = np.asarray(exact), np.asarray(packed_weight)
+    for exact, packed_weight in zip(
+        load_model(trained).trainable_variables, load_model("toy-model").trainable_variables
+    ):
+        exact = np.asarray(exact)
+        found = np.asarray(packed_weight)
         if exact.ndim < 2 or exact.size < 4096:
             np.testing.assert_array_equal(found, exact)
             continue
@@ -52,7 +61,9 @@ def test_no_weight_is_off_by_more_than_half_a_step(trained, packed):
 
 
 def test_what_is_kept_in_full():
-    """Matrices of fewer than 4096 entries, and vectors of any length: a bias would have one scale for all of it."""
+    """Matrices of fewer than 4096 entries, and vectors of any length: a bias would have one scale
+    for all of it.
+    """
     generator = np.random.default_rng(8)
     for shape, kept in (((64, 64), False), ((63, 65), True), ((4096,), True)):
         array = generator.normal(size=shape).astype(np.float32)
@@ -86,7 +97,10 @@ def test_every_verb_finds_it_by_name(packed, trained, tmp_path, capsys):
     source = tmp_path / "source"
     source.write_text("The door is white.\n")
     assert run(["translate", "--model", "toy-model", str(source)]) == 0
-    assert capsys.readouterr().out.rstrip("\n") == Translator.load(packed.path).translate(["The door is white."])[0].text
+    assert (
+        capsys.readouterr().out.rstrip("\n")
+        == Translator.load(packed.path).translate(["The door is white."])[0].text
+    )
     reference = ["--source", str(source), "--reference", str(source), "--json"]
     assert run(["evaluate", "--model", "toy-model", *reference]) == 0
     assert json.loads(capsys.readouterr().out)["all"]["sentences"] == 1
@@ -102,14 +116,23 @@ def test_a_folder_of_that_name_comes_first(packed, trained, tmp_path, monkeypatc
 
 
 def test_an_unknown_name_hears_of_those_there_are(packed):
-    with pytest.raises(UserError, match="got nothing there; check the path; rnnsearch runs lists your own, rnnsearch models those"):
+    with pytest.raises(
+        UserError,
+        match=(
+            "got nothing there; check the path; rnnsearch runs lists your own, rnnsearch models"
+            " those"
+        ),
+    ):
         Run.open("toy-modle")
 
 
-@pytest.mark.parametrize("damage, message", [
-    (lambda path: path.write_bytes(path.read_bytes()[:-200]), "damaged or changed"),
-    (lambda path: path.unlink(), "expected the weights of a training run, found none"),
-])
+@pytest.mark.parametrize(
+    "damage, message",
+    [
+        (lambda path: path.write_bytes(path.read_bytes()[:-200]), "damaged or changed"),
+        (lambda path: path.unlink(), "expected the weights of a training run, found none"),
+    ],
+)
 def test_damage_is_an_error_in_words(packed, damage, message):
     damage(packed.eight_bit_weights)
     with pytest.raises(UserError, match=message):
@@ -122,7 +145,13 @@ def test_weights_of_another_model_are_refused(packed):
     text = packed.config.read_text().replace("maxout_size: 8", "maxout_size: 9")
     packed.config.write_text(text)
     packed.record()
-    with pytest.raises(UserError, match="expected the weights of the model that the RUN's config.yaml describes.*expected the shape"):
+    with pytest.raises(
+        UserError,
+        match=(
+            "expected the weights of the model that the RUN's config.yaml describes.*expected the"
+            " shape"
+        ),
+    ):
         load_run(packed)
 
 
@@ -136,7 +165,9 @@ def test_a_run_holds_weights_alone(trained, tmp_path):
     run = Run(tmp_path / "run")
     run.write_weights(model)
     assert run.best_weights.stat().st_size < 1.1 * trained.best_weights.stat().st_size
-    assert model.optimizer is not None and len(model.optimizer.variables) > len(model.trainable_variables)
+    assert model.optimizer is not None and len(model.optimizer.variables) > len(
+        model.trainable_variables
+    )
 
 
 @pytest.mark.parametrize("name", pretrained_models())

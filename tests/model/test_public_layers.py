@@ -10,11 +10,21 @@ from rnnsearch_tf.layers.coverage import CoverageAttention
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
 from rnnsearch_tf.layers.luong_attention import LuongAttention
 
-B, I, J, M, N, V = 2, 3, 5, 4, 6, 9
+B = 2
+I = 3
+J = 5
+M = 4
+N = 6
+V = 9
 LENGTHS = (5, 3)
 
-IDS, WORDS, SOURCE = (J,), (J, M), "source words"
-STATES, TARGET, ANNOTATIONS, CONTEXTS = (I, N), (I, M), (J, 2 * N), (I, 2 * N)
+IDS = (J,)
+WORDS = (J, M)
+SOURCE = "source words"
+STATES = (I, N)
+TARGET = (I, M)
+ANNOTATIONS = (J, 2 * N)
+CONTEXTS = (I, 2 * N)
 
 CASES = {
     "WordEmbedding": (lambda: layers.WordEmbedding(V, M), [IDS]),
@@ -24,9 +34,15 @@ CASES = {
     "CoverageAttention": (lambda: CoverageAttention(M), [(1, N), ANNOTATIONS]),
     "GaussianWindow": (lambda: GaussianWindow(2), [(1, N), ANNOTATIONS]),
     "LuongAttention": (lambda: LuongAttention(N), [STATES, (J, N)]),
-    "LuongAttention, concat": (lambda: LuongAttention(N, "concat", M, biases="all"), [STATES, (J, N)]),
+    "LuongAttention, concat": (
+        lambda: LuongAttention(N, "concat", M, biases="all"),
+        [STATES, (J, N)],
+    ),
     "Decoder": (lambda: layers.Decoder(N, M), [TARGET, ANNOTATIONS]),
-    "Decoder, windows": (lambda: layers.Decoder(N, 2, attention="gaussian_window", unit="lstm"), [TARGET, ANNOTATIONS]),
+    "Decoder, windows": (
+        lambda: layers.Decoder(N, 2, attention="gaussian_window", unit="lstm"),
+        [TARGET, ANNOTATIONS],
+    ),
     "Decoder, fixed context": (lambda: layers.Decoder(N, attention=None), [TARGET, (J, N)]),
     "DeepOutput": (lambda: layers.DeepOutput(V, 3, output_rank=2), [STATES, TARGET, CONTEXTS]),
 }
@@ -37,7 +53,9 @@ READERS = ["Encoder", "Encoder, one LSTM", *ATTENTIONS, "Decoder", "Decoder, win
 """Layers whose last argument is of the source's length, and may have a mask."""
 
 every_layer = pytest.mark.parametrize("name", CASES)
-every_layer_of_vectors = pytest.mark.parametrize("name", [name for name in CASES if name != "WordEmbedding"])
+every_layer_of_vectors = pytest.mark.parametrize(
+    "name", [name for name in CASES if name != "WordEmbedding"]
+)
 
 
 @pytest.fixture
@@ -49,13 +67,19 @@ def policy(request):
     keras.config.set_dtype_policy(before)
 
 
-each_policy = pytest.mark.parametrize("policy", ("float32", "float64", "bfloat16", "mixed_bfloat16"), indirect=True)
+each_policy = pytest.mark.parametrize(
+    "policy", ("float32", "float64", "bfloat16", "mixed_bfloat16"), indirect=True
+)
 
 
 def arguments(name, seed=0):
     """NumPy arguments of a layer."""
     random = np.random.default_rng(seed)
-    draw = lambda shape: random.integers(0, V, (B, *shape)) if shape is IDS else random.normal(size=(B, *shape)).astype("float32")  # noqa: E731
+    draw = lambda shape: (
+        random.integers(0, V, (B, *shape))
+        if shape is IDS
+        else random.normal(size=(B, *shape)).astype("float32")
+    )  # noqa: E731
     return [draw(shape) for shape in CASES[name][1]]
 
 
@@ -76,8 +100,12 @@ def listed(results):
 
 
 def test_no_public_layer_is_missing():
-    offered = {name for name in layers.__all__ if issubclass(getattr(layers, name), keras.layers.Layer)}
-    assert {getattr(layers, name).__name__ for name in offered} <= {name.split(",")[0] for name in CASES}
+    offered = {
+        name for name in layers.__all__ if issubclass(getattr(layers, name), keras.layers.Layer)
+    }
+    assert {getattr(layers, name).__name__ for name in offered} <= {
+        name.split(",")[0] for name in CASES
+    }
 
 
 @every_layer
@@ -88,19 +116,26 @@ def test_shapes_are_those_of_the_results(name):
     computed = make().compute_output_shape(*given)
     assert (list(computed) if isinstance(computed[0], tuple) else [computed]) == results
     for symbolic, shape in zip(listed(make()(*inputs(name))), results, strict=True):
-        assert len(symbolic.shape) == len(shape) and all(size in (None, known) for size, known in zip(symbolic.shape, shape))
+        assert len(symbolic.shape) == len(shape) and all(
+            size in (None, known) for size, known in zip(symbolic.shape, shape)
+        )
         assert symbolic.shape[-1] in (None, shape[-1]) and symbolic.dtype == "float32"
 
 
 @every_layer
 def test_built_from_shapes_it_is_the_layer_built_by_a_call(name):
     make, shapes = CASES[name]
-    built, called = seeded(name), seeded(name)
+    built = seeded(name)
+    called = seeded(name)
     built.build(*((None, *shape) for shape in shapes))
     expected = listed(called(*arguments(name)))
     for result, values in zip(listed(built(*arguments(name))), expected, strict=True):
         np.testing.assert_array_equal(result, values)
-    assert {w.path.split("/", 1)[1] for w in built.weights} == {w.path.split("/", 1)[1] for w in called.weights} != set()
+    assert (
+        {w.path.split("/", 1)[1] for w in built.weights}
+        == {w.path.split("/", 1)[1] for w in called.weights}
+        != set()
+    )
 
 
 @every_layer
@@ -108,7 +143,9 @@ def test_its_configuration_makes_it_again(name):
     layer = seeded(name)
     again = type(layer).from_config(layer.get_config())
     assert again.get_config() == layer.get_config()
-    for result, values in zip(listed(again(*arguments(name))), listed(layer(*arguments(name))), strict=True):
+    for result, values in zip(
+        listed(again(*arguments(name))), listed(layer(*arguments(name))), strict=True
+    ):
         np.testing.assert_array_equal(result, values)
 
 
@@ -120,18 +157,23 @@ def test_saved_and_loaded_in_a_functional_model(name, tmp_path):
         weight.assign(np.random.default_rng(weight.shape[0]).normal(size=weight.shape))
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
-    for result, values in zip(listed(loaded(arguments(name))), listed(model(arguments(name))), strict=True):
+    for result, values in zip(
+        listed(loaded(arguments(name))), listed(model(arguments(name))), strict=True
+    ):
         np.testing.assert_array_equal(result, values)
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_mask_leaves_out_what_is_padding(name):
-    """The shorter sentence gives what it gives by itself, its mask handed in or carried along by Keras."""
+    """The shorter sentence gives what it gives by itself, its mask handed in or carried along by
+    Keras.
+    """
     layer, (*others, source) = CASES[name][0](), arguments(name)
     mask = np.arange(J) < np.array(LENGTHS)[:, np.newaxis]
     carried = keras.ops.convert_to_tensor(source)
     keras.src.backend.common.masking.set_keras_mask(carried, keras.ops.convert_to_tensor(mask))
-    masked, alone = listed(layer(*others, carried)), listed(layer(*(values[1:] for values in others), source[1:, : LENGTHS[1]]))
+    masked = listed(layer(*others, carried))
+    alone = listed(layer(*(values[1:] for values in others), source[1:, : LENGTHS[1]]))
     for result, given in zip(masked, listed(layer(*others, source, mask)), strict=True):
         np.testing.assert_array_equal(result, given)
     for result, expected in zip(masked, alone, strict=True):
@@ -141,24 +183,36 @@ def test_a_mask_leaves_out_what_is_padding(name):
 
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_query_and_value_may_be_a_list(name):
-    """As Keras's own attention layers take them, called or in a functional model, with masks in a list too."""
+    """As Keras's own attention layers take them, called or in a functional model, with masks in a
+    list too.
+    """
     layer, (states, annotations) = CASES[name][0](), arguments(name)
     mask = np.arange(J) < np.array(LENGTHS)[:, np.newaxis]
-    for result, expected in zip(layer([states, annotations], mask=[None, mask]), layer(states, annotations, mask), strict=True):
+    for result, expected in zip(
+        layer([states, annotations], mask=[None, mask]),
+        layer(states, annotations, mask),
+        strict=True,
+    ):
         np.testing.assert_array_equal(result, expected)
-    given, fresh = inputs(name), CASES[name][0]()
+    given = inputs(name)
+    fresh = CASES[name][0]()
     model = keras.Model(given, fresh(given))
     fresh.set_weights(layer.get_weights())
-    for result, expected in zip(model([states, annotations]), layer(states, annotations), strict=True):
+    for result, expected in zip(
+        model([states, annotations]), layer(states, annotations), strict=True
+    ):
         np.testing.assert_array_equal(result, expected)
-    assert fresh.compute_output_shape([states.shape, annotations.shape]) == layer.compute_output_shape(states.shape, annotations.shape)
+    assert fresh.compute_output_shape(
+        [states.shape, annotations.shape]
+    ) == layer.compute_output_shape(states.shape, annotations.shape)
 
 
 @each_policy
 @every_layer_of_vectors
 def test_other_floats_are_cast_to_the_dtype_of_the_weights(name, policy):
     """As Keras's own layers cast them; what is computed is what values of the right dtype give."""
-    layer, own = CASES[name][0](), policy.variable_dtype
+    layer = CASES[name][0]()
+    own = policy.variable_dtype
     for dtype in ("float64", "float32", "bfloat16"):
         values = [tf.cast(value, dtype) for value in arguments(name)]
         handed_in = [value.numpy() for value in values] if dtype == "float64" else values
@@ -171,27 +225,41 @@ def test_other_floats_are_cast_to_the_dtype_of_the_weights(name, policy):
 @pytest.mark.parametrize("policy", ("float64", "mixed_bfloat16", "mixed_float16"), indirect=True)
 @every_layer_of_vectors
 def test_between_stock_layers_under_a_global_policy(name, policy):
-    layer, given = CASES[name][0](), inputs(name)
-    before, behind = keras.layers.Activation("tanh"), keras.layers.Activation("tanh")
+    layer = CASES[name][0]()
+    given = inputs(name)
+    before = keras.layers.Activation("tanh")
+    behind = keras.layers.Activation("tanh")
     results = listed(layer(*map(before, given)))
     model = keras.Model(given, [behind(result) for result in results])
     values = arguments(name)
     assert [result.dtype for result in results] == [policy.variable_dtype] * len(results)
-    for result, expected in zip(listed(model(values)), listed(layer(*map(before, values))), strict=True):
-        np.testing.assert_allclose(tf.cast(result, tf.float64), tf.tanh(tf.cast(expected, tf.float64)), rtol=0.02, atol=0.002)
+    for result, expected in zip(
+        listed(model(values)), listed(layer(*map(before, values))), strict=True
+    ):
+        np.testing.assert_allclose(
+            tf.cast(result, tf.float64),
+            tf.tanh(tf.cast(expected, tf.float64)),
+            rtol=0.02,
+            atol=0.002,
+        )
 
 
-@pytest.mark.parametrize("dtype", ("int8", "uint8", "int16", "uint16", "int64", "uint32", "float32", "float64"))
+@pytest.mark.parametrize(
+    "dtype", ("int8", "uint8", "int16", "uint16", "int64", "uint32", "float32", "float64")
+)
 @pytest.mark.parametrize("policy", ("float32", "bfloat16"), indirect=True)
 def test_ids_of_any_dtype(dtype, policy):
     """As ``keras.layers.Embedding`` takes them; 311 is no number of bfloat16."""
     ids = np.array([[0, 5, 101 if dtype in ("int8", "uint8") else 311]])
-    layer, stock = layers.WordEmbedding(400, M, biases="none"), keras.layers.Embedding(400, M)
+    layer = layers.WordEmbedding(400, M, biases="none")
+    stock = keras.layers.Embedding(400, M)
     stock.build(())
     layer.build()
     stock.set_weights(layer.get_weights())
     expected = np.array(stock(ids.astype(dtype)), "float32")
-    np.testing.assert_array_equal(np.array(layer(ids.astype(dtype)), "float32")[:, 1:], expected[:, 1:])
+    np.testing.assert_array_equal(
+        np.array(layer(ids.astype(dtype)), "float32")[:, 1:], expected[:, 1:]
+    )
     given = keras.Input((3,), dtype=dtype)
     np.testing.assert_array_equal(keras.Model(given, layer(given))(ids.astype(dtype)), layer(ids))
 
@@ -204,17 +272,32 @@ def refused(layer, *values, match="expected .*, got .*; "):
 @every_layer_of_vectors
 def test_arguments_of_other_axes_are_refused_in_words(name):
     """Every argument by itself, before the layer is built and after."""
-    built, values = CASES[name][0](), arguments(name)
+    built = CASES[name][0]()
+    values = arguments(name)
     built(*values)
     for layer in (CASES[name][0](), built):
         for k, value in enumerate(values):
             change = lambda new: [*values[:k], new, *values[k + 1 :]]  # noqa: B023, E731
             named = list(layer.shapes)[k]
-            refused(layer, *change(value.astype("int64")), match=f"{named}: expected float .*, got int64 .*; WordEmbedding")
+            refused(
+                layer,
+                *change(value.astype("int64")),
+                match=f"{named}: expected float .*, got int64 .*; WordEmbedding",
+            )
             ragged = tf.RaggedTensor.from_tensor(value, lengths=[value.shape[1], 0])
-            refused(layer, *change(ragged), match=f"{named}: expected float .*, got a RaggedTensor; make it dense")
+            refused(
+                layer,
+                *change(ragged),
+                match=f"{named}: expected float .*, got a RaggedTensor; make it dense",
+            )
             if not name.startswith("DeepOutput"):  # which takes any axes before the last
-                refused(layer, *change(value[0]), match=rf"{named}: expected float \[.*\], got float32 \[\d+, \d+\]; give it 3 axes")
+                refused(
+                    layer,
+                    *change(value[0]),
+                    match=(
+                        rf"{named}: expected float \[.*\], got float32 \[\d+, \d+\]; give it 3 axes"
+                    ),
+                )
                 refused(layer, *change(value[..., np.newaxis]), match="give it 3 axes")
             if not name.startswith("DeepOutput") and len(values) > 1:
                 refused(layer, *change(value[:1]), match="got .*; axis B has another size")
@@ -223,32 +306,53 @@ def test_arguments_of_other_axes_are_refused_in_words(name):
     for k, value in enumerate(values):
         wider = np.concatenate([value, value], axis=-1)
         width = value.shape[-1]
-        refused(built, *values[:k], wider, *values[k + 1 :], match=rf", {width}\], got float32 \[.*, {2 * width}\]")
+        refused(
+            built,
+            *values[:k],
+            wider,
+            *values[k + 1 :],
+            match=rf", {width}\], got float32 \[.*, {2 * width}\]",
+        )
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_masks_of_other_axes_are_refused_in_words(name):
-    layer, values = CASES[name][0](), arguments(name)
-    refused(layer, *values, np.ones((B, J - 1), bool), match=rf"mask: expected bool \[{B}, {J}\], got bool \[{B}, {J - 1}\]")
+    layer = CASES[name][0]()
+    values = arguments(name)
+    refused(
+        layer,
+        *values,
+        np.ones((B, J - 1), bool),
+        match=rf"mask: expected bool \[{B}, {J}\], got bool \[{B}, {J - 1}\]",
+    )
     refused(layer, *values, np.ones((B, J, 1), bool), match="give it 2 axes")
 
 
 def test_loaded_layers_know_the_widths_they_were_built_for(tmp_path):
     for name in ("Encoder", "BahdanauAttention"):
         given = inputs(name)
-        keras.Model(given, CASES[name][0]()(given if len(given) > 1 else given[0])).save(tmp_path / "model.keras")
+        keras.Model(given, CASES[name][0]()(given if len(given) > 1 else given[0])).save(
+            tmp_path / "model.keras"
+        )
         layer = keras.models.load_model(tmp_path / "model.keras").layers[-1]
         *others, last = arguments(name)
         refused(layer, *others, last[..., 1:], match="expected .*, got ")
 
 
 def test_luong_attention_takes_vectors_of_its_own_size():
-    refused(LuongAttention(N + 1), *arguments("LuongAttention"), match=rf"state: expected float \[B, K, {N + 1}\], got float32 \[{B}, {I}, {N}\]")
+    refused(
+        LuongAttention(N + 1),
+        *arguments("LuongAttention"),
+        match=rf"state: expected float \[B, K, {N + 1}\], got float32 \[{B}, {I}, {N}\]",
+    )
 
 
 @every_layer
 def test_without_a_seed_each_layer_starts_by_itself(name):
-    """And again as it was after ``keras.utils.set_random_seed``, as Keras's own layers do; layers with one seed start equal."""
+    """And again as it was after ``keras.utils.set_random_seed``, as Keras's own layers do; layers
+    with one seed start equal.
+    """
+
     def weights(make):
         layer = make()
         layer.build(*((None, *shape) for shape in CASES[name][1]))

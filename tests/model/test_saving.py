@@ -21,10 +21,23 @@ from rnnsearch_tf.training import optimizers
 from tiny_rnnsearch import SIZES, VARIANTS, batch, tiny_model, variant_name
 
 UNUSUAL = dict(  # every option that an RNNsearch with Gaussian windows has, away from its default
-    unit="lstm", attention="gaussian_window", windows=2, layer_normalization=True, forget_bias=1.5,
-    embedding_size=3, hidden_size=4, maxout_size=6, output_rank=3, decoder_order="paper", biases="all",
-    initialization="variance_preserving", tie_target_embeddings=True, scale_embeddings=True,
-    embedding_dropout=0.1, hidden_dropout=0.2, readout_dropout=0.3,
+    unit="lstm",
+    attention="gaussian_window",
+    windows=2,
+    layer_normalization=True,
+    forget_bias=1.5,
+    embedding_size=3,
+    hidden_size=4,
+    maxout_size=6,
+    output_rank=3,
+    decoder_order="paper",
+    biases="all",
+    initialization="variance_preserving",
+    tie_target_embeddings=True,
+    scale_embeddings=True,
+    embedding_dropout=0.1,
+    hidden_dropout=0.2,
+    readout_dropout=0.3,
 )
 
 
@@ -47,7 +60,8 @@ def test_keras_file_keeps_the_precision(dtype, tmp_path):
 
 
 def test_weights_file_gives_the_same_numbers(tmp_path):
-    model, other = tiny_model("float32", seed=1), tiny_model("float32", seed=2)
+    model = tiny_model("float32", seed=1)
+    other = tiny_model("float32", seed=2)
     assert np.abs(np.array(model(batch())) - np.array(other(batch()))).max() > 0.1
     model.save_weights(tmp_path / "model.weights.h5")
     other.load_weights(tmp_path / "model.weights.h5")
@@ -56,7 +70,9 @@ def test_weights_file_gives_the_same_numbers(tmp_path):
 
 def go_on(model, rule, path):
     """Two updates, save, load, a third in both: (model, loaded)."""
-    config = dataclasses.replace(TrainingConfig(), optimizer=rule, learning_rate=0.125, momentum=0.5)
+    config = dataclasses.replace(
+        TrainingConfig(), optimizer=rule, learning_rate=0.125, momentum=0.5
+    )
     loss = TranslationLoss("token_mean", label_smoothing=0.1)
     model.compile(optimizers.build_optimizer(config), loss=loss, run_eagerly=True)
     for _ in range(2):
@@ -70,7 +86,9 @@ def go_on(model, rule, path):
 
 @pytest.mark.parametrize("rule", ("adadelta", "adam", "sgd"))
 def test_training_goes_on_from_a_keras_file(rule, tmp_path):
-    """The same weights as three updates in one go; the optimizer's averages and the loss come along."""
+    """The same weights as three updates in one go; the optimizer's averages and the loss come
+    along.
+    """
     model, loaded = go_on(tiny_model("float32"), rule, tmp_path / "model.keras")
     assert (loaded.loss.reduction, loaded.loss.label_smoothing) == ("token_mean", 0.1)
     for one, other in zip(model.trainable_variables, loaded.trainable_variables):
@@ -88,7 +106,11 @@ def test_dropout_goes_on_from_a_keras_file(tmp_path):
 def test_unusual_is_unusual():
     """Guards the next test: an option added to ModelConfig must be added to UNUSUAL."""
     vain = names_without_effect({"model": ModelConfig(**UNUSUAL)})
-    usual = {key: value for key, value in dataclasses.asdict(ModelConfig()).items() if key != "system" and f"model.{key}" not in vain}
+    usual = {
+        key: value
+        for key, value in dataclasses.asdict(ModelConfig()).items()
+        if key != "system" and f"model.{key}" not in vain
+    }
     assert UNUSUAL.keys() == usual.keys()
     assert all(UNUSUAL[key] != usual[key] for key in usual)
 
@@ -110,7 +132,10 @@ def test_options_as_keywords_are_a_configuration(system, tmp_path):
     sizes = dict(embedding_size=3, hidden_size=4)
     model = system(source_vocabulary_size=8, target_vocabulary_size=7, seed=3, **sizes)
     again = system(dict(system=system.system, **sizes), 8, 7, seed=3)
-    assert model.config == again.config and (model.config.system, model.config.hidden_size) == (system.system, 4)
+    assert model.config == again.config and (model.config.system, model.config.hidden_size) == (
+        system.system,
+        4,
+    )
     model.save(tmp_path / "model.keras")
     for other in (again, keras.models.load_model(tmp_path / "model.keras")):
         for one, two in zip(model.weights, other.weights, strict=True):
@@ -121,9 +146,14 @@ def test_keywords_that_are_no_options():
     sizes = dict(source_vocabulary_size=8, target_vocabulary_size=7)
     with pytest.raises(UsageError, match="hiden_size.*hidden_size"):
         RNNSearch(**sizes, hiden_size=4)
-    with pytest.raises(UsageError, match="RNNSearch: expected a configuration or options, got both: hidden_size"):
+    with pytest.raises(
+        UsageError, match="RNNSearch: expected a configuration or options, got both: hidden_size"
+    ):
         RNNSearch(ModelConfig(), **sizes, hidden_size=4)
-    with pytest.raises(UsageError, match="expected source_vocabulary_size and target_vocabulary_size, got None and 7"):
+    with pytest.raises(
+        UsageError,
+        match="expected source_vocabulary_size and target_vocabulary_size, got None and 7",
+    ):
         RNNSearch(target_vocabulary_size=7, hidden_size=4)
 
 
@@ -134,22 +164,91 @@ def arguments(layer_class):
 
 
 LAYERS = {
-    layers.WordEmbedding: dict(vocabulary_size=9, embedding_size=3, tied=True, scaled=True, mask_zero=True, biases="none", initialization="variance_preserving", seed=4),
-    layers.BahdanauAttention: dict(alignment_size=3, biases="all", initialization="variance_preserving", seed=4),
-    layers.Decoder: dict(hidden_size=3, alignment_size=2, attention="coverage", unit="lstm", layer_normalization=True, forget_bias=1.5,
-                         biases="all", initialization="variance_preserving", seed=4),
-    layers.Encoder: dict(hidden_size=3, bidirectional=False, unit="lstm", layer_normalization=True, forget_bias=1.5, biases="all",
-                         initialization="variance_preserving", seed=4),
+    layers.WordEmbedding: dict(
+        vocabulary_size=9,
+        embedding_size=3,
+        tied=True,
+        scaled=True,
+        mask_zero=True,
+        biases="none",
+        initialization="variance_preserving",
+        seed=4,
+    ),
+    layers.BahdanauAttention: dict(
+        alignment_size=3, biases="all", initialization="variance_preserving", seed=4
+    ),
+    layers.Decoder: dict(
+        hidden_size=3,
+        alignment_size=2,
+        attention="coverage",
+        unit="lstm",
+        layer_normalization=True,
+        forget_bias=1.5,
+        biases="all",
+        initialization="variance_preserving",
+        seed=4,
+    ),
+    layers.Encoder: dict(
+        hidden_size=3,
+        bidirectional=False,
+        unit="lstm",
+        layer_normalization=True,
+        forget_bias=1.5,
+        biases="all",
+        initialization="variance_preserving",
+        seed=4,
+    ),
     GaussianWindow: dict(windows=3, biases="none", initialization="variance_preserving", seed=4),
-    RecurrentStack: dict(layers=2, hidden_size=3, skips=True, dropout=0.1, unit="lstm", layer_normalization=True, peepholes=True,
-                         forget_bias=1.5, biases="all", initialization="variance_preserving", seed=4),
-    LuongAttention: dict(hidden_size=3, score="concat", alignment_size=2, biases="all", initialization="variance_preserving", seed=4),
-    OutputMatrix: dict(vocabulary_size=9, symbol="W_s", tied=True, biases="none", initialization="variance_preserving", seed=4),
-    RecurrentUnit: dict(hidden_size=3, unit="lstm", layer_normalization=True, peepholes=True, forget_bias=1.5,
-                        biases="all",
-                        initialization="variance_preserving", seed=4),
-    layers.DeepOutput: dict(vocabulary_size=9, maxout_size=3, output_rank=2, biases="none", initialization="variance_preserving",
-                            dropout=0.25, seed=4, tied=True, context_sizes=(4, 3)),
+    RecurrentStack: dict(
+        layers=2,
+        hidden_size=3,
+        skips=True,
+        dropout=0.1,
+        unit="lstm",
+        layer_normalization=True,
+        peepholes=True,
+        forget_bias=1.5,
+        biases="all",
+        initialization="variance_preserving",
+        seed=4,
+    ),
+    LuongAttention: dict(
+        hidden_size=3,
+        score="concat",
+        alignment_size=2,
+        biases="all",
+        initialization="variance_preserving",
+        seed=4,
+    ),
+    OutputMatrix: dict(
+        vocabulary_size=9,
+        symbol="W_s",
+        tied=True,
+        biases="none",
+        initialization="variance_preserving",
+        seed=4,
+    ),
+    RecurrentUnit: dict(
+        hidden_size=3,
+        unit="lstm",
+        layer_normalization=True,
+        peepholes=True,
+        forget_bias=1.5,
+        biases="all",
+        initialization="variance_preserving",
+        seed=4,
+    ),
+    layers.DeepOutput: dict(
+        vocabulary_size=9,
+        maxout_size=3,
+        output_rank=2,
+        biases="none",
+        initialization="variance_preserving",
+        dropout=0.25,
+        seed=4,
+        tied=True,
+        context_sizes=(4, 3),
+    ),
 }
 
 
@@ -167,10 +266,18 @@ def test_layer_config_is_complete(layer_class):
 
 
 def test_loss_and_optimizer_configs_are_complete():
-    loss = TranslationLoss.from_config(TranslationLoss("batch_mean", 0.2, name="other").get_config())
+    loss = TranslationLoss.from_config(
+        TranslationLoss("batch_mean", 0.2, name="other").get_config()
+    )
     assert (loss.reduction, loss.label_smoothing, loss.name) == ("batch_mean", 0.2, "other")
-    config = dataclasses.replace(TrainingConfig(), rho=0.7, epsilon=1e-3, global_clipnorm=2.0, non_finite_gradient="decay_weights",
-                                 accumulate=3)
+    config = dataclasses.replace(
+        TrainingConfig(),
+        rho=0.7,
+        epsilon=1e-3,
+        global_clipnorm=2.0,
+        non_finite_gradient="decay_weights",
+        accumulate=3,
+    )
     rule = optimizers.build_optimizer(config)
     again = optimizers.Adadelta.from_config(rule.get_config())
     assert again.get_config() == rule.get_config()
@@ -179,5 +286,7 @@ def test_loss_and_optimizer_configs_are_complete():
 
 
 def test_sizes_of_the_tests_are_distinct():
-    """Different sizes keep a matrix in the wrong place from fitting (m and l share 3: tied embeddings need it)."""
+    """Different sizes keep a matrix in the wrong place from fitting (m and l share 3: tied
+    embeddings need it).
+    """
     assert len({SIZES[key] for key in ("embedding_size", "hidden_size", "alignment_size")}) == 3

@@ -9,7 +9,9 @@ from tiny_systems import ONE_OF_EACH, THREE, others_slow, tiny_system
 
 
 def update(model, shards, inputs):
-    """What one update makes of a batch: the changes of the weights, which under this optimizer are the gradients, and the metrics."""
+    """What one update makes of a batch: the changes of the weights, which under this optimizer are
+    the gradients, and the metrics.
+    """
     model.shards = shards
     model.compile(keras.optimizers.SGD(1.0), loss=TranslationLoss(label_smoothing=0.1))
     before = [weight.numpy() for weight in model.trainable_variables]
@@ -19,7 +21,11 @@ def update(model, shards, inputs):
 
 
 @pytest.mark.parametrize("name", others_slow(ONE_OF_EACH, THREE))
-@pytest.mark.parametrize("shards, pairs", [(2, PAIRS), (3, PAIRS), (3, PAIRS[:2])], ids=["halves", "thirds", "one of none"])
+@pytest.mark.parametrize(
+    "shards, pairs",
+    [(2, PAIRS), (3, PAIRS), (3, PAIRS[:2])],
+    ids=["halves", "thirds", "one of none"],
+)
 def test_losses_and_gradients_are_those_of_the_whole(name, shards, pairs):
     whole, in_shards = (update(tiny_system(name), number, batch(pairs)) for number in (1, shards))
     assert all(np.abs(change).max() > 0 for change in whole)
@@ -36,7 +42,9 @@ def test_fit_trains_in_shards():
         model.compile("sgd", loss=TranslationLoss(reduction="token_mean"))
         model.shards = shards
         history = model.fit(dataset([PAIRS] * 3), verbose=0).history
-        return [variable.numpy() for variable in model.trainable_variables], history["loss"] + history["gradient_norm"]
+        return [variable.numpy() for variable in model.trainable_variables], history[
+            "loss"
+        ] + history["gradient_norm"]
 
     (whole, metrics), (in_shards, metrics_in_shards) = learned(1), learned(2)
     for found, expected in zip(in_shards, whole, strict=True):
@@ -46,7 +54,8 @@ def test_fit_trains_in_shards():
 
 def test_each_shard_has_a_share_of_the_batch():
     """So many calls, no row in two of them, none left out."""
-    model, seen = tiny_system("rnnsearch"), []
+    model = tiny_system("rnnsearch")
+    seen = []
     losses = model.token_losses
 
     def token_losses(inputs, *arguments, **keywords):

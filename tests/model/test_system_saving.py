@@ -1,4 +1,6 @@
-"""Every system comes back from a file and from its configuration, trains under `fit`, and drops only in training."""
+"""Every system comes back from a file and from its configuration, trains under `fit`, and drops
+only in training.
+"""
 
 import dataclasses
 
@@ -46,7 +48,11 @@ def test_layers_keep_their_configuration(name):
 def dropouts(name):
     system = SYSTEMS[name].get("system", "rnnsearch")
     vain = names_without_effect({"model": ModelConfig(system=system)})
-    return [name for name in ("embedding_dropout", "hidden_dropout", "readout_dropout") if f"model.{name}" not in vain]
+    return [
+        name
+        for name in ("embedding_dropout", "hidden_dropout", "readout_dropout")
+        if f"model.{name}" not in vain
+    ]
 
 
 @one_of_each
@@ -56,17 +62,31 @@ def test_dropout_only_in_training(name):
         model = tiny_system(name, **{option: 0.4})
         np.testing.assert_array_equal(model(batch()), plain(batch()))
         first, second = (model(batch(), training=True).numpy() for _ in range(2))
-        assert np.abs(first - plain(batch())).max() > 1e-4 and np.abs(first - second).max() > 1e-4, option
+        assert (
+            np.abs(first - plain(batch())).max() > 1e-4 and np.abs(first - second).max() > 1e-4
+        ), option
 
 
-@pytest.mark.parametrize("name", others_slow(("rnnencdec", "encoder_decoder", "deep_lstm-forward", "stacked-lstm", "luong-general"), THREE))
+@pytest.mark.parametrize(
+    "name",
+    others_slow(
+        ("rnnencdec", "encoder_decoder", "deep_lstm-forward", "stacked-lstm", "luong-general"),
+        THREE,
+    ),
+)
 def test_fit_learns(name):
-    """Thirty epochs of two batches under `fit`, with the dropout it has: the loss falls, and nothing is left untrained."""
+    """Thirty epochs of two batches under `fit`, with the dropout it has: the loss falls, and
+    nothing is left untrained.
+    """
     model = tiny_system(name, "float32", scale=0.2, **{option: 0.05 for option in dropouts(name)})
-    config = dataclasses.replace(TrainingConfig(), optimizer="adam", learning_rate=0.05, loss_reduction="token_mean")
+    config = dataclasses.replace(
+        TrainingConfig(), optimizer="adam", learning_rate=0.05, loss_reduction="token_mean"
+    )
     model.compile(build_optimizer(config), loss=TranslationLoss("token_mean"))
     before = [variable.numpy() for variable in model.trainable_variables]
-    history = model.fit(dataset([PAIRS[:2], PAIRS[2:]]), epochs=30, verbose=0, shuffle=False).history["loss"]
+    history = model.fit(
+        dataset([PAIRS[:2], PAIRS[2:]]), epochs=30, verbose=0, shuffle=False
+    ).history["loss"]
     assert history[-1] < 0.8 * history[0]
     for variable, value in zip(model.trainable_variables, before):
         assert np.abs(variable.numpy() - value).max() > 0, variable.path

@@ -1,8 +1,9 @@
-"""Plant each fault of the *mutants.py files in a copy of the package and see the named tests turn red.
+"""Plant each fault of the *mutants.py files in a copy of the package and see the named tests turn
+red.
 
     python tests/mutants/run.py                 every fault
-    python tests/mutants/run.py encoder 7 20-30 those whose file or description has the word, or by number
-    python tests/mutants/run.py --list
+    python tests/mutants/run.py encoder 7 20-30 those whose file or description has the word, or by
+    number python tests/mutants/run.py --list
 
 Exit code 0: every fault was caught. A fault whose text is no longer in its file counts
 as not caught: the list has to follow the code.
@@ -25,7 +26,8 @@ import tensorflow_text  # noqa: F401, E402
 from mutants import Mutant  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PACKAGE, OUTPUT = "rnnsearch_tf", "output.txt"
+PACKAGE = "rnnsearch_tf"
+OUTPUT = "output.txt"
 
 
 def all_mutants():
@@ -39,16 +41,24 @@ def all_mutants():
 
 
 def plant(mutant, folder):
-    """Copy package and tests, and what the tests read beside them, to `folder` and put the fault in."""
+    """Copy package and tests, and what the tests read beside them, to `folder` and put the fault
+    in.
+    """
     ignore = shutil.ignore_patterns("__pycache__", "build")
     for name in (PACKAGE, "papers", "tests", "export", "serving"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignore)
     shutil.copy(ROOT / "pyproject.toml", folder)
-    path = folder / mutant.file if mutant.file.startswith("papers/") else folder / PACKAGE / mutant.file
+    path = (
+        folder / mutant.file
+        if mutant.file.startswith("papers/")
+        else folder / PACKAGE / mutant.file
+    )
     text = path.read_text(encoding="utf-8")
     if text.count(mutant.old) != 1:
-        raise ValueError(f"expected {mutant.old!r} once in {mutant.file}, found it {text.count(mutant.old)} times; "
-                         "write the fault anew")
+        raise ValueError(
+            f"expected {mutant.old!r} once in {mutant.file}, found it {text.count(mutant.old)}"
+            " times; write the fault anew"
+        )
     path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
 
 
@@ -64,7 +74,11 @@ def caught(mutant):
         output = (folder / OUTPUT).read_text(encoding="utf-8")
     # A fixture that fails is red too: an export that refuses itself, for example.
     failed = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-    green = [test for test in mutant.tests if not any(line.split(maxsplit=1)[1].startswith(f"tests/{test}") for line in failed)]
+    green = [
+        test
+        for test in mutant.tests
+        if not any(line.split(maxsplit=1)[1].startswith(f"tests/{test}") for line in failed)
+    ]
     if code == 1 and not green:
         return True, failed[0]
     return False, f"exit code {code}; still green: {', '.join(green)}\n{output[-1500:]}"
@@ -97,7 +111,9 @@ def run_tests(tests, folder):
 
 
 def chosen(words):
-    """(number, mutant) of those asked for: a number, a range `20-30`, a word of the file name or of the fault."""
+    """(number, mutant) of those asked for: a number, a range `20-30`, a word of the file name or of
+    the fault.
+    """
     for number, mutant in enumerate(all_mutants(), start=1):
         if not words or any(matches(word, number, mutant) for word in words):
             yield number, mutant
@@ -119,7 +135,11 @@ def main(arguments):
             continue
         started = time.monotonic()
         red, reason = caught(mutant)
-        print(f"{'caught  ' if red else 'SURVIVED'} {title} ({time.monotonic() - started:.0f} s)\n      {reason}", flush=True)
+        print(
+            f"{'caught  ' if red else 'SURVIVED'} {title} ({time.monotonic() - started:.0f} s)\n   "
+            f"   {reason}",
+            flush=True,
+        )
         survivors += not red
     return 1 if survivors else 0
 

@@ -1,4 +1,6 @@
-"""The papers' figures: what is measured against brute force and known states, and the pages of models with random weights."""
+"""The papers' figures: what is measured against brute force and known states, and the pages of
+models with random weights.
+"""
 
 import gzip
 import itertools
@@ -38,8 +40,13 @@ def picture(folder, name):
 def roles(sentence):
     """Who does it to whom, and what it is that is done."""
     words = sentence.rstrip(".").split()
-    first, last = words[1], words[-1]
-    verb = {passive: active for active, passive in sutskever2014_figures.VERBS}.get(words[4]) if "by" in words else words[3]
+    first = words[1]
+    last = words[-1]
+    verb = (
+        {passive: active for active, passive in sutskever2014_figures.VERBS}.get(words[4])
+        if "by" in words
+        else words[3]
+    )
     return (last, verb, first) if "by" in words else (first, verb, last)
 
 
@@ -64,20 +71,34 @@ def place(word):
     return np.random.default_rng(list(word.encode())).normal(size=200)
 
 
-@pytest.mark.parametrize("state, order, voice", [(by_meaning, 1, 1), (by_order, 1, 0), (bag_of_words, 0, None)])
+@pytest.mark.parametrize(
+    "state, order, voice", [(by_meaning, 1, 1), (by_order, 1, 0), (bag_of_words, 0, None)]
+)
 def test_states_that_are_known_are_told_apart(tmp_path, monkeypatch, state, order, voice):
-    monkeypatch.setattr(sutskever2014_figures, "_states", lambda work, name, seed, sentences: np.stack([state(each) for each in sentences]))
+    monkeypatch.setattr(
+        sutskever2014_figures,
+        "_states",
+        lambda work, name, seed, sentences: np.stack([state(each) for each in sentences]),
+    )
     [found] = sutskever2014_figures.measured_states(Workspace(tmp_path, None), "lstm-reversed")
     assert found["order"] == order and (voice is None or found["voice"] == voice)
     assert state is not bag_of_words or found["same"] == pytest.approx(found["exchanged"])
 
 
 def test_every_kind_of_sentence_is_in_the_pictures():
-    """One meaning, one colour: what the two groups of a picture say is not the same, what one group says is."""
+    """One meaning, one colour: what the two groups of a picture say is not the same, what one group
+    says is.
+    """
     for group, other in (sutskever2014_figures.WORD_ORDER, sutskever2014_figures.VOICE):
         assert len(group) == len(other) == 3
-    active, _, passive = (sentence.replace(" in the park", "") for sentence in sutskever2014_figures.VOICE[0])
-    assert roles(active) == roles(passive) != roles(sutskever2014_figures.VOICE[1][0].replace(" in the park", ""))
+    active, _, passive = (
+        sentence.replace(" in the park", "") for sentence in sutskever2014_figures.VOICE[0]
+    )
+    assert (
+        roles(active)
+        == roles(passive)
+        != roles(sutskever2014_figures.VOICE[1][0].replace(" in the park", ""))
+    )
 
 
 def test_steps_and_swaps_by_brute_force():
@@ -89,7 +110,10 @@ def test_steps_and_swaps_by_brute_force():
         assert places == [max(range(source), key=lambda j: alignment[i, j]) for i in range(target)]
         words = [f"s{j}" for j in range(source)], [f"t{i}" for i in range(target)]
         expected = [
-            f"s{j} s{j + 1} → t{i} t{i + 1}" for i in range(target - 1) for j in range(source - 1) if (places[i], places[i + 1]) == (j + 1, j)
+            f"s{j} s{j + 1} → t{i} t{i + 1}"
+            for i in range(target - 1)
+            for j in range(source - 1)
+            if (places[i], places[i + 1]) == (j + 1, j)
         ]
         assert monotone.swapped(places, *words) == expected
     assert monotone.attended(np.ones((1, 3))) == []
@@ -99,13 +123,28 @@ def test_curves_are_drawn_where_they_belong():
     curves = {"rnnsearch-50": ([1, 2], [30.0, 20.0]), "rnnencdec-50": ([1, 2], [10.0, 5.0])}
     left, right = bahdanau2015.curves_figure({"words": curves, "rank": {"lstm": ([3], [4.0])}}).axes
     assert [axes.get_xlabel() for axes in (left, right)] == ["words", "rank"]
-    drawn = {line.get_label(): (line.get_linestyle(), line.get_xdata().tolist(), line.get_ydata().tolist()) for line in left.lines}
-    assert drawn == {"rnnsearch-50": ("-", [1, 2], [30.0, 20.0]), "rnnencdec-50": ("--", [1, 2], [10.0, 5.0])}
+    drawn = {
+        line.get_label(): (
+            line.get_linestyle(),
+            line.get_xdata().tolist(),
+            line.get_ydata().tolist(),
+        )
+        for line in left.lines
+    }
+    assert drawn == {
+        "rnnsearch-50": ("-", [1, 2], [30.0, 20.0]),
+        "rnnencdec-50": ("--", [1, 2], [10.0, 5.0]),
+    }
 
 
 CAPTIONS = [
-    "The door is white.", "My sister sells an old book.", "She goes to the hotel.", "Where is the cat?", "The cat is very white and old.", "He reads a book."
-]  # fmt: skip
+    "The door is white.",
+    "My sister sells an old book.",
+    "She goes to the hotel.",
+    "Where is the cat?",
+    "The cat is very white and old.",
+    "He reads a book.",
+]
 
 
 @pytest.fixture(scope="module")
@@ -114,18 +153,33 @@ def workspace(tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures")
     work = Workspace(folder, None)
     write_run(work.run("rnnsearch-50", 1234).path)
-    for name in ("rnnsearch-50", "lstm-forward", "lstm-reversed"):  # of the LSTMs only translations are asked for
+    for name in (
+        "rnnsearch-50",
+        "lstm-forward",
+        "lstm-reversed",
+    ):  # of the LSTMs only translations are asked for
         card = work.run(name, 1234).model_card
         card.parent.mkdir(exist_ok=True)
         card.write_text("random weights\n")
     texts = work.folder / "texts" / "up-to-50"
     texts.mkdir(parents=True)
     for language in ("en", "fr"):
-        (texts / f"test.{language}").write_text("".join(f"{line}\n" for line in CAPTIONS), encoding="utf-8")
+        (texts / f"test.{language}").write_text(
+            "".join(f"{line}\n" for line in CAPTIONS), encoding="utf-8"
+        )
     for forbidden in ("", "-no-unk"):
-        work.output(f"translations{forbidden}-rnnsearch-50-1234", lambda: {"tokens": ["le chat est blanc ."] * len(CAPTIONS)})
+        work.output(
+            f"translations{forbidden}-rnnsearch-50-1234",
+            lambda: {"tokens": ["le chat est blanc ."] * len(CAPTIONS)},
+        )
     for name in ("lstm-forward", "lstm-reversed"):
-        translated = {"12": [caption.lower() for caption in CAPTIONS] if name == "lstm-reversed" else CAPTIONS[::-1]}
+        translated = {
+            "12": (
+                [caption.lower() for caption in CAPTIONS]
+                if name == "lstm-reversed"
+                else CAPTIONS[::-1]
+            )
+        }
         work.output(f"captions-1-{name}-1234", lambda translated=translated: translated)
     return work
 
@@ -143,23 +197,41 @@ def make(work, item, monkeypatch, models=None):
 
 def test_the_page_of_steps(workspace, monkeypatch):
     """Random alignments, counted one by one."""
-    generator, alignments = np.random.default_rng(7), []
+    generator = np.random.default_rng(7)
+    alignments = []
 
     def translate(sources, beam_size, allow_unknown):
         assert (beam_size, allow_unknown) == (12, False)
         alignments.extend(generator.dirichlet(np.ones(7), size=5) for _ in sources)
         words = [f"s{j}" for j in range(6)], [f"t{i}" for i in range(4)]
-        return [types.SimpleNamespace(source_tokens=words[0], tokens=words[1], alignment=alignment) for alignment in alignments]
+        return [
+            types.SimpleNamespace(source_tokens=words[0], tokens=words[1], alignment=alignment)
+            for alignment in alignments
+        ]
 
-    monkeypatch.setattr(Workspace, "translator", lambda work, name, seed: types.SimpleNamespace(translate=translate))
+    monkeypatch.setattr(
+        Workspace, "translator", lambda work, name, seed: types.SimpleNamespace(translate=translate)
+    )
     [row] = make(workspace, "bahdanau2015-monotone", monkeypatch)
     heads = [[max(range(6), key=lambda j: each[i, j]) for i in range(4)] for each in alignments]
     steps = [each[i + 1] - each[i] for each in heads for i in range(3)]
-    expected = [np.mean([at(step) for step in steps]) for at in (
-        lambda s: s == 0, lambda s: s == 1, lambda s: s >= 2, lambda s: s == -1, lambda s: s <= -2
-    )]  # fmt: skip
-    assert [row[kind] for kind in ("same word", "next word", "further ahead", "one word back", "further back")] == pytest.approx(expected)
-    assert f"There are {sum(step == -1 for step in steps)} of rnnsearch-50, first seed." in (workspace.folder / "bahdanau2015-monotone.md").read_text(encoding="utf-8")
+    expected = [
+        np.mean([at(step) for step in steps])
+        for at in (
+            lambda s: s == 0,
+            lambda s: s == 1,
+            lambda s: s >= 2,
+            lambda s: s == -1,
+            lambda s: s <= -2,
+        )
+    ]
+    assert [
+        row[kind]
+        for kind in ("same word", "next word", "further ahead", "one word back", "further back")
+    ] == pytest.approx(expected)
+    assert f"There are {sum(step == -1 for step in steps)} of rnnsearch-50, first seed." in (
+        workspace.folder / "bahdanau2015-monotone.md"
+    ).read_text(encoding="utf-8")
 
 
 def test_the_page_of_lengths_and_ranks(workspace, monkeypatch):
@@ -168,19 +240,29 @@ def test_the_page_of_lengths_and_ranks(workspace, monkeypatch):
     rows = make(workspace, "sutskever2014-figure3", monkeypatch)
     assert {row["model"] for row in rows} == {"lstm-forward", "lstm-reversed", "rnnsearch-50"}
     assert all(row["BLEU"] == pytest.approx(100) for row in rows if row["model"] == "lstm-reversed")
-    short = [row for row in rows if (row["model"], row["sentences of"]) == ("lstm-forward", "length 5–5")][0]
+    short = [
+        row for row in rows if (row["model"], row["sentences of"]) == ("lstm-forward", "length 5–5")
+    ][0]
     chosen = sorted(range(len(CAPTIONS)), key=lambda k: len(CAPTIONS[k].rstrip(".?").split()))[:2]
-    hypotheses, references = [CAPTIONS[::-1][k] for k in chosen], [CAPTIONS[k] for k in chosen]
+    hypotheses = [CAPTIONS[::-1][k] for k in chosen]
+    references = [CAPTIONS[k] for k in chosen]
     assert short["sentences"] == len(chosen)
-    assert short["BLEU"] == pytest.approx(sacrebleu.corpus_bleu(hypotheses, [references], lowercase=True).score)
+    assert short["BLEU"] == pytest.approx(
+        sacrebleu.corpus_bleu(hypotheses, [references], lowercase=True).score
+    )
     assert {row["sentences of"].split()[0] for row in rows} == {"length", "rank"}
     assert picture(workspace.folder, "sutskever2014-figure3-curves")
 
 
 def test_the_page_of_sentence_states(workspace, monkeypatch):
     [row] = make(workspace, "sutskever2014-figure2", monkeypatch, ("rnnsearch-50",))
-    assert 0 <= row["word order"] <= 1 and 0 <= row["voice"] <= 1 and row["distance, same roles"] > 0
-    assert all(picture(workspace.folder, f"sutskever2014-figure2-{name}") for name in ("word-order", "voice"))
+    assert (
+        0 <= row["word order"] <= 1 and 0 <= row["voice"] <= 1 and row["distance, same roles"] > 0
+    )
+    assert all(
+        picture(workspace.folder, f"sutskever2014-figure2-{name}")
+        for name in ("word-order", "voice")
+    )
 
 
 def test_a_missing_package_is_named_before_anything_is_trained(tmp_path, monkeypatch, capsys):
@@ -202,13 +284,20 @@ def test_the_rows_of_a_table(tmp_path):
     first, *long = phrase_based.rows(tmp_path)
     assert first == ("l' homme", "the man", 0.75, 4)
     assert [row.probability for row in long] == [0.2, 0.4, 0.4]
-    assert cho2014_figures.best_translations([first, *long]) == {"a black dog runs": "chien noir court"}
+    assert cho2014_figures.best_translations([first, *long]) == {
+        "a black dog runs": "chien noir court"
+    }
 
 
 def phrases(number):
     """{phrase: translation}: several phrases of four or five words for each."""
     generator = random.Random(3)
-    return {" ".join(generator.sample("abcdefgh", generator.choice((4, 5)))): f"t{generator.randrange(number // 3)}" for _ in range(number)}
+    return {
+        " ".join(
+            generator.sample("abcdefgh", generator.choice((4, 5)))
+        ): f"t{generator.randrange(number // 3)}"
+        for _ in range(number)
+    }
 
 
 def test_paraphrases_and_what_they_are_compared_with():
@@ -217,23 +306,42 @@ def test_paraphrases_and_what_they_are_compared_with():
     assert len(triples) == 40 == len({translations[first] for first, _, _ in triples})
     words = lambda phrase: set(phrase.split())  # noqa: E731
     for first, second, third in triples:
-        assert first != second and translations[first] == translations[second] != translations[third]
-        assert len(second.split()) == len(third.split()) and len(words(first) & words(second)) == len(words(first) & words(third))
+        assert (
+            first != second and translations[first] == translations[second] != translations[third]
+        )
+        assert len(second.split()) == len(third.split()) and len(
+            words(first) & words(second)
+        ) == len(words(first) & words(third))
 
 
 @pytest.mark.parametrize("meaning, near", [(1, 1), (0, 0)])
 def test_states_of_meaning_and_of_words(tmp_path, monkeypatch, meaning, near):
-    """States that know the translation, and such that know the words only: their cosine is the same for both phrases of a comparison."""
-    translations = {phrase: translation for phrase, translation in phrases(300).items() if len(phrase.split()) == 4}
-    states = lambda model, text, lines: np.stack([  # noqa: E731
-        np.isin(list("abcdefgh"), line.split()) * 1.0 if not meaning else place(translations[line]) for line in lines
-    ])  # fmt: skip
+    """States that know the translation, and such that know the words only: their cosine is the same
+    for both phrases of a comparison.
+    """
+    translations = {
+        phrase: translation
+        for phrase, translation in phrases(300).items()
+        if len(phrase.split()) == 4
+    }
+    states = lambda model, text, lines: np.stack(
+        [  # noqa: E731
+            (
+                np.isin(list("abcdefgh"), line.split()) * 1.0
+                if not meaning
+                else place(translations[line])
+            )
+            for line in lines
+        ]
+    )
     monkeypatch.setattr("rnnsearch_tf.extras.plots.vectors.sentence_vectors", states)
     monkeypatch.setattr(Workspace, "phrase_based", lambda work: None)
     monkeypatch.setattr(phrase_based, "rows", lambda folder: None)
     monkeypatch.setattr(cho2014_figures, "best_translations", lambda table: translations)
     work = Workspace(tmp_path, None)
-    monkeypatch.setattr(work, "translator", lambda name, seed: sutskever2014_figures)  # anything with no model in it
+    monkeypatch.setattr(
+        work, "translator", lambda name, seed: sutskever2014_figures
+    )  # anything with no model in it
     monkeypatch.setattr(sutskever2014_figures, "model", None, raising=False)
     monkeypatch.setattr(sutskever2014_figures, "source_text", None, raising=False)
     [found] = cho2014_figures.measured_paraphrases(work, "phrase-scorer")
@@ -242,15 +350,23 @@ def test_states_of_meaning_and_of_words(tmp_path, monkeypatch, meaning, near):
 
 def test_a_table_without_paraphrases_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(Workspace, "phrase_based", lambda work: None)
-    monkeypatch.setattr(phrase_based, "rows", lambda folder: [phrase_based.Row("a black dog runs", "x", 1.0, 1.0)])
-    with pytest.raises(UserError, match="expected phrases of 4 or more words that share their likeliest translation, found none"):
+    monkeypatch.setattr(
+        phrase_based, "rows", lambda folder: [phrase_based.Row("a black dog runs", "x", 1.0, 1.0)]
+    )
+    with pytest.raises(
+        UserError,
+        match=(
+            "expected phrases of 4 or more words that share their likeliest translation, found none"
+        ),
+    ):
         cho2014_figures.measured_paraphrases(Workspace(tmp_path, None), "phrase-scorer")
 
 
 def test_regions_are_those_of_vectors_that_are_alike():
     """By brute force: the square around each point, and the mean cosine of all pairs in it."""
     generator = np.random.default_rng(2)
-    points, vectors = generator.uniform(size=(60, 2)), generator.normal(size=(60, 5))
+    points = generator.uniform(size=(60, 2))
+    vectors = generator.normal(size=(60, 5))
     vectors[points[:, 0] < 0.3] += [6, 0, 0, 0, 0]
     vectors[:, 1] += np.where(points[:, 0] < 0.3, 3, 30)  # what most share says little
     units = vectors - vectors.mean(axis=0)
@@ -259,7 +375,13 @@ def test_regions_are_those_of_vectors_that_are_alike():
     for point in points:
         half = sorted(max(abs(point - other)) for other in points)[7]
         inside = [k for k, other in enumerate(points) if max(abs(point - other)) <= half]
-        squares.append((np.mean([units[j] @ units[k] for j, k in itertools.product(inside, inside)]), point, half))
+        squares.append(
+            (
+                np.mean([units[j] @ units[k] for j, k in itertools.product(inside, inside)]),
+                point,
+                half,
+            )
+        )
     squares.sort(key=lambda square: -square[0])
     found = regions(points, vectors, number=3, members=8)
     (centre, half), expected = found[0], squares[0]
@@ -267,19 +389,27 @@ def test_regions_are_those_of_vectors_that_are_alike():
     assert len(found) == 3
     for (one, mine), (other, its) in itertools.combinations(found, 2):
         assert max(abs(one - other)) > mine + its
-    assert all(sum(max(abs(centre - point)) <= half for point in points) == 8 for centre, half in found)
+    assert all(
+        sum(max(abs(centre - point)) <= half for point in points) == 8 for centre, half in found
+    )
 
 
 def test_a_region_has_its_points_in_the_colour_of_its_frame():
     generator = np.random.default_rng(4)
-    points, texts = generator.uniform(size=(90, 2)), [f"w{k}" for k in range(90)]
+    points = generator.uniform(size=(90, 2))
+    texts = [f"w{k}" for k in range(90)]
     figures = zoomed_figures(points, texts, regions(points, generator.normal(size=(90, 4))))
     frame = figures["whole"].axes[0].patches[0]
     region = figures["region-1"].axes[0]
     left, bottom = frame.get_xy()
-    inside = (abs(points - [left + frame.get_width() / 2, bottom + frame.get_height() / 2]) <= frame.get_width() / 2 + 1e-12).all(axis=1)
+    inside = (
+        abs(points - [left + frame.get_width() / 2, bottom + frame.get_height() / 2])
+        <= frame.get_width() / 2 + 1e-12
+    ).all(axis=1)
     np.testing.assert_allclose(region.collections[0].get_offsets(), points[inside])
-    assert {label.get_text() for label in region.texts} <= {texts[k] for k in np.flatnonzero(inside)}
+    assert {label.get_text() for label in region.texts} <= {
+        texts[k] for k in np.flatnonzero(inside)
+    }
     np.testing.assert_array_equal(region.collections[0].get_facecolor()[0], frame.get_edgecolor())
 
 
@@ -288,8 +418,13 @@ def phrase_table(tmp_path, monkeypatch):
     """Lines of a table of the captions' phrases; the workspace finds it."""
     words = [word for caption in CAPTIONS for word in caption.rstrip(".?").lower().split()]
     spans = sorted({" ".join(words[k : k + 4]) for k in range(len(words) - 3)})
-    lines = [f"{span} ||| {'xy'[place % 2]} ||| 1 1 {0.9 / (place + 1):g} 1 ||| 0-0 ||| 1 {10 + place} 1" for place, span in enumerate(spans)]
-    (tmp_path / "phrase-table.gz").write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
+    lines = [
+        f"{span} ||| {'xy'[place % 2]} ||| 1 1 {0.9 / (place + 1):g} 1 ||| 0-0 ||| 1 {10 + place} 1"
+        for place, span in enumerate(spans)
+    ]
+    (tmp_path / "phrase-table.gz").write_bytes(
+        gzip.compress("".join(f"{line}\n" for line in lines).encode())
+    )
     monkeypatch.setattr(Workspace, "phrase_based", lambda work: tmp_path)
     return [line.split(" ||| ") for line in lines]
 
@@ -298,7 +433,9 @@ def test_the_page_of_two_scores(workspace, phrase_table):
     page = cho2014_figures.figure_3(workspace, ("rnnsearch-50",))
     sources, targets, scores = list(zip(*phrase_table))[:3]
     model = workspace.translator("rnnsearch-50", 1234).score(sources, targets, tokenized=True)
-    ranked = lambda values: [np.mean([(other < value) + (other == value) / 2 for other in values]) for value in values]  # noqa: E731
+    ranked = lambda values: [
+        np.mean([(other < value) + (other == value) / 2 for other in values]) for value in values
+    ]  # noqa: E731
     expected = np.corrcoef(ranked([float(each.split()[2]) for each in scores]), ranked(model))[0, 1]
     assert [row["pairs"] for row in page.ours] == [len(phrase_table)] * 3
     assert page.ours[0]["rank correlation"] == pytest.approx(expected)
@@ -307,8 +444,15 @@ def test_the_page_of_two_scores(workspace, phrase_table):
 
 @pytest.mark.slow
 def test_the_pages_of_words_and_phrases(workspace, phrase_table):
-    words, phrases = (make(workspace, ("rnnsearch-50",)) for make in (cho2014_figures.figure_4, cho2014_figures.figure_5))
+    words, phrases = (
+        make(workspace, ("rnnsearch-50",))
+        for make in (cho2014_figures.figure_4, cho2014_figures.figure_5)
+    )
     for page in (words, phrases):
-        assert {"whole", "region-1"} <= page.pictures.keys() <= {"whole", "region-1", "region-2", "region-3"}
+        assert (
+            {"whole", "region-1"}
+            <= page.pictures.keys()
+            <= {"whole", "region-1", "region-2", "region-3"}
+        )
         assert all(png(figure).startswith(b"\x89PNG") for figure in page.pictures.values())
     assert 0 < phrases.ours[0]["pairs"] <= 2

@@ -1,4 +1,6 @@
-"""The paper's scale on small local copies: what is downloaded, what is checked of it, what is made of it, and which trainings follow."""
+"""The paper's scale on small local copies: what is downloaded, what is checked of it, what is made
+of it, and which trainings follow.
+"""
 
 import dataclasses
 import gzip
@@ -28,16 +30,29 @@ from papers.workspace import Workspace
 
 NAMES = ["europarl", "nc", "un", "commoncrawl", "giga"]
 QUICK = [
-    "training.maximum_updates=2", "training.evaluate_every=2", "training.evaluate_sentences=4", "data.batch_size=4", "model.hidden_size=8",
-    "model.embedding_size=8", "model.maxout_size=8", "model.output_rank=8", "search.beam_size=2", "search.search_again=false",
-]  # fmt: skip
+    "training.maximum_updates=2",
+    "training.evaluate_every=2",
+    "training.evaluate_sentences=4",
+    "data.batch_size=4",
+    "model.hidden_size=8",
+    "model.embedding_size=8",
+    "model.maxout_size=8",
+    "model.output_rank=8",
+    "search.beam_size=2",
+    "search.search_again=false",
+]
 
 
 def pairs_of(name, number=60):
-    """Lines of both sides as bytes; those of the news commentary are of the words of the development text."""
+    """Lines of both sides as bytes; those of the news commentary are of the words of the
+    development text.
+    """
     words = ["news", "minister", "vote"] if name == "nc" else [f"{name}{k}" for k in range(3)]
     english = [f"{words[k % 3]} {words[k % 2]} é {k % 4} ." for k in range(number)]
-    return [[line.encode() for line in text] for text in (english, [f"{line.upper()} !" for line in english])]
+    return [
+        [line.encode() for line in text]
+        for text in (english, [f"{line.upper()} !" for line in english])
+    ]
 
 
 def pack(path, members, texts):
@@ -55,7 +70,9 @@ def pack(path, members, texts):
 def known(archive, path, pairs=60):
     """The Archive whose size and sum are those of a local file."""
     data = path.read_bytes()
-    return dataclasses.replace(archive, size=len(data), sha256=hashlib.sha256(data).hexdigest(), pairs=pairs)
+    return dataclasses.replace(
+        archive, size=len(data), sha256=hashlib.sha256(data).hexdigest(), pairs=pairs
+    )
 
 
 @pytest.fixture
@@ -69,7 +86,10 @@ def data(tmp_path, monkeypatch):
         pack(folder / archive.name, archive.members, pairs_of(name))
         archives.append(known(archive, folder / archive.name))
     monkeypatch.setattr(wmt14, "ARCHIVES", archives)
-    test_sets = [dataclasses.replace(each, pairs=20 + number) for number, each in enumerate((*wmt14.DEVELOPMENT, wmt14.TEST))]
+    test_sets = [
+        dataclasses.replace(each, pairs=20 + number)
+        for number, each in enumerate((*wmt14.DEVELOPMENT, wmt14.TEST))
+    ]
     for number, each in enumerate(test_sets):
         for path, lines in zip(each.paths(folder), pairs_of("nc", 20 + number)):
             path.write_bytes(b"".join(line + b"\n" for line in lines))
@@ -81,7 +101,9 @@ def data(tmp_path, monkeypatch):
 
 @pytest.fixture
 def server(data, tmp_path, monkeypatch):
-    """The archives are not in DATA but where mtdata, a stand-in of it, finds them: {url: list of what it gives, one after the other}."""
+    """The archives are not in DATA but where mtdata, a stand-in of it, finds them: {url: list of
+    what it gives, one after the other}.
+    """
     found = {}
     for archive in wmt14.ARCHIVES:
         path = data / "wmt14" / archive.name
@@ -118,7 +140,16 @@ def lines(path):
 
 
 def command(data, item="all", *more):
-    return [item, "--scale", "paper", "--data", str(data), "--output", str(data.parent / "out"), *more]
+    return [
+        item,
+        "--scale",
+        "paper",
+        "--data",
+        str(data),
+        "--output",
+        str(data.parent / "out"),
+        *more,
+    ]
 
 
 def test_the_texts_of_all_archives_stand_one_behind_the_other(data):
@@ -138,7 +169,10 @@ def test_a_file_that_was_cut_off_is_named_before_anything_is_made(data, capsys):
     path.write_bytes(path.read_bytes()[:-1])
     assert reproduce(command(data)) == 1
     size = path.stat().st_size
-    assert f"{path}: expected {size + 1:,} bytes, got {size:,}: it is cut off; delete it" in capsys.readouterr().err
+    assert (
+        f"{path}: expected {size + 1:,} bytes, got {size:,}: it is cut off; delete it"
+        in capsys.readouterr().err
+    )
     assert not texts(data).all[0].exists()
 
 
@@ -147,20 +181,36 @@ def test_a_damaged_file_is_named(data):
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    with pytest.raises(UserError, match=rf"{path.name}: expected the SHA-256 \w+…, got \w+…: it is damaged; delete it"):
+    with pytest.raises(
+        UserError,
+        match=rf"{path.name}: expected the SHA-256 \w+…, got \w+…: it is damaged; delete it",
+    ):
         join(data)
     assert not texts(data).all[0].exists()
 
 
-@pytest.mark.parametrize("change, message", [
-    (lambda english, french: french.pop(), "expected 60 lines on both sides, got 60 in .*en.* and 59 in .*fr.*; delete it"),
-    (lambda english, french: (french.pop(), english.pop()), "expected 60 lines on both sides, got 59 in .*en.* and 59 in .*fr"),
-    (lambda english, french: french.__setitem__(7, b"\xe9"), "expected text in UTF-8, got 1 of 60 lines of .*fr.* that are not"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (
+            lambda english, french: french.pop(),
+            "expected 60 lines on both sides, got 60 in .*en.* and 59 in .*fr.*; delete it",
+        ),
+        (
+            lambda english, french: (french.pop(), english.pop()),
+            "expected 60 lines on both sides, got 59 in .*en.* and 59 in .*fr",
+        ),
+        (
+            lambda english, french: french.__setitem__(7, b"\xe9"),
+            "expected text in UTF-8, got 1 of 60 lines of .*fr.* that are not",
+        ),
+    ],
+)
 @pytest.mark.parametrize("number", [0, 4])
 def test_text_that_is_not_as_expected_is_named(data, number, change, message):
     archive = wmt14.ARCHIVES[number]
-    path, sides = data / "wmt14" / archive.name, pairs_of(NAMES[number])
+    path = data / "wmt14" / archive.name
+    sides = pairs_of(NAMES[number])
     change(*sides)
     pack(path, archive.members, sides)
     wmt14.ARCHIVES[number] = known(archive, path)
@@ -173,7 +223,13 @@ def test_an_archive_without_the_text_is_named(data):
     path = data / "wmt14" / wmt14.ARCHIVES[0].name
     pack(path, ["training/europarl-v7.de-en.en"], [[b"a"]])
     wmt14.ARCHIVES[0] = known(wmt14.ARCHIVES[0], path)
-    with pytest.raises(UserError, match=rf"{path.name}: expected an archive with training/europarl-v7.fr-en.en in it, got: .*not found"):
+    with pytest.raises(
+        UserError,
+        match=(
+            rf"{path.name}: expected an archive with training/europarl-v7.fr-en.en in it, got:"
+            r" .*not found"
+        ),
+    ):
         join(data)
     path.write_bytes(b"no archive")
     wmt14.ARCHIVES[0] = known(wmt14.ARCHIVES[0], path)
@@ -181,12 +237,21 @@ def test_an_archive_without_the_text_is_named(data):
         join(data)
 
 
-@pytest.mark.parametrize("change, message", [
-    (lambda text: text[: text.rindex(b"\n", 0, -1) + 1], "fr: expected 22 lines, as wmt14 of sacreBLEU has, got 21; delete it"),
-    (lambda text: text.replace(b"\n", b"\n\n", 1), "fr: expected 22 lines"),
-    (lambda text: b"\n" + text[text.index(b"\n") + 1 :], "fr:1: expected a sentence in UTF-8, got b''"),
-    (lambda text: b"\xe9" + text, "fr:1: expected a sentence in UTF-8, got b'\\xe9"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (
+            lambda text: text[: text.rindex(b"\n", 0, -1) + 1],
+            "fr: expected 22 lines, as wmt14 of sacreBLEU has, got 21; delete it",
+        ),
+        (lambda text: text.replace(b"\n", b"\n\n", 1), "fr: expected 22 lines"),
+        (
+            lambda text: b"\n" + text[text.index(b"\n") + 1 :],
+            "fr:1: expected a sentence in UTF-8, got b''",
+        ),
+        (lambda text: b"\xe9" + text, "fr:1: expected a sentence in UTF-8, got b'\\xe9"),
+    ],
+)
 def test_a_test_set_that_is_not_as_expected_is_named(data, change, message, capsys):
     path = data / "wmt14" / "newstest2014.fr"
     path.write_bytes(change(path.read_bytes()))
@@ -201,7 +266,11 @@ def test_an_archive_is_downloaded(server, data):
     assert not list((data / "wmt14").glob("partial-*"))
 
 
-@pytest.mark.parametrize("fault", [lambda content: content[:100], lambda content: b"x" * len(content)], ids=["short", "damaged"])
+@pytest.mark.parametrize(
+    "fault",
+    [lambda content: content[:100], lambda content: b"x" * len(content)],
+    ids=["short", "damaged"],
+)
 def test_a_download_with_a_fault_is_made_once_more(server, data, fault, caplog):
     archive = wmt14.ARCHIVES[1]
     whole = server[archive.url][0]
@@ -214,7 +283,13 @@ def test_a_download_with_a_fault_is_made_once_more(server, data, fault, caplog):
 def test_a_download_that_is_never_whole_is_refused(server, data):
     archive = wmt14.ARCHIVES[1]
     server[archive.url][0] = server[archive.url][0][:100]
-    with pytest.raises(UserError, match=rf"{archive.url}: expected [\d,]+ bytes, got 100: it is cut off, each time of 2; try again later"):
+    with pytest.raises(
+        UserError,
+        match=(
+            rf"{archive.url}: expected [\d,]+ bytes, got 100: it is cut off, each time of 2; try"
+            r" again later"
+        ),
+    ):
         archive.fetch(data / "wmt14")
     assert not list((data / "wmt14").glob("*nc-v9*"))
 
@@ -226,11 +301,22 @@ def test_what_is_missing_is_said_at_the_first_download(server, data, capsys):
     assert reproduce(command(data)) == 1
     said = capsys.readouterr().err
     error = said[said.index("error:") :]
-    assert "training-parallel-nc-v9.tgz: expected a file that can be downloaded, got: OSError: no network" in error
-    missing = [archive.name for archive in wmt14.ARCHIVES[1:]] + ["newstest2013.en", "newstest2013.fr"]
-    assert f"by hand and start again: {', '.join(missing)}; docs/guides/reproduce.md" in " ".join(error.split())
+    assert (
+        "training-parallel-nc-v9.tgz: expected a file that can be downloaded, got: OSError: no"
+        " network" in error
+    )
+    missing = [archive.name for archive in wmt14.ARCHIVES[1:]] + [
+        "newstest2013.en",
+        "newstest2013.fr",
+    ]
+    assert f"by hand and start again: {', '.join(missing)}; docs/guides/reproduce.md" in " ".join(
+        error.split()
+    )
     assert (data / "wmt14" / wmt14.ARCHIVES[0].name).exists()
-    assert "11 steps before the trainings" in said and "5 models to train, about 1072 h 58 min of two cores in all, 15.0 GB" in said
+    assert (
+        "11 steps before the trainings" in said
+        and "5 models to train, about 1072 h 58 min of two cores in all, 15.0 GB" in said
+    )
 
 
 def test_without_mtdata_the_extra_is_named(data, monkeypatch):
@@ -240,7 +326,8 @@ def test_without_mtdata_the_extra_is_named(data, monkeypatch):
 
 
 def test_a_test_set_is_what_sacrebleu_says(data, monkeypatch):
-    folder, asked = data / "wmt14", []
+    folder = data / "wmt14"
+    asked = []
     contents = [path.read_bytes() for path in wmt14.TEST.paths(folder)]
     for path in wmt14.TEST.paths(folder):
         path.unlink()
@@ -252,10 +339,22 @@ def test_a_test_set_is_what_sacrebleu_says(data, monkeypatch):
     monkeypatch.setattr(downloads.subprocess, "run", answer)
     wmt14.TEST.fetch(folder)
     assert [path.read_bytes() for path in wmt14.TEST.paths(folder)] == contents
-    assert asked[0] == [sys.executable, "-m", "sacrebleu", "-t", "wmt14", "-l", "en-fr", "--echo", "src"]
+    assert asked[0] == [
+        sys.executable,
+        "-m",
+        "sacrebleu",
+        "-t",
+        "wmt14",
+        "-l",
+        "en-fr",
+        "--echo",
+        "src",
+    ]
     failed = subprocess.CompletedProcess([], 1, b"", b"a\nURLError: none\n")
     monkeypatch.setattr(downloads.subprocess, "run", lambda words, capture_output: failed)
-    with pytest.raises(NotDownloaded, match="sacrebleu -t wmt14 -l en-fr --echo src: URLError: none"):
+    with pytest.raises(
+        NotDownloaded, match="sacrebleu -t wmt14 -l en-fr --echo src: URLError: none"
+    ):
         wmt14.TEST.fetch(folder)
 
 
@@ -267,9 +366,14 @@ def test_sacrebleu_has_the_test_sets():
 
 
 def test_what_is_there_is_not_made_again(data, tmp_path):
-    there, gone = tmp_path / "there", tmp_path / "gone"
+    there = tmp_path / "there"
+    gone = tmp_path / "gone"
     there.touch()
-    chain = [Step("a", (gone / "a",), print), Step("b", (there,), print, (gone / "a",)), Step("c", (gone / "c",), print, (there,))]
+    chain = [
+        Step("a", (gone / "a",), print),
+        Step("b", (there,), print, (gone / "a",)),
+        Step("c", (gone / "c",), print, (there,)),
+    ]
     left = lambda *wanted: [step.does for step in steps_left(chain, wanted)]  # noqa: E731
     assert (left(gone / "c"), left(there), left(gone / "a")) == (["c"], [], ["a"])
     there.unlink()
@@ -284,49 +388,98 @@ def test_what_is_there_is_not_made_again(data, tmp_path):
 
 
 def test_a_disk_that_is_too_small_is_named_beforehand(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(steps.shutil, "disk_usage", lambda folder: types.SimpleNamespace(free=2.5e9))
+    monkeypatch.setattr(
+        steps.shutil, "disk_usage", lambda folder: types.SimpleNamespace(free=2.5e9)
+    )
     steps.check_space([(tmp_path / "a" / "b", 1.0), (tmp_path / "c", 1.4)])
-    with pytest.raises(UserError, match=f"{tmp_path}: expected 15 GB free on its disk, got 2; free some, or choose"):
-        Workspace(tmp_path / "out", data, scale=SCALES["paper"]).steps([(name, 1234) for name in PAPER_RECIPES])
+    with pytest.raises(
+        UserError, match=f"{tmp_path}: expected 15 GB free on its disk, got 2; free some, or choose"
+    ):
+        Workspace(tmp_path / "out", data, scale=SCALES["paper"]).steps(
+            [(name, 1234) for name in PAPER_RECIPES]
+        )
 
 
 def test_the_trainings_are_those_of_the_paper(data, tmp_path):
     """Section 4.2, Table 2, and docs/scaling.md: two cores reach 76 % of 0.4 TFLOP/s."""
     work = Workspace(tmp_path / "out", data, scale=SCALES["paper"])
-    updates = {"rnnencdec-30": 846_000, "rnnsearch-30": 471_000, "rnnencdec-50": 600_000, "rnnsearch-50": 288_000, "rnnsearch-50-longer": 667_000}
+    updates = {
+        "rnnencdec-30": 846_000,
+        "rnnsearch-30": 471_000,
+        "rnnencdec-50": 600_000,
+        "rnnsearch-50": 288_000,
+        "rnnsearch-50-longer": 667_000,
+    }
     assert set(updates) == set(PAPER_RECIPES)
     for name, number in updates.items():
         system, longest, *_ = name.split("-")
         config = work.config(name, 7)
-        assert (config.training.maximum_updates, config.training.optimizer, config.training.seed) == (number, "adadelta", 7)
-        assert (config.model.system, config.model.hidden_size, config.data.batch_size) == (system, 1000, 80)
-        assert (config.data.maximum_source_length, config.data.maximum_target_length) == (int(longest), int(longest))
+        assert (
+            config.training.maximum_updates,
+            config.training.optimizer,
+            config.training.seed,
+        ) == (number, "adadelta", 7)
+        assert (config.model.system, config.model.hidden_size, config.data.batch_size) == (
+            system,
+            1000,
+            80,
+        )
+        assert (config.data.maximum_source_length, config.data.maximum_target_length) == (
+            int(longest),
+            int(longest),
+        )
         assert {config.source.vocabulary_size, config.target.vocabulary_size} == {30_001}
         assert not config.target.lowercase and config.target.tokenization == "moses"
-        assert config.training.epochs * wmt14.SELECTED_PAIRS > 100 * 80  # the updates end it, not the epochs
-        assert config.data.prepared.endswith(f"ids/up-to-{longest}") and config.data.train_source is None
+        assert (
+            config.training.epochs * wmt14.SELECTED_PAIRS > 100 * 80
+        )  # the updates end it, not the epochs
+        assert (
+            config.data.prepared.endswith(f"ids/up-to-{longest}")
+            and config.data.train_source is None
+        )
         text = work.config(name, 7, prepared=False)
-        files = [text.data.train_source, text.data.train_target, text.data.development_source, text.data.development_target]
-        assert [pathlib.Path(text.data.folder) / file for file in files] == [*texts(data).train, *texts(data).development]
-    assert PAPER_RECIPES["rnnsearch-50"].minutes == pytest.approx(288_000 * 555e9 / (0.76 * 0.4e12) / 60, abs=1)
+        files = [
+            text.data.train_source,
+            text.data.train_target,
+            text.data.development_source,
+            text.data.development_target,
+        ]
+        assert [pathlib.Path(text.data.folder) / file for file in files] == [
+            *texts(data).train,
+            *texts(data).development,
+        ]
+    assert PAPER_RECIPES["rnnsearch-50"].minutes == pytest.approx(
+        288_000 * 555e9 / (0.76 * 0.4e12) / 60, abs=1
+    )
 
 
 def test_a_folder_of_one_scale_is_refused_at_the_other(tmp_path):
     Workspace(tmp_path, "data").begin()
-    with pytest.raises(UsageError, match=r"expected no --set, with which it was begun, got --scale paper; choose another --output"):
+    with pytest.raises(
+        UsageError,
+        match=(
+            r"expected no --set, with which it was begun, got --scale paper; choose another"
+            r" --output"
+        ),
+    ):
         Workspace(tmp_path, "data", scale=SCALES["paper"]).begin()
 
 
 def test_items_of_the_small_scale_alone_are_named(capsys):
     assert reproduce(["claims", "--scale", "paper"]) == 2
     said = capsys.readouterr().err
-    assert "expected a table or figure of --scale paper, got claims, which only --scale small has; choose one of bahdanau2015" in said
+    assert (
+        "expected a table or figure of --scale paper, got claims, which only --scale small has;"
+        " choose one of bahdanau2015" in said
+    )
 
 
 def test_the_best_words_are_selected_and_become_ids(data):
     from rnnsearch_tf.data.prepared.store import PreparedPairs
 
-    work = Workspace(data.parent / "out", data, overrides=["source.vocabulary_size=12"], scale=SCALES["paper"])
+    work = Workspace(
+        data.parent / "out", data, overrides=["source.vocabulary_size=12"], scale=SCALES["paper"]
+    )
     for step in work.steps([("rnnsearch-30", 1234)]):
         step.make()
     english, french = (lines(path) for path in texts(data).train)
@@ -347,14 +500,26 @@ def test_the_items_at_the_papers_scale(data, capsys):
     settings = [word for each in QUICK for word in ("--set", each)]
     assert reproduce(command(data, "all", *settings)) == 0
     out = data.parent / "out"
-    pages = {item: json.loads((out / f"{item}.json").read_text(encoding="utf-8")) for item in SCALES["paper"].items}
-    assert capsys.readouterr().out.splitlines() == [str(out / f"{item}.md") for item in SCALES["paper"].items]
+    pages = {
+        item: json.loads((out / f"{item}.json").read_text(encoding="utf-8"))
+        for item in SCALES["paper"].items
+    }
+    assert capsys.readouterr().out.splitlines() == [
+        str(out / f"{item}.md") for item in SCALES["paper"].items
+    ]
     for row in pages["bahdanau2015-table1"]["ours"]:
-        found = json.loads((out / f"outputs/translations-{row['model']}-1234.json").read_text(encoding="utf-8"))["tokens"]
+        found = json.loads(
+            (out / f"outputs/translations-{row['model']}-1234.json").read_text(encoding="utf-8")
+        )["tokens"]
         references = [line.decode() for line in pairs_of("nc", 22)[1]]
-        assert row["All"] == pytest.approx(sacrebleu.corpus_bleu(found, [references], tokenize="none", force=True).score)  # case counts
+        assert row["All"] == pytest.approx(
+            sacrebleu.corpus_bleu(found, [references], tokenize="none", force=True).score
+        )  # case counts
         assert "of the single sentences" not in row
-    assert all(row["updates"] == 2 and row["training NLL"] > 0 for row in pages["bahdanau2015-table2"]["ours"])
+    assert all(
+        row["updates"] == 2 and row["training NLL"] > 0
+        for row in pages["bahdanau2015-table2"]["ours"]
+    )
     assert "--scale paper" in pages["bahdanau2015-table2"]["made"]["command"]
     before = (out / "models/rnnsearch-50-1234/model_card.md").stat().st_mtime_ns
     assert reproduce(command(data, "bahdanau2015-table1", *settings)) == 0

@@ -1,4 +1,6 @@
-"""The items that need the phrase-based system, on files such as it makes, and what is said where it cannot be made."""
+"""The items that need the phrase-based system, on files such as it makes, and what is said where it
+cannot be made.
+"""
 
 import dataclasses
 import gzip
@@ -26,13 +28,22 @@ WEIGHTS = np.full(len(FEATURES), 1 / len(FEATURES))
 
 
 def sentence_hypotheses(words, generator):
-    """The reference, with its first word lost, with its last word doubled; phrases of one word but for the last two."""
+    """The reference, with its first word lost, with its last word doubled; phrases of one word but
+    for the last two.
+    """
     for target in (words, words[1:], [*words, words[-1]]):
         if not target:
             continue
         cuts = list(range(min(len(words), len(target))))
-        sides = [[(place, length - 1 if place == cuts[-1] else place) for place in cuts] for length in (len(words), len(target))]
-        yield Derivation(" ".join(target), tuple(generator.normal(size=len(FEATURES)).tolist()), tuple(zip(*sides)))
+        sides = [
+            [(place, length - 1 if place == cuts[-1] else place) for place in cuts]
+            for length in (len(words), len(target))
+        ]
+        yield Derivation(
+            " ".join(target),
+            tuple(generator.normal(size=len(FEATURES)).tolist()),
+            tuple(zip(*sides)),
+        )
 
 
 def made_files(folder, data):
@@ -42,21 +53,33 @@ def made_files(folder, data):
     for part in ("train", "development", "test"):
         for language in ("en", "fr"):
             name = {"train": "train", "development": "val", "test": "test_2016_flickr"}[part]
-            lines = gzip.decompress((data / "multi30k" / f"{name}.{language}.gz").read_bytes()).decode().lower()
+            lines = (
+                gzip.decompress((data / "multi30k" / f"{name}.{language}.gz").read_bytes())
+                .decode()
+                .lower()
+            )
             (folder / "texts" / f"{part}.{language}").write_text(lines, encoding="utf-8")
     (folder / "model").mkdir()
-    (folder / "model" / "weights.json").write_text(json.dumps(dict(zip(FEATURES, WEIGHTS.tolist()))), encoding="utf-8")
+    (folder / "model" / "weights.json").write_text(
+        json.dumps(dict(zip(FEATURES, WEIGHTS.tolist()))), encoding="utf-8"
+    )
     for part in ("development", "test"):
         lines = []
         for number, line in enumerate(read(folder / "texts" / f"{part}.fr")):
-            entries = sorted(sentence_hypotheses(line.split(), generator), key=lambda each: -float(np.dot(each.features, WEIGHTS)))
+            entries = sorted(
+                sentence_hypotheses(line.split(), generator),
+                key=lambda each: -float(np.dot(each.features, WEIGHTS)),
+            )
             lines += [each.nbest_line(number, WEIGHTS) for each in entries]
         (folder / f"nbest.{part}").write_text("".join(lines), encoding="utf-8")
     rows = []
     for length, count in ((1, 90), (4, 40), (5, 30), (4, 2), (5, 1)):
         source = " ".join(f"{count}w{k}" for k in range(length))
         for p in (0.5, 0.3, 0.2):
-            rows.append(f"{source} ||| {source.replace('w', 'x' if p > 0.4 else 'y' if p > 0.25 else 'z')} ||| {p} 0.1 {p} 0.1 ||| 0-0 ||| 9 {count} 3\n")
+            rows.append(
+                f"{source} ||| {source.replace('w', 'x' if p > 0.4 else 'y' if p > 0.25 else 'z')}"
+                f" ||| {p} 0.1 {p} 0.1 ||| 0-0 ||| 9 {count} 3\n"
+            )
     (folder / "phrase-table.gz").write_bytes(gzip.compress("".join(rows).encode()))
 
 
@@ -94,16 +117,25 @@ def test_the_tables_of_cho_2014(place, capsys):
     assert list(rows) == ["as decoded", *cho2014.VARIANTS]
     for part in ("development", "test"):
         references = read(folder / "texts" / f"{part}.fr")
-        assert rows["as decoded"][part] == pytest.approx(bleu(firsts(folder / f"nbest.{part}", len(references)), references))
-    assert all(row["development"] >= rows["as decoded"]["development"] - 1e-9 for row in rows.values())
+        assert rows["as decoded"][part] == pytest.approx(
+            bleu(firsts(folder / f"nbest.{part}", len(references)), references)
+        )
+    assert all(
+        row["development"] >= rows["as decoded"]["development"] - 1e-9 for row in rows.values()
+    )
     scores_are_those_of_the_verbs(place, capsys)
     for row in reproduced(place, "cho2014-table2"):
         words = row["source"].split()
-        assert len(words) >= 4 and (int(words[0].split("w")[0]) > 10) == (row["phrases"] == "frequent")
+        assert len(words) >= 4 and (int(words[0].split("w")[0]) > 10) == (
+            row["phrases"] == "frequent"
+        )
         best = [" ".join(words).replace("w", letter) for letter in "xyz"]
         assert row["translation model"] == " ".join(f"[{each}]" for each in best)
         assert sorted(row["RNN Encoder–Decoder"].strip("[]").split("] [")) == best
-    assert all(row["samples"].startswith("[") and row["samples"].count("[") <= 5 for row in reproduced(place, "cho2014-table3"))
+    assert all(
+        row["samples"].startswith("[") and row["samples"].count("[") <= 5
+        for row in reproduced(place, "cho2014-table3")
+    )
     for item in ("cho2014-table1", "cho2014-table2", "cho2014-table3"):
         is_made_again_of_measurements_alone([item, "--output", str(place / "out"), *SETTINGS])
 
@@ -111,81 +143,176 @@ def test_the_tables_of_cho_2014(place, capsys):
 def scores_are_those_of_the_verbs(place, capsys):
     """The features of the test lists beside `rnnsearch phrase-table` and `rnnsearch score`."""
     work = Workspace(place / "out", place / "data", overrides=SETTINGS[1::2])
-    folder, models = place / "out" / "phrase-based", items.ITEMS["cho2014-table1"].models
+    folder = place / "out" / "phrase-based"
+    models = items.ITEMS["cho2014-table1"].models
     from rnnsearch_tf.extras.moses.nbest import read_nbest
 
     lists = list(read_nbest(folder / "nbest.test"))
     found = cho2014._scores_of(work, models, 1234, folder, "test", lists)
-    sources, entries = read(folder / "texts" / "test.en"), [entry for each in lists for entry in each]
+    sources = read(folder / "texts" / "test.en")
+    entries = [entry for each in lists for entry in each]
     phrases = []
     for entry in entries:
-        spans = [[list(map(int, side.split("-"))) for side in pair.split("=")] for pair in entry.fields[4].decode().split()]
+        spans = [
+            [list(map(int, side.split("-"))) for side in pair.split("=")]
+            for pair in entry.fields[4].decode().split()
+        ]
         words = sources[entry.sentence].split(), entry.text.split()
-        phrases.append([tuple(" ".join(side[span[0] : span[-1] + 1]) for side, span in zip(words, pair)) for pair in spans])
+        phrases.append(
+            [
+                tuple(" ".join(side[span[0] : span[-1] + 1]) for side, span in zip(words, pair))
+                for pair in spans
+            ]
+        )
     table = place / "table"
-    table.write_text("".join(f"{source} ||| {target} ||| 1\n" for source, target in {pair for each in phrases for pair in each}), encoding="utf-8")
-    assert run(["phrase-table", "--model", str(work.run(models[0], 1234).path), str(table), str(place / "scored")]) == 0
-    columns = {tuple(line.split(" ||| ")[:2]): list(map(float, line.split(" ||| ")[2].split())) for line in read(place / "scored")}
-    assert found["RNN"] == pytest.approx([sum(math.log(columns[pair][1]) for pair in each) for each in phrases], abs=1e-3)
-    assert found["WP"] == pytest.approx([sum(math.log(columns[pair][2]) for pair in each) for each in phrases], abs=1e-3)
-    for name, lines in (("source", [sources[entry.sentence] for entry in entries]), ("target", [entry.text for entry in entries])):
+    table.write_text(
+        "".join(
+            f"{source} ||| {target} ||| 1\n"
+            for source, target in {pair for each in phrases for pair in each}
+        ),
+        encoding="utf-8",
+    )
+    assert (
+        run(
+            [
+                "phrase-table",
+                "--model",
+                str(work.run(models[0], 1234).path),
+                str(table),
+                str(place / "scored"),
+            ]
+        )
+        == 0
+    )
+    columns = {
+        tuple(line.split(" ||| ")[:2]): list(map(float, line.split(" ||| ")[2].split()))
+        for line in read(place / "scored")
+    }
+    assert found["RNN"] == pytest.approx(
+        [sum(math.log(columns[pair][1]) for pair in each) for each in phrases], abs=1e-3
+    )
+    assert found["WP"] == pytest.approx(
+        [sum(math.log(columns[pair][2]) for pair in each) for each in phrases], abs=1e-3
+    )
+    for name, lines in (
+        ("source", [sources[entry.sentence] for entry in entries]),
+        ("target", [entry.text for entry in entries]),
+    ):
         (place / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     capsys.readouterr()
-    assert run(["score", "--model", str(work.run(models[1], 1234).path), str(place / "source"), str(place / "target")]) == 0
-    assert found["CSLM"] == pytest.approx(list(map(float, capsys.readouterr().out.split())), abs=1e-4)
+    assert (
+        run(
+            [
+                "score",
+                "--model",
+                str(work.run(models[1], 1234).path),
+                str(place / "source"),
+                str(place / "target"),
+            ]
+        )
+        == 0
+    )
+    assert found["CSLM"] == pytest.approx(
+        list(map(float, capsys.readouterr().out.split())), abs=1e-4
+    )
 
 
 def test_the_phrase_based_row_of_bahdanau_2015(place, monkeypatch):
-    """It translates every second sentence as the reference, the others without their last word; the first nine have no unknown words."""
-    halves = lambda folder, sources: [source if k % 2 else " ".join(source.split()[:-1]) for k, source in enumerate(sources)]  # noqa: E731
+    """It translates every second sentence as the reference, the others without their last word; the
+    first nine have no unknown words.
+    """
+    halves = lambda folder, sources: [
+        source if k % 2 else " ".join(source.split()[:-1]) for k, source in enumerate(sources)
+    ]  # noqa: E731
     monkeypatch.setattr(phrase_based, "translated", halves)
     monkeypatch.setattr(bahdanau2015, "known", lambda work, models: range(9))
     work = Workspace(place / "out", place / "data", seeds=[1, 2])
     for seed in work.seeds:
-        work.measured(f"table1-rnnsearch-50-{seed}", lambda: {"all": 1.0, "short": 1.0, "no_unk": None, "no_unk_sentences": 0})
+        work.measured(
+            f"table1-rnnsearch-50-{seed}",
+            lambda: {"all": 1.0, "short": 1.0, "no_unk": None, "no_unk_sentences": 0},
+        )
     row = bahdanau2015.table_1(work, ["rnnsearch-50"]).ours[-1]
     references = [line.lower() for line in read(place / "out" / "texts" / "up-to-50" / "test.fr")]
     texts = halves(None, references)
     assert row == {
-        "model": "phrase-based", "All": pytest.approx(bleu(texts, references)), "of the single sentences": pytest.approx(bleu(texts[:40], references[:40])),
-        "No UNK": pytest.approx(bleu(texts[:9], references[:9])), "sentences without UNK": 9,
-    }  # fmt: skip
+        "model": "phrase-based",
+        "All": pytest.approx(bleu(texts, references)),
+        "of the single sentences": pytest.approx(bleu(texts[:40], references[:40])),
+        "No UNK": pytest.approx(bleu(texts[:9], references[:9])),
+        "sentences without UNK": 9,
+    }
     (place / "out" / "phrase-based" / "nbest.test").unlink()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert bahdanau2015.table_1(work, ["rnnsearch-50"]).ours[-1] == row  # once measured, it is shown
+    assert (
+        bahdanau2015.table_1(work, ["rnnsearch-50"]).ours[-1] == row
+    )  # once measured, it is shown
     (place / "out" / "measured" / "table1-phrase-based.json").unlink()
     page = bahdanau2015.table_1(work, ["rnnsearch-50"])
-    assert [row["model"] for row in page.ours] == ["rnnsearch-50"] and 'pip install "rnnsearch-tf[smt]"' in page.text[0]
+    assert [row["model"] for row in page.ours] == [
+        "rnnsearch-50"
+    ] and 'pip install "rnnsearch-tf[smt]"' in page.text[0]
 
 
 def test_another_phrase_based_system_is_refused(place):
-    """Each machine makes another; what is measured of one seed would not go with what is measured of the next."""
-    work, nbest = Workspace(place / "out", place / "data"), place / "out" / "phrase-based" / "nbest.test"
+    """Each machine makes another; what is measured of one seed would not go with what is measured
+    of the next.
+    """
+    work = Workspace(place / "out", place / "data")
+    nbest = place / "out" / "phrase-based" / "nbest.test"
     assert work.phrase_based() == work.phrase_based() == nbest.parent
     nbest.write_bytes(nbest.read_bytes().replace(b" ||| ", b"  ||| ", 1))
-    with pytest.raises(UsageError, match=r"phrase-based: expected the phrase-based system of which something is measured here.*measured/phrase-based\.json, got another"):
+    with pytest.raises(
+        UsageError,
+        match=(
+            r"phrase-based: expected the phrase-based system of which something is measured"
+            r" here.*measured/phrase-based\.json, got another"
+        ),
+    ):
         Workspace(place / "out", place / "data").phrase_based()
 
 
 def test_a_missing_package_is_named_before_anything_is_trained(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, find=importlib.util.find_spec: None if name == "thot" else find(name))
-    command = ["cho2014-table1", "--data", str(multi30k(tmp_path / "data")), "--output", str(tmp_path / "out")]
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, find=importlib.util.find_spec: None if name == "thot" else find(name),
+    )
+    command = [
+        "cho2014-table1",
+        "--data",
+        str(multi30k(tmp_path / "data")),
+        "--output",
+        str(tmp_path / "out"),
+    ]
     assert reproduce(command) == 1
     said = capsys.readouterr().err
-    assert "a phrase-based system: expected the package sil-" in said and 'found none; pip install "rnnsearch-tf[smt]"' in said
+    assert (
+        "a phrase-based system: expected the package sil-" in said
+        and 'found none; pip install "rnnsearch-tf[smt]"' in said
+    )
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"settings.json", "corpora.json"}
 
 
 @pytest.mark.slow
 def test_rescoring_by_the_lstm_is_that_of_the_verb(place, monkeypatch, capsys):
-    """Beside `rnnsearch rescore --weight 0.5` of the lists as sacremoses writes them out, and `rnnsearch oracle`."""
+    """Beside `rnnsearch rescore --weight 0.5` of the lists as sacremoses writes them out, and
+    `rnnsearch oracle`.
+    """
     models = "lstm-forward", "lstm-reversed", "lstm-reversed-2"
     old = items.ITEMS["sutskever2014-table2"]
-    monkeypatch.setitem(items.ITEMS, "sutskever2014-table2", dataclasses.replace(old, models=models))
-    rows = {row["system"]: row["BLEU"] for row in reproduced(place, "sutskever2014-table2", overrides())}
-    folder, detokenizer = place / "out" / "phrase-based", MosesDetokenizer("fr")
-    references, fields = read(folder / "texts" / "test.fr"), [line.split(" ||| ") for line in read(folder / "nbest.test")]
-    written, tokens = [], {}
+    monkeypatch.setitem(
+        items.ITEMS, "sutskever2014-table2", dataclasses.replace(old, models=models)
+    )
+    rows = {
+        row["system"]: row["BLEU"] for row in reproduced(place, "sutskever2014-table2", overrides())
+    }
+    folder = place / "out" / "phrase-based"
+    detokenizer = MosesDetokenizer("fr")
+    references = read(folder / "texts" / "test.fr")
+    fields = [line.split(" ||| ") for line in read(folder / "nbest.test")]
+    written = []
+    tokens = {}
     for sentence, text, *more in fields:
         shown = detokenizer.detokenize(text.split())
         shown = shown[:1].upper() + shown[1:]
@@ -193,11 +320,40 @@ def test_rescoring_by_the_lstm_is_that_of_the_verb(place, monkeypatch, capsys):
         written.append(" ||| ".join((sentence, shown, *more)))
     (place / "nbest").write_text("".join(f"{line}\n" for line in written), encoding="utf-8")
     source = place / "data" / "multi30k" / "test_2016_flickr.en.gz"
-    for system, names in (("forward", models[:1]), ("reversed", models[1:2]), ("ensemble of 2, reversed", models[1:])):
-        runs = [word for name in names for word in ("--model", str(place / "out" / "models" / f"{name}-1234"))]
-        assert run(["rescore", *runs, "--source", str(source), "--weight", "0.5", "--output", str(place / "new"), str(place / "nbest")]) == 0
+    for system, names in (
+        ("forward", models[:1]),
+        ("reversed", models[1:2]),
+        ("ensemble of 2, reversed", models[1:]),
+    ):
+        runs = [
+            word
+            for name in names
+            for word in ("--model", str(place / "out" / "models" / f"{name}-1234"))
+        ]
+        assert (
+            run(
+                [
+                    "rescore",
+                    *runs,
+                    "--source",
+                    str(source),
+                    "--weight",
+                    "0.5",
+                    "--output",
+                    str(place / "new"),
+                    str(place / "nbest"),
+                ]
+            )
+            == 0
+        )
         texts = [tokens.get(text, text) for text in firsts(place / "new", len(references))]
         assert rows[f"rescored by {system}"] == pytest.approx(bleu(texts, references))
-    assert rows["phrase-based"] == pytest.approx(bleu(firsts(folder / "nbest.test", len(references)), references))
-    is_made_again_of_measurements_alone(["sutskever2014-table2", "--output", str(place / "out"), *overrides()])
-    assert rows["oracle"] == max(rows.values()) and rows["oracle"] == pytest.approx(bleu(references, references))
+    assert rows["phrase-based"] == pytest.approx(
+        bleu(firsts(folder / "nbest.test", len(references)), references)
+    )
+    is_made_again_of_measurements_alone(
+        ["sutskever2014-table2", "--output", str(place / "out"), *overrides()]
+    )
+    assert rows["oracle"] == max(rows.values()) and rows["oracle"] == pytest.approx(
+        bleu(references, references)
+    )

@@ -33,9 +33,15 @@ from rnnsearch_tf.text.pipeline import Text
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 QUICK = [
-    "training.maximum_updates=2", "training.evaluate_every=2", "training.evaluate_sentences=4", "training.warmup_updates=0", "data.batch_size=4",
-    "model.hidden_size=8", "model.embedding_size=8", "search.beam_size=2",
-]  # fmt: skip
+    "training.maximum_updates=2",
+    "training.evaluate_every=2",
+    "training.evaluate_sentences=4",
+    "training.warmup_updates=0",
+    "data.batch_size=4",
+    "model.hidden_size=8",
+    "model.embedding_size=8",
+    "search.beam_size=2",
+]
 
 
 def multi30k(folder, captions=40):
@@ -44,7 +50,9 @@ def multi30k(folder, captions=40):
     for part in ("train", "val", "test_2016_flickr"):
         lines = [" ".join(f"{n}w{k}" for k in range(n % 12 + 1)) for n in range(captions)]
         for language, text in (("en", lines), ("fr", [line.upper() for line in lines])):
-            (folder / "multi30k" / f"{part}.{language}.gz").write_bytes(gzip.compress("".join(f"{line}\n" for line in text).encode()))
+            (folder / "multi30k" / f"{part}.{language}.gz").write_bytes(
+                gzip.compress("".join(f"{line}\n" for line in text).encode())
+            )
     return folder
 
 
@@ -56,7 +64,11 @@ def is_made_again_of_measurements_alone(command):
     """Without models, texts and corpora the same pages come, and nothing is trained."""
     folder = pathlib.Path(command[command.index("--output") + 1])
     name = command[1]
-    pages = {path: path.read_bytes() for path in folder.iterdir() if path.name.startswith(name) and path.is_file()}
+    pages = {
+        path: path.read_bytes()
+        for path in folder.iterdir()
+        if path.name.startswith(name) and path.is_file()
+    }
     away = folder.with_name("away")
     away.mkdir()
     for part in ("models", "texts", "outputs", "phrase-based"):
@@ -66,7 +78,9 @@ def is_made_again_of_measurements_alone(command):
         path.unlink()
     assert reproduce([*command, "--data", "nowhere"]) == 0
     assert {path.name for path in folder.iterdir() if path.is_dir()} == {"measured"}
-    assert {path: path.read_bytes() for path in pages} == pages and f"{name}.md" in {path.name for path in pages}
+    assert {path: path.read_bytes() for path in pages} == pages and f"{name}.md" in {
+        path.name for path in pages
+    }
     for part in away.iterdir():
         part.rename(folder / part.name)
     away.rmdir()
@@ -74,7 +88,10 @@ def is_made_again_of_measurements_alone(command):
 
 def diagonal(kind, train, texts):
     """An aligner that links words at the same place."""
-    return [[(k, k) for k in range(min(len(source.split()), len(target.split())))] for source, target in zip(*texts)]
+    return [
+        [(k, k) for k in range(min(len(source.split()), len(target.split())))]
+        for source, target in zip(*texts)
+    ]
 
 
 def read(path):
@@ -84,18 +101,34 @@ def read(path):
 def test_joined_texts_are_the_captions_in_their_order_on_both_sides(tmp_path):
     write_joined(multi30k(tmp_path / "data"), tmp_path, longest=20)
     for part in ("train", "development", "test"):
-        english, french = read(tmp_path / f"{part}.en"), read(tmp_path / f"{part}.fr")
+        english = read(tmp_path / f"{part}.en")
+        french = read(tmp_path / f"{part}.fr")
         assert [line.upper() for line in english] == french
     assert max(len(line.split()) for line in read(tmp_path / "train.en")) <= 20
-    captions = gzip.decompress((tmp_path / "data/multi30k/test_2016_flickr.en.gz").read_bytes()).decode().splitlines()
-    expected = [" ".join(captions[start : start + size]) for size in range(1, 6) for start in range(0, len(captions) - size + 1, size)]
+    captions = (
+        gzip.decompress((tmp_path / "data/multi30k/test_2016_flickr.en.gz").read_bytes())
+        .decode()
+        .splitlines()
+    )
+    expected = [
+        " ".join(captions[start : start + size])
+        for size in range(1, 6)
+        for start in range(0, len(captions) - size + 1, size)
+    ]
     assert read(tmp_path / "test.en") == expected
     development = " ".join(read(tmp_path / "development.en"))
-    assert gzip.decompress((tmp_path / "data/multi30k/val.en.gz").read_bytes()).decode().replace("\n", " ").startswith(development)
+    assert (
+        gzip.decompress((tmp_path / "data/multi30k/val.en.gz").read_bytes())
+        .decode()
+        .replace("\n", " ")
+        .startswith(development)
+    )
 
 
 def test_pairs_of_exactly_the_longest_length_stay(tmp_path):
-    """The groups are the same in every run, so that all pairs can be seen under a limit that none reaches."""
+    """The groups are the same in every run, so that all pairs can be seen under a limit that none
+    reaches.
+    """
     data = multi30k(tmp_path / "data")
     write_joined(data, tmp_path, longest=1000)
     every = read(tmp_path / "train.en")
@@ -129,29 +162,49 @@ def test_members_of_an_ensemble_are_trained_once_and_differ(tmp_path):
     assert [seed for name, seed in untrained if name == "lstm-reversed"] == [1, 2, 3]
     assert [seed for name, seed in untrained if name == "lstm-reversed-2"] == [1]
     untrained = work.untrained(chosen("bahdanau2015-table1"))
-    assert [seed for name, seed in untrained if name == "rnnsearch-50-longer"] == [1] and len(untrained) == 4 * 3 + 1
+    assert [seed for name, seed in untrained if name == "rnnsearch-50-longer"] == [1] and len(
+        untrained
+    ) == 4 * 3 + 1
 
 
 def test_every_item_has_its_models():
     assert all(set(item.models) <= set(RECIPES) for item in items.ITEMS.values())
-    assert len({name for item in items.ITEMS.values() for name in item.models if not name.startswith("phrasebook")} - {items.TRAINED_LONGER}) <= 12
+    assert (
+        len(
+            {
+                name
+                for item in items.ITEMS.values()
+                for name in item.models
+                if not name.startswith("phrasebook")
+            }
+            - {items.TRAINED_LONGER}
+        )
+        <= 12
+    )
 
 
 def test_what_is_measured_of_a_model_needs_no_model_any_more(tmp_path):
     """Seeds are added one by one; claims are of what other items have measured."""
-    untrained = lambda seeds, *names: Workspace(tmp_path, None, seeds=seeds).untrained(chosen(*names))  # noqa: E731
+    untrained = lambda seeds, *names: Workspace(tmp_path, None, seeds=seeds).untrained(
+        chosen(*names)
+    )  # noqa: E731
     work = Workspace(tmp_path, None, seeds=[1])
     work.note_made("sutskever2014-table1", items.ITEMS["sutskever2014-table1"])
     assert untrained([1], "sutskever2014-table1") == []
     assert untrained([1, 2], "sutskever2014-table1") == [("lstm-forward", 2), ("lstm-reversed", 2)]
     assert ("lstm-forward", 1) in untrained([1, 2], "sutskever2014-table2")
-    Workspace(tmp_path, None, seeds=[1, 2]).note_made("sutskever2014-table1", items.ITEMS["sutskever2014-table1"])
+    Workspace(tmp_path, None, seeds=[1, 2]).note_made(
+        "sutskever2014-table1", items.ITEMS["sutskever2014-table1"]
+    )
     assert untrained([1, 2], "sutskever2014-table1") == []
-    assert untrained([2], "sutskever2014-table1") == [("lstm-reversed-2", 2)]  # the ensemble of the first seed is not that of the second
+    assert untrained([2], "sutskever2014-table1") == [
+        ("lstm-reversed-2", 2)
+    ]  # the ensemble of the first seed is not that of the second
 
 
 def test_models_that_an_item_did_not_have_before_are_trained(tmp_path):
-    work, old = Workspace(tmp_path, None, seeds=[1]), items.ITEMS["bahdanau2015-table1"]
+    work = Workspace(tmp_path, None, seeds=[1])
+    old = items.ITEMS["bahdanau2015-table1"]
     work.note_made("bahdanau2015-table1", dataclasses.replace(old, models=old.models[:-1]))
     assert work.untrained(chosen("bahdanau2015-table1")) == [(items.TRAINED_LONGER, 1)]
 
@@ -168,16 +221,30 @@ def test_what_another_recipe_has_trained_is_refused(tmp_path):
     work.begin()
     work.measured("trained-cslm-1234", lambda: {"recipe": work._recipe("cslm")})
     work.begin()
-    (tmp_path / "measured/trained-cslm-1234.json").write_text('{"recipe": ["multi30k-fr-cslm"]}', encoding="utf-8")
-    with pytest.raises(UsageError, match=r"trained-cslm-1234\.json: expected a model trained by today's recipe of cslm, got one trained by another"):
+    (tmp_path / "measured/trained-cslm-1234.json").write_text(
+        '{"recipe": ["multi30k-fr-cslm"]}', encoding="utf-8"
+    )
+    with pytest.raises(
+        UsageError,
+        match=(
+            r"trained-cslm-1234\.json: expected a model trained by today's recipe of cslm, got one"
+            r" trained by another"
+        ),
+    ):
         work.begin()
 
 
 def test_the_recipe_of_a_model_is_known_once_it_is_trained(tmp_path):
     """So that a model trained by another recipe is refused even if nothing is measured of it yet."""
-    work = Workspace(tmp_path, None, overrides=["training.maximum_updates=1", "data.phrasebook_size=50", "training.average=0"])
+    work = Workspace(
+        tmp_path,
+        None,
+        overrides=["training.maximum_updates=1", "data.phrasebook_size=50", "training.average=0"],
+    )
     work.trained_run("phrasebook-rnnsearch", 1234)
-    kept = json.loads((tmp_path / "measured/trained-phrasebook-rnnsearch-1234.json").read_text(encoding="utf-8"))
+    kept = json.loads(
+        (tmp_path / "measured/trained-phrasebook-rnnsearch-1234.json").read_text(encoding="utf-8")
+    )
     assert kept["recipe"] == work._recipe("phrasebook-rnnsearch")
 
 
@@ -195,39 +262,73 @@ def test_a_page_has_the_mean_minutes_of_several_seeds(tmp_path):
     for seeds in ([1, 2], [1]):
         work = Workspace(tmp_path, None, seeds=seeds)
         for seed, seconds in zip(seeds, (120.0, 300.0)):
-            state = {"batches": 1500, "epoch": 3, "batches_of_epoch": 0, "seconds": seconds, "recipe": None}
+            state = {
+                "batches": 1500,
+                "epoch": 3,
+                "batches_of_epoch": 0,
+                "seconds": seconds,
+                "recipe": None,
+            }
             work.measured(f"trained-lstm-reversed-{seed}", lambda state=state: state)
         item = dataclasses.replace(items.ITEMS["sutskever2014-table1"], models=("lstm-reversed",))
         shown[len(seeds)] = work.made("item", item)["models"]
-    assert shown == {2: "lstm-reversed 1,500 updates, 3.5 minutes, mean of 2", 1: "lstm-reversed 1,500 updates, 2.0 minutes"}
+    assert shown == {
+        2: "lstm-reversed 1,500 updates, 3.5 minutes, mean of 2",
+        1: "lstm-reversed 1,500 updates, 2.0 minutes",
+    }
 
 
 def test_measurements_are_made_once(tmp_path):
-    work, made = Workspace(tmp_path, None, seeds=[1, 2]), []
+    work = Workspace(tmp_path, None, seeds=[1, 2])
+    made = []
     for _ in range(2):
-        assert work.of_each_seed("length", "cslm", lambda work, name, seed: made.append(seed) or {"é": seed}) == [{"é": 1}, {"é": 2}]
+        assert work.of_each_seed(
+            "length", "cslm", lambda work, name, seed: made.append(seed) or {"é": seed}
+        ) == [{"é": 1}, {"é": 2}]
     assert made == [1, 2]
 
 
 def test_a_page_says_what_was_found_and_how_it_was_made(tmp_path):
     figure = types.SimpleNamespace(savefig=lambda file, **_: file.write(b"PNG"))
-    page = Page("A table", [{"model": "a|b", "BLEU": 12.345}], [{"model": "paper", "BLEU": 20.0}], ["It holds."], {"curve": figure})
+    page = Page(
+        "A table",
+        [{"model": "a|b", "BLEU": 12.345}],
+        [{"model": "paper", "BLEU": 20.0}],
+        ["It holds."],
+        {"curve": figure},
+    )
     path = page.write(tmp_path, "item", {"seeds": "1", "models": "a 2 updates; b"})
-    assert path.read_text(encoding="utf-8") == (
-        "# A table\n\n## Ours\n\n| model | BLEU |\n| --- | --- |\n| a\\|b | 12.35 |\n\n![curve](item-curve.png)\n\n"
-        "## The paper's\n\n| model | BLEU |\n| --- | --- |\n| paper | 20.00 |\n\nIt holds.\n\n## How it was made\n\n- seeds: 1\n- models:\n    - a 2 updates\n    - b\n"
+    assert (
+        path.read_text(encoding="utf-8")
+        == "# A table\n\n## Ours\n\n| model | BLEU |\n| --- | --- |\n| a\\|b | 12.35"
+        " |\n\n![curve](item-curve.png)\n\n## The paper's\n\n| model | BLEU |\n| --- | --- |\n|"
+        " paper | 20.00 |\n\nIt holds.\n\n## How it was made\n\n- seeds: 1\n- models:\n    - a 2"
+        " updates\n    - b\n"
     )
     assert (tmp_path / "item-curve.png").read_bytes() == b"PNG"
     assert json.loads((tmp_path / "item.json").read_text(encoding="utf-8"))["ours"] == page.ours
 
 
 def test_several_sentences_in_a_line_are_scored_as_the_model_wrote_them(tmp_path, monkeypatch):
-    """A full stop within a line is split off before a capital only: lower-cased text, cut again, would be another."""
-    side = Text(TextConfig(language="fr", tokenization="moses", lowercase=True), Vocabulary([*SPECIAL_TOKENS, "any"]))
-    written = types.SimpleNamespace(text="un chat dort. il mange.", tokens="un chat dort . il mange .".split(), source_tokens=["a"])
+    """A full stop within a line is split off before a capital only: lower-cased text, cut again,
+    would be another.
+    """
+    side = Text(
+        TextConfig(language="fr", tokenization="moses", lowercase=True),
+        Vocabulary([*SPECIAL_TOKENS, "any"]),
+    )
+    written = types.SimpleNamespace(
+        text="un chat dort. il mange.",
+        tokens="un chat dort . il mange .".split(),
+        source_tokens=["a"],
+    )
     translator = types.SimpleNamespace(target_text=side, translate=lambda sources, **_: [written])
     monkeypatch.setattr(Workspace, "translator", lambda work, name, seed: translator)
-    monkeypatch.setattr(bahdanau2015, "test_text", lambda work: (["A cat sleeps. It eats."], ["Un chat dort. Il mange."]))
+    monkeypatch.setattr(
+        bahdanau2015,
+        "test_text",
+        lambda work: (["A cat sleeps. It eats."], ["Un chat dort. Il mange."]),
+    )
     work = Workspace(tmp_path, None)
     work.measured("known-rnnsearch-50", lambda: [0])
     monkeypatch.setattr(type(work.texts), "single_sentences", 1)
@@ -238,18 +339,31 @@ def test_several_sentences_in_a_line_are_scored_as_the_model_wrote_them(tmp_path
 
 
 def test_without_unknown_words_is_scored_what_a_decoder_without_them_writes(tmp_path, monkeypatch):
-    """The second sentence has a word that no model knows: it counts among all, by what the decoder writes that may write <unk>."""
-    side = Text(TextConfig(language="fr", tokenization="space"), Vocabulary([*SPECIAL_TOKENS, "any"]))
-    free, forbidden = ["un <unk> dort sur le lit", "deux chats dorment sur le lit"], ["un chat dort sur le lit", "trois chiens mangent ici"]
+    """The second sentence has a word that no model knows: it counts among all, by what the decoder
+    writes that may write <unk>.
+    """
+    side = Text(
+        TextConfig(language="fr", tokenization="space"), Vocabulary([*SPECIAL_TOKENS, "any"])
+    )
+    free = ["un <unk> dort sur le lit", "deux chats dorment sur le lit"]
+    forbidden = ["un chat dort sur le lit", "trois chiens mangent ici"]
     asked = []
 
     def translate(sources, beam_size, allow_unknown=True):
         asked.append((list(sources), beam_size, allow_unknown))
         texts = free if allow_unknown else forbidden
-        return [types.SimpleNamespace(text=text, tokens=text.split(), source_tokens=["a"]) for text in texts]
+        return [
+            types.SimpleNamespace(text=text, tokens=text.split(), source_tokens=["a"])
+            for text in texts
+        ]
 
-    sources, references = ["a cat", "two zebras"], ["un chat dort sur le lit", "deux chats dorment sur le lit"]
-    monkeypatch.setattr(Workspace, "translator", lambda work, name, seed: types.SimpleNamespace(target_text=side, translate=translate))
+    sources = ["a cat", "two zebras"]
+    references = ["un chat dort sur le lit", "deux chats dorment sur le lit"]
+    monkeypatch.setattr(
+        Workspace,
+        "translator",
+        lambda work, name, seed: types.SimpleNamespace(target_text=side, translate=translate),
+    )
     monkeypatch.setattr(bahdanau2015, "test_text", lambda work: (sources, references))
     work = Workspace(tmp_path, None)
     work.measured("known-rnnsearch-50", lambda: [0])
@@ -257,26 +371,52 @@ def test_without_unknown_words_is_scored_what_a_decoder_without_them_writes(tmp_
     [found] = bahdanau2015.measured_bleu(work, "rnnsearch-50", ["rnnsearch-50"])
 
     def score(texts, texts_of_people):
-        return pytest.approx(sacrebleu.corpus_bleu(texts, [texts_of_people], tokenize="none", force=True).score)
+        return pytest.approx(
+            sacrebleu.corpus_bleu(texts, [texts_of_people], tokenize="none", force=True).score
+        )
 
-    assert found == {"all": score(free, references), "short": score(free[:1], references[:1]), "no_unk": pytest.approx(100), "no_unk_sentences": 1}
+    assert found == {
+        "all": score(free, references),
+        "short": score(free[:1], references[:1]),
+        "no_unk": pytest.approx(100),
+        "no_unk_sentences": 1,
+    }
     assert found["all"] < 90
     assert sorted(asked, key=lambda each: each[2]) == [(sources, 12, False), (sources, 12, True)]
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_case_counts_where_the_models_know_it(lowercase):
-    side = Text(TextConfig(language="fr", tokenization="moses", lowercase=lowercase), Vocabulary([*SPECIAL_TOKENS, "any"]))
-    work = types.SimpleNamespace(translator=lambda name, seed: types.SimpleNamespace(target_text=side))
-    found = bahdanau2015._bleu(work, "model", 1, ["Le Chat noir dort ici"], ["le chat noir dort ici"])
-    expected = sacrebleu.corpus_bleu(["Le Chat noir dort ici"], [["le chat noir dort ici"]], tokenize="none", force=True, lowercase=lowercase)
+    side = Text(
+        TextConfig(language="fr", tokenization="moses", lowercase=lowercase),
+        Vocabulary([*SPECIAL_TOKENS, "any"]),
+    )
+    work = types.SimpleNamespace(
+        translator=lambda name, seed: types.SimpleNamespace(target_text=side)
+    )
+    found = bahdanau2015._bleu(
+        work, "model", 1, ["Le Chat noir dort ici"], ["le chat noir dort ici"]
+    )
+    expected = sacrebleu.corpus_bleu(
+        ["Le Chat noir dort ici"],
+        [["le chat noir dort ici"]],
+        tokenize="none",
+        force=True,
+        lowercase=lowercase,
+    )
     assert found == pytest.approx(expected.score) and (found == pytest.approx(100)) == lowercase
 
 
 def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / "measured").mkdir()
     (tmp_path / "measured" / "beams.json").write_text('{"1": 2', encoding="utf-8")
-    with pytest.raises(UserError, match=r"beams\.json: expected JSON as it was written here, got: .*; delete it, and the made-….json of its item, so"):
+    with pytest.raises(
+        UserError,
+        match=(
+            r"beams\.json: expected JSON as it was written here, got: .*; delete it, and the"
+            r" made-….json of its item, so"
+        ),
+    ):
         Workspace(tmp_path, None).measured("beams", lambda: {})
 
 
@@ -284,16 +424,32 @@ def test_words_of_a_table_mean_nothing_to_markdown():
     """Beside the renderer of the documents' site."""
     markdown = pytest.importorskip("markdown")
     text = "[a] <unk> *b* _c_ `d` | e & \\"
-    [shown] = re.findall("<td>(.*)</td>", markdown.markdown("\n\n".join(table([{"text": text}])), extensions=["tables"]))
+    [shown] = re.findall(
+        "<td>(.*)</td>",
+        markdown.markdown("\n\n".join(table([{"text": text}])), extensions=["tables"]),
+    )
     assert html.unescape(shown) == text and "<" not in shown
 
 
 def test_seeds_give_mean_and_spread():
-    values, shares, counts = [10.0, 11.0, 13.5], [0.0612, 0.0633, 0.05], [1500, 1500, 1500]
-    rows = [{"a": over_seeds(values), "b": over_seeds(shares), "c": over_seeds(counts), "d": over_seeds([10.0]), "e": over_seeds([10.0, None])}]
+    values = [10.0, 11.0, 13.5]
+    shares = [0.0612, 0.0633, 0.05]
+    counts = [1500, 1500, 1500]
+    rows = [
+        {
+            "a": over_seeds(values),
+            "b": over_seeds(shares),
+            "c": over_seeds(counts),
+            "d": over_seeds([10.0]),
+            "e": over_seeds([10.0, None]),
+        }
+    ]
     assert list(rows[0].values()) == [values, shares, counts, 10.0, None]
     shown = table(rows)[0].splitlines()[-1].strip("| ").split(" | ")
-    spread = [f"{np.mean(each):.{digits}f} ± {np.std(each, ddof=1):.{digits}f}" for each, digits in ((values, 2), (shares, 3))]
+    spread = [
+        f"{np.mean(each):.{digits}f} ± {np.std(each, ddof=1):.{digits}f}"
+        for each, digits in ((values, 2), (shares, 3))
+    ]
     assert shown == [*spread, "1500", "10.00", "–"]
     assert table([]) == []
 
@@ -301,53 +457,141 @@ def test_seeds_give_mean_and_spread():
 def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
     """Two seeds: RNNsearch is better in both, 50 words help it in one; reversing helps."""
     work = Workspace(tmp_path, None, seeds=[1, 2])
-    bleu = {"rnnencdec-30": (10, 11), "rnnsearch-30": (20, 21), "rnnencdec-50": (9, 10), "rnnsearch-50": (19, 25), "rnnsearch-50-longer": (22,)}
-    by_length = {"rnnencdec-50": [(30, 60), (5, 50), (99, 3)], "rnnsearch-50": [(32, 60), (30, 50), (1, 3)]}  # BLEU, sentences
+    bleu = {
+        "rnnencdec-30": (10, 11),
+        "rnnsearch-30": (20, 21),
+        "rnnencdec-50": (9, 10),
+        "rnnsearch-50": (19, 25),
+        "rnnsearch-50-longer": (22,),
+    }
+    by_length = {
+        "rnnencdec-50": [(30, 60), (5, 50), (99, 3)],
+        "rnnsearch-50": [(32, 60), (30, 50), (1, 3)],
+    }  # BLEU, sentences
     for name, values in bleu.items():
         for seed, value in zip(work.seeds, values):
-            work.measured(f"table1-{name}-{seed}", lambda value=value: {"all": value, "short": value + 1, "no_unk": value + 5})
-            work.measured(f"figure2-{name}-{seed}", lambda name=name: [{"bleu": score, "sentences": count} for score, count in by_length.get(name, [])])
+            work.measured(
+                f"table1-{name}-{seed}",
+                lambda value=value: {"all": value, "short": value + 1, "no_unk": value + 5},
+            )
+            work.measured(
+                f"figure2-{name}-{seed}",
+                lambda name=name: [
+                    {"bleu": score, "sentences": count} for score, count in by_length.get(name, [])
+                ],
+            )
     for key, beams in (
-        ("1-lstm-forward-1", (20, 22, 23)), ("1-lstm-forward-2", (20, 22, 23)), ("1-lstm-reversed-1", (21, 23, 25.5)),
-        ("1-lstm-reversed-2", (21, 24, 25)), ("2-lstm-reversed-1", (24, 25, 27)), ("1-lstm-reversed-2-1", (20, 22, 26)),
-    ):  # fmt: skip
+        ("1-lstm-forward-1", (20, 22, 23)),
+        ("1-lstm-forward-2", (20, 22, 23)),
+        ("1-lstm-reversed-1", (21, 23, 25.5)),
+        ("1-lstm-reversed-2", (21, 24, 25)),
+        ("2-lstm-reversed-1", (24, 25, 27)),
+        ("1-lstm-reversed-2-1", (20, 22, 26)),
+    ):
         work.measured(f"beams-{key}", lambda beams=beams: dict(zip(("1", "2", "12"), beams)))
-    for seed, counts, shares in ((1, (1, 2, 1, 4, 2), (0.9, 0.0)), (2, (3, 3, 0, 4, 0), (0.7, 0.2))):
-        work.measured(f"alignment-steps-rnnsearch-50-{seed}", lambda counts=counts: {"steps": list(zip((-3, -1, 0, 1, 2), counts))})
-        work.measured(f"sentence-states-lstm-reversed-{seed}", lambda shares=shares: dict(zip(("order", "voice"), shares)))
-        work.measured(f"paraphrases-phrase-scorer-{seed}", lambda shares=shares: {"near": shares[0] - 0.1})
+    for seed, counts, shares in (
+        (1, (1, 2, 1, 4, 2), (0.9, 0.0)),
+        (2, (3, 3, 0, 4, 0), (0.7, 0.2)),
+    ):
+        work.measured(
+            f"alignment-steps-rnnsearch-50-{seed}",
+            lambda counts=counts: {"steps": list(zip((-3, -1, 0, 1, 2), counts))},
+        )
+        work.measured(
+            f"sentence-states-lstm-reversed-{seed}",
+            lambda shares=shares: dict(zip(("order", "voice"), shares)),
+        )
+        work.measured(
+            f"paraphrases-phrase-scorer-{seed}", lambda shares=shares: {"near": shares[0] - 0.1}
+        )
     work.measured("table1-phrase-based", lambda: {"all": 20, "short": 30, "no_unk": 22})
     work.measured("phrase-based-nbest", lambda: {"first": 50, "oracle": 60})
-    for key, score in (("1-lstm-forward-1", 51), ("1-lstm-forward-2", 52), ("1-lstm-reversed-1", 53), ("1-lstm-reversed-2", 54), ("2-lstm-reversed-1", 55)):
+    for key, score in (
+        ("1-lstm-forward-1", 51),
+        ("1-lstm-forward-2", 52),
+        ("1-lstm-reversed-1", 53),
+        ("1-lstm-reversed-2", 54),
+        ("2-lstm-reversed-1", 55),
+    ):
         work.measured(f"rescored-{key}", lambda score=score: score)
     for seed, fifths in ((1, (50, 49, 48, 47, 46)), (2, (50, 30, 30, 30, 30))):
-        work.measured(f"sutskever-figure3-lstm-reversed-{seed}", lambda fifths=fifths: {"length": [{"bleu": fifth} for fifth in fifths]})
+        work.measured(
+            f"sutskever-figure3-lstm-reversed-{seed}",
+            lambda fifths=fifths: {"length": [{"bleu": fifth} for fifth in fifths]},
+        )
     for seed, rnn in zip(work.seeds, (46, 44)):
-        scores = {"Baseline": 45, "RNN": rnn, "CSLM": 46, "CSLM + RNN": rnn + 3, "CSLM + RNN + WP": rnn + 2}
-        work.measured(f"cho2014-table1-{seed}", lambda scores=scores: {name: {"test": score} for name, score in scores.items()})
-    item, asked = items.ITEMS["claims"], []
-    monkeypatch.setattr(work, "measured", lambda key, measure: asked.append(key) or Workspace.measured(work, key, measure))
+        scores = {
+            "Baseline": 45,
+            "RNN": rnn,
+            "CSLM": 46,
+            "CSLM + RNN": rnn + 3,
+            "CSLM + RNN + WP": rnn + 2,
+        }
+        work.measured(
+            f"cho2014-table1-{seed}",
+            lambda scores=scores: {name: {"test": score} for name, score in scores.items()},
+        )
+    item = items.ITEMS["claims"]
+    asked = []
+    monkeypatch.setattr(
+        work,
+        "measured",
+        lambda key, measure: asked.append(key) or Workspace.measured(work, key, measure),
+    )
     rows = item.make(work, item.models).ours
     of_claims = {key for key in asked if key.startswith("beams")}
     asked.clear()
     sutskever2014.table_1(work, items.SUTSKEVER)
     assert of_claims <= set(asked), "the item that they are of measures all that claims are made of"
     expected = [
-        [10, 15], [10, 10], [23, 23], [22, 22], [1.2, 1.2], [-1, 4], [-1, -1], [11, 11], [3], [0.2, -0.1], [0.1, 0],  # the last: swaps
-        [5], [2, 8], [-1, 5], [-10, -4], [2.5, 2], [1.0], [-1], [-0.5, 2], [3, 4], [1, -15], [0.4, 0.2], [-0.5, -0.3],
-        [1, -1], [0, -2], [3, 1], [-1, -1], [0.3, 0.1],
-    ]  # fmt: skip
+        [10, 15],
+        [10, 10],
+        [23, 23],
+        [22, 22],
+        [1.2, 1.2],
+        [-1, 4],
+        [-1, -1],
+        [11, 11],
+        [3],
+        [0.2, -0.1],
+        [0.1, 0],  # the last: swaps
+        [5],
+        [2, 8],
+        [-1, 5],
+        [-10, -4],
+        [2.5, 2],
+        [1.0],
+        [-1],
+        [-0.5, 2],
+        [3, 4],
+        [1, -15],
+        [0.4, 0.2],
+        [-0.5, -0.3],
+        [1, -1],
+        [0, -2],
+        [3, 1],
+        [-1, -1],
+        [0.3, 0.1],
+    ]
     assert len(rows) == len(expected)
     for row, differences in zip(rows, expected):
-        assert np.atleast_1d(row["found"]) == pytest.approx(np.array(differences, float)), row["claim"]
+        assert np.atleast_1d(row["found"]) == pytest.approx(np.array(differences, float)), row[
+            "claim"
+        ]
         assert row["verdict"] == verdict_by_test(differences), row["claim"]
     assert [row["claim"].split(",")[0] for row in rows if row["paper"] == "asked here"] == [
-        "steps back are mostly of one word", "RNNsearch-50 is better than it there", "… on all sentences", "… on the captions", "… and a single model",
-    ]  # fmt: skip
+        "steps back are mostly of one word",
+        "RNNsearch-50 is better than it there",
+        "… on all sentences",
+        "… on the captions",
+        "… and a single model",
+    ]
 
 
 def verdict_by_test(differences):
-    """By SciPy's two-sided test of whether the mean is zero, at 5 %; where nothing varies, and of one seed, by the sign."""
+    """By SciPy's two-sided test of whether the mean is zero, at 5 %; where nothing varies, and of
+    one seed, by the sign.
+    """
     side = "held" if np.mean(differences) > 0 else "not held"
     if len(differences) == 1:
         return f"{side} (one seed)"
@@ -356,7 +600,10 @@ def verdict_by_test(differences):
     return side if scipy.stats.ttest_1samp(differences, 0).pvalue < 0.05 else "undecided"
 
 
-@pytest.mark.parametrize("differences", [[0.01, 0.02, 0.01], [12, 3, 0.004], [-1, -1.1, -0.9], [1, 2, 1.5, 1.2], [1, -1, 0.5]])
+@pytest.mark.parametrize(
+    "differences",
+    [[0.01, 0.02, 0.01], [12, 3, 0.004], [-1, -1.1, -0.9], [1, 2, 1.5, 1.2], [1, -1, 0.5]],
+)
 def test_the_spread_decides(differences):
     assert verdict(differences) == verdict_by_test(differences)
 
@@ -365,18 +612,36 @@ def test_known_words_are_those_of_all_models(tmp_path, monkeypatch):
     """So that every model is scored on the same sentences."""
     lines = ["a b", "b", "c", "a"]
     monkeypatch.setattr(bahdanau2015, "test_text", lambda work: (lines, lines))
-    side = lambda *words: Text(TextConfig(tokenization="space"), Vocabulary([*SPECIAL_TOKENS, *words]))  # noqa: E731
-    sides = {"one": (side("a", "b"), side("a", "b", "c")), "other": (side("b", "a", "c"), side("b"))}
-    found = types.SimpleNamespace(seeds=[1], measured=lambda key, measure: measure(), translator=lambda name, seed: types.SimpleNamespace(
-        source_text=sides[name][0], target_text=sides[name][1]))  # fmt: skip
-    assert bahdanau2015.known(found, ["one"]) == [0, 1, 3] and bahdanau2015.known(found, ["other"]) == [1]
+    side = lambda *words: Text(
+        TextConfig(tokenization="space"), Vocabulary([*SPECIAL_TOKENS, *words])
+    )  # noqa: E731
+    sides = {
+        "one": (side("a", "b"), side("a", "b", "c")),
+        "other": (side("b", "a", "c"), side("b")),
+    }
+    found = types.SimpleNamespace(
+        seeds=[1],
+        measured=lambda key, measure: measure(),
+        translator=lambda name, seed: types.SimpleNamespace(
+            source_text=sides[name][0], target_text=sides[name][1]
+        ),
+    )
+    assert bahdanau2015.known(found, ["one"]) == [0, 1, 3] and bahdanau2015.known(
+        found, ["other"]
+    ) == [1]
     assert bahdanau2015.known(found, ["one", "other"]) == [1]
 
 
 def test_an_unknown_word_is_one_token():
     """Moses's rules would make three of it, of which two stand in no reference."""
-    side = Text(TextConfig(language="fr", tokenization="moses", lowercase=True), Vocabulary([*SPECIAL_TOKENS, "any"]))
-    assert tokenized(side, ["Un homme devant un <unk>.", "<unk> a < b > c"]) == ["un homme devant un <unk> .", "<unk> a < b > c"]
+    side = Text(
+        TextConfig(language="fr", tokenization="moses", lowercase=True),
+        Vocabulary([*SPECIAL_TOKENS, "any"]),
+    )
+    assert tokenized(side, ["Un homme devant un <unk>.", "<unk> a < b > c"]) == [
+        "un homme devant un <unk> .",
+        "<unk> a < b > c",
+    ]
 
 
 def test_a_page_of_one_seed_needs_one_model_of_each_kind(tmp_path):
@@ -388,8 +653,13 @@ def test_a_page_of_one_seed_needs_one_model_of_each_kind(tmp_path):
 def test_table_1_of_bahdanau_takes_the_phrase_based_systems_minutes(tmp_path, monkeypatch):
     work = Workspace(tmp_path, tmp_path)
     for installed in (True, False):
-        monkeypatch.setattr(Workspace, "can_have_phrase_based", lambda self, installed=installed: installed)
-        minutes = {name: work.phrase_based_minutes(name, items.ITEMS[name]) for name in ("bahdanau2015-table1", "cho2014-table1", "bahdanau2015-table2")}
+        monkeypatch.setattr(
+            Workspace, "can_have_phrase_based", lambda self, installed=installed: installed
+        )
+        minutes = {
+            name: work.phrase_based_minutes(name, items.ITEMS[name])
+            for name in ("bahdanau2015-table1", "cho2014-table1", "bahdanau2015-table2")
+        }
         assert [bool(each) for each in minutes.values()] == [installed, True, False]
 
 
@@ -400,35 +670,68 @@ def overrides(more=()):
 def test_what_was_made_with_other_settings_is_not_shown_as_ones_own(tmp_path):
     Workspace(tmp_path, tmp_path, overrides=["training.maximum_updates=2"]).begin()
     Workspace(tmp_path, tmp_path, overrides=["training.maximum_updates=2"]).begin()
-    with pytest.raises(UsageError, match=r"expected --set training.maximum_updates=2, with which it was begun, got no --set; choose another --output"):
+    with pytest.raises(
+        UsageError,
+        match=(
+            r"expected --set training.maximum_updates=2, with which it was begun, got no --set;"
+            r" choose another --output"
+        ),
+    ):
         Workspace(tmp_path, tmp_path).begin()
 
 
 def test_what_was_made_of_other_texts_is_not_shown_as_ones_own(tmp_path):
     """A corpus may be elsewhere later, or nowhere; it may not be another."""
-    output, data = tmp_path / "out", multi30k(tmp_path / "data")
+    output = tmp_path / "out"
+    data = multi30k(tmp_path / "data")
     for folder in (tmp_path / "nowhere", data, multi30k(tmp_path / "moved"), tmp_path / "nowhere"):
         Workspace(output, folder).begin()
     other = multi30k(tmp_path / "other", captions=30)
-    with pytest.raises(UsageError, match=r"expected the corpora with which it was begun, got another train\.en\.gz, another train\.fr\.gz, .* under .*other"):
+    with pytest.raises(
+        UsageError,
+        match=(
+            r"expected the corpora with which it was begun, got another train\.en\.gz, another"
+            r" train\.fr\.gz, .* under .*other"
+        ),
+    ):
         Workspace(output, other).begin()
-    assert json.loads((output / "corpora.json").read_text(encoding="utf-8"))["val.fr.gz"] == hashlib.sha256((data / "multi30k/val.fr.gz").read_bytes()).hexdigest()
+    assert (
+        json.loads((output / "corpora.json").read_text(encoding="utf-8"))["val.fr.gz"]
+        == hashlib.sha256((data / "multi30k/val.fr.gz").read_bytes()).hexdigest()
+    )
 
 
 def test_an_unknown_item_is_refused_with_the_nearest(capsys):
     assert reproduce(["bahdanau-figure2"]) == 2
-    assert "expected a table or figure, or all, got bahdanau-figure2; did you mean bahdanau2015-figure2?" in capsys.readouterr().err
+    assert (
+        "expected a table or figure, or all, got bahdanau-figure2; did you mean"
+        " bahdanau2015-figure2?" in capsys.readouterr().err
+    )
 
 
 def test_missing_captions_are_said_before_anything_is_trained(tmp_path, capsys):
-    assert reproduce(["sutskever2014-table1", "--data", str(tmp_path), "--output", str(tmp_path / "out")]) == 1
+    assert (
+        reproduce(
+            ["sutskever2014-table1", "--data", str(tmp_path), "--output", str(tmp_path / "out")]
+        )
+        == 1
+    )
     assert "multi30k/train.en.gz: expected a text file, found none" in capsys.readouterr().err
     assert not (tmp_path / "out" / "models").exists()
 
 
 def test_an_item_on_the_built_in_corpus(tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(items.ITEMS, "luong2015-attention", items.Item("attention", ("phrasebook-dot",), luong2015.attention))
-    command = ["luong2015-attention", "--output", str(tmp_path / "out"), *overrides(["data.phrasebook_size=50"])]
+    monkeypatch.setitem(
+        items.ITEMS,
+        "luong2015-attention",
+        items.Item("attention", ("phrasebook-dot",), luong2015.attention),
+    )
+    command = [
+        "luong2015-attention",
+        "--output",
+        str(tmp_path / "out"),
+        *overrides(["data.phrasebook_size=50"]),
+    ]
     assert reproduce(command) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "out/luong2015-attention.md")
     found = json.loads((tmp_path / "out/luong2015-attention.json").read_text(encoding="utf-8"))
@@ -446,10 +749,22 @@ def error_rate_by_the_verbs(folder, capsys):
     from rnnsearch_tf.data.phrasebook import phrasebook, phrasebook_alignments
 
     seed = 1
-    texts, gold = phrasebook(500, seed, "test"), phrasebook_alignments(500, seed, "test")
-    for name, lines in zip(("source", "target", "gold"), (*texts, [" ".join(f"{s}-{t}" for s, t in links) for links in gold])):
+    texts = phrasebook(500, seed, "test")
+    gold = phrasebook_alignments(500, seed, "test")
+    for name, lines in zip(
+        ("source", "target", "gold"),
+        (*texts, [" ".join(f"{s}-{t}" for s, t in links) for links in gold]),
+    ):
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    run(["align", "--model", str(folder / "models/phrasebook-dot-1234"), str(folder / "source"), str(folder / "target")])
+    run(
+        [
+            "align",
+            "--model",
+            str(folder / "models/phrasebook-dot-1234"),
+            str(folder / "source"),
+            str(folder / "target"),
+        ]
+    )
     (folder / "links").write_text(capsys.readouterr().out, encoding="utf-8")
     run(["aer", str(folder / "gold"), str(folder / "links")])
     return float(capsys.readouterr().out.split()[1])
@@ -460,18 +775,37 @@ def test_the_items_of_bahdanau_2015(tmp_path, monkeypatch, capsys):
     names = "rnnencdec-50", "rnnsearch-50"
     for item in ("table1", "table2", "figure2", "table3"):
         old = items.ITEMS[f"bahdanau2015-{item}"]
-        monkeypatch.setitem(items.ITEMS, f"bahdanau2015-{item}", items.Item(old.shows, names, old.make))
-    data, folder = multi30k(tmp_path / "data"), tmp_path / "out"
+        monkeypatch.setitem(
+            items.ITEMS, f"bahdanau2015-{item}", items.Item(old.shows, names, old.make)
+        )
+    data = multi30k(tmp_path / "data")
+    folder = tmp_path / "out"
     for item in ("table1", "table2", "figure2", "figure3", "table3"):
-        command = [f"bahdanau2015-{item}", "--output", str(folder), *overrides(["model.maxout_size=8"])]
+        command = [
+            f"bahdanau2015-{item}",
+            "--output",
+            str(folder),
+            *overrides(["model.maxout_size=8"]),
+        ]
         assert reproduce([*command, "--data", str(data)]) == 0
         is_made_again_of_measurements_alone(command)
-    pages = {item: json.loads((folder / f"bahdanau2015-{item}.json").read_text(encoding="utf-8"))["ours"] for item in ("table1", "table2")}
-    rows = [row for row in pages["table1"] if row["model"] in names]  # with the extra smt there is a phrase-based system too
+    pages = {
+        item: json.loads((folder / f"bahdanau2015-{item}.json").read_text(encoding="utf-8"))["ours"]
+        for item in ("table1", "table2")
+    }
+    rows = [
+        row for row in pages["table1"] if row["model"] in names
+    ]  # with the extra smt there is a phrase-based system too
     assert len(rows) == len(names)
     for row in rows:
-        texts = json.loads((folder / f"outputs/translations-{row['model']}-1234.json").read_text(encoding="utf-8"))["tokens"]
+        texts = json.loads(
+            (folder / f"outputs/translations-{row['model']}-1234.json").read_text(encoding="utf-8")
+        )["tokens"]
         references = [line.lower() for line in read(folder / "texts/up-to-50/test.fr")]
-        assert row["All"] == pytest.approx(sacrebleu.corpus_bleu(texts, [references], tokenize="none", force=True, lowercase=True).score)
+        assert row["All"] == pytest.approx(
+            sacrebleu.corpus_bleu(
+                texts, [references], tokenize="none", force=True, lowercase=True
+            ).score
+        )
     assert all(row["updates"] == 2 and row["training NLL"] > 0 for row in pages["table2"])
     assert (folder / "bahdanau2015-figure2-curves.png").read_bytes().startswith(b"\x89PNG")

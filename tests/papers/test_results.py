@@ -15,7 +15,11 @@ RESULTS = pathlib.Path(__file__).parents[2] / "docs" / "results"
 
 def measured_seeds(item):
     """The seeds of which it has been made, by the files that say so."""
-    return sorted(int(path.stem.rpartition("-")[2]) for path in (RESULTS / "measured").glob("made-*.json") if path.stem.rpartition("-")[0] == f"made-{item}")
+    return sorted(
+        int(path.stem.rpartition("-")[2])
+        for path in (RESULTS / "measured").glob("made-*.json")
+        if path.stem.rpartition("-")[0] == f"made-{item}"
+    )
 
 
 MADE = [name for name, item in ITEMS.items() if all(map(measured_seeds, item.made_of or (name,)))]
@@ -26,7 +30,12 @@ pytest.importorskip("sklearn")
 def shown(folder, item):
     """What a page says, but for how it was made: the versions are those of the day."""
     numbers = json.loads((folder / f"{item}.json").read_text(encoding="utf-8"))
-    return (folder / f"{item}.md").read_text(encoding="utf-8").split("## How it was made")[0], numbers["ours"], numbers["paper"], numbers["title"]
+    return (
+        (folder / f"{item}.md").read_text(encoding="utf-8").split("## How it was made")[0],
+        numbers["ours"],
+        numbers["paper"],
+        numbers["title"],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +52,14 @@ def folder(tmp_path_factory):
 def test_a_page_is_what_its_measurements_make(item, folder):
     command = json.loads((RESULTS / f"{item}.json").read_text(encoding="utf-8"))["made"]["command"]
     first, count = re.search(r"--seed (\d+) --seeds (\d+)", command).groups()
-    assert reproduce([item, "--output", str(folder), "--data", "nowhere", "--seed", first, "--seeds", count]) == 0
+    assert (
+        reproduce(
+            [item, "--output", str(folder), "--data", "nowhere", "--seed", first, "--seeds", count]
+        )
+        == 0
+    )
     assert shown(folder, item) == shown(RESULTS, item)
-    assert {path.name for path in folder.glob(f"{item}-*.png")} == {path.name for path in RESULTS.glob(f"{item}-*.png")}
+    assert {path.name for path in folder.glob(f"{item}-*.png")} == {
+        path.name for path in RESULTS.glob(f"{item}-*.png")
+    }
     assert {path.name for path in folder.iterdir() if path.is_dir()} == {"measured"}

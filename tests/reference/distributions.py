@@ -1,4 +1,6 @@
-"""What the initial weights should look like (Appendix B.1; Glorot and Bengio 2010); nothing of the package is imported."""
+"""What the initial weights should look like (Appendix B.1; Glorot and Bengio 2010); nothing of the
+package is imported.
+"""
 
 import numpy as np
 
@@ -38,12 +40,15 @@ def normal_deviations(values, standard_deviation):
 
 
 def glorot_limit(rows, columns, terms=1):
-    """Glorot and Bengio 2010, eq. 16: a matrix of these sizes is drawn from U(-limit, limit); of k summed products each has 1/k of the variance."""
+    """Glorot and Bengio 2010, eq. 16: a matrix of these sizes is drawn from U(-limit, limit); of k
+    summed products each has 1/k of the variance.
+    """
     return float(np.sqrt(6.0 / (rows + columns) / terms))
 
 
 def uniform_deviations(values, limit):
-    """How many standard errors the sample's mean and mean square lie from U(-limit, limit); inf where a value lies outside.
+    """How many standard errors the sample's mean and mean square lie from U(-limit, limit); inf
+    where a value lies outside.
 
     For N samples of U(-1, 1): the mean has variance 1/(3N); x^2 has mean 1/3 and variance 4/45.
     """
@@ -51,4 +56,6 @@ def uniform_deviations(values, limit):
     if np.abs(x).max() > 1 + 1e-6:
         return np.inf, np.inf
     count = len(x)
-    return float(x.mean() / np.sqrt(1 / (3 * count))), float(((x**2).mean() - 1 / 3) / np.sqrt(4 / (45 * count)))
+    return float(x.mean() / np.sqrt(1 / (3 * count))), float(
+        ((x**2).mean() - 1 / 3) / np.sqrt(4 / (45 * count))
+    )

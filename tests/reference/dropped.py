@@ -1,13 +1,15 @@
-"""Where dropout stands in each system, in float64 NumPy: one sentence, every factor (0 or 1/(1−p)) given.
+"""Where dropout stands in each system, in float64 NumPy: one sentence, every factor (0 or 1/(1−p))
+given.
 
 Dropout is in no paper but one: Zaremba et al. 2014 put it between the layers of a stack and on
 what leaves it, and not on what goes from one position to the next; that is the rule here.
 
     words        E x_j and E y_{i−1}, wherever they enter
     annotations  h_j as attention, or the fixed context, sees them; s_0 is made of them as they were
-    states       s_i on its way to the output (with Luong's attention: to the attention); the recurrence keeps s_i itself
-    readout      t_i after maxout, ŝ_t on its way to the output; what is fed back is ŝ_t itself
-    layers       of a stack: the state of a layer on its way to the next, each layer by factors of its own
+    states       s_i on its way to the output (with Luong's attention: to the attention); the
+    recurrence keeps s_i itself readout      t_i after maxout, ŝ_t on its way to the output; what is
+    fed back is ŝ_t itself layers       of a stack: the state of a layer on its way to the next,
+    each layer by factors of its own
 
 Nothing of the package is imported. Weights as in rnnsearch.py, encoder_decoder.py, layered.py.
 """
@@ -23,7 +25,8 @@ def words(w, side, ids, factors):
 
 
 def read(w, direction, x):
-    state, states = np.zeros(w[f"encoder.{direction}.U"].shape[0]), []
+    state = np.zeros(w[f"encoder.{direction}.U"].shape[0])
+    states = []
     for vector in x:
         state = rnnsearch.gated_unit(vector, state, w, f"encoder.{direction}.")
         states.append(state)
@@ -39,16 +42,22 @@ def deep_output(w, state, word, context, factor):
 
 def rnnsearch_logits(w, source_ids, target_ids, drop, options):
     """RNNsearch and RNNencdec: (I, V)."""
-    x, y = words(w, "source", source_ids, drop["source"]), words(w, "target", [0, *target_ids[:-1]], drop["previous"])
+    x = words(w, "source", source_ids, drop["source"])
+    y = words(w, "target", [0, *target_ids[:-1]], drop["previous"])
     forward = read(w, "forward", x)
     if options["system"] == "rnnencdec":
-        shown, annotations = forward[-1], np.array(forward)
-        fixed = forward[-1] * drop["annotations"][-1]  # padding on the right keeps the last state; it is taken at the batch's end
+        shown = forward[-1]
+        annotations = np.array(forward)
+        fixed = (
+            forward[-1] * drop["annotations"][-1]
+        )  # padding on the right keeps the last state; it is taken at the batch's end
     else:
         backward = read(w, "backward", x[::-1])[::-1]
-        shown, annotations = backward[0], np.concatenate([forward, backward], axis=1)
+        shown = backward[0]
+        annotations = np.concatenate([forward, backward], axis=1)
     annotations = annotations * drop["annotations"][: len(annotations)]
-    state, logits = np.tanh(shown @ w["W_s"] + bias(w, "b_s")), []
+    state = np.tanh(shown @ w["W_s"] + bias(w, "b_s"))
+    logits = []
     for i in range(len(target_ids)):
         look = options["system"] == "rnnsearch"
         context = rnnsearch.align(w, state, annotations) @ annotations if look else fixed
@@ -64,24 +73,42 @@ def rnnsearch_logits(w, source_ids, target_ids, drop, options):
 
 def encoder_decoder_logits(w, source_ids, target_ids, drop, options):
     """Cho et al. 2014a: (I, V)."""
-    x, y = words(w, "source", source_ids, drop["source"]), words(w, "target", [0, *target_ids[:-1]], drop["previous"])
+    x = words(w, "source", source_ids, drop["source"])
+    y = words(w, "target", [0, *target_ids[:-1]], drop["previous"])
     h = np.zeros(w["V"].shape[0])
     for vector in x:
         h = encoder_decoder.unit(w, "encoder", vector, h)
-    c, mean = np.tanh(h @ w["V"] + bias(w, "b_V")), sum(x) / len(x)
-    h, logits = np.tanh(c @ w["V_prime"] + bias(w, "b_V_prime")), []
+    c = np.tanh(h @ w["V"] + bias(w, "b_V"))
+    mean = sum(x) / len(x)
+    h = np.tanh(c @ w["V_prime"] + bias(w, "b_V_prime"))
+    logits = []
     for i in range(len(target_ids)):
         h = encoder_decoder.unit(w, "decoder", y[i], h, c)
-        s = (h * drop["states"][i]) @ w["O_h"] + bias(w, "b_o") + y[i] @ w["O_y"] + c @ w["O_c"] + mean @ w["O_w"]
-        logits.append((s.reshape(-1, 2).max(axis=1) * drop["readout"][i]) @ w["G"] + bias(w, "b_softmax"))
+        s = (
+            (h * drop["states"][i]) @ w["O_h"]
+            + bias(w, "b_o")
+            + y[i] @ w["O_y"]
+            + c @ w["O_c"]
+            + mean @ w["O_w"]
+        )
+        logits.append(
+            (s.reshape(-1, 2).max(axis=1) * drop["readout"][i]) @ w["G"] + bias(w, "b_softmax")
+        )
     return np.array(logits)
 
 
 def stack(w, side, x, states, factors, options):
     """One position of all layers; factors (layers, n) are on what goes from a layer to the next."""
-    result, below = [], None
+    result = []
+    below = None
     for k, state in enumerate(states):
-        read_here = x if below is None else np.concatenate([x, below]) if options["system"] == "stacked" else below
+        read_here = (
+            x
+            if below is None
+            else np.concatenate([x, below])
+            if options["system"] == "stacked"
+            else below
+        )
         prefix = f"{side}.{k + 1}."
         state = layered.advance(read_here, state, w, prefix, options["unit"])
         below = state[0] * factors[k]
@@ -94,7 +121,8 @@ def layered_logits(w, source_ids, target_ids, drop, options):
     *inner, end = range(len(source_ids))
     order = [*reversed(inner), end] if options["reverse_source"] else [*inner, end]
     x = words(w, "source", [source_ids[j] for j in order], drop["source"])
-    states, top = layered.zeros(w, "encoder", options), [None] * len(order)
+    states = layered.zeros(w, "encoder", options)
+    top = [None] * len(order)
     for place, j in enumerate(order):
         states = stack(w, "encoder", x[place], states, drop["encoder"][place], options)
         top[j] = states[-1][0]
@@ -107,7 +135,9 @@ def layered_logits(w, source_ids, target_ids, drop, options):
         entering = np.concatenate([y[i], attentional]) if options["input_feeding"] else y[i]
         states = stack(w, "decoder", entering, states, drop["decoder"][i], options)
         if options["system"] == "luong":
-            attentional, _ = layered.look(w, states[-1][0] * drop["states"][i], annotations, options)
+            attentional, _ = layered.look(
+                w, states[-1][0] * drop["states"][i], annotations, options
+            )
             row = (attentional * drop["readout"][i]) @ w["W_s"]
         elif options["system"] == "stacked":
             row = (np.concatenate([state[0] for state in states]) * drop["states"][i]) @ w["W_hy"]
@@ -118,9 +148,13 @@ def layered_logits(w, source_ids, target_ids, drop, options):
 
 
 def cslm_logits(w, source_ids, target_ids, drop, options):
-    """The language model: every word by one factor wherever it stands among the words before: (I, V)."""
+    """The language model: every word by one factor wherever it stands among the words before: (I,
+    V).
+    """
     before = options["ngram_order"] - 1
-    y = [np.zeros(w["E_target"].shape[1])] * before + words(w, "target", target_ids, drop["previous"])
+    y = [np.zeros(w["E_target"].shape[1])] * before + words(
+        w, "target", target_ids, drop["previous"]
+    )
     logits = []
     for i in range(len(target_ids)):
         first = np.maximum(0, np.concatenate(y[i : i + before]) @ w["W_1"] + bias(w, "b_1"))
@@ -130,6 +164,11 @@ def cslm_logits(w, source_ids, target_ids, drop, options):
 
 
 LOGITS = {
-    "rnnsearch": rnnsearch_logits, "rnnencdec": rnnsearch_logits, "encoder_decoder": encoder_decoder_logits,
-    "deep_lstm": layered_logits, "stacked": layered_logits, "luong": layered_logits, "cslm": cslm_logits,
-}  # fmt: skip
+    "rnnsearch": rnnsearch_logits,
+    "rnnencdec": rnnsearch_logits,
+    "encoder_decoder": encoder_decoder_logits,
+    "deep_lstm": layered_logits,
+    "stacked": layered_logits,
+    "luong": layered_logits,
+    "cslm": cslm_logits,
+}

@@ -1,4 +1,5 @@
-"""The RNN Encoder-Decoder in float64 NumPy, one phrase pair at a time, from Cho et al. 2014a, Appendix A.
+"""The RNN Encoder-Decoder in float64 NumPy, one phrase pair at a time, from Cho et al. 2014a,
+Appendix A.
 
 Nothing of the package is imported. Weights by symbol, input size first; V' is V_prime;
 G_r stands l → rank, G_l rank → K, and where the matrix is not factored G stands l → K.
@@ -9,13 +10,18 @@ from reference.rnnsearch import bias, embed, sigmoid
 
 
 def unit(w, side, x, h, c=None):
-    """h_j = z_j h_j' + (1 - z_j) h~_j; h~ = tanh(W e + r (U h' + C c)): the reset gate after the matrices."""
+    """h_j = z_j h_j' + (1 - z_j) h~_j; h~ = tanh(W e + r (U h' + C c)): the reset gate after the
+    matrices.
+    """
 
     def recurrent(gate):
         value = h @ w[f"{side}.U{gate}"]
         return value if c is None else value + c @ w[f"{side}.C{gate}"]
 
-    z, r = (sigmoid(x @ w[f"{side}.W{gate}"] + bias(w, f"{side}.b{gate}") + recurrent(gate)) for gate in ("_z", "_r"))
+    z, r = (
+        sigmoid(x @ w[f"{side}.W{gate}"] + bias(w, f"{side}.b{gate}") + recurrent(gate))
+        for gate in ("_z", "_r")
+    )
     candidate = np.tanh(x @ w[f"{side}.W"] + bias(w, f"{side}.b") + r * recurrent(""))
     return z * h + (1 - z) * candidate
 

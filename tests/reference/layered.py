@@ -2,11 +2,13 @@
 
     deep LSTM          Sutskever, Vinyals, Le 2014, §2 and §3.4; its units: Graves 2013, eqs. 7-11
     stacked network    the notes before that paper: x_t to every layer, every layer to the output
-    Luong's attention  the same notes: e_j = score(s_t, h_j), ŝ_t = tanh(W_c [c_t ; s_t]), p = softmax(W_s ŝ_t)
+    Luong's attention  the same notes: e_j = score(s_t, h_j), ŝ_t = tanh(W_c [c_t ; s_t]), p =
+    softmax(W_s ŝ_t)
 
 Nothing of the package is imported. Weights come by symbol, input size first; layer k of the
 encoder has encoder.k.W, of the decoder decoder.k.W. What is absent is zero. The gated unit,
-with the reset gate before or after, and each sum of products with or without layer normalization, are those of variants.py.
+with the reset gate before or after, and each sum of products with or without layer normalization,
+are those of variants.py.
 """
 
 import numpy as np
@@ -37,7 +39,8 @@ def zeros(w, side, options):
 
 def layers(w, side, x, states, options):
     """One position of all layers; with skips x goes to every layer."""
-    below, result = None, []
+    below = None
+    result = []
     for k, state in enumerate(states):
         if below is None:
             read = x
@@ -51,10 +54,13 @@ def layers(w, side, x, states, options):
 
 
 def encode(w, source_ids, options):
-    """(top states h_j (J, n) in the order of the words, the states of all layers after the last read)."""
+    """(top states h_j (J, n) in the order of the words, the states of all layers after the last
+    read).
+    """
     *words, end = source_ids
     order = [*reversed(words), end] if options["reverse_source"] else source_ids
-    states, top = zeros(w, "encoder", options), []
+    states = zeros(w, "encoder", options)
+    top = []
     for word in order:
         states = layers(w, "encoder", embed(w, "source", word), states, options)
         top.append(states[-1][0])
@@ -84,7 +90,8 @@ def decode(w, source_ids, target_ids, options):
     """Forced decoding of one pair: (logits (I, V), alignments (I, J))."""
     annotations, states = encode(w, source_ids, options)
     attentional = np.zeros(w["W_c"].shape[1]) if "W_c" in w else None
-    logits, alignments = [], []
+    logits = []
+    alignments = []
     for i in range(len(target_ids)):
         x = embed(w, "target", target_ids[i - 1] if i else 0)
         if options["input_feeding"]:

@@ -15,7 +15,9 @@ class SGD:
     """Gradient descent with momentum (Polyak 1964): v = momentum v - learning_rate g, x + v."""
 
     def __init__(self, learning_rate=0.01, momentum=0.0, clip=None):
-        self.learning_rate, self.momentum, self.clip = learning_rate, momentum, clip
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.clip = clip
         self.velocities = None
 
     def update(self, values, gradients):
@@ -23,7 +25,8 @@ class SGD:
         if self.velocities is None:
             self.velocities = [np.zeros_like(value) for value in values]
         self.velocities = [
-            self.momentum * velocity - self.learning_rate * gradient for velocity, gradient in zip(self.velocities, gradients)
+            self.momentum * velocity - self.learning_rate * gradient
+            for velocity, gradient in zip(self.velocities, gradients)
         ]
         return [value + velocity for value, velocity in zip(values, self.velocities)]
 
@@ -32,8 +35,12 @@ class Adadelta:
     """Zeiler 2012, Algorithm 1: E[g^2], then the step, then E[dx^2]."""
 
     def __init__(self, rho=0.95, epsilon=1e-6, learning_rate=1.0, clip=None):
-        self.rho, self.epsilon, self.learning_rate, self.clip = rho, epsilon, learning_rate, clip
-        self.squared_gradients, self.squared_steps = None, None
+        self.rho = rho
+        self.epsilon = epsilon
+        self.learning_rate = learning_rate
+        self.clip = clip
+        self.squared_gradients = None
+        self.squared_steps = None
 
     def update(self, values, gradients):
         """New values of all parameters, as a list; the running averages move on."""
@@ -43,7 +50,9 @@ class Adadelta:
             self.squared_steps = [np.zeros_like(value) for value in values]
         new = []
         for k, (value, gradient) in enumerate(zip(values, gradients)):
-            self.squared_gradients[k] = self.rho * self.squared_gradients[k] + (1 - self.rho) * gradient**2
+            self.squared_gradients[k] = (
+                self.rho * self.squared_gradients[k] + (1 - self.rho) * gradient**2
+            )
             root_of_steps = np.sqrt(self.squared_steps[k] + self.epsilon)
             root_of_gradients = np.sqrt(self.squared_gradients[k] + self.epsilon)
             change = -(root_of_steps / root_of_gradients) * gradient
@@ -60,9 +69,14 @@ class Adam:
     """
 
     def __init__(self, learning_rate=1e-3, beta_1=0.9, beta_2=0.999, epsilon=1e-7, clip=None):
-        self.learning_rate, self.beta_1, self.beta_2 = learning_rate, beta_1, beta_2
-        self.epsilon, self.clip = epsilon, clip
-        self.first, self.second, self.count = None, None, 0
+        self.learning_rate = learning_rate
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.clip = clip
+        self.first = None
+        self.second = None
+        self.count = 0
 
     def update(self, values, gradients):
         gradients, _ = clip_by_global_norm(gradients, self.clip)
@@ -70,7 +84,11 @@ class Adam:
             self.first = [np.zeros_like(value) for value in values]
             self.second = [np.zeros_like(value) for value in values]
         self.count += 1
-        rate = self.learning_rate * np.sqrt(1 - self.beta_2**self.count) / (1 - self.beta_1**self.count)
+        rate = (
+            self.learning_rate
+            * np.sqrt(1 - self.beta_2**self.count)
+            / (1 - self.beta_1**self.count)
+        )
         new = []
         for k, (value, gradient) in enumerate(zip(values, gradients)):
             self.first[k] = self.beta_1 * self.first[k] + (1 - self.beta_1) * gradient

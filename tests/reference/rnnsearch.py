@@ -45,7 +45,11 @@ def gated_unit(x, previous, weights, prefix="", context=None):
         return vector @ weights[f"{prefix}{letter}{suffix}"]
 
     def total(suffix, recurrent):
-        value = term("W", suffix, x) + term("U", suffix, recurrent) + bias(weights, f"{prefix}b{suffix}")
+        value = (
+            term("W", suffix, x)
+            + term("U", suffix, recurrent)
+            + bias(weights, f"{prefix}b{suffix}")
+        )
         return value if context is None else value + term("C", suffix, context)
 
     z = sigmoid(total("_z", previous))
@@ -59,7 +63,8 @@ def encode(weights, source_ids):
     n = weights["encoder.forward.U"].shape[0]
     length = len(source_ids)
     words = [embed(weights, "source", word_id) for word_id in source_ids]
-    forward, backward = [None] * length, [None] * length
+    forward = [None] * length
+    backward = [None] * length
     state = np.zeros(n)  # ->h_0
     for j in range(length):
         state = gated_unit(words[j], state, weights, "encoder.forward.")
@@ -82,7 +87,9 @@ def align(weights, previous_state, annotations):
     """alpha_i over source positions, eq. (6), with a() of A.1.2: (J,)."""
     energies = []
     for annotation in annotations:
-        hidden = previous_state @ weights["W_a"] + annotation @ weights["U_a"] + bias(weights, "b_a")
+        hidden = (
+            previous_state @ weights["W_a"] + annotation @ weights["U_a"] + bias(weights, "b_a")
+        )
         energies.append(float(np.tanh(hidden) @ weights["v_a"]))
     energies = np.array(energies)
     exponentials = np.exp(energies - energies.max())
@@ -106,7 +113,9 @@ def deep_output(weights, state, previous_word, context):
         + context @ weights["C_o"]
     )
     maxout_size = len(summed) // 2
-    readout = np.array([max(summed[2 * k], summed[2 * k + 1]) for k in range(maxout_size)])  # t_i, (l,)
+    readout = np.array(
+        [max(summed[2 * k], summed[2 * k + 1]) for k in range(maxout_size)]
+    )  # t_i, (l,)
     if "W_o1" in weights:  # the authors' factored output matrix
         return readout @ weights["W_o1"] @ weights["W_o2"] + bias(weights, "b_softmax")
     return readout @ weights["W_o"] + bias(weights, "b_softmax")
@@ -118,7 +127,8 @@ def log_softmax(logits):
 
 
 def step(weights, previous_id, state, annotations, decoder_order):
-    """One decoder step, as a search takes it: (logits (V,), alignment (J,), state for the next step).
+    """One decoder step, as a search takes it: (logits (V,), alignment (J,), state for the next
+    step).
 
     The state is s_{i-1}; under look_generate_update it is the pair (s_{i-2}, c_{i-1}),
     because s_{i-1} = f(s_{i-2}, y_{i-1}, c_{i-1}) waits for y_{i-1}; before the
@@ -134,7 +144,9 @@ def step(weights, previous_id, state, annotations, decoder_order):
         return deep_output(weights, state, previous_word, context), alignment, (state, context)
     alignment = align(weights, state, annotations)
     context = attend(alignment, annotations)
-    next_state = gated_unit(previous_word, state, weights, context=context)  # s_i = f(s_{i-1}, y_{i-1}, c_i)
+    next_state = gated_unit(
+        previous_word, state, weights, context=context
+    )  # s_i = f(s_{i-1}, y_{i-1}, c_i)
     seen = next_state if decoder_order == "look_update_generate" else state
     return deep_output(weights, seen, previous_word, context), alignment, next_state
 
@@ -150,7 +162,9 @@ def decode(weights, source_ids, target_ids, decoder_order):
         raise ValueError(f"decoder_order: expected one of {ORDERS}, got {decoder_order!r}")
     annotations = encode(weights, source_ids)
     state = initial_state(weights, annotations)
-    logits, alignments, states = [], [], [state]
+    logits = []
+    alignments = []
+    states = [state]
     for i in range(len(target_ids)):
         y_before = embed(weights, "target", target_ids[i - 1] if i else 0)
         y_now = embed(weights, "target", target_ids[i])
@@ -182,7 +196,9 @@ def greedy(weights, source_ids, decoder_order, maximum_length, end_id=1, forbidd
     state = initial_state(weights, annotations)
     if decoder_order == "look_generate_update":
         state = (state, None)
-    ids, total, previous_id = [], 0.0, 0
+    ids = []
+    total = 0.0
+    previous_id = 0
     while len(ids) < maximum_length:
         logits, _, state = step(weights, previous_id, state, annotations, decoder_order)
         scores = log_softmax(logits)
@@ -201,13 +217,17 @@ def sentence_loss(weights, source_ids, target_ids, decoder_order, label_smoothin
     Each word: (1 - e) (-log p(y_i)) + e mean over the vocabulary of -log p.
     """
     total = 0.0
-    for target_id, row in zip(target_ids, log_probabilities(weights, source_ids, target_ids, decoder_order)):
+    for target_id, row in zip(
+        target_ids, log_probabilities(weights, source_ids, target_ids, decoder_order)
+    ):
         total += (1.0 - label_smoothing) * -row[target_id] + label_smoothing * -row.mean()
     return float(total)
 
 
 def batch_loss(weights, pairs, decoder_order, reduction="sum", label_smoothing=0.0):
-    """Loss of a list of (source_ids, target_ids): sum, batch_mean (per sentence), token_mean (per target word)."""
+    """Loss of a list of (source_ids, target_ids): sum, batch_mean (per sentence), token_mean (per
+    target word).
+    """
     total = sum(sentence_loss(weights, x, y, decoder_order, label_smoothing) for x, y in pairs)
     divisors = {"sum": 1, "batch_mean": len(pairs), "token_mean": sum(len(y) for _, y in pairs)}
     return total / divisors[reduction]

@@ -1,4 +1,6 @@
-"""The reference of each system under one roof: what the package is asked for, one sentence at a time."""
+"""The reference of each system under one roof: what the package is asked for, one sentence at a
+time.
+"""
 
 import numpy as np
 from reference import cslm, encoder_decoder, layered, rnnsearch, variants, variants
@@ -10,7 +12,11 @@ def decode(weights, source_ids, target_ids, options):
     Args:
         options: dictionary of every option of the model section.
     """
-    if options["system"] == "rnnencdec" or options["system"] == "rnnsearch" and not variants.is_the_papers(options):
+    if (
+        options["system"] == "rnnencdec"
+        or options["system"] == "rnnsearch"
+        and not variants.is_the_papers(options)
+    ):
         return variants.decode(weights, source_ids, target_ids, options)[:2]
     if options["system"] in ("rnnsearch", "rnnencdec"):
         return variants.decode(weights, source_ids, target_ids, options)[:2]
@@ -29,7 +35,12 @@ def log_probabilities(weights, source_ids, target_ids, options):
 
 
 def sentence_loss(weights, source_ids, target_ids, options, label_smoothing=0.0):
-    """Loss of one pair, in nats, summed over its words: (1 − ε)(−log p(y)) + ε · mean over the vocabulary of −log p."""
+    """Loss of one pair, in nats, summed over its words: (1 − ε)(−log p(y)) + ε · mean over the
+    vocabulary of −log p.
+    """
     rows = log_probabilities(weights, source_ids, target_ids, options)
-    words = [(1 - label_smoothing) * -row[word] + label_smoothing * -row.mean() for word, row in zip(target_ids, rows)]
+    words = [
+        (1 - label_smoothing) * -row[word] + label_smoothing * -row.mean()
+        for word, row in zip(target_ids, rows)
+    ]
     return float(sum(words))

@@ -9,7 +9,9 @@ from reference.optimizers import Adadelta, Adam, clip_by_global_norm
 
 
 def one_unit_weights(**changes):
-    """m = n = n' = l = 1, V = 3: every matrix a number, so that a sentence can be worked out on paper."""
+    """m = n = n' = l = 1, V = 3: every matrix a number, so that a sentence can be worked out on
+    paper.
+    """
     numbers = {"W_s": 0.5, "W_a": 0.3, "v_a": 2.0}
     for d, base in (("forward", 0.2), ("backward", -0.4)):
         for k, letter in enumerate(("W", "W_z", "W_r", "U", "U_z", "U_r")):
@@ -98,19 +100,26 @@ def test_factored_output_equals_its_product():
     weights = one_unit_weights(W_o1=np.array([[2.0]]), W_o2=np.array([[0.5, -1.0, 0.25]]))
     plain = one_unit_weights()
     factored, _, _ = rnnsearch.decode(weights, [2, 1], [2, 1], "paper")
-    np.testing.assert_allclose(factored, rnnsearch.decode(plain, [2, 1], [2, 1], "paper")[0], atol=1e-15)
+    np.testing.assert_allclose(
+        factored, rnnsearch.decode(plain, [2, 1], [2, 1], "paper")[0], atol=1e-15
+    )
 
 
 def test_reductions():
-    weights, pairs = one_unit_weights(), [([2, 1], [2, 1]), ([1], [1]), ([2, 1], [2, 2, 2, 1])]
+    weights = one_unit_weights()
+    pairs = [([2, 1], [2, 1]), ([1], [1]), ([2, 1], [2, 2, 2, 1])]
     total = rnnsearch.batch_loss(weights, pairs, "paper")
-    assert total == pytest.approx(sum(rnnsearch.sentence_loss(weights, x, y, "paper") for x, y in pairs))
+    assert total == pytest.approx(
+        sum(rnnsearch.sentence_loss(weights, x, y, "paper") for x, y in pairs)
+    )
     assert rnnsearch.batch_loss(weights, pairs, "paper", "batch_mean") == pytest.approx(total / 3)
     assert rnnsearch.batch_loss(weights, pairs, "paper", "token_mean") == pytest.approx(total / 7)
 
 
 def test_first_updates_by_hand():
-    """The first Adadelta step is -sqrt(e) / sqrt(0.05 g^2 + e) g; the first Adam step is -rate sign(g)."""
+    """The first Adadelta step is -sqrt(e) / sqrt(0.05 g^2 + e) g; the first Adam step is -rate
+    sign(g).
+    """
     (value,) = Adadelta().update([np.array([1.0])], [np.array([2.0])])
     assert value[0] == pytest.approx(1.0 - 1e-3 / math.sqrt(0.05 * 4 + 1e-6) * 2, abs=1e-15)
     (value,) = Adam(learning_rate=0.1, epsilon=0.0).update([np.array([1.0])], [np.array([-3.0])])

@@ -1,11 +1,13 @@
-"""RNNencdec and the variants of RNNsearch in float64 NumPy, one sentence at a time, written from their papers.
+"""RNNencdec and the variants of RNNsearch in float64 NumPy, one sentence at a time, written from
+their papers.
 
-    RNNencdec                 Bahdanau et al. 2015, §4.2, A.2: c_i = →h_{T_x}, s_0 = tanh(W_s →h_{T_x})
-    reset gate after          Cho et al. 2014a, version 1 (arXiv 1406.1078v1), z as Keras and cuDNN have it
-    LSTM units                Hochreiter and Schmidhuber 1997 with the forget gate of Gers et al. 2000
-    Gaussian windows          Graves 2013 (arXiv 1308.0850), eqs. 46-51; Bahdanau et al. 2015, §6.1
-    coverage                  See et al. 2017 (arXiv 1704.04368), eqs. 10-11
-    layer normalization       Ba et al. 2016 (arXiv 1607.06450), each product of a unit by itself, no shift
+    RNNencdec                 Bahdanau et al. 2015, §4.2, A.2: c_i = →h_{T_x}, s_0 = tanh(W_s
+    →h_{T_x}) reset gate after          Cho et al. 2014a, version 1 (arXiv 1406.1078v1), z as Keras
+    and cuDNN have it LSTM units                Hochreiter and Schmidhuber 1997 with the forget gate
+    of Gers et al. 2000 Gaussian windows          Graves 2013 (arXiv 1308.0850), eqs. 46-51;
+    Bahdanau et al. 2015, §6.1 coverage                  See et al. 2017 (arXiv 1704.04368), eqs.
+    10-11 layer normalization       Ba et al. 2016 (arXiv 1607.06450), each product of a unit by
+    itself, no shift
 
 Nothing of the package is imported. As in rnnsearch.py, weights come by symbol, input size
 first, and a bias that is absent is zero; a gain that is absent means no normalization.
@@ -20,7 +22,9 @@ EPSILON = 1e-5  # under the root of the normalization
 
 
 def normalized(vector, weights, symbol):
-    """gain ∘ (vector - mean) / deviation, or the vector as it is where there is no gain of this name."""
+    """gain ∘ (vector - mean) / deviation, or the vector as it is where there is no gain of this
+    name.
+    """
     gain = weights.get(f"{symbol}_gain")
     if gain is None:
         return vector
@@ -32,7 +36,9 @@ def total(weights, prefix, suffix, x, recurrent, context):
     """W x + U h + C c + b of one gate (suffix) of a unit: (n,)."""
     terms = [("W", x), ("U", recurrent)] + ([] if context is None else [("C", context)])
     symbols = [(f"{prefix}{letter}{suffix}", vector) for letter, vector in terms]
-    return sum(normalized(vector @ weights[symbol], weights, symbol) for symbol, vector in symbols) + bias(weights, f"{prefix}b{suffix}")
+    return sum(
+        normalized(vector @ weights[symbol], weights, symbol) for symbol, vector in symbols
+    ) + bias(weights, f"{prefix}b{suffix}")
 
 
 def gru(x, state, weights, prefix="", context=None):
@@ -49,7 +55,9 @@ def gru_reset_after(x, state, weights, prefix="", context=None):
     (h,) = state
     z = sigmoid(total(weights, prefix, "_z", x, h, context))
     r = sigmoid(total(weights, prefix, "_r", x, h, context))
-    recurrent = normalized(h @ weights[f"{prefix}U"], weights, f"{prefix}U") + bias(weights, f"{prefix}b_U")
+    recurrent = normalized(h @ weights[f"{prefix}U"], weights, f"{prefix}U") + bias(
+        weights, f"{prefix}b_U"
+    )
     entering = total(weights, prefix, "", x, np.zeros_like(h), context)  # nothing of U
     return (z * h + (1.0 - z) * np.tanh(entering + r * recurrent),)
 
@@ -75,7 +83,8 @@ def first(unit, h):
 def read(weights, word_ids, unit, direction):
     """h_j of one direction, (J, n)."""
     prefix = f"encoder.{direction}."
-    state, outputs = first(unit, np.zeros(weights[f"{prefix}U"].shape[0])), []
+    state = first(unit, np.zeros(weights[f"{prefix}U"].shape[0]))
+    outputs = []
     for word_id in word_ids:
         state = UNITS[unit](embed(weights, "source", word_id), state, weights, prefix)
         outputs.append(state[0])
@@ -102,7 +111,9 @@ def fixed_context(weights, s, h, carried):
 
 
 def content(weights, s, h, coverage):
-    """(c_i, α_i, coverage): with a weight w_c, the energies see Σ_{k<i} α_kj; without it this is rnnsearch.align."""
+    """(c_i, α_i, coverage): with a weight w_c, the energies see Σ_{k<i} α_kj; without it this is
+    rnnsearch.align.
+    """
     energies = []
     for j in range(len(h)):
         hidden = s @ weights["W_a"] + h[j] @ weights["U_a"] + bias(weights, "b_a")
@@ -114,8 +125,13 @@ def content(weights, s, h, coverage):
 
 
 def gaussian_window(weights, s, h, kappa):
-    """(c_i, φ_i, κ_i): φ_ij = Σ_k α_k exp(-β_k (κ_k - j)²), positions counted from 1, not normalized."""
-    alpha, beta, step = (np.exp(s @ weights[f"W_{name}"] + bias(weights, f"b_{name}")) for name in ("alpha", "beta", "kappa"))
+    """(c_i, φ_i, κ_i): φ_ij = Σ_k α_k exp(-β_k (κ_k - j)²), positions counted from 1, not
+    normalized.
+    """
+    alpha, beta, step = (
+        np.exp(s @ weights[f"W_{name}"] + bias(weights, f"b_{name}"))
+        for name in ("alpha", "beta", "kappa")
+    )
     kappa = kappa + step
     window = np.array([sum(alpha * np.exp(-beta * (kappa - j) ** 2)) for j in range(1, len(h) + 1)])
     return window @ h, window, kappa
@@ -132,24 +148,34 @@ def attention(weights, h, options):
 
 def is_the_papers(options):
     """Whether rnnsearch.py has these options too."""
-    return options["unit"] == "gru" and options["attention"] == "content" and not options["layer_normalization"]
+    return (
+        options["unit"] == "gru"
+        and options["attention"] == "content"
+        and not options["layer_normalization"]
+    )
 
 
 def decode(weights, source_ids, target_ids, options):
-    """Forced decoding of one pair: logits (I, V), alignments (I, J), units' outputs s_0..s_I (I+1, n).
+    """Forced decoding of one pair: logits (I, V), alignments (I, J), units' outputs s_0..s_I (I+1,
+    n).
 
     Args:
         options: system, unit, attention and decoder_order.
     """
-    order, unit = options["decoder_order"], UNITS[options["unit"]]
+    order = options["decoder_order"]
+    unit = UNITS[options["unit"]]
     assert order in rnnsearch.ORDERS
     h = annotations(weights, source_ids, options)
     look, carried = attention(weights, h, options)
     state = initial_state(weights, h, options)
-    logits, alignments, outputs = [], [], [state[0]]
+    logits = []
+    alignments = []
+    outputs = [state[0]]
     for i, target_id in enumerate(target_ids):
         y_before = embed(weights, "target", target_ids[i - 1] if i else 0)
-        y_entering = embed(weights, "target", target_id) if order == "look_generate_update" else y_before
+        y_entering = (
+            embed(weights, "target", target_id) if order == "look_generate_update" else y_before
+        )
         context, alignment, carried = look(weights, state[0], h, carried)
         new = unit(y_entering, state, weights, context=context)
         shown = new if order == "look_update_generate" else state

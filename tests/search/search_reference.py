@@ -1,10 +1,13 @@
-"""Searches written from the rules alone: Python lists, one sentence at a time, NumPy float64, never stopping early."""
+"""Searches written from the rules alone: Python lists, one sentence at a time, NumPy float64, never
+stopping early.
+"""
 
 import dataclasses
 import math
 from fractions import Fraction
 
-END, UNKNOWN = 1, 2
+END = 1
+UNKNOWN = 2
 
 
 @dataclasses.dataclass
@@ -16,13 +19,19 @@ class Hypothesis:
     attention: object = 0.0  # (J,), summed over the words
 
     def score(self, penalty, coverage_penalty=0.0):
-        covered = sum(math.log(min(max(total, 1e-9), 1.0)) for total in self.attention) if coverage_penalty else 0.0
+        covered = (
+            sum(math.log(min(max(total, 1e-9), 1.0)) for total in self.attention)
+            if coverage_penalty
+            else 0.0
+        )
         return self.log_probability / len(self.words) ** penalty + coverage_penalty * covered
 
 
 def limits(length, config):
     """(steps without the end symbol, steps at most), with the ratios as they are written."""
-    minimum, maximum = (Fraction(str(r)) for r in (config.minimum_length_ratio, config.maximum_length_ratio))
+    minimum, maximum = (
+        Fraction(str(r)) for r in (config.minimum_length_ratio, config.maximum_length_ratio)
+    )
     return math.floor(minimum * length), max(1, math.floor(maximum * length) + config.extra_length)
 
 
@@ -41,7 +50,9 @@ def grow(toy, sentence, hypothesis, may_end, allowed):
 
     def longer(word, finished=False):
         total = hypothesis.log_probability + log_probabilities[word]
-        return Hypothesis([*hypothesis.words, word], total, state, finished, hypothesis.attention + alignment)
+        return Hypothesis(
+            [*hypothesis.words, word], total, state, finished, hypothesis.attention + alignment
+        )
 
     return [longer(END, True)] if may_end else [], [longer(word) for word in allowed]
 
@@ -49,7 +60,8 @@ def grow(toy, sentence, hypothesis, may_end, allowed):
 def brute_force(toy, sentence, config):
     """Every output there is, best first; the unfinished ones if none can finish."""
     minimum, maximum = limits(int(toy.source_lengths[sentence]), config)
-    live, finished = [Hypothesis([], 0.0, toy.first(sentence))], []
+    live = [Hypothesis([], 0.0, toy.first(sentence))]
+    finished = []
     for time in range(maximum):
         grown = [grow(toy, sentence, h, time >= minimum, words_allowed(toy, config)) for h in live]
         finished += [h for ended, _ in grown for h in ended]
@@ -62,10 +74,13 @@ def beam(toy, sentence, config):
     minimum, maximum = limits(int(toy.source_lengths[sentence]), config)
     size = config.beam_size
     key = 0.0 if config.normalize_after else config.length_penalty
-    live, finished = [Hypothesis([], 0.0, toy.first(sentence))], []
+    live = [Hypothesis([], 0.0, toy.first(sentence))]
+    finished = []
     for time in range(maximum):
         grown = [grow(toy, sentence, h, time >= minimum, words_allowed(toy, config)) for h in live]
-        candidates = [h for ended, _ in grown for h in ended] + [h for _, continued in grown for h in continued]
+        candidates = [h for ended, _ in grown for h in ended] + [
+            h for _, continued in grown for h in continued
+        ]
         if config.shrinking_beam:
             kept = best(candidates, 0.0, size - len(finished))
         else:
@@ -82,7 +97,9 @@ def beam(toy, sentence, config):
 def greedy(toy, sentence, config):
     """The likeliest word at each step, until the end symbol or the limit: (words, log-probability)."""
     minimum, maximum = limits(int(toy.source_lengths[sentence]), config)
-    words, total, state = [], 0.0, toy.first(sentence)
+    words = []
+    total = 0.0
+    state = toy.first(sentence)
     while len(words) < maximum and END not in words:
         log_probabilities, _, state = toy.next(sentence, words[-1] if words else 0, state)
         allowed = words_allowed(toy, config) + ([END] if len(words) >= minimum else [])

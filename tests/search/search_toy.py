@@ -1,4 +1,5 @@
-"""A small recurrent model with attention, twice: as a TensorFlow step for a batch, and in NumPy for one hypothesis, both float64.
+"""A small recurrent model with attention, twice: as a TensorFlow step for a batch, and in NumPy for
+one hypothesis, both float64.
 
 Everything depends on the whole history: the next word, and the alignment too, so
 that a state or an alignment that followed the wrong hypothesis gives other numbers.
@@ -7,15 +8,27 @@ that a state or an alignment that followed the wrong hypothesis gives other numb
 import numpy as np
 import tensorflow as tf
 
-END, UNKNOWN = 1, 2
+END = 1
+UNKNOWN = 2
 
 
 class Toy:
     """Random weights; `source_lengths` are the sentences of its one batch."""
 
-    def __init__(self, seed=0, vocabulary_size=5, source_lengths=(2, 3, 5), size=6, spread=2.0, end_bias=0.0, end_at=None):
+    def __init__(
+        self,
+        seed=0,
+        vocabulary_size=5,
+        source_lengths=(2, 3, 5),
+        size=6,
+        spread=2.0,
+        end_bias=0.0,
+        end_at=None,
+    ):
         random = np.random.default_rng(seed)
-        self.size, self.vocabulary_size, self.end_at = size, vocabulary_size, end_at
+        self.size = size
+        self.vocabulary_size = vocabulary_size
+        self.end_at = end_at
         self.source_lengths = np.array(source_lengths, np.int32)
         self.E = random.normal(size=(vocabulary_size, size))
         self.W, self.C = random.normal(size=(2, size, size))
@@ -28,7 +41,8 @@ class Toy:
         return {"hidden": np.tanh(self.sources[sentence].mean(axis=0)), "time": 0}
 
     def next(self, sentence, previous_id, state):
-        keys, hidden = self.sources[sentence], state["hidden"]
+        keys = self.sources[sentence]
+        hidden = state["hidden"]
         energies = keys @ hidden
         alignment = np.exp(energies - energies.max())
         alignment /= alignment.sum()
@@ -45,7 +59,9 @@ class Toy:
 
     # A batch.
     def start(self, sentences=None, extra_padding=0):
-        """(state, memory, source lengths) of some of the sentences, padded with noise that the mask must hide."""
+        """(state, memory, source lengths) of some of the sentences, padded with noise that the mask
+        must hide.
+        """
         sentences = range(len(self.sources)) if sentences is None else sentences
         lengths = self.source_lengths[list(sentences)]
         keys = np.full((len(lengths), max(lengths) + extra_padding, self.size), 7.0)
@@ -53,25 +69,45 @@ class Toy:
             keys[row, : lengths[row]] = self.sources[sentence]
         mask = np.arange(keys.shape[1]) < lengths[:, None]
         hidden = np.stack([self.first(sentence)["hidden"] for sentence in sentences])
-        state = {"hidden": tf.constant(hidden, tf.float64), "time": tf.zeros(len(lengths), tf.int32)}
-        return state, {"keys": tf.constant(keys, tf.float64), "mask": tf.constant(mask)}, tf.constant(lengths)
+        state = {
+            "hidden": tf.constant(hidden, tf.float64),
+            "time": tf.zeros(len(lengths), tf.int32),
+        }
+        return (
+            state,
+            {"keys": tf.constant(keys, tf.float64), "mask": tf.constant(mask)},
+            tf.constant(lengths),
+        )
 
     def step(self, previous_ids, state, memory):
         constant = lambda x: tf.constant(x, tf.float64)  # noqa: E731
         energies = tf.einsum("bkd,bjd->bkj", state["hidden"], memory["keys"])
-        alignment = tf.nn.softmax(tf.where(memory["mask"][:, None], energies, tf.constant(-1e9, tf.float64)))
-        word = tf.gather(constant(self.E), previous_ids) * tf.cast(previous_ids > 0, tf.float64)[..., None]
+        alignment = tf.nn.softmax(
+            tf.where(memory["mask"][:, None], energies, tf.constant(-1e9, tf.float64))
+        )
+        word = (
+            tf.gather(constant(self.E), previous_ids)
+            * tf.cast(previous_ids > 0, tf.float64)[..., None]
+        )
         context = tf.einsum("bkj,bjd->bkd", alignment, memory["keys"])
         hidden = tf.tanh(state["hidden"] @ constant(self.W) + word + context @ constant(self.C))
-        logits, time = hidden @ constant(self.O) + constant(self.b), state["time"] + 1
+        logits = hidden @ constant(self.O) + constant(self.b)
+        time = state["time"] + 1
         if self.end_at is not None:
             ids = tf.range(self.vocabulary_size)
-            logits = tf.where((ids == 0) | ((time == self.end_at)[..., None] & (ids != END)), tf.constant(-1e9, tf.float64), logits)
+            logits = tf.where(
+                (ids == 0) | ((time == self.end_at)[..., None] & (ids != END)),
+                tf.constant(-1e9, tf.float64),
+                logits,
+            )
         return tf.nn.log_softmax(logits), alignment, {"hidden": hidden, "time": time}
 
     def follow(self, sentence, ids):
         """(log-probability of each word, alignment of each word) of a given output."""
-        state, previous, log_probabilities, alignments = self.first(sentence), 0, [], []
+        state = self.first(sentence)
+        previous = 0
+        log_probabilities = []
+        alignments = []
         for word in ids:
             step, alignment, state = self.next(sentence, previous, state)
             log_probabilities.append(step[word])

@@ -23,7 +23,11 @@ def search(toy, config, sentences=None, extra_padding=0, **options):
 
 def same_as(result, row, expected, config):
     """One sentence's n-best list is the expected list of hypotheses, scores, ends and all."""
-    found = [result.ids[row, n, :length].tolist() for n, length in enumerate(result.lengths[row]) if length]
+    found = [
+        result.ids[row, n, :length].tolist()
+        for n, length in enumerate(result.lengths[row])
+        if length
+    ]
     assert found == [h.words for h in expected]
     count = len(expected)
     assert np.all(result.lengths[row, count:] == 0)
@@ -31,7 +35,9 @@ def same_as(result, row, expected, config):
     assert not np.any(result.finished[row, count:])
     for n, hypothesis in enumerate(expected):
         assert np.all(result.ids[row, n, len(hypothesis.words) :] == 0)
-    np.testing.assert_allclose(result.log_probabilities[row, :count], [h.log_probability for h in expected], atol=3e-6)
+    np.testing.assert_allclose(
+        result.log_probabilities[row, :count], [h.log_probability for h in expected], atol=3e-6
+    )
     scores = [h.score(config.length_penalty, config.coverage_penalty) for h in expected]
     np.testing.assert_allclose(result.scores[row, :count], scores, atol=3e-6)
     assert result.finished[row, :count].tolist() == [h.finished for h in expected]
@@ -48,11 +54,22 @@ def test_a_vocabulary_smaller_than_the_beam(sentences):
 
 
 RULES = [
-    dict(shrinking_beam=shrinking, normalize_after=after, length_penalty=penalty, allow_unknown=unknown)
-    for shrinking, after, penalty, unknown in itertools.product([False, True], [False, True], [0.0, 0.6, 1.0], [True, False])
+    dict(
+        shrinking_beam=shrinking,
+        normalize_after=after,
+        length_penalty=penalty,
+        allow_unknown=unknown,
+    )
+    for shrinking, after, penalty, unknown in itertools.product(
+        [False, True], [False, True], [0.0, 0.6, 1.0], [True, False]
+    )
 ]
 
-RULES += [dict(coverage_penalty=0.7), dict(coverage_penalty=0.3, normalize_after=True), dict(coverage_penalty=2.0, shrinking_beam=True)]
+RULES += [
+    dict(coverage_penalty=0.7),
+    dict(coverage_penalty=0.3, normalize_after=True),
+    dict(coverage_penalty=2.0, shrinking_beam=True),
+]
 
 
 def named(options):
@@ -63,7 +80,9 @@ def named(options):
 @pytest.mark.parametrize("minimum", [0.0, 0.5, 1.0])
 def test_exhaustive_beam_is_brute_force(options, minimum):
     toy = Toy(seed=1)  # at most 2, 3 and 5 words: 364 hypotheses at most
-    config = SearchConfig(beam_size=370, nbest=12, maximum_length_ratio=1.0, minimum_length_ratio=minimum, **options)
+    config = SearchConfig(
+        beam_size=370, nbest=12, maximum_length_ratio=1.0, minimum_length_ratio=minimum, **options
+    )
     result = search(toy, config)
     for sentence in range(3):
         expected = reference.brute_force(toy, sentence, config)
@@ -75,7 +94,12 @@ def test_exhaustive_beam_is_brute_force(options, minimum):
 @pytest.mark.parametrize("beam_size, minimum", [(1, 0.0), (1, 0.5), (2, 0.0), (5, 0.5)])
 def test_beam_is_the_reference_beam(options, beam_size, minimum):
     config = SearchConfig(
-        beam_size=beam_size, nbest=beam_size, maximum_length_ratio=1.4, extra_length=2, minimum_length_ratio=minimum, **options
+        beam_size=beam_size,
+        nbest=beam_size,
+        maximum_length_ratio=1.4,
+        extra_length=2,
+        minimum_length_ratio=minimum,
+        **options,
     )
     toy = Toy(seed=beam_size, vocabulary_size=9, source_lengths=[4, 1, 6, 3] * 3, end_bias=1.0)
     result = search(toy, config)
@@ -83,7 +107,11 @@ def test_beam_is_the_reference_beam(options, beam_size, minimum):
         same_as(result, sentence, reference.beam(toy, sentence, config), config)
 
 
-@pytest.mark.parametrize("options", [{}, dict(shrinking_beam=True), dict(allow_unknown=False, minimum_length_ratio=0.5)], ids=named)
+@pytest.mark.parametrize(
+    "options",
+    [{}, dict(shrinking_beam=True), dict(allow_unknown=False, minimum_length_ratio=0.5)],
+    ids=named,
+)
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
 def test_beam_of_one_is_greedy(options, penalty):
     config = SearchConfig(beam_size=1, length_penalty=penalty, maximum_length_ratio=2.0, **options)
@@ -99,11 +127,15 @@ def test_beam_of_one_is_greedy(options, penalty):
 
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_sentence_at_its_limit_ends_no_more(beam_size):
-    """One of sixteen, computed along with the others until more are done; the end is likely from the third word on, and impossible before."""
+    """One of sixteen, computed along with the others until more are done; the end is likely from
+    the third word on, and impossible before.
+    """
 
     def step(previous_ids, state, memory):
         late = state >= 2.0
-        words = tf.where(late, tf.math.log([0.0, 0.9, 0.05, 0.05]), tf.math.log([0.0, 0.0, 0.1, 0.9]))
+        words = tf.where(
+            late, tf.math.log([0.0, 0.9, 0.05, 0.05]), tf.math.log([0.0, 0.0, 0.1, 0.9])
+        )
         return words, tf.ones_like(state), state + 1.0
 
     lengths = tf.constant([2] + [6] * 15)
@@ -127,8 +159,11 @@ def test_early_stop_gives_the_answer_of_a_full_search(options, nbest, monkeypatc
 
     state, memory, lengths = toy.start()
     short = beam_search(state, memory, step, lengths, config)
-    taken, _ = sum(steps), steps.clear()
-    monkeypatch.setattr("rnnsearch_tf.search.beam.is_settled", lambda live, *_: tf.zeros_like(live[:, 0], tf.bool))
+    taken = sum(steps)
+    _ = steps.clear()
+    monkeypatch.setattr(
+        "rnnsearch_tf.search.beam.is_settled", lambda live, *_: tf.zeros_like(live[:, 0], tf.bool)
+    )
     full = beam_search(state, memory, step, lengths, config)
     for a, b in zip(short, full):
         np.testing.assert_array_equal(a, b)
@@ -140,15 +175,26 @@ def test_early_stop_gives_the_answer_of_a_full_search(options, nbest, monkeypatc
 @pytest.mark.parametrize("shrinking", [False, True])
 def test_a_sentence_alone_is_the_sentence_in_a_batch(shrinking):
     toy = Toy(seed=5, vocabulary_size=11, source_lengths=(3, 9, 1, 5, 2, *[8] * 12))
-    config = SearchConfig(beam_size=4, nbest=3, shrinking_beam=shrinking, minimum_length_ratio=0.5, maximum_length_ratio=2.0)
-    together = search(toy, config)  # some sentences that are done stay in the computation, some are taken out
+    config = SearchConfig(
+        beam_size=4,
+        nbest=3,
+        shrinking_beam=shrinking,
+        minimum_length_ratio=0.5,
+        maximum_length_ratio=2.0,
+    )
+    together = search(
+        toy, config
+    )  # some sentences that are done stay in the computation, some are taken out
     for sentence in range(6):
         alone = search(toy, config, [sentence], extra_padding=2)
         for n, length in enumerate(alone.lengths[0]):
             assert together.lengths[sentence, n] == length
-            np.testing.assert_array_equal(together.ids[sentence, n, :length], alone.ids[0, n, :length])
+            np.testing.assert_array_equal(
+                together.ids[sentence, n, :length], alone.ids[0, n, :length]
+            )
             j = toy.source_lengths[sentence]
-            here, there = together.alignments[sentence, n, :length, :j], alone.alignments[0, n, :length, :j]
+            here = together.alignments[sentence, n, :length, :j]
+            there = alone.alignments[0, n, :length, :j]
             np.testing.assert_allclose(here, there, atol=1e-6)
         np.testing.assert_allclose(together.scores[sentence], alone.scores[0], atol=1e-6)
 
@@ -156,15 +202,26 @@ def test_a_sentence_alone_is_the_sentence_in_a_batch(shrinking):
 @pytest.mark.parametrize("shrinking", [False, True])
 def test_alignments_and_scores_follow_the_survivors(shrinking):
     toy = Toy(seed=7, vocabulary_size=10, source_lengths=(6, 4, 5), end_bias=2.0)
-    config = SearchConfig(beam_size=6, nbest=6, shrinking_beam=shrinking, minimum_length_ratio=0.75, maximum_length_ratio=2.0)
+    config = SearchConfig(
+        beam_size=6,
+        nbest=6,
+        shrinking_beam=shrinking,
+        minimum_length_ratio=0.75,
+        maximum_length_ratio=2.0,
+    )
     result = search(toy, config)
     assert np.all(result.lengths[:, :2] >= 4)  # long enough to have changed places
     for sentence, n in itertools.product(range(3), range(6)):
-        length, j = result.lengths[sentence, n], toy.source_lengths[sentence]
+        length = result.lengths[sentence, n]
+        j = toy.source_lengths[sentence]
         log_probabilities, alignments = toy.follow(sentence, result.ids[sentence, n, :length])
         if length:
-            np.testing.assert_allclose(result.log_probabilities[sentence, n], log_probabilities.sum(), atol=3e-6)
-            np.testing.assert_allclose(result.alignments[sentence, n, :length, :j], alignments, atol=1e-6)
+            np.testing.assert_allclose(
+                result.log_probabilities[sentence, n], log_probabilities.sum(), atol=3e-6
+            )
+            np.testing.assert_allclose(
+                result.alignments[sentence, n, :length, :j], alignments, atol=1e-6
+            )
         assert np.all(result.alignments[sentence, n, length:] == 0)
         assert np.all(result.alignments[sentence, n, :, j:] == 0)
 
@@ -172,7 +229,9 @@ def test_alignments_and_scores_follow_the_survivors(shrinking):
 def test_coverage_changes_the_order():
     """The comparisons with the reference would not see a penalty that is too small to matter."""
     toy = Toy(seed=7, vocabulary_size=10, source_lengths=(6, 4, 5), end_bias=2.0)
-    plain, covering = (search(toy, SearchConfig(beam_size=6, nbest=6, coverage_penalty=b)) for b in (0.0, 0.5))
+    plain, covering = (
+        search(toy, SearchConfig(beam_size=6, nbest=6, coverage_penalty=b)) for b in (0.0, 0.5)
+    )
     assert not np.array_equal(plain.ids[:, 0, :4], covering.ids[:, 0, :4])
     penalties = covering.scores[:, 0] - covering.log_probabilities[:, 0] / covering.lengths[:, 0]
     for row, length in enumerate(toy.source_lengths):
@@ -191,14 +250,22 @@ def test_nbest_is_sorted_and_distinct():
 @pytest.mark.parametrize("shrinking", [False, True])
 def test_probabilities_of_all_outputs_sum_to_one(shrinking):
     toy = Toy(seed=3, vocabulary_size=5, source_lengths=(2, 3, 5), end_at=4)
-    config = SearchConfig(beam_size=100, nbest=60, length_penalty=0.0, maximum_length_ratio=9.0, shrinking_beam=shrinking)
+    config = SearchConfig(
+        beam_size=100,
+        nbest=60,
+        length_penalty=0.0,
+        maximum_length_ratio=9.0,
+        shrinking_beam=shrinking,
+    )
     result = search(toy, config)
     assert (result.lengths > 0).sum(axis=1).tolist() == [1 + 3 + 9 + 27] * 3
     np.testing.assert_allclose(np.exp(result.scores).sum(axis=1), 1.0, atol=1e-5)
 
 
 def test_a_finished_hypothesis_keeps_its_score(monkeypatch):
-    """The end symbol has probability 0.55 at the first step; later steps must not multiply it again."""
+    """The end symbol has probability 0.55 at the first step; later steps must not multiply it
+    again.
+    """
 
     def step(previous_ids, state, memory):
         time = state  # [B, K]
@@ -208,7 +275,9 @@ def test_a_finished_hypothesis_keeps_its_score(monkeypatch):
         return chosen, tf.ones_like(chosen[..., :1]), state + 1
 
     config = SearchConfig(beam_size=3, nbest=3, length_penalty=0.0)
-    monkeypatch.setattr("rnnsearch_tf.search.beam.is_settled", lambda live, *_: tf.zeros_like(live[:, 0], tf.bool))
+    monkeypatch.setattr(
+        "rnnsearch_tf.search.beam.is_settled", lambda live, *_: tf.zeros_like(live[:, 0], tf.bool)
+    )
     result = beam_search(tf.zeros([3], tf.int32), (), step, tf.constant([4, 5, 6]), config)
     np.testing.assert_allclose(np.exp(result.scores[:, 0]), 0.55, rtol=1e-6)
     assert result.ids[:, 0, 0].numpy().tolist() == [1, 1, 1]
@@ -219,11 +288,15 @@ def test_nothing_finite_to_choose_gives_an_empty_list_without_nan():
         impossible = tf.fill(tf.concat([tf.shape(previous_ids), [6]], 0), -np.inf)
         return impossible, tf.ones_like(impossible[..., :1]), state
 
-    result = beam_search(tf.zeros([3, 1]), (), step, tf.constant([2, 3, 4]), SearchConfig(beam_size=2))
+    result = beam_search(
+        tf.zeros([3, 1]), (), step, tf.constant([2, 3, 4]), SearchConfig(beam_size=2)
+    )
     assert result.lengths.numpy().tolist() == [[0]] * 3 and not np.any(np.isnan(result.scores))
 
 
 def test_more_nbest_than_beam_is_refused():
     toy = Toy()
-    with pytest.raises(UsageError, match="search.nbest: expected at most search.beam_size = 2, got 3"):
+    with pytest.raises(
+        UsageError, match="search.nbest: expected at most search.beam_size = 2, got 3"
+    ):
         search(toy, SearchConfig(beam_size=2, nbest=3))

@@ -18,7 +18,10 @@ from rnnsearch_tf.search.scoring import score_targets
 
 def draw(toy, seeds, config=SearchConfig(), sentences=None, **options):
     state, memory, lengths = toy.start(sentences)
-    run = tf.function(lambda *tensors: sample(*tensors[:2], toy.step, *tensors[2:], config, **options), autograph=False)
+    run = tf.function(
+        lambda *tensors: sample(*tensors[:2], toy.step, *tensors[2:], config, **options),
+        autograph=False,
+    )
     result = run(state, memory, lengths, tf.constant(seeds, tf.int64))
     return type(result)(*(x.numpy() for x in result))
 
@@ -30,7 +33,8 @@ def outputs(samples):
 def distribution(toy, temperature, config):
     """Probability of every output of the first sentence: the masked, tempered steps multiplied."""
     minimum, maximum = reference.limits(int(toy.source_lengths[0]), config)
-    found, open_ends = {}, [((), 1.0, toy.first(0))]
+    found = {}
+    open_ends = [((), 1.0, toy.first(0))]
     for time in range(maximum):
         longer = []
         for words, probability, state in open_ends:
@@ -39,13 +43,16 @@ def distribution(toy, temperature, config):
             weights = {word: math.exp(log_probabilities[word] / temperature) for word in allowed}
             for word, weight in weights.items():
                 longer.append(((*words, word), probability * weight / sum(weights.values()), after))
-        found.update({words: p for words, p, _ in longer if words[-1] == END or time + 1 == maximum})
+        found.update(
+            {words: p for words, p, _ in longer if words[-1] == END or time + 1 == maximum}
+        )
         open_ends = [entry for entry in longer if entry[0][-1] != END]
     return found
 
 
 @pytest.mark.parametrize(
-    "temperature, options", [(1.0, {}), (2.0, {}), (0.5, dict(allow_unknown=False)), (1.0, dict(minimum_length_ratio=0.5))]
+    "temperature, options",
+    [(1.0, {}), (2.0, {}), (0.5, dict(allow_unknown=False)), (1.0, dict(minimum_length_ratio=0.5))],
 )
 def test_frequencies_are_probabilities(temperature, options):
     toy = Toy(seed=3, source_lengths=[3], spread=0.7)
@@ -87,9 +94,15 @@ def test_a_low_temperature_is_greedy_and_limits_hold():
     toy = Toy(seed=8, vocabulary_size=8, source_lengths=(4, 2, 5))
     config = SearchConfig(allow_unknown=False, minimum_length_ratio=1.0, maximum_length_ratio=2.0)
     cold = draw(toy, [1, 2, 3], config, temperature=1e-4)
-    assert outputs(cold) == [tuple(reference.greedy(toy, sentence, config)[0]) for sentence in range(3)]
+    assert outputs(cold) == [
+        tuple(reference.greedy(toy, sentence, config)[0]) for sentence in range(3)
+    ]
     assert UNKNOWN not in cold.ids
-    short = draw(toy, [1, 2, 3], SearchConfig(minimum_length_ratio=1.0, maximum_length_ratio=0.5, extra_length=0))
+    short = draw(
+        toy,
+        [1, 2, 3],
+        SearchConfig(minimum_length_ratio=1.0, maximum_length_ratio=0.5, extra_length=0),
+    )
     assert short.lengths.tolist() == [2, 1, 2] and not short.finished.any()
 
 
@@ -101,7 +114,13 @@ def test_a_temperature_of_zero_is_refused():
 @pytest.mark.parametrize("shrinking", [False, True])
 def test_forced_score_is_the_beams(shrinking):
     toy = Toy(seed=6, vocabulary_size=9, source_lengths=(5, 4, 6), end_bias=2.0)
-    config = SearchConfig(beam_size=5, nbest=5, length_penalty=0.0, shrinking_beam=shrinking, minimum_length_ratio=0.75)
+    config = SearchConfig(
+        beam_size=5,
+        nbest=5,
+        length_penalty=0.0,
+        shrinking_beam=shrinking,
+        minimum_length_ratio=0.75,
+    )
     state, memory, lengths = toy.start()
     result = beam_search(state, memory, toy.step, lengths, config)
     assert np.all(result.lengths[:, :2] >= 4)
@@ -110,7 +129,9 @@ def test_forced_score_is_the_beams(shrinking):
         there = result.lengths[:, n].numpy() > 0
         totals = tf.reduce_sum(forced.log_probabilities, axis=1)
         np.testing.assert_allclose(totals[there], result.scores[:, n][there], atol=1e-6)
-        np.testing.assert_allclose(forced.alignments[there], result.alignments[:, n][there], atol=1e-6)
+        np.testing.assert_allclose(
+            forced.alignments[there], result.alignments[:, n][there], atol=1e-6
+        )
 
 
 def test_forced_scores_are_the_references_at_every_token():
@@ -119,8 +140,13 @@ def test_forced_scores_are_the_references_at_every_token():
     state, memory, _ = toy.start(extra_padding=2)
     forced = score_targets(state, memory, toy.step, target_ids)
     for sentence, ids in enumerate(target_ids):
-        length, j = np.count_nonzero(ids), toy.source_lengths[sentence]
+        length = np.count_nonzero(ids)
+        j = toy.source_lengths[sentence]
         log_probabilities, alignments = toy.follow(sentence, ids[:length])
-        np.testing.assert_allclose(forced.log_probabilities[sentence, :length], log_probabilities, atol=1e-6)
+        np.testing.assert_allclose(
+            forced.log_probabilities[sentence, :length], log_probabilities, atol=1e-6
+        )
         np.testing.assert_allclose(forced.alignments[sentence, :length, :j], alignments, atol=1e-6)
-        assert not np.any(forced.log_probabilities[sentence, length:]) and not np.any(forced.alignments[sentence, length:])
+        assert not np.any(forced.log_probabilities[sentence, length:]) and not np.any(
+            forced.alignments[sentence, length:]
+        )

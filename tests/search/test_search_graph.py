@@ -34,13 +34,18 @@ def leaves(toy, sentences):
 
 
 def unpack(hidden, keys, mask):
-    return {"hidden": hidden, "time": tf.zeros(tf.shape(hidden)[:1], tf.int32)}, {"keys": keys, "mask": mask}
+    return {"hidden": hidden, "time": tf.zeros(tf.shape(hidden)[:1], tf.int32)}, {
+        "keys": keys,
+        "mask": mask,
+    }
 
 
 @pytest.fixture(scope="module")
 def module():
     toy = Toy(seed=9, vocabulary_size=9, source_lengths=SENTENCES, end_bias=1.0)
-    module, module.traces, module.toy = tf.Module(), [], toy
+    module = tf.Module()
+    module.traces = []
+    module.toy = toy
 
     @tf.function(autograph=False, input_signature=LEAVES)
     def search(hidden, keys, mask, lengths):
@@ -57,7 +62,9 @@ def module():
         module.traces.append("score")
         return score_targets(*unpack(hidden, keys, mask), toy.step, target_ids)._asdict()
 
-    module.search, module.draw, module.score = search, draw, score
+    module.search = search
+    module.draw = draw
+    module.score = score
     return module
 
 
@@ -65,10 +72,15 @@ def module():
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_without_alignments_the_search_is_the_same(coverage_penalty, beam_size):
     """And keeps none of them, unless the coverage penalty needs them."""
-    model, config = tiny_model("float32"), dataclasses.replace(CONFIG, beam_size=beam_size, nbest=1, coverage_penalty=coverage_penalty)
+    model = tiny_model("float32")
+    config = dataclasses.replace(
+        CONFIG, beam_size=beam_size, nbest=1, coverage_penalty=coverage_penalty
+    )
     sources = padded([source for source, _ in PAIRS])
     lengths = tf.math.count_nonzero(sources, axis=1, dtype=tf.int32)
-    expected, found = (search_model(model, sources, lengths, config, alignments=kept) for kept in (True, False))
+    expected, found = (
+        search_model(model, sources, lengths, config, alignments=kept) for kept in (True, False)
+    )
     for name in ("ids", "lengths", "scores", "finished"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
     assert expected.alignments.shape[3] == sources.shape[1]
@@ -81,7 +93,9 @@ def test_one_trace_serves_every_shape(module, sentences):
     found = module.search(*arguments)
     for row, sentence in enumerate(sentences):
         for n, expected in enumerate(reference.beam(module.toy, sentence, CONFIG)):
-            assert found["ids"][row, n, : found["lengths"][row, n]].numpy().tolist() == expected.words
+            assert (
+                found["ids"][row, n, : found["lengths"][row, n]].numpy().tolist() == expected.words
+            )
     target_ids = found["ids"][:, 0]
     np.testing.assert_allclose(
         tf.reduce_sum(module.score(*arguments, target_ids)["log_probabilities"], axis=1),
@@ -90,18 +104,28 @@ def test_one_trace_serves_every_shape(module, sentences):
     )
     drawn = module.draw(*arguments, tf.fill([len(sentences)], tf.constant(3, tf.int64)))
     assert drawn["ids"].shape[0] == len(sentences)
-    assert module.traces.count("search") == module.traces.count("draw") == module.traces.count("score") == 1
+    assert (
+        module.traces.count("search")
+        == module.traces.count("draw")
+        == module.traces.count("score")
+        == 1
+    )
 
 
 def test_a_graph_of_known_sizes_gives_the_same():
-    """Sizes known when it is traced vary in the loop all the same: the optimizer must not take the first step's for good."""
-    model, ids = tiny_model("float32"), batch()["source_ids"]
+    """Sizes known when it is traced vary in the loop all the same: the optimizer must not take the
+    first step's for good.
+    """
+    model = tiny_model("float32")
+    ids = batch()["source_ids"]
 
     def search(ids):
         lengths = tf.math.count_nonzero(ids, axis=1, dtype=tf.int32)
         return beam_search(*model.start(ids), model.step, lengths, CONFIG)._asdict()
 
-    expected = tf.function(search, autograph=False, input_signature=[tf.TensorSpec([None, None], tf.int32)])(ids)
+    expected = tf.function(
+        search, autograph=False, input_signature=[tf.TensorSpec([None, None], tf.int32)]
+    )(ids)
     for name, found in tf.function(search, autograph=False)(ids).items():
         np.testing.assert_allclose(found, expected[name], atol=1e-6)
 
@@ -132,14 +156,24 @@ with tf.compat.v1.Session(graph=tf.Graph()) as session:
 
 def test_saved_model_answers_without_the_package(module, tmp_path):
     """A fresh process with TensorFlow alone, through a session, as the stock server loads it."""
-    tf.saved_model.save(module, tmp_path / "model", signatures=module.search.get_concrete_function())
+    tf.saved_model.save(
+        module, tmp_path / "model", signatures=module.search.get_concrete_function()
+    )
     arguments = leaves(module.toy, [0, 1, 2, 3])
     names = ["hidden", "keys", "mask", "lengths"]
     np.savez(tmp_path / "in.npz", **{name: x.numpy() for name, x in zip(names, arguments)})
-    command = [sys.executable, "-c", LOAD, tmp_path / "model", tmp_path / "in.npz", tmp_path / "out.npz"]
+    command = [
+        sys.executable,
+        "-c",
+        LOAD,
+        tmp_path / "model",
+        tmp_path / "in.npz",
+        tmp_path / "out.npz",
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
-    loaded, here = np.load(tmp_path / "out.npz"), module.search(*arguments)
+    loaded = np.load(tmp_path / "out.npz")
+    here = module.search(*arguments)
     assert sorted(loaded.files) == sorted(here)
     for name in here:
         np.testing.assert_allclose(loaded[name], here[name], atol=1e-6)

@@ -23,8 +23,12 @@ def test_every_item_is_in_one_shard_of_its_batch(shards, items, size):
     assert sorted(item for shard, _ in found for item in shard) == list(range(items))
     for shard, result in found:
         assert result == sum(shard) and len({item // size for item in shard}) == 1
-        assert set(np.diff(shard)) <= {min(shards, size, items - shard[0] // size * size)}, "neighbours are of like length: each shard gets its share"
-    assert len(found) == sum(min(shards, len(range(items)[start : start + size])) for start in range(0, items, size))
+        assert set(np.diff(shard)) <= {min(shards, size, items - shard[0] // size * size)}, (
+            "neighbours are of like length: each shard gets its share"
+        )
+    assert len(found) == sum(
+        min(shards, len(range(items)[start : start + size])) for start in range(0, items, size)
+    )
 
 
 def test_shards_run_at_the_same_time():
@@ -42,7 +46,9 @@ def test_what_two_threads_ask_for_is_made_once(monkeypatch):
     """A lexicon, asked for by translations that have nothing to translate."""
     config = load_config(overrides=["source.tokenization=space", "target.tokenization=space"])
     text = Text(config.source, Vocabulary([*SPECIAL_TOKENS, "word"]))
-    translator, made, meeting = Translator(types.SimpleNamespace(has_attention=True), text, text, config), [], threading.Barrier(2, timeout=20)
+    translator = Translator(types.SimpleNamespace(has_attention=True), text, text, config)
+    made = []
+    meeting = threading.Barrier(2, timeout=20)
 
     def load(path, *forms):
         made.append(path)
@@ -53,7 +59,10 @@ def test_what_two_threads_ask_for_is_made_once(monkeypatch):
 
     def ask():
         meeting.wait()
-        assert [found.text for found in translator.translate([""], replace_unknown=True, lexicon="lexicon")] == [""]
+        assert [
+            found.text
+            for found in translator.translate([""], replace_unknown=True, lexicon="lexicon")
+        ] == [""]
 
     threads = [threading.Thread(target=ask) for _ in range(2)]
     for thread in threads:
@@ -69,12 +78,15 @@ ROWS = [[4, 2, 7], [3], [], [5, 6], [9, 8, 1, 2], [2, 2]]
 def lines(rows):
     """Results for rows of ROWS, as a graph gives them: padded to the longest of those rows."""
     width = max(len(ROWS[row]) for row in rows)
-    ids, scores = np.array([ROWS[row] + [0] * (width - len(ROWS[row])) for row in rows], np.int32), np.array(rows) / 4
+    ids = np.array([ROWS[row] + [0] * (width - len(ROWS[row])) for row in rows], np.int32)
+    scores = np.array(rows) / 4
     return BeamResult(ids, scores, scores, scores, scores, scores)
 
 
 def test_later_pieces_replace_rows_and_leave_nothing_of_them():
-    found = merge_rows([(np.arange(len(ROWS)), lines(range(len(ROWS)))), (np.array([4, 0]), lines([1, 3]))])
+    found = merge_rows(
+        [(np.arange(len(ROWS)), lines(range(len(ROWS)))), (np.array([4, 0]), lines([1, 3]))]
+    )
     expected = [[5, 6, 0, 0], [3, 0, 0, 0], [0] * 4, [5, 6, 0, 0], [3, 0, 0, 0], [2, 2, 0, 0]]
     np.testing.assert_array_equal(found.ids, expected)
     np.testing.assert_array_equal(found.scores, [3 / 4, 1 / 4, 2 / 4, 3 / 4, 1 / 4, 5 / 4])

@@ -15,12 +15,17 @@ each_system = pytest.mark.parametrize("name", ONE_OF_EACH)
 
 
 def functions(model, config=SearchConfig(nbest=1)):
-    """(log p(target | source) of each row by forcing, beam search), each traced once for every shape, as Translator does."""
+    """(log p(target | source) of each row by forcing, beam search), each traced once for every
+    shape, as Translator does.
+    """
     ids = tf.TensorSpec([None, None], tf.int32)
 
     @tf.function(autograph=False, input_signature=[ids, ids])
     def score(source_ids, target_ids):
-        return tf.reduce_sum(score_targets(*model.start(source_ids), model.step, target_ids).log_probabilities, axis=-1)
+        return tf.reduce_sum(
+            score_targets(*model.start(source_ids), model.step, target_ids).log_probabilities,
+            axis=-1,
+        )
 
     @tf.function(autograph=False, input_signature=[ids])
     def search(source_ids):
@@ -32,12 +37,17 @@ def functions(model, config=SearchConfig(nbest=1)):
 
 @each_system
 def test_probabilities_of_all_outputs_sum_to_one(name):
-    """Every output of up to three tokens, and every beginning of three tokens that has not ended; `<pad>` is made impossible."""
+    """Every output of up to three tokens, and every beginning of three tokens that has not ended;
+    `<pad>` is made impossible.
+    """
     model = tiny_system(name, "float32", biases="all")
     bias = model.output_layer.b_softmax
     bias.assign(np.concatenate([[-1e9], bias.numpy()[1:]]))
-    words, limit = range(END_ID + 1, TARGET_SIZE), 3
-    ended = [[*row, END_ID] for length in range(limit) for row in itertools.product(words, repeat=length)]
+    words = range(END_ID + 1, TARGET_SIZE)
+    limit = 3
+    ended = [
+        [*row, END_ID] for length in range(limit) for row in itertools.product(words, repeat=length)
+    ]
     targets = padded(ended + [list(row) for row in itertools.product(words, repeat=limit)])
     score, _ = functions(model)
     for source, _ in PAIRS[:2]:
@@ -58,4 +68,6 @@ def test_forced_scores_are_the_beams(name):
     for place in range(config.nbest):
         there = found.lengths[:, place] > 0
         forced = score(source_ids, found.ids[:, place])
-        np.testing.assert_allclose(forced[there], found.log_probabilities[:, place][there], rtol=0, atol=2e-5)
+        np.testing.assert_allclose(
+            forced[there], found.log_probabilities[:, place][there], rtol=0, atol=2e-5
+        )

@@ -9,7 +9,9 @@ from rnnsearch_tf.search.topk import NO_HYPOTHESIS, best_continuations, continua
 
 def normalized(log_probabilities):
     """NextWords of these very numbers, so that ties are exact."""
-    return next_words(log_probabilities)._replace(log_sum=tf.zeros(log_probabilities.shape[:2], log_probabilities.dtype))
+    return next_words(log_probabilities)._replace(
+        log_sum=tf.zeros(log_probabilities.shape[:2], log_probabilities.dtype)
+    )
 
 
 def plain(log_probabilities, live, count, first_word):
@@ -18,7 +20,11 @@ def plain(log_probabilities, live, count, first_word):
     totals[totals < NO_HYPOTHESIS / 2] = -np.inf
     flat = totals.reshape(len(totals), -1)
     order = np.argsort(-flat, axis=1, kind="stable")[:, :count]
-    return np.take_along_axis(flat, order, axis=1), order // totals.shape[2], order % totals.shape[2]
+    return (
+        np.take_along_axis(flat, order, axis=1),
+        order // totals.shape[2],
+        order % totals.shape[2],
+    )
 
 
 # 1009 is prime, 391 = 17 · 23, 514 = 2 · 257: padded
@@ -27,17 +33,24 @@ def plain(log_probabilities, live, count, first_word):
 def test_blocked_top_k(vocabulary_size, beam_size, count):
     random = np.random.default_rng(vocabulary_size)
     # few distinct values, so that there are ties everywhere
-    log_probabilities = -random.integers(0, 40, size=(3, beam_size, vocabulary_size)).astype(np.float32) / 4
+    log_probabilities = (
+        -random.integers(0, 40, size=(3, beam_size, vocabulary_size)).astype(np.float32) / 4
+    )
     log_probabilities[1, :, ::3] = -np.inf
     live = -random.integers(0, 4, size=(3, beam_size)).astype(np.float32)
     live[2, 1:] = NO_HYPOTHESIS
     expected = plain(log_probabilities, live, count, first_word=2)
-    totals, parents, words = (x.numpy() for x in best_continuations(normalized(log_probabilities), live, count, first_word=2))
+    totals, parents, words = (
+        x.numpy()
+        for x in best_continuations(normalized(log_probabilities), live, count, first_word=2)
+    )
     there = np.isfinite(expected[0])
     assert np.all(totals[:, : there.shape[1]][~there] == np.float32(NO_HYPOTHESIS))
     assert np.all(totals[:, there.shape[1] :] == np.float32(NO_HYPOTHESIS))
     assert np.all((0 <= parents) & (parents < beam_size))
-    assert np.all((0 <= words) & (words < vocabulary_size)), "the next step reads the words of empty places too"
+    assert np.all((0 <= words) & (words < vocabulary_size)), (
+        "the next step reads the words of empty places too"
+    )
     for found, wanted in zip((totals, parents, words), expected):
         np.testing.assert_array_equal(found[:, : there.shape[1]][there], wanted[there])
 
@@ -49,7 +62,10 @@ def test_fewer_words_than_are_wanted_where_their_number_is_open(vocabulary_size)
     logits = random.normal(size=(2, 3, vocabulary_size)).astype(np.float32)
     live = np.array([[0.0, -1.0, -2.0], [0.0, NO_HYPOTHESIS, NO_HYPOTHESIS]], np.float32)
     open_shape = tf.TensorSpec([None, 3, None], tf.float32)
-    best = tf.function(lambda logits: best_continuations(next_words(logits), tf.constant(live), 80, 2), input_signature=[open_shape])
+    best = tf.function(
+        lambda logits: best_continuations(next_words(logits), tf.constant(live), 80, 2),
+        input_signature=[open_shape],
+    )
     totals, parents, words = (x.numpy() for x in best(logits))
     exact = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
     wanted = plain(exact, live, 80, first_word=2)
@@ -57,8 +73,12 @@ def test_fewer_words_than_are_wanted_where_their_number_is_open(vocabulary_size)
     there = np.isfinite(wanted[0])
     np.testing.assert_allclose(totals[:, :count][there], wanted[0][there], atol=1e-4)
     np.testing.assert_array_equal(words[:, :count][there], wanted[2][there])
-    assert np.all(totals[:, :count][~there] == np.float32(NO_HYPOTHESIS)) and np.all(totals[:, count:] == np.float32(NO_HYPOTHESIS))
-    assert np.all((0 <= words) & (words < vocabulary_size)) and np.all((0 <= parents) & (parents < 3))
+    assert np.all(totals[:, :count][~there] == np.float32(NO_HYPOTHESIS)) and np.all(
+        totals[:, count:] == np.float32(NO_HYPOTHESIS)
+    )
+    assert np.all((0 <= words) & (words < vocabulary_size)) and np.all(
+        (0 <= parents) & (parents < 3)
+    )
 
 
 @pytest.mark.parametrize("vocabulary_size", [4, 7, 256, 300, 1009])
@@ -67,14 +87,18 @@ def test_the_best_of_one_hypothesis(vocabulary_size, first_word):
     """Ties everywhere, a sentence without any word, and one whose hypothesis is none."""
     random = np.random.default_rng(vocabulary_size)
     log_probabilities = -random.integers(0, 9, size=(40, 1, vocabulary_size)).astype(np.float32) / 4
-    log_probabilities[::3, :, :first_word] = 1e-6  # the likeliest word is no continuation; rounding above zero
+    log_probabilities[::3, :, :first_word] = (
+        1e-6  # the likeliest word is no continuation; rounding above zero
+    )
     log_probabilities[::5, :, 3:] = 1e-6 * np.arange(1, vocabulary_size - 2, dtype=np.float32)
     log_probabilities[1] = -np.inf
     log_probabilities[2] = np.nan
     live = -random.integers(0, 4, size=(40, 1)).astype(np.float32)
     live[4] = NO_HYPOTHESIS
     expected = plain(log_probabilities, live, 1, first_word)
-    totals, _, words = (x.numpy() for x in best_continuations(normalized(log_probabilities), live, 1, first_word))
+    totals, _, words = (
+        x.numpy() for x in best_continuations(normalized(log_probabilities), live, 1, first_word)
+    )
     there = np.isfinite(expected[0])
     np.testing.assert_array_equal(totals, np.where(there, expected[0], np.float32(NO_HYPOTHESIS)))
     np.testing.assert_array_equal(words[there], expected[2][there])
@@ -82,9 +106,13 @@ def test_the_best_of_one_hypothesis(vocabulary_size, first_word):
 
 @pytest.mark.parametrize("vocabulary_size", [4, 300, 1009])
 def test_logits_are_normalized_on_the_way(vocabulary_size):
-    """Logits give what the log-probabilities computed from them in float64 give, however large they are."""
+    """Logits give what the log-probabilities computed from them in float64 give, however large they
+    are.
+    """
     random = np.random.default_rng(5)
-    logits = random.normal(scale=4, size=(3, 4, vocabulary_size)) + random.integers(-200, 200, size=(3, 4, 1))
+    logits = random.normal(scale=4, size=(3, 4, vocabulary_size)) + random.integers(
+        -200, 200, size=(3, 4, 1)
+    )
     logits = logits.astype(np.float32)
     live = -random.integers(0, 4, size=(3, 4)).astype(np.float32)
     exact = logits.astype(np.float64)
@@ -100,5 +128,10 @@ def test_logits_are_normalized_on_the_way(vocabulary_size):
 
 
 def test_rounding_above_zero_is_cut():
-    totals, _, words = best_continuations(normalized(np.array([[[-9.0, -9.0, 1e-6, -5.0]]], np.float32)), np.zeros((1, 1), np.float32), 2, 2)
+    totals, _, words = best_continuations(
+        normalized(np.array([[[-9.0, -9.0, 1e-6, -5.0]]], np.float32)),
+        np.zeros((1, 1), np.float32),
+        2,
+        2,
+    )
     assert totals.numpy().tolist() == [[0.0, -5.0]] and words.numpy().tolist() == [[2, 3]]

@@ -19,8 +19,13 @@ def plain(tokens, alignments, source_tokens, lexicon):
     replaced = []
     for row, words in enumerate(tokens):
         source = source_tokens[row]
-        best = [source[int(np.argmax(alignments[row, i, : len(source)]))] if source else w for i, w in enumerate(words)]
-        replaced.append([lexicon.get(best[i], best[i]) if w == "<unk>" else w for i, w in enumerate(words)])
+        best = [
+            source[int(np.argmax(alignments[row, i, : len(source)]))] if source else w
+            for i, w in enumerate(words)
+        ]
+        replaced.append(
+            [lexicon.get(best[i], best[i]) if w == "<unk>" else w for i, w in enumerate(words)]
+        )
     return replaced
 
 
@@ -80,14 +85,25 @@ def test_a_missing_or_broken_lexicon_is_named(tmp_path):
 
 def test_an_empty_lexicon_changes_nothing(tmp_path):
     (tmp_path / "empty.txt").write_bytes(b"")
-    assert Lexicon.load(tmp_path / "empty.txt").lookup(tf.constant(["a"])).numpy().tolist() == [b"a"]
+    assert Lexicon.load(tmp_path / "empty.txt").lookup(tf.constant(["a"])).numpy().tolist() == [
+        b"a"
+    ]
 
 
 def test_wider_searches_come_in_the_authors_order():
-    config, tried = SearchConfig(beam_size=12, allow_unknown=False), []
+    config = SearchConfig(beam_size=12, allow_unknown=False)
+    tried = []
     while config := wider(config):
         tried.append((config.allow_unknown, config.beam_size))
-    assert tried == [(True, 12), (True, 24), (True, 48), (True, 96), (True, 192), (True, 384), (True, 500)]
+    assert tried == [
+        (True, 12),
+        (True, 24),
+        (True, 48),
+        (True, 96),
+        (True, 192),
+        (True, 384),
+        (True, 500),
+    ]
 
 
 def test_a_sentence_with_a_finished_translation_is_not_searched_again():
@@ -99,7 +115,14 @@ def test_a_sentence_with_a_finished_translation_is_not_searched_again():
         finished = np.array([[True, False], [False, False], [True, True]])[rows]
         finished[:, 0] |= len(asked) > 1
         empty = np.zeros([len(rows), 2], np.int32)
-        return BeamResult(empty[..., np.newaxis], empty, empty, empty, empty[..., np.newaxis, np.newaxis], finished)
+        return BeamResult(
+            empty[..., np.newaxis],
+            empty,
+            empty,
+            empty,
+            empty[..., np.newaxis, np.newaxis],
+            finished,
+        )
 
     config = SearchConfig(beam_size=2, nbest=2, shrinking_beam=True)
     assert search_until_finished(search, config, 3).finished[:, 0].all()
@@ -110,13 +133,21 @@ def test_a_sentence_with_a_finished_translation_is_not_searched_again():
 def test_unfinished_sentences_are_searched_again(largest_beam, monkeypatch):
     monkeypatch.setattr("rnnsearch_tf.search.retry.LARGEST_BEAM", largest_beam)
     toy = Toy(seed=12, vocabulary_size=7, source_lengths=(3, 2, 4, 3, 2, 4))
-    config = SearchConfig(beam_size=1, shrinking_beam=True, allow_unknown=False, maximum_length_ratio=1.0, length_penalty=0.0)
+    config = SearchConfig(
+        beam_size=1,
+        shrinking_beam=True,
+        allow_unknown=False,
+        maximum_length_ratio=1.0,
+        length_penalty=0.0,
+    )
     calls = []
 
     def search(rows, config):
         calls.append((rows.tolist(), config.allow_unknown, config.beam_size))
         state, memory, lengths = toy.start(rows)
-        return tf.nest.map_structure(np.asarray, beam_search(state, memory, toy.step, lengths, config))
+        return tf.nest.map_structure(
+            np.asarray, beam_search(state, memory, toy.step, lengths, config)
+        )
 
     result = search_until_finished(search, config, 6)
     assert calls[0] == ([0, 1, 2, 3, 4, 5], False, 1) and len(calls) > 2
@@ -128,7 +159,10 @@ def test_unfinished_sentences_are_searched_again(largest_beam, monkeypatch):
             last = wider(last)
         length = result.lengths[sentence, 0]
         assert result.ids[sentence, 0, :length].tolist() == expected[0].words
-        assert not result.ids[sentence, 0, length:].any() and not result.alignments[sentence, 0, length:].any()
+        assert (
+            not result.ids[sentence, 0, length:].any()
+            and not result.alignments[sentence, 0, length:].any()
+        )
         assert result.finished[sentence, 0] == expected[0].finished
         _, alignments = toy.follow(sentence, expected[0].words)
         here = result.alignments[sentence, 0, :length, : toy.source_lengths[sentence]]
@@ -138,5 +172,11 @@ def test_unfinished_sentences_are_searched_again(largest_beam, monkeypatch):
 def test_a_lexicon_in_another_normal_form_has_the_same_words(tmp_path):
     path = tmp_path / "lexicon"
     path.write_text("e\u0301te\u0301 su\u0308mmer\n", encoding="utf-8")
-    for forms, word, expected in (((), "été", "sümmer"), (("NFC", "none"), "été", "su\u0308mmer"), (("none", "NFC"), "e\u0301te\u0301", "sümmer")):
-        assert Lexicon.load(path, *forms).lookup(tf.constant([word])).numpy()[0].decode() == expected
+    for forms, word, expected in (
+        ((), "été", "sümmer"),
+        (("NFC", "none"), "été", "su\u0308mmer"),
+        (("none", "NFC"), "e\u0301te\u0301", "sümmer"),
+    ):
+        assert (
+            Lexicon.load(path, *forms).lookup(tf.constant([word])).numpy()[0].decode() == expected
+        )

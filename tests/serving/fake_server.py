@@ -9,21 +9,28 @@ from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 
 class FakeServer(prediction_service_pb2_grpc.PredictionServiceServicer):
-    """Answers `text` in capitals; `refusals` are given first, one a request; a text `wait` waits for `gate`.
+    """Answers `text` in capitals; `refusals` are given first, one a request; a text `wait` waits
+    for `gate`.
 
-    Its signature `confidence` is sure of a text by a tenth for each of its bytes, and of its words by half of that.
+    Its signature `confidence` is sure of a text by a tenth for each of its bytes, and of its words
+    by half of that.
 
     Attributes:
         requests: those that came, in order of their arrival.
     """
 
     def __init__(self, port=0, credentials=None):
-        self.requests, self.refusals = [], []
+        self.requests = []
+        self.refusals = []
         self.gate, self.waiting = threading.Event(), threading.Event()
         self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(8))
         prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(self, self._server)
         where = f"127.0.0.1:{port}"
-        self.port = self._server.add_secure_port(where, credentials) if credentials else self._server.add_insecure_port(where)
+        self.port = (
+            self._server.add_secure_port(where, credentials)
+            if credentials
+            else self._server.add_insecure_port(where)
+        )
         self._server.start()
 
     @property
@@ -36,7 +43,9 @@ class FakeServer(prediction_service_pb2_grpc.PredictionServiceServicer):
             code = self.refusals.pop(0)
             context.abort(code, f"refused with {code.name}")
         if request.model_spec.signature_name == "confidence":
-            return _confidence(*(list(request.inputs[name].string_val) for name in ("source", "target")))
+            return _confidence(
+                *(list(request.inputs[name].string_val) for name in ("source", "target"))
+            )
         texts = list(request.inputs["text"].string_val)
         if b"wait" in texts:
             self.waiting.set()
@@ -45,7 +54,9 @@ class FakeServer(prediction_service_pb2_grpc.PredictionServiceServicer):
         tensor = answer.outputs["translation"]
         tensor.dtype = types_pb2.DT_STRING
         tensor.tensor_shape.dim.add(size=len(texts))
-        tensor.string_val.extend(text.decode().upper().encode() for text in texts if text != b"lose")
+        tensor.string_val.extend(
+            text.decode().upper().encode() for text in texts if text != b"lose"
+        )
         answer.outputs["source_truncated"].bool_val.extend(len(text) > 100 for text in texts)
         return answer
 
@@ -57,5 +68,7 @@ class FakeServer(prediction_service_pb2_grpc.PredictionServiceServicer):
 def _confidence(sources, targets):
     answer = predict_pb2.PredictResponse()
     answer.outputs["confidence"].float_val.extend(len(text) / 10 for text in sources)
-    answer.outputs["word_confidences"].string_val.extend(str([len(text) / 20] * len(text.split())).encode() for text in targets)
+    answer.outputs["word_confidences"].string_val.extend(
+        str([len(text) / 20] * len(text.split())).encode() for text in targets
+    )
     return answer

@@ -2,8 +2,8 @@
 
     python health_watch.py ADDRESS
 
-Prints a JSON list of the seconds that each answer took; one that did not come, or did not say SERVING, is null. A process of its
-own, because a client that is busy would measure itself.
+Prints a JSON list of the seconds that each answer took; one that did not come, or did not say
+SERVING, is null. A process of its own, because a client that is busy would measure itself.
 """
 
 import json
@@ -23,14 +23,21 @@ def ask(address):
     with grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)]) as channel:
         started = time.monotonic()
         try:
-            answer = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=PATIENCE)
+            answer = health_pb2_grpc.HealthStub(channel).Check(
+                health_pb2.HealthCheckRequest(), timeout=PATIENCE
+            )
         except grpc.RpcError:
             return None
-        return time.monotonic() - started if answer.status == health_pb2.HealthCheckResponse.SERVING else None
+        return (
+            time.monotonic() - started
+            if answer.status == health_pb2.HealthCheckResponse.SERVING
+            else None
+        )
 
 
 def main():
-    ended, delays = threading.Event(), []
+    ended = threading.Event()
+    delays = []
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
     while not ended.wait(PAUSE):
         delays.append(ask(sys.argv[1]))

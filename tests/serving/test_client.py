@@ -45,8 +45,14 @@ def test_one_request(server):
         assert client.translate([]) == []
     (request,) = server.requests
     tensor = request.inputs["text"]
-    assert (request.model_spec.name, request.model_spec.version.value, request.model_spec.signature_name) == ("mt", 3, "translate")
-    assert tensor.dtype == types_pb2.DT_STRING and [dim.size for dim in tensor.tensor_shape.dim] == [3]
+    assert (
+        request.model_spec.name,
+        request.model_spec.version.value,
+        request.model_spec.signature_name,
+    ) == ("mt", 3, "translate")
+    assert tensor.dtype == types_pb2.DT_STRING and [
+        dim.size for dim in tensor.tensor_shape.dim
+    ] == [3]
     assert list(tensor.string_val) == ["é".encode(), b"", b"a\0b"] and not request.output_filter
 
 
@@ -60,7 +66,10 @@ def test_texts_that_were_cut_are_said(client, caplog):
 def test_how_sure_the_model_is_comes_with_a_second_request(server):
     with Client(server.address, "mt", version=3, confidence=True) as client:
         assert client.translate(["ab cd", "", "é"]) == [
-            ("AB CD", None, pytest.approx(0.5), [0.25, 0.25]), ("", None, 0, []), ("É", None, pytest.approx(0.2), [0.1])]
+            ("AB CD", None, pytest.approx(0.5), [0.25, 0.25]),
+            ("", None, 0, []),
+            ("É", None, pytest.approx(0.2), [0.1]),
+        ]
     first, second = server.requests
     assert second.model_spec.signature_name == "confidence" and second.model_spec.version.value == 3
     assert list(second.inputs["source"].string_val) == [b"ab cd", b"", "é".encode()]
@@ -69,7 +78,10 @@ def test_how_sure_the_model_is_comes_with_a_second_request(server):
 
 def test_the_latest_version_or_a_label(server, client):
     client.translate(["a"])
-    assert not server.requests[0].model_spec.HasField("version") and not server.requests[0].model_spec.version_label
+    assert (
+        not server.requests[0].model_spec.HasField("version")
+        and not server.requests[0].model_spec.version_label
+    )
     with Client(server.address, "mt", label="stable") as labelled:
         labelled.translate(["a"])
     assert server.requests[1].model_spec.version_label == "stable"
@@ -77,7 +89,13 @@ def test_the_latest_version_or_a_label(server, client):
 
 def test_the_order_is_kept_though_the_first_is_the_last_to_finish(server, client):
     results = client.translate_batches([["wait"], ["b"], ["c", "d"]], concurrency=3)
-    threading.Thread(target=lambda: (server.waiting.wait(20), until(lambda: len(server.requests) == 3), server.gate.set())).start()
+    threading.Thread(
+        target=lambda: (
+            server.waiting.wait(20),
+            until(lambda: len(server.requests) == 3),
+            server.gate.set(),
+        )
+    ).start()
     assert [texts(result) for result in results] == [["WAIT"], ["B"], ["C", "D"]]
 
 
@@ -128,12 +146,18 @@ def test_unavailable_is_tried_again(server, client, caplog):
     assert caplog.text.count("refused with UNAVAILABLE; trying again for") == 1
 
 
-@pytest.mark.parametrize("code", sorted(set(grpc.StatusCode) - {grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE}, key=str),
-                         ids=lambda code: code.name)
+@pytest.mark.parametrize(
+    "code",
+    sorted(set(grpc.StatusCode) - {grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE}, key=str),
+    ids=lambda code: code.name,
+)
 def test_nothing_else_is_tried_again(server, client, code):
     server.refusals = [code]
     message = refusal(client.translate, ["a"])
-    assert f"{server.address}: model mt: expected a translation, got {code.name}: refused with {code.name}; " in message
+    assert (
+        f"{server.address}: model mt: expected a translation, got {code.name}: refused with"
+        f" {code.name}; " in message
+    )
     assert len(server.requests) == 1
 
 
@@ -168,7 +192,8 @@ def test_a_server_that_does_not_answer_in_time(server):
 def test_all_tries_share_one_deadline(server, monkeypatch):
     """Unavailable at first, then no answer: the last try has what is left of it."""
     monkeypatch.setattr("rnnsearch_tf.extras.server.client.FIRST_WAIT", 1.2)
-    before, server.refusals = time.monotonic(), [grpc.StatusCode.UNAVAILABLE]
+    before = time.monotonic()
+    server.refusals = [grpc.StatusCode.UNAVAILABLE]
     with Client(server.address, "mt", deadline=2) as client:
         assert "got DEADLINE_EXCEEDED" in refusal(client.translate, ["wait"])
     assert 1.9 < time.monotonic() - before < 2.5
@@ -183,21 +208,54 @@ def test_closing_gives_up_what_is_under_way(server):
 
 
 def test_an_answer_that_is_no_translation(client):
-    assert "expected 2 strings as output `translation`, got 1 (DT_STRING)" in refusal(client.translate, ["lose", "b"])
+    assert "expected 2 strings as output `translation`, got 1 (DT_STRING)" in refusal(
+        client.translate, ["lose", "b"]
+    )
 
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="makes certificates with openssl")
 def test_tls(tmp_path):
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
-                    "-keyout", key, "-out", certificate, "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"],
-                   check=True, capture_output=True)
+    key = tmp_path / "key.pem"
+    certificate = tmp_path / "certificate.pem"
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "1",
+            "-keyout",
+            key,
+            "-out",
+            certificate,
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=IP:127.0.0.1",
+        ],
+        check=True,
+        capture_output=True,
+    )
     pair = (key.read_bytes(), certificate.read_bytes())
-    server = FakeServer(credentials=grpc.ssl_server_credentials([pair], pair[1], require_client_auth=True))
-    with Client(server.address, "mt", credentials=tls_credentials(certificate, certificate, key)) as client:
+    server = FakeServer(
+        credentials=grpc.ssl_server_credentials([pair], pair[1], require_client_auth=True)
+    )
+    with Client(
+        server.address, "mt", credentials=tls_credentials(certificate, certificate, key)
+    ) as client:
         assert texts(client.translate(["a"])) == ["A"]
-    for credentials in (tls_credentials(certificate), None):  # no certificate of its own; no TLS at all
+    for credentials in (
+        tls_credentials(certificate),
+        None,
+    ):  # no certificate of its own; no TLS at all
         with Client(server.address, "mt", deadline=0.5, credentials=credentials) as client:
             assert "got UNAVAILABLE" in refusal(client.translate, ["a"])
     server.stop()
-    assert "none.pem: expected a readable PEM file" in refusal(tls_credentials, tmp_path / "none.pem")
+    assert "none.pem: expected a readable PEM file" in refusal(
+        tls_credentials, tmp_path / "none.pem"
+    )

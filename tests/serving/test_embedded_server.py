@@ -11,7 +11,12 @@ import pytest
 import tensorflow as tf
 from google.protobuf import text_format
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from tensorflow_serving.apis import classification_pb2, model_management_pb2, model_service_pb2_grpc, prediction_log_pb2
+from tensorflow_serving.apis import (
+    classification_pb2,
+    model_management_pb2,
+    model_service_pb2_grpc,
+    prediction_log_pb2,
+)
 from toy_calls import Toy, decoded, refusal
 from toy_model import Gate, write_corrupt, write_toy
 
@@ -58,7 +63,9 @@ def test_a_new_version_under_load_fails_no_request_and_gives_no_wrong_answer(toy
 
     def load():
         while not stop.is_set():
-            response = client.stub.Predict(client.request("half_plus", None, "", {"x": [2.0]}), timeout=LONG)
+            response = client.stub.Predict(
+                client.request("half_plus", None, "", {"x": [2.0]}), timeout=LONG
+            )
             answers.append((response.model_spec.version.value, float(decoded(response)["y"][0])))
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -73,7 +80,12 @@ def test_a_new_version_under_load_fails_no_request_and_gives_no_wrong_answer(toy
             worker.result()  # a failed request is an error here
     assert {version for version, _ in answers} == {1, 2, 3}
     assert all(y == 2 / 2 + 1 + version for version, y in answers)
-    wait_until(lambda: {number: state(row) for number, row in client.status().items()} == {3: "AVAILABLE", 2: "END", 1: "END"})
+    wait_until(
+        lambda: (
+            {number: state(row) for number, row in client.status().items()}
+            == {3: "AVAILABLE", 2: "END", 1: "END"}
+        )
+    )
 
 
 def test_a_corrupt_version_leaves_the_old_one_answering_and_its_status_says_why(toy, tmp_path):
@@ -91,9 +103,14 @@ def test_concurrent_requests_share_a_call_and_each_gets_its_own_rows(toy, toy_ba
     parameters = tmp_path / "batching.config"
     parameters.write_text("max_batch_size { value: 6 } batch_timeout_micros { value: 20000000 }")
     _, client = toy(toy_base, enable_batching=True, batching_parameters_file=str(parameters))
-    calls = [client.begin("serving_default", text=[f"{word}{row}" for row in range(rows)]) for word, rows in (("a", 1), ("b", 2), ("c", 3))]
+    calls = [
+        client.begin("serving_default", text=[f"{word}{row}" for row in range(rows)])
+        for word, rows in (("a", 1), ("b", 2), ("c", 3))
+    ]
     for call, word, rows in zip(calls, "abc", (1, 2, 3)):
-        assert decoded(call.result(LONG))["translation"].tolist() == [f"v2:{word}{row}".encode() for row in range(rows)]
+        assert decoded(call.result(LONG))["translation"].tolist() == [
+            f"v2:{word}{row}".encode() for row in range(rows)
+        ]
     merged = [client.begin("rows", x=[1.0, 2.0]) for _ in range(3)]
     assert [decoded(call.result(LONG))["rows"].tolist() for call in merged] == [[6, 6]] * 3
     assert refusal(client.predict, "half_plus", x=[1.0] * 7)[0] == "INVALID_ARGUMENT"
@@ -101,7 +118,10 @@ def test_concurrent_requests_share_a_call_and_each_gets_its_own_rows(toy, toy_ba
 
 def test_a_full_queue_is_unavailable(toy, toy_base, tmp_path):
     parameters = tmp_path / "batching.config"
-    parameters.write_text("max_batch_size { value: 1 } max_enqueued_batches { value: 1 } num_batch_threads { value: 1 }")
+    parameters.write_text(
+        "max_batch_size { value: 1 } max_enqueued_batches { value: 1 } num_batch_threads {"
+        " value: 1 }"
+    )
     _, client = toy(toy_base, enable_batching=True, batching_parameters_file=str(parameters))
     gate = Gate(tmp_path)
     running = client.begin("gate", path=[gate.path])
@@ -110,16 +130,23 @@ def test_a_full_queue_is_unavailable(toy, toy_base, tmp_path):
     wait_until(lambda: sum(call.done() for call in asked) == 2)
     gate.open()
     running.result(LONG)
-    statuses = [call.exception(LONG).code().name if call.exception(LONG) else "OK" for call in asked]
+    statuses = [
+        call.exception(LONG).code().name if call.exception(LONG) else "OK" for call in asked
+    ]
     assert sorted(statuses) == ["OK", "UNAVAILABLE", "UNAVAILABLE"]
 
 
 @pytest.mark.parametrize("batching", [False, True], ids=["alone", "batched"])
 def test_a_deadline_breaks_the_run_off(toy, toy_base, batching):
     server, client = toy(toy_base, enable_batching=batching)
-    assert refusal(client.predict, "slow", timeout=0.2, x=[1.0], seconds=[15.0])[0] == "DEADLINE_EXCEEDED"
+    assert (
+        refusal(client.predict, "slow", timeout=0.2, x=[1.0], seconds=[15.0])[0]
+        == "DEADLINE_EXCEEDED"
+    )
     runs = server.core.metrics
-    wait_until(lambda: ":tensorflow:core:graph_runs{} 1" in runs.page(), seconds=10)  # counted when it ends: it does not run for 15 s
+    wait_until(
+        lambda: ":tensorflow:core:graph_runs{} 1" in runs.page(), seconds=10
+    )  # counted when it ends: it does not run for 15 s
 
 
 def test_rows_beyond_those_that_run_wait_no_longer_than_their_callers(toy, toy_base, tmp_path):
@@ -133,7 +160,9 @@ def test_rows_beyond_those_that_run_wait_no_longer_than_their_callers(toy, toy_b
     gate.open()
     running.result(LONG)
     assert decoded(waiting.result(LONG))["y"].tolist() == [4.0, 5.0]
-    assert ":tensorflow:core:graph_runs{} 2" in server.core.metrics.page()  # what nobody waited for has not run
+    assert (
+        ":tensorflow:core:graph_runs{} 2" in server.core.metrics.page()
+    )  # what nobody waited for has not run
     assert "expected at most 2 rows" in refusal(client.predict, "half_plus", x=[1.0] * 3)[1]
 
 
@@ -164,7 +193,9 @@ def test_a_stop_breaks_off_what_does_not_end_in_its_grace(toy, toy_base, tmp_pat
     try:
         assert not stopping.is_alive()
         assert stuck.exception(LONG).code().name in ("CANCELLED", "UNAVAILABLE")
-        wait_until(lambda: ":tensorflow:core:graph_runs{} 1" in server.core.metrics.page(), seconds=10)  # the run itself has ended
+        wait_until(
+            lambda: ":tensorflow:core:graph_runs{} 1" in server.core.metrics.page(), seconds=10
+        )  # the run itself has ended
     finally:
         gate.open()
 
@@ -181,7 +212,10 @@ def test_health_says_whether_it_serves(toy, toy_base):
     _, client = toy(toy_base)
     health = health_pb2_grpc.HealthStub(client.channel)
     for service in ("", "tensorflow.serving.PredictionService"):
-        assert health.Check(health_pb2.HealthCheckRequest(service=service), timeout=LONG).status == health_pb2.HealthCheckResponse.SERVING
+        assert (
+            health.Check(health_pb2.HealthCheckRequest(service=service), timeout=LONG).status
+            == health_pb2.HealthCheckResponse.SERVING
+        )
     _, without = toy(toy_base, enable_grpc_healthcheck_service=False)
     stub = health_pb2_grpc.HealthStub(without.channel)
     assert refusal(stub.Check, health_pb2.HealthCheckRequest(), timeout=LONG)[0] == "UNIMPLEMENTED"
@@ -189,17 +223,25 @@ def test_health_says_whether_it_serves(toy, toy_base):
 
 def test_what_is_not_served_says_so(toy, toy_base):
     _, client = toy(toy_base)
-    assert refusal(client.stub.Classify, classification_pb2.ClassificationRequest(), timeout=LONG)[0] == "UNIMPLEMENTED"
+    assert (
+        refusal(client.stub.Classify, classification_pb2.ClassificationRequest(), timeout=LONG)[0]
+        == "UNIMPLEMENTED"
+    )
 
 
 def test_who_reaches_grpc_loads_only_what_is_allowed(toy, toy_base, tmp_path):
     write_toy(tmp_path, 7)
-    other = f'config {{ model_config_list {{ config {{ name: "other" base_path: "{tmp_path}" model_platform: "tensorflow" }} }} }}'
+    other = (
+        f'config {{ model_config_list {{ config {{ name: "other" base_path: "{tmp_path}"'
+        ' model_platform: "tensorflow" } } }'
+    )
     request = text_format.Parse(other, model_management_pb2.ReloadConfigRequest())
     for flags in ({"allow_reload_requests": False}, {"allowed_model_roots": str(toy_base)}):
         _, client = toy(toy_base, **flags)
         stub = model_service_pb2_grpc.ModelServiceStub(client.channel)
-        assert refusal(stub.HandleReloadConfigRequest, request, timeout=LONG)[0] == "PERMISSION_DENIED"
+        assert (
+            refusal(stub.HandleReloadConfigRequest, request, timeout=LONG)[0] == "PERMISSION_DENIED"
+        )
         assert client.predict("half_plus", x=[2.0])["y"] == [4.0]
 
 
@@ -239,15 +281,28 @@ def test_the_configuration_file_is_read_again(toy_base, tmp_path):
     config = tmp_path / "models.config"
 
     def write(version):
-        write_models(config, toy_base, f"model_version_policy {{ specific {{ versions: {version} }} }}")
+        write_models(
+            config, toy_base, f"model_version_policy {{ specific {{ versions: {version} }} }}"
+        )
 
     write(2)
-    flags = Flags(model_config_file=str(config), model_config_file_poll_wait_seconds=1, port=FREE, rest_api_port=0)
+    flags = Flags(
+        model_config_file=str(config),
+        model_config_file_poll_wait_seconds=1,
+        port=FREE,
+        rest_api_port=0,
+    )
     with Server(flags) as server, Toy(f"127.0.0.1:{server.grpc_port}") as client:
         assert client.predict("half_plus", x=[2.0])["y"] == [4.0]
         config.write_text("this is no configuration")
         write(1)
-        wait_until(lambda: 1 in client.status() and state(client.status()[1]) == "AVAILABLE" and state(client.status()[2]) == "END")
+        wait_until(
+            lambda: (
+                1 in client.status()
+                and state(client.status()[1]) == "AVAILABLE"
+                and state(client.status()[2]) == "END"
+            )
+        )
         assert client.predict("half_plus", x=[2.0])["y"] == [3.0]
 
 
@@ -257,18 +312,31 @@ def test_a_label_of_a_version_that_is_still_to_come_moves_when_it_is_there(tmp_p
     config = tmp_path / "models.config"
 
     def write(label):
-        write_models(config, tmp_path / "toy", f'model_version_policy {{ all {{}} }} version_labels {{ key: "stable" value: {label} }}')
+        write_models(
+            config,
+            tmp_path / "toy",
+            'model_version_policy { all {} } version_labels { key: "stable" value:'
+            f" {label} }}",
+        )
 
     write(1)
-    flags = Flags(model_config_file=str(config), model_config_file_poll_wait_seconds=1, file_system_poll_wait_seconds=0.02,
-                  allow_version_labels_for_unavailable_models=True, port=FREE, rest_api_port=0)
+    flags = Flags(
+        model_config_file=str(config),
+        model_config_file_poll_wait_seconds=1,
+        file_system_poll_wait_seconds=0.02,
+        allow_version_labels_for_unavailable_models=True,
+        port=FREE,
+        rest_api_port=0,
+    )
     with Server(flags) as server, Toy(f"127.0.0.1:{server.grpc_port}") as client:
         assert client.predict("half_plus", label="stable", x=[2.0])["y"] == [3.0]
         write(2)
         wait_until(lambda: "assign label to version 2" in caplog.text)
         assert client.predict("half_plus", label="stable", x=[2.0])["y"] == [3.0]
         write_toy(tmp_path / "toy", 2)
-        wait_until(lambda: client.predict("half_plus", label="stable", x=[2.0])["y"] == [4.0], seconds=10)
+        wait_until(
+            lambda: client.predict("half_plus", label="stable", x=[2.0])["y"] == [4.0], seconds=10
+        )
 
 
 def test_a_unix_socket(served, toy_base, tmp_path):
@@ -312,13 +380,17 @@ def written(tmp_path, config, **changes):
     return str(tmp_path / "ssl.config")
 
 
-@pytest.mark.parametrize("changes, message", [
-    ({"server_key": "no key"}, "expected in server_key a private key"),
-    ({"server_cert": "no certificate"}, "in server_cert its certificate"),
-    ({"custom_ca": ""}, "client_verify: expected custom_ca"),
-    ({"custom_ca": "no certificate"}, "custom_ca: expected certificates in PEM"),
-    ({"custom_ca": "é"}, "custom_ca: expected certificates in PEM"),
-], ids=["key", "certificate", "no-authority", "authority", "not-ascii"])
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"server_key": "no key"}, "expected in server_key a private key"),
+        ({"server_cert": "no certificate"}, "in server_cert its certificate"),
+        ({"custom_ca": ""}, "client_verify: expected custom_ca"),
+        ({"custom_ca": "no certificate"}, "custom_ca: expected certificates in PEM"),
+        ({"custom_ca": "é"}, "custom_ca: expected certificates in PEM"),
+    ],
+    ids=["key", "certificate", "no-authority", "authority", "not-ascii"],
+)
 def test_tls_that_no_client_could_speak(served, toy_base, tmp_path, certificates, changes, message):
     with pytest.raises(UserError, match="ssl.config: ") as caught:
         served(toy_base, ssl_config_file=written(tmp_path, certificates.config, **changes))
@@ -327,12 +399,21 @@ def test_tls_that_no_client_could_speak(served, toy_base, tmp_path, certificates
 
 def test_the_key_of_another_certificate(served, toy_base, tmp_path, certificates):
     with pytest.raises(UserError, match="key values mismatch"):
-        served(toy_base, ssl_config_file=written(tmp_path, certificates.config, server_key=certificates.client_key.decode()))
+        served(
+            toy_base,
+            ssl_config_file=written(
+                tmp_path, certificates.config, server_key=certificates.client_key.decode()
+            ),
+        )
 
 
-def test_where_tls_is_asked_for_there_is_no_plain_http_beside_it(served, toy_base, tmp_path, certificates, caplog):
+def test_where_tls_is_asked_for_there_is_no_plain_http_beside_it(
+    served, toy_base, tmp_path, certificates, caplog
+):
     before = listening_ports()
-    server = served(toy_base, rest_api_port=FREE, ssl_config_file=written(tmp_path, certificates.config))
+    server = served(
+        toy_base, rest_api_port=FREE, ssl_config_file=written(tmp_path, certificates.config)
+    )
     assert listening_ports() - before == {server.grpc_port} and server.rest_port is None
     assert "REST is off" in caplog.text
     caplog.clear()
@@ -346,8 +427,16 @@ def listening_ports():
     for descriptor in os.listdir("/proc/self/fd"):
         with contextlib.suppress(FileNotFoundError):  # closed meanwhile
             own.add(os.readlink(f"/proc/self/fd/{descriptor}"))
-    rows = [line.split() for file in ("tcp", "tcp6") for line in open(f"/proc/net/{file}").read().splitlines()[1:]]
-    return {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own}
+    rows = [
+        line.split()
+        for file in ("tcp", "tcp6")
+        for line in open(f"/proc/net/{file}").read().splitlines()[1:]
+    ]
+    return {
+        int(row[1].rpartition(":")[2], 16)
+        for row in rows
+        if row[3] == "0A" and f"socket:[{row[9]}]" in own
+    }
 
 
 def test_tls(served, toy_base, tmp_path, certificates):
@@ -356,9 +445,19 @@ def test_tls(served, toy_base, tmp_path, certificates):
     server = served(toy_base, ssl_config_file=str(config))
     address = f"localhost:{server.grpc_port}"
     trusted = {"root_certificates": certificates.authority}
-    known = trusted | {"private_key": certificates.client_key, "certificate_chain": certificates.client}
+    known = trusted | {
+        "private_key": certificates.client_key,
+        "certificate_chain": certificates.client,
+    }
     with Toy(address, grpc.ssl_channel_credentials(**known)) as client:
         assert client.predict("half_plus", x=[2.0])["y"] == [4.0]
-    for credentials in (None, grpc.ssl_channel_credentials(), grpc.ssl_channel_credentials(**trusted)):
+    for credentials in (
+        None,
+        grpc.ssl_channel_credentials(),
+        grpc.ssl_channel_credentials(**trusted),
+    ):
         with Toy(address, credentials) as client:
-            assert refusal(client.predict, "half_plus", timeout=5, x=[2.0])[0] in ("UNAVAILABLE", "DEADLINE_EXCEEDED")
+            assert refusal(client.predict, "half_plus", timeout=5, x=[2.0])[0] in (
+                "UNAVAILABLE",
+                "DEADLINE_EXCEEDED",
+            )

@@ -1,8 +1,10 @@
 """Whatever is sent, the server gives a proper status, goes on, and does not grow.
 
-    RNNSEARCH_FUZZ=10000 python -m pytest tests/serving/test_fuzz.py -s      the long run, 10,000 to each server and the same again
+    RNNSEARCH_FUZZ=10000 python -m pytest tests/serving/test_fuzz.py -s      the long run, 10,000 to
+    each server and the same again
 
-benchmarks/hostile.py does the same to a server that is a process of its own, and says how long health took meanwhile.
+benchmarks/hostile.py does the same to a server that is a process of its own, and says how long
+health took meanwhile.
 """
 
 import collections
@@ -20,10 +22,25 @@ from rnnsearch_tf.extras.server.client import Client
 
 COUNT = int(os.environ.get("RNNSEARCH_FUZZ", "500"))
 SEED = int(os.environ.get("RNNSEARCH_FUZZ_SEED", "1"))
-KINDS = {"predict", "garbage", "damaged", "information", "reload", "json", "paths", "bad_http", "ranks", "filled", "rows", "nested",
-         "connections"}
+KINDS = {
+    "predict",
+    "garbage",
+    "damaged",
+    "information",
+    "reload",
+    "json",
+    "paths",
+    "bad_http",
+    "ranks",
+    "filled",
+    "rows",
+    "nested",
+    "connections",
+}
 SLOWEST_HEALTH = 5  # seconds, loosely: the machine that tests may be busy
-MOST_GROWTH = 2  # MiB, while the same requests are sent again; some 0.5 were measured, for 500 requests
+MOST_GROWTH = (
+    2  # MiB, while the same requests are sent again; some 0.5 were measured, for 500 requests
+)
 
 
 @pytest.mark.parametrize("batching", [False, True], ids=["plain", "batching"])
@@ -31,13 +48,21 @@ def test_whatever_is_sent(toy_base, batching):
     from rnnsearch_tf.extras.server.flags import FREE, Flags
     from rnnsearch_tf.extras.server.server import Server
 
-    flags = Flags(model_name="toy", model_base_path=str(toy_base), port=FREE, rest_api_port=FREE, enable_batching=batching)
+    flags = Flags(
+        model_name="toy",
+        model_base_path=str(toy_base),
+        port=FREE,
+        rest_api_port=FREE,
+        enable_batching=batching,
+    )
     with Server(flags) as server:
         server.wait_until_available(60)
         address = f"127.0.0.1:{server.grpc_port}"
-        outcomes, in_use = collections.Counter(), []
+        outcomes = collections.Counter()
+        in_use = []
         started = time.monotonic()
-        # The server keeps buffers as large as the largest request so far. Sent again, the same requests need no larger ones.
+        # The server keeps buffers as large as the largest request so far. Sent again, the same
+        # requests need no larger ones.
         for _ in range(2):
             fuzzer = Fuzzer(address, f"127.0.0.1:{server.rest_port}", "toy", SEED)
             fuzzer.send(COUNT)
@@ -72,12 +97,27 @@ def test_whatever_is_sent_to_a_process(toy_base, count):
 class MallocInformation(ctypes.Structure):
     """struct mallinfo2 of the C library."""
 
-    _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
-                                                     "fordblks", "keepcost")]
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            "arena",
+            "ordblks",
+            "smblks",
+            "hblks",
+            "hblkhd",
+            "usmblks",
+            "fsmblks",
+            "uordblks",
+            "fordblks",
+            "keepcost",
+        )
+    ]
 
 
 def mebibytes_in_use() -> float:
-    """What is allocated, in C and in Python; unlike the resident memory it does not depend on which thread freed what."""
+    """What is allocated, in C and in Python; unlike the resident memory it does not depend on which
+    thread freed what.
+    """
     gc.collect()
     library = ctypes.CDLL(None)
     library.mallinfo2.restype = MallocInformation
@@ -87,6 +127,9 @@ def mebibytes_in_use() -> float:
 
 def report(outcomes, growth, seconds):
     """What came back, for those who run it with -s."""
-    print(f"\n{sum(outcomes.values())} requests in {seconds:.0f} s, {growth:+.1f} MiB when they were sent again, seed {SEED}")
+    print(
+        f"\n{sum(outcomes.values())} requests in {seconds:.0f} s, {growth:+.1f} MiB when they were"
+        f" sent again, seed {SEED}"
+    )
     for (kind, status), count in sorted(outcomes.items(), key=str):
         print(f"  {kind:12} {status!s:20} {count}")

@@ -1,4 +1,6 @@
-"""Requests made to break the server: it refuses them by name, goes on, and its memory stays what it was."""
+"""Requests made to break the server: it refuses them by name, goes on, and its memory stays what it
+was.
+"""
 
 import concurrent.futures
 import http.client
@@ -37,7 +39,9 @@ def server(keep_server):
     server = keep_server()
     server.forget_peak()
     yield server
-    assert server.process.poll() is None, f"the server is gone: {server.process.poll()}\n{''.join(server.log[-20:])}"
+    assert server.process.poll() is None, (
+        f"the server is gone: {server.process.poll()}\n{''.join(server.log[-20:])}"
+    )
 
 
 def request(shape, values=(b"a",), name="text", dtype=types_pb2.DT_STRING, signature=""):
@@ -56,7 +60,9 @@ def predict(server, body, timeout=PATIENCE, compression=None):
     options = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
     with grpc.insecure_channel(server.grpc, options) as channel:
         try:
-            channel.unary_unary("/tensorflow.serving.PredictionService/Predict")(body, timeout=timeout, compression=compression)
+            channel.unary_unary("/tensorflow.serving.PredictionService/Predict")(
+                body, timeout=timeout, compression=compression
+            )
         except grpc.RpcError as error:
             return error.code().name, error.details()
     return "OK", ""
@@ -66,7 +72,9 @@ def post(server, body, timeout=PATIENCE):
     """(status, decoded answer) of a :predict over REST."""
     connection = http.client.HTTPConnection(server.rest, timeout=timeout)
     try:
-        connection.request("POST", "/v1/models/toy:predict", body if isinstance(body, bytes) else json.dumps(body))
+        connection.request(
+            "POST", "/v1/models/toy:predict", body if isinstance(body, bytes) else json.dumps(body)
+        )
         response = connection.getresponse()
         return response.status, json.loads(response.read())
     finally:
@@ -81,9 +89,14 @@ def nested(value, depth):
 
 @pytest.mark.parametrize("rank", [2, 31, 32, 33, 34, 48, 63, 64, 65, 128, 254, 255, 500])
 def test_a_rank_is_answered_or_refused_and_nothing_more(server, rank):
-    """Up to 32 dimensions the model's own operations say what they take; beyond, no tensor reaches them."""
+    """Up to 32 dimensions the model's own operations say what they take; beyond, no tensor reaches
+    them.
+    """
     taken = rank <= 32
-    for arguments in ({}, {"values": [1.0], "name": "x", "dtype": types_pb2.DT_FLOAT, "signature": "half_plus"}):
+    for arguments in (
+        {},
+        {"values": [1.0], "name": "x", "dtype": types_pb2.DT_FLOAT, "signature": "half_plus"},
+    ):
         status, message = predict(server, request([1] * rank, **arguments))
         assert status == "INVALID_ARGUMENT" or taken and status == "OK", message
     for form in ("instances", "inputs"):
@@ -117,7 +130,10 @@ def test_rows_have_a_limit(server):
     before = server.memory()
     status, message = predict(server, request([50_000], [b"a sentence ."] * 50_000))
     assert status == "INVALID_ARGUMENT"
-    assert "expected at most 512 rows in a request, got 50000" in message and "--max_request_rows" in message
+    assert (
+        "expected at most 512 rows in a request, got 50000" in message
+        and "--max_request_rows" in message
+    )
     status, answer = post(server, {"instances": ["a sentence ."] * 50_000})
     assert status == 400 and "expected at most 512 rows in a request, got 50000" in answer["error"]
     assert post(server, {"inputs": ["a sentence ."] * 513})[0] == 400
@@ -130,10 +146,13 @@ def test_what_is_long_to_read_does_not_fill_the_memory_either(server):
     """Bodies just below the limit that unfold as much as their format lets them, eight at once."""
     size = 15 * MEBI
     empty = request([size // 2], [b""] * (size // 2))
-    bodies = {"strings": b'{"instances": [' + b'"",' * (size // 3) + b'""]}',
-              "objects": b'{"inputs": [' + b"{}," * (size // 3) + b"{}]}",
-              "lists": b'{"inputs": [' + b"[]," * (size // 3) + b"[]]}", "numbers": b'{"inputs": [' + b"1," * (size // 2) + b"1]}",
-              "escapes": b'{"inputs": ["' + rb"\n" * (size // 2) + b'"]}'}
+    bodies = {
+        "strings": b'{"instances": [' + b'"",' * (size // 3) + b'""]}',
+        "objects": b'{"inputs": [' + b"{}," * (size // 3) + b"{}]}",
+        "lists": b'{"inputs": [' + b"[]," * (size // 3) + b"[]]}",
+        "numbers": b'{"inputs": [' + b"1," * (size // 2) + b"1]}",
+        "escapes": b'{"inputs": ["' + rb"\n" * (size // 2) + b'"]}',
+    }
     before = server.memory()
     with concurrent.futures.ThreadPoolExecutor(9) as pool:
         asked = [pool.submit(predict, server, empty, 60) for _ in range(4)]
@@ -151,8 +170,15 @@ def test_bodies_beyond_the_limit(server):
     before = server.memory()
     assert predict(server, request([1], [b"a" * (17 * MEBI)]))[0] == "RESOURCE_EXHAUSTED"
     for _ in range(3):
-        assert predict(server, request([1], [b"a" * (200 * MEBI)]), compression=grpc.Compression.Gzip)[0] == "RESOURCE_EXHAUSTED"
-    head = b"POST /v1/models/toy:predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (17 * MEBI)
+        assert (
+            predict(server, request([1], [b"a" * (200 * MEBI)]), compression=grpc.Compression.Gzip)[
+                0
+            ]
+            == "RESOURCE_EXHAUSTED"
+        )
+    head = b"POST /v1/models/toy:predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (
+        17 * MEBI
+    )
     host, port = server.rest.split(":")
     with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
         connection.sendall(head)

@@ -1,4 +1,6 @@
-"""More requests and connections than the server takes: it says so, and health and status answer all the while."""
+"""More requests and connections than the server takes: it says so, and health and status answer all
+the while.
+"""
 
 import collections
 import concurrent.futures
@@ -13,7 +15,12 @@ import time
 import grpc
 import pytest
 from fake_core import FakeCore
-from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2, model_service_pb2_grpc, prediction_service_pb2_grpc
+from tensorflow_serving.apis import (
+    get_model_metadata_pb2,
+    get_model_status_pb2,
+    model_service_pb2_grpc,
+    prediction_service_pb2_grpc,
+)
 from toy_calls import Toy, decoded
 from toy_model import Gate
 from watched_server import watched_server
@@ -25,7 +32,10 @@ from rnnsearch_tf.extras.server.rest import RestServer
 
 SOON = 3  # seconds: what is answered at once, by a busy machine; 0.02 on a quiet one
 LONG = 60
-BATCHING = "max_batch_size { value: 1 } num_batch_threads { value: 1 } max_enqueued_batches { value: 100000 }"
+BATCHING = (
+    "max_batch_size { value: 1 } num_batch_threads { value: 1 } max_enqueued_batches { value:"
+    " 100000 }"
+)
 """One call of the graph at a time, so that those that wait take no processor."""
 
 
@@ -35,8 +45,12 @@ def busy(toy_base, tmp_path_factory):
     folder = tmp_path_factory.mktemp("busy")
     (folder / "batching.config").write_text(BATCHING)
     (folder / "monitoring.config").write_text('prometheus_config { enable: true path: "/metrics" }')
-    flags = ["--enable_batching", f"--batching_parameters_file={folder}/batching.config", "--rest_api_timeout_in_ms=100000",
-             f"--monitoring_config_file={folder}/monitoring.config"]
+    flags = [
+        "--enable_batching",
+        f"--batching_parameters_file={folder}/batching.config",
+        "--rest_api_timeout_in_ms=100000",
+        f"--monitoring_config_file={folder}/monitoring.config",
+    ]
     with watched_server(toy_base, *flags) as server:
         yield server
 
@@ -60,9 +74,13 @@ def check_that_it_answers(server):
     with grpc.insecure_channel(server.grpc) as channel:
         models = model_service_pb2_grpc.ModelServiceStub(channel)
         predictions = prediction_service_pb2_grpc.PredictionServiceStub(channel)
-        models.GetModelStatus(get_model_status_pb2.GetModelStatusRequest(model_spec={"name": "toy"}), timeout=SOON)
+        models.GetModelStatus(
+            get_model_status_pb2.GetModelStatusRequest(model_spec={"name": "toy"}), timeout=SOON
+        )
         fields = {"model_spec": {"name": "toy"}, "metadata_field": ["signature_def"]}
-        predictions.GetModelMetadata(get_model_metadata_pb2.GetModelMetadataRequest(**fields), timeout=SOON)
+        predictions.GetModelMetadata(
+            get_model_metadata_pb2.GetModelMetadataRequest(**fields), timeout=SOON
+        )
 
 
 @pytest.mark.parametrize("interface", ["grpc", "rest"])
@@ -76,7 +94,14 @@ def test_health_and_status_answer_while_predictions_fill_the_threads(busy, tmp_p
             return connection.getresponse().status
 
     with Toy(busy.grpc) as toy, concurrent.futures.ThreadPoolExecutor(150) as pool:
-        asked = [toy.begin("gate", timeout=LONG, path=[gate.path]) if interface == "grpc" else pool.submit(post) for _ in range(150)]
+        asked = [
+            (
+                toy.begin("gate", timeout=LONG, path=[gate.path])
+                if interface == "grpc"
+                else pool.submit(post)
+            )
+            for _ in range(150)
+        ]
         try:
             gate.wait_until_entered()
             time.sleep(0.5)  # the others arrive
@@ -85,7 +110,9 @@ def test_health_and_status_answer_while_predictions_fill_the_threads(busy, tmp_p
         finally:
             gate.open()
         if interface == "grpc":
-            assert all(decoded(call.result())["opened"].tolist() == [gate.path.encode()] for call in asked)
+            assert all(
+                decoded(call.result())["opened"].tolist() == [gate.path.encode()] for call in asked
+            )
         else:
             assert all(call.result() == 200 for call in asked)
 
@@ -99,14 +126,20 @@ def test_beyond_the_queue_is_unavailable(busy, tmp_path, count):
         try:
             gate.wait_until_entered()
             end = time.monotonic() + LONG
-            while sum(call.done() for call in asked) < count - 1064:  # 64 threads, 1,000 in the queue
-                assert time.monotonic() < end, f"{sum(call.done() for call in asked)} of {count} refused"
+            while (
+                sum(call.done() for call in asked) < count - 1064
+            ):  # 64 threads, 1,000 in the queue
+                assert time.monotonic() < end, (
+                    f"{sum(call.done() for call in asked)} of {count} refused"
+                )
                 assert busy.healthy_after() < SOON
                 time.sleep(0.1)
             check_that_it_answers(busy)
         finally:
             gate.open()
-        statuses = collections.Counter(call.exception().code().name if call.exception() else "OK" for call in asked)
+        statuses = collections.Counter(
+            call.exception().code().name if call.exception() else "OK" for call in asked
+        )
     assert statuses == {"OK": 1064, "UNAVAILABLE": count - 1064}
 
 
@@ -162,13 +195,18 @@ def test_beyond_the_queue_of_rest_is_503(rest):
             assert core.arrived.wait(LONG)
             assert get("%s:%d" % address, "/v1/models/toy")[1] < SOON
             end = time.monotonic() + 10
-            while len(refused) < 4 and time.monotonic() < end:  # two threads and three places; before the threads took any, three
+            while (
+                len(refused) < 4 and time.monotonic() < end
+            ):  # two threads and three places; before the threads took any, three
                 time.sleep(0.01)
         finally:
             core.gate.set()
         statuses = collections.Counter(call.result() for call in asked)
     assert 4 <= statuses[b"503"] <= 6 and statuses[b"200"] == 9 - statuses[b"503"]
-    assert all(answer.endswith(b'{"error": "Too many requests are waiting; try again later"}') for answer in refused)
+    assert all(
+        answer.endswith(b'{"error": "Too many requests are waiting; try again later"}')
+        for answer in refused
+    )
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /v1"], ids=["idle", "half_a_request"])
@@ -206,7 +244,8 @@ def test_idle_connections_make_way_before_those_that_are_sending(rest, monkeypat
         sending = connect()
         sending.sendall(HEAD)
         time.sleep(0.05)
-        idle, late = connect(), connect()
+        idle = connect()
+        late = connect()
         time.sleep(0.2)  # none of the three is new now
         for _ in range(2):
             connect()
@@ -222,11 +261,15 @@ def test_idle_connections_make_way_before_those_that_are_sending(rest, monkeypat
 def test_slow_clients_are_dropped_and_others_are_not(rest):
     address, core = rest(client_timeout=1.0, idle_timeout=6.0)
     with contextlib.ExitStack() as stack:
-        header, body, idle, working, reader = (stack.enter_context(socket.create_connection(address, timeout=LONG)) for _ in range(5))
+        header, body, idle, working, reader = (
+            stack.enter_context(socket.create_connection(address, timeout=LONG)) for _ in range(5)
+        )
         header.sendall(HEAD)
         body.sendall(HEAD + b"Content-Length: 1000\r\n\r\n{")
         text = b"a" * (12 << 20)
-        reader.sendall(HEAD + b'Content-Length: %d\r\n\r\n{"inputs": ["%s"]}' % (len(text) + 15, text))
+        reader.sendall(
+            HEAD + b'Content-Length: %d\r\n\r\n{"inputs": ["%s"]}' % (len(text) + 15, text)
+        )
         reader.recv(1)  # the answer has begun; the rest is not taken
         core.arrived.clear()
         core.gate.clear()
@@ -271,14 +314,23 @@ def test_a_request_that_comes_slowly_but_in_time_is_answered(rest):
 
 
 def test_large_bodies_are_read_in_turn(rest, monkeypatch):
-    """Eight clients at once: a small body is read beside others, a large one only alone; and every one is answered."""
+    """Eight clients at once: a small body is read beside others, a large one only alone; and every
+    one is answered.
+    """
     assert most_read_at_once(rest, monkeypatch, json.dumps({"instances": ["a"]}).encode()) > 1
-    assert most_read_at_once(rest, monkeypatch, json.dumps({"instances": ["a," * 40] * 2000}).encode()) == 1
+    assert (
+        most_read_at_once(rest, monkeypatch, json.dumps({"instances": ["a," * 40] * 2000}).encode())
+        == 1
+    )
 
 
 def most_read_at_once(rest, monkeypatch, body):
     address, core = rest(threads=8)
-    answers, reading, most, lock, parse = [], [0], [0], threading.Lock(), json_tensors.parse
+    answers = []
+    reading = [0]
+    most = [0]
+    lock = threading.Lock()
+    parse = json_tensors.parse
 
     def slowly(*arguments):
         with lock:

@@ -1,4 +1,6 @@
-"""The attention page over HTTP: which files there are, under which headers, and nothing else. What it does in a browser: tests/export."""
+"""The attention page over HTTP: which files there are, under which headers, and nothing else. What
+it does in a browser: tests/export.
+"""
 
 import http.client
 import json
@@ -19,7 +21,12 @@ from rnnsearch_tf.extras.server.rest import RestServer
 
 FOLDER = pathlib.Path(rnnsearch_tf.extras.server.__file__).parent / "page"
 SCRIPTS = {f"/{path.name}": "text/javascript; charset=utf-8" for path in FOLDER.glob("*.js")}
-FILES = {"/": "text/html; charset=utf-8", "/page.css": "text/css; charset=utf-8", "/icon.svg": "image/svg+xml", **SCRIPTS}
+FILES = {
+    "/": "text/html; charset=utf-8",
+    "/page.css": "text/css; charset=utf-8",
+    "/icon.svg": "image/svg+xml",
+    **SCRIPTS,
+}
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +53,18 @@ def test_its_files_and_their_headers(server, path):
     assert status == 200 and body == (FOLDER / (path[1:] or "page.html")).read_bytes()
     assert headers["Content-Type"] == FILES[path]
     assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-cache"
-    assert headers["Referrer-Policy"] == "no-referrer" and headers["Cross-Origin-Resource-Policy"] == "same-origin"
-    assert "default-src 'none'" in headers["Content-Security-Policy"] and "script-src 'self'" in headers["Content-Security-Policy"]
-    assert "unsafe" not in headers["Content-Security-Policy"] and "*" not in headers["Content-Security-Policy"]
+    assert (
+        headers["Referrer-Policy"] == "no-referrer"
+        and headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    )
+    assert (
+        "default-src 'none'" in headers["Content-Security-Policy"]
+        and "script-src 'self'" in headers["Content-Security-Policy"]
+    )
+    assert (
+        "unsafe" not in headers["Content-Security-Policy"]
+        and "*" not in headers["Content-Security-Policy"]
+    )
     status, head, nothing = ask(server.port, "HEAD", path)
     assert status == 200 and nothing == b"" and head["Content-Length"] == str(len(body))
 
@@ -61,13 +77,21 @@ def test_nothing_in_them_comes_from_elsewhere():
     for path in FOLDER.iterdir():
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"(?:https?:)?//[\w.-]+\.\w", text), path
-        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|style=|\son\w+=", text), path
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|style=|\son\w+=", text
+        ), path
 
 
 def test_the_models_are_listed(server):
     status, headers, body = ask(server.port, "GET", "/models.json")
-    assert status == 200 and headers["Content-Type"] == "application/json" and headers["X-Content-Type-Options"] == "nosniff"
-    assert json.loads(body) == {"models": [{"name": "toy", "versions": [3, 1]}, {"name": "é", "versions": []}]}
+    assert (
+        status == 200
+        and headers["Content-Type"] == "application/json"
+        and headers["X-Content-Type-Options"] == "nosniff"
+    )
+    assert json.loads(body) == {
+        "models": [{"name": "toy", "versions": [3, 1]}, {"name": "é", "versions": []}]
+    }
 
 
 def test_versions_that_do_not_answer_are_not_listed(tmp_path):
@@ -84,39 +108,66 @@ def test_versions_that_do_not_answer_are_not_listed(tmp_path):
     assert manager.available() == {"toy": [1]}
 
 
-@pytest.mark.parametrize("path", ["/page.html", "/page.js/", "/../page.js", "/..%2fattention_page.py", "/page", "/PAGE.JS", "/%00", "/models.json/"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/page.html",
+        "/page.js/",
+        "/../page.js",
+        "/..%2fattention_page.py",
+        "/page",
+        "/PAGE.JS",
+        "/%00",
+        "/models.json/",
+    ],
+)
 def test_nothing_else_is_served(server, path):
     status, headers, body = ask(server.port, "GET", path)
-    assert status == 404 and headers["Content-Type"] == "application/json" and json.loads(body)["error"].startswith("Not found")
+    assert (
+        status == 404
+        and headers["Content-Type"] == "application/json"
+        and json.loads(body)["error"].startswith("Not found")
+    )
 
 
 @pytest.mark.parametrize("path", ["/", "/page.js", "/models.json"])
 def test_other_methods_are_refused(server, path):
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         status, headers, body = ask(server.port, method, path)
-        assert status == 405 and headers["Allow"] == "GET, HEAD" and "use GET" in json.loads(body)["error"]
+        assert (
+            status == 405
+            and headers["Allow"] == "GET, HEAD"
+            and "use GET" in json.loads(body)["error"]
+        )
 
 
-@pytest.mark.parametrize("server_given, allowed", [
-    ("http://gpu:8501", " http://gpu:8501"),
-    ("https%3A%2F%2Fmt.example.org%2F", " https://mt.example.org"),
-    ("http://[::1]:8501", " http://[::1]:8501"),
-    ("", ""),
-    ("gpu:8501", ""),
-    ("http://a%20http://b", ""),
-    ("http://a;%20script-src%20*", ""),
-    ("http://*", ""),
-    ("http://a/path", ""),
-    ("http://a%0d%0aX:%20y", ""),
-    ("javascript:alert(1)", ""),
-], ids=str)
+@pytest.mark.parametrize(
+    "server_given, allowed",
+    [
+        ("http://gpu:8501", " http://gpu:8501"),
+        ("https%3A%2F%2Fmt.example.org%2F", " https://mt.example.org"),
+        ("http://[::1]:8501", " http://[::1]:8501"),
+        ("", ""),
+        ("gpu:8501", ""),
+        ("http://a%20http://b", ""),
+        ("http://a;%20script-src%20*", ""),
+        ("http://*", ""),
+        ("http://a/path", ""),
+        ("http://a%0d%0aX:%20y", ""),
+        ("javascript:alert(1)", ""),
+    ],
+    ids=str,
+)
 def test_the_policy_opens_for_the_named_server_alone(server_given, allowed):
     assert policy(f"text=a&server={server_given}").split("; ")[1] == f"connect-src 'self'{allowed}"
 
 
 def test_no_page(served, toy_base):
-    with_page, without = served(toy_base, rest_api_port=FREE), served(toy_base, rest_api_port=FREE, no_page=True)
-    assert json.loads(ask(with_page.rest_port, "GET", "/models.json")[2]) == {"models": [{"name": "toy", "versions": [2]}]}
+    with_page = served(toy_base, rest_api_port=FREE)
+    without = served(toy_base, rest_api_port=FREE, no_page=True)
+    assert json.loads(ask(with_page.rest_port, "GET", "/models.json")[2]) == {
+        "models": [{"name": "toy", "versions": [2]}]
+    }
     assert ask(with_page.rest_port, "GET", "/")[0] == 200
     for path in (*FILES, "/models.json"):
         assert ask(without.rest_port, "GET", path)[0] == 404

@@ -37,14 +37,28 @@ def flags(words):
 
 def test_every_file_here_is_known_to_this_test():
     names = {path.name for path in FOLDER.iterdir() if path.is_file()}
-    assert names == {"README.md", "compose.yaml", "kubernetes.yaml", "kustomization.yaml", "models.config", "batching.config",
-                     "monitoring.config", "make_certificates.sh"}
+    assert names == {
+        "README.md",
+        "compose.yaml",
+        "kubernetes.yaml",
+        "kustomization.yaml",
+        "models.config",
+        "batching.config",
+        "monitoring.config",
+        "make_certificates.sh",
+    }
 
 
 def test_models_config():
-    config = text_format.Parse((FOLDER / "models.config").read_text(), model_server_config_pb2.ModelServerConfig())
+    config = text_format.Parse(
+        (FOLDER / "models.config").read_text(), model_server_config_pb2.ModelServerConfig()
+    )
     (model,) = config.model_config_list.config
-    assert (model.name, model.base_path, model.model_platform) == ("rnnsearch", "/models/rnnsearch", "tensorflow")
+    assert (model.name, model.base_path, model.model_platform) == (
+        "rnnsearch",
+        "/models/rnnsearch",
+        "tensorflow",
+    )
     versions = list(model.model_version_policy.specific.versions)
     assert versions and set(model.version_labels.values()) <= set(versions)
 
@@ -67,7 +81,12 @@ def test_monitoring_config():
 
 def test_the_embedded_server_knows_every_flag():
     readme = (FOLDER / "README.md").read_text()
-    named = {name.replace("-", "_") for name in re.findall(r"--([a-z_-]+)", readme.split("rnnsearch serve ")[1].split("\n\n")[0])}
+    named = {
+        name.replace("-", "_")
+        for name in re.findall(
+            r"--([a-z_-]+)", readme.split("rnnsearch serve ")[1].split("\n\n")[0]
+        )
+    }
     assert len(named) > 5
     for name in named | set(flags(COMPOSE["command"])):
         assert name in FLAGS | WITHOUT_EFFECT, name
@@ -77,7 +96,9 @@ def test_the_embedded_server_knows_every_flag():
 def test_commands_of_the_readme(verb):
     parser = Parser()
     importlib.import_module(f"rnnsearch_tf.cli.{verb}").arguments(parser)
-    commands = re.findall(rf"rnnsearch {verb}((?:[^`\n]|\\\n)*)", (FOLDER / "README.md").read_text())
+    commands = re.findall(
+        rf"rnnsearch {verb}((?:[^`\n]|\\\n)*)", (FOLDER / "README.md").read_text()
+    )
     named = {name for command in commands for name in re.findall(r"--[a-z-]+", command)}
     assert named and named <= parser.option_names
 
@@ -93,8 +114,11 @@ def test_ports_are_published_on_loopback_only():
 
 
 def test_both_start_the_server_alike():
-    """Compose may have TLS besides; a flag's variable is the only one, and empty means off. Pods send clients to look for new pods."""
-    ours, pods = flags(COMPOSE["command"]), flags(CONTAINER["args"])
+    """Compose may have TLS besides; a flag's variable is the only one, and empty means off. Pods
+    send clients to look for new pods.
+    """
+    ours = flags(COMPOSE["command"])
+    pods = flags(CONTAINER["args"])
     assert ours.pop("ssl_config_file") == "${SSL_CONFIG:-}"
     assert pods.pop("grpc_channel_arguments") == "grpc.max_connection_age_ms=60000"
     assert ours == pods
@@ -106,7 +130,9 @@ def test_flags_name_files_that_are_there():
     assert len(mounted) == 3
     generated = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())["configMapGenerator"][0]
     assert sorted(generated["files"]) == sorted(pathlib.Path(value).name for value in mounted)
-    assert {generated["name"]} == {volume["configMap"]["name"] for volume in POD["volumes"] if "configMap" in volume}
+    assert {generated["name"]} == {
+        volume["configMap"]["name"] for volume in POD["volumes"] if "configMap" in volume
+    }
     for name in generated["files"]:
         assert (FOLDER / name).is_file()
     assert ".:/config:ro" in COMPOSE["volumes"]
@@ -115,17 +141,33 @@ def test_flags_name_files_that_are_there():
 def test_probes_ask_grpc_health():
     assert flags(CONTAINER["args"])["enable_grpc_healthcheck_service"] == "true"
     port = {port["name"]: port["containerPort"] for port in CONTAINER["ports"]}
-    assert port == {"grpc": int(flags(CONTAINER["args"])["port"]), "rest": int(flags(CONTAINER["args"])["rest_api_port"])}
+    assert port == {
+        "grpc": int(flags(CONTAINER["args"])["port"]),
+        "rest": int(flags(CONTAINER["args"])["rest_api_port"]),
+    }
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
         assert CONTAINER[probe]["grpc"] == {"port": port["grpc"]}
 
 
 def test_limits_and_rights():
-    threads = {value for name, value in flags(CONTAINER["args"]).items() if name.endswith("parallelism")}
-    assert threads == {COMPOSE["deploy"]["resources"]["limits"]["cpus"]} == {CONTAINER["resources"]["limits"]["cpu"]} == {"2"}
-    assert (COMPOSE["deploy"]["resources"]["limits"]["memory"], CONTAINER["resources"]["limits"]["memory"]) == ("4g", "4Gi")
+    threads = {
+        value for name, value in flags(CONTAINER["args"]).items() if name.endswith("parallelism")
+    }
+    assert (
+        threads
+        == {COMPOSE["deploy"]["resources"]["limits"]["cpus"]}
+        == {CONTAINER["resources"]["limits"]["cpu"]}
+        == {"2"}
+    )
+    assert (
+        COMPOSE["deploy"]["resources"]["limits"]["memory"],
+        CONTAINER["resources"]["limits"]["memory"],
+    ) == ("4g", "4Gi")
     assert COMPOSE["read_only"] and COMPOSE["cap_drop"] == ["ALL"]
-    assert POD["securityContext"]["runAsNonRoot"] and CONTAINER["securityContext"]["readOnlyRootFilesystem"]
+    assert (
+        POD["securityContext"]["runAsNonRoot"]
+        and CONTAINER["securityContext"]["readOnlyRootFilesystem"]
+    )
     assert all(mount["readOnly"] for mount in CONTAINER["volumeMounts"])
 
 
@@ -138,18 +180,32 @@ def test_a_rollout_keeps_answering():
 def test_replicas_follow_the_processor_time_that_they_ask_for():
     spec = SCALER["spec"]
     assert (SCALER["apiVersion"], SCALER["kind"]) == ("autoscaling/v2", "HorizontalPodAutoscaler")
-    assert spec["scaleTargetRef"] == {"apiVersion": DEPLOYMENT["apiVersion"], "kind": "Deployment", "name": DEPLOYMENT["metadata"]["name"]}
+    assert spec["scaleTargetRef"] == {
+        "apiVersion": DEPLOYMENT["apiVersion"],
+        "kind": "Deployment",
+        "name": DEPLOYMENT["metadata"]["name"],
+    }
     assert "replicas" not in DEPLOYMENT["spec"], "applied again it would undo the scaling"
     assert 2 <= spec["minReplicas"] < spec["maxReplicas"]
     (metric,) = spec["metrics"]
-    assert metric == {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60}}}
-    assert CONTAINER["resources"]["requests"]["cpu"] == CONTAINER["resources"]["limits"]["cpu"], "60 % of what it can have"
+    assert metric == {
+        "type": "Resource",
+        "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60}},
+    }
+    assert CONTAINER["resources"]["requests"]["cpu"] == CONTAINER["resources"]["limits"]["cpu"], (
+        "60 % of what it can have"
+    )
     assert spec["behavior"]["scaleDown"]["stabilizationWindowSeconds"] >= 300
 
 
 def test_service_and_policy_select_the_pods():
     labels = DEPLOYMENT["spec"]["template"]["metadata"]["labels"]
-    assert DEPLOYMENT["spec"]["selector"]["matchLabels"] == SERVICE["spec"]["selector"] == POLICY["spec"]["podSelector"]["matchLabels"] == labels
+    assert (
+        DEPLOYMENT["spec"]["selector"]["matchLabels"]
+        == SERVICE["spec"]["selector"]
+        == POLICY["spec"]["podSelector"]["matchLabels"]
+        == labels
+    )
     assert SERVICE["spec"]["clusterIP"] == "None"  # headless
     assert [port["targetPort"] for port in SERVICE["spec"]["ports"]] == ["grpc", "rest"]
     (rule,) = POLICY["spec"]["ingress"]
@@ -161,7 +217,13 @@ def test_kustomize_builds_all_of_it():
     result = subprocess.run(["kubectl", "kustomize", str(FOLDER)], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     documents = {document["kind"]: document for document in yaml.safe_load_all(result.stdout)}
-    assert set(documents) == {"ConfigMap", "Deployment", "HorizontalPodAutoscaler", "Service", "NetworkPolicy"}
+    assert set(documents) == {
+        "ConfigMap",
+        "Deployment",
+        "HorizontalPodAutoscaler",
+        "Service",
+        "NetworkPolicy",
+    }
     assert documents["ConfigMap"]["data"]["models.config"] == (FOLDER / "models.config").read_text()
 
 
@@ -169,12 +231,17 @@ def test_kustomize_builds_all_of_it():
 @pytest.mark.parametrize("state, healthy", [("AVAILABLE", True), ("LOADING", False)])
 def test_health_check_of_the_container(state, healthy):
     """The command itself, on a port of ours, against an answer as the server gives it."""
+
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)
             self.end_headers()
             assert self.path == "/v1/models/rnnsearch"
-            self.wfile.write(json.dumps({"model_version_status": [{"version": "1", "state": state}]}, indent=1).encode())
+            self.wfile.write(
+                json.dumps(
+                    {"model_version_status": [{"version": "1", "state": state}]}, indent=1
+                ).encode()
+            )
 
         def log_message(self, *words):
             pass
@@ -183,7 +250,11 @@ def test_health_check_of_the_container(state, healthy):
         threading.Thread(target=server.handle_request, daemon=True).start()
         kind, *command = COMPOSE["healthcheck"]["test"]
         assert kind == "CMD"
-        result = subprocess.run([word.replace("/8501", f"/{server.server_port}") for word in command], capture_output=True, timeout=20)
+        result = subprocess.run(
+            [word.replace("/8501", f"/{server.server_port}") for word in command],
+            capture_output=True,
+            timeout=20,
+        )
     assert (result.returncode == 0) == healthy, result.stderr
 
 
@@ -198,31 +269,58 @@ class TestCertificates:
         assert config.client_verify == mutual == bool(config.custom_ca)
         pairs = [(config.server_key.encode(), config.server_cert.encode())]
         server = grpc.server(ThreadPoolExecutor(1))
-        port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials(pairs, config.custom_ca.encode() or None, mutual))
+        port = server.add_secure_port(
+            "127.0.0.1:0",
+            grpc.ssl_server_credentials(pairs, config.custom_ca.encode() or None, mutual),
+        )
         server.start()
-        authority, key, certificate = ((tmp_path / name).read_bytes() for name in ("ca.crt", "client.key", "client.crt"))
+        authority, key, certificate = (
+            (tmp_path / name).read_bytes() for name in ("ca.crt", "client.key", "client.crt")
+        )
         for host in ("localhost", "127.0.0.1"):
-            assert self.connects(f"{host}:{port}", grpc.ssl_channel_credentials(authority, key, certificate))
-        assert self.connects(f"localhost:{port}", grpc.ssl_channel_credentials(authority)) == (not mutual)
+            assert self.connects(
+                f"{host}:{port}", grpc.ssl_channel_credentials(authority, key, certificate)
+            )
+        assert self.connects(f"localhost:{port}", grpc.ssl_channel_credentials(authority)) == (
+            not mutual
+        )
         server.stop(0)
 
     def test_the_embedded_server_takes_them(self, tmp_path, toy_base):
         assert self.make(tmp_path, "--mutual", "localhost").returncode == 0
-        flags = Flags(model_base_path=str(toy_base), port=FREE, rest_api_port=0, ssl_config_file=str(tmp_path / "ssl.config"))
-        credentials = tls_credentials(tmp_path / "ca.crt", tmp_path / "client.crt", tmp_path / "client.key")
-        with Server(flags) as server, Client(f"localhost:{server.grpc_port}", "default", credentials=credentials) as client:
+        flags = Flags(
+            model_base_path=str(toy_base),
+            port=FREE,
+            rest_api_port=0,
+            ssl_config_file=str(tmp_path / "ssl.config"),
+        )
+        credentials = tls_credentials(
+            tmp_path / "ca.crt", tmp_path / "client.crt", tmp_path / "client.key"
+        )
+        with (
+            Server(flags) as server,
+            Client(f"localhost:{server.grpc_port}", "default", credentials=credentials) as client,
+        ):
             assert [each.text for each in client.translate(["a"])] == ["v2:a"]
 
     def connects(self, address, credentials):
         """Whether a call gets as far as the server, which has no methods."""
-        with grpc.secure_channel(address, credentials) as channel, pytest.raises(grpc.RpcError) as error:
+        with (
+            grpc.secure_channel(address, credentials) as channel,
+            pytest.raises(grpc.RpcError) as error,
+        ):
             channel.unary_unary("/nothing")(b"", timeout=10)
         assert error.value.code() in (grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.UNAVAILABLE)
         return error.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
     def make(self, folder, *words):
         environment = {"PATH": "/usr/bin:/bin:/usr/local/bin", "TLS_FOLDER": str(folder)}
-        return subprocess.run([str(FOLDER / "make_certificates.sh"), *words], capture_output=True, text=True, env=environment)
+        return subprocess.run(
+            [str(FOLDER / "make_certificates.sh"), *words],
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
 
     def test_no_host_is_wrong_usage(self, tmp_path):
         result = self.make(tmp_path / "tls", "--mutual")

@@ -20,12 +20,16 @@ def channel():
     server.stop(0)
 
 
-@pytest.mark.parametrize("method, body, code, message", [
-    ("PredictionService/Predict", b"\xff", "INTERNAL", "Exception deserializing request!"),
-    ("ModelService/GetModelStatus", b"\xff", "INTERNAL", "Exception deserializing request!"),
-    ("PredictionService/Classify", b"", "UNIMPLEMENTED", "Method not implemented!"),
-    ("PredictionService/MultiInference", b"", "UNIMPLEMENTED", "Method not implemented!"),
-], ids=["predict", "status", "classify", "multi_inference"])
+@pytest.mark.parametrize(
+    "method, body, code, message",
+    [
+        ("PredictionService/Predict", b"\xff", "INTERNAL", "Exception deserializing request!"),
+        ("ModelService/GetModelStatus", b"\xff", "INTERNAL", "Exception deserializing request!"),
+        ("PredictionService/Classify", b"", "UNIMPLEMENTED", "Method not implemented!"),
+        ("PredictionService/MultiInference", b"", "UNIMPLEMENTED", "Method not implemented!"),
+    ],
+    ids=["predict", "status", "classify", "multi_inference"],
+)
 def test_a_status_and_nothing_more(channel, caplog, method, body, code, message):
     call = channel.unary_unary(f"/tensorflow.serving.{method}")
     for _ in range(CALLS):
@@ -34,7 +38,9 @@ def test_a_status_and_nothing_more(channel, caplog, method, body, code, message)
         assert (caught.value.code().name, caught.value.details()) == (code, message)
     assert caplog.text == ""
     end = time.monotonic() + 10
-    while (kept := states_kept()) > CALLS // 5 and time.monotonic() < end:  # the last ones may be on their way out
+    while (
+        kept := states_kept()
+    ) > CALLS // 5 and time.monotonic() < end:  # the last ones may be on their way out
         time.sleep(0.3)
     assert kept <= CALLS // 5
 

@@ -1,4 +1,6 @@
-"""Two replicas behind one address: they share the requests, and one that is killed costs no answer. The versions tell who answered."""
+"""Two replicas behind one address: they share the requests, and one that is killed costs no answer.
+The versions tell who answered.
+"""
 
 import collections
 import contextlib
@@ -59,18 +61,25 @@ def test_replicas_share_the_requests_and_a_killed_one_costs_no_answer(replicas):
                 yield [f"{k} a", f"{k} b"]
 
         answers = list(client.translate_batches(batches(), concurrency=8))
-        assert [each.text[3:] for batch in answers for each in batch] == [f"{k} {row}" for k in range(6 * ROUNDS) for row in "ab"]
+        assert [each.text[3:] for batch in answers for each in batch] == [
+            f"{k} {row}" for k in range(6 * ROUNDS) for row in "ab"
+        ]
         by = [batch[0].text[:2] for batch in answers]
         assert set(by[:ROUNDS]) == {"v1", "v2"} and set(by[-ROUNDS:]) == {"v1"}
 
 
-def test_a_client_whose_connection_is_ended_every_tenth_of_a_second_loses_nothing(served, toy_base, caplog):
+def test_a_client_whose_connection_is_ended_every_tenth_of_a_second_loses_nothing(
+    served, toy_base, caplog
+):
     """As kubernetes.yaml does every minute, so that clients find new pods."""
     server = served(toy_base, grpc_channel_arguments="grpc.max_connection_age_ms=100")
-    end, number = time.monotonic() + 1.5, 0
+    end = time.monotonic() + 1.5
+    number = 0
     with Client(f"127.0.0.1:{server.grpc_port}", "toy", deadline=60) as client:
         while time.monotonic() < end or number < 100:
             texts = [f"{number} {k}" for k in range(3)]
-            assert [each.text for each in client.translate(texts)] == [f"v2:{text}" for text in texts]
+            assert [each.text for each in client.translate(texts)] == [
+                f"v2:{text}" for text in texts
+            ]
             number += 1
     assert "trying again" not in caplog.text

@@ -1,4 +1,6 @@
-"""Rows of one request, and of all that run at once: who waits, who is refused, and that nobody is passed by."""
+"""Rows of one request, and of all that run at once: who waits, who is refused, and that nobody is
+passed by.
+"""
 
 import threading
 import time
@@ -20,10 +22,19 @@ def proto(*sizes):
     return result
 
 
-@pytest.mark.parametrize("inputs, expected", [
-    ({}, 1), ({"x": proto()}, 1), ({"x": proto(7)}, 7), ({"x": proto(2, 9), "y": proto(3)}, 3), ({"x": proto(-5)}, 1), ({"x": proto(0)}, 1),
-    ({"x": np.zeros((4, 0))}, 4), ({"x": np.zeros(()), "y": proto(2**62)}, 2**62),
-])
+@pytest.mark.parametrize(
+    "inputs, expected",
+    [
+        ({}, 1),
+        ({"x": proto()}, 1),
+        ({"x": proto(7)}, 7),
+        ({"x": proto(2, 9), "y": proto(3)}, 3),
+        ({"x": proto(-5)}, 1),
+        ({"x": proto(0)}, 1),
+        ({"x": np.zeros((4, 0))}, 4),
+        ({"x": np.zeros(()), "y": proto(2**62)}, 2**62),
+    ],
+)
 def test_rows_are_counted_by_the_shapes(inputs, expected):
     assert rows.count(inputs) == expected
 
@@ -31,12 +42,17 @@ def test_rows_are_counted_by_the_shapes(inputs, expected):
 def test_more_than_the_limit_is_refused():
     limited = rows.Rows(3)
     limited.check(3)
-    with pytest.raises(ServingError, match="INVALID_ARGUMENT: expected at most 3 rows in a request, got 4; .*--max_request_rows"):
+    with pytest.raises(
+        ServingError,
+        match="INVALID_ARGUMENT: expected at most 3 rows in a request, got 4; .*--max_request_rows",
+    ):
         limited.check(4)
 
 
 def waiting(limited, count, order):
-    """A thread that wants rows, notes when it has them, and gives them back; it is in the queue when this returns."""
+    """A thread that wants rows, notes when it has them, and gives them back; it is in the queue
+    when this returns.
+    """
 
     def run():
         with limited.running(count):
@@ -52,7 +68,8 @@ def waiting(limited, count, order):
 
 
 def test_what_does_not_fit_waits_and_is_not_passed_by():
-    limited, order = rows.Rows(4), []
+    limited = rows.Rows(4)
+    order = []
     with limited.running(2):
         threads = [waiting(limited, 4, order)]
         threads.append(waiting(limited, 1, order))  # there would be room for it
@@ -64,23 +81,30 @@ def test_what_does_not_fit_waits_and_is_not_passed_by():
 
 
 def test_what_fits_runs_beside():
-    limited, order = rows.Rows(4), []
+    limited = rows.Rows(4)
+    order = []
     with limited.running(3):
         waiting(limited, 1, order).join(SOON)
         assert order == [1]
 
 
 def test_nobody_waits_longer_than_the_caller():
-    limited, gone = rows.Rows(1), threading.Event()
+    limited = rows.Rows(1)
+    gone = threading.Event()
     gone.set()
     with limited.running(1):
         started = time.monotonic()
-        with pytest.raises(ServingError, match="DEADLINE_EXCEEDED"), limited.running(1, deadline=started + 0.05):
+        with (
+            pytest.raises(ServingError, match="DEADLINE_EXCEEDED"),
+            limited.running(1, deadline=started + 0.05),
+        ):
             raise AssertionError("it ran")
         with pytest.raises(ServingError, match="CANCELLED"), limited.running(1, cancelled=gone):
             raise AssertionError("it ran")
         assert time.monotonic() - started < SOON
-    with limited.running(1, deadline=time.monotonic() + SOON):  # those that gave up left nothing behind
+    with limited.running(
+        1, deadline=time.monotonic() + SOON
+    ):  # those that gave up left nothing behind
         pass
 
 

@@ -22,14 +22,26 @@ SPARE = 20  # seconds that a busy machine may take for what should take one or t
 
 
 def command(base, port=-1, *flags):
-    return [sys.executable, "-m", "rnnsearch_tf", "serve", "--model_name=toy", f"--model_base_path={base}", f"--port={port}",
-            "--rest_api_port", "-1", *flags]
+    return [
+        sys.executable,
+        "-m",
+        "rnnsearch_tf",
+        "serve",
+        "--model_name=toy",
+        f"--model_base_path={base}",
+        f"--port={port}",
+        "--rest_api_port",
+        "-1",
+        *flags,
+    ]
 
 
 @contextlib.contextmanager
 def serving(base, port=-1, *flags):
     """(process, port) of a server that answers."""
-    with subprocess.Popen(command(base, port, *flags), stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command(base, port, *flags), stderr=subprocess.PIPE, text=True
+    ) as process:
         watchdog = threading.Timer(LONG, process.kill)  # nobody waits for ever
         watchdog.start()
         match = None
@@ -44,13 +56,20 @@ def serving(base, port=-1, *flags):
             watchdog.cancel()
 
 
-def test_killed_it_is_ready_again_in_seconds_and_told_to_end_it_finishes_what_it_has_accepted(toy_base, tmp_path):
-    with serving(toy_base) as (first, port), Client(f"127.0.0.1:{port}", "toy", deadline=LONG) as client:
+def test_killed_it_is_ready_again_in_seconds_and_told_to_end_it_finishes_what_it_has_accepted(
+    toy_base, tmp_path
+):
+    with (
+        serving(toy_base) as (first, port),
+        Client(f"127.0.0.1:{port}", "toy", deadline=LONG) as client,
+    ):
         assert [each.text for each in client.translate(["a"])] == ["v2:a"]
         first.send_signal(signal.SIGKILL)
         first.wait(LONG)
         answers = []
-        asking = threading.Thread(target=lambda: answers.extend(each.text for each in client.translate(["b"])))
+        asking = threading.Thread(
+            target=lambda: answers.extend(each.text for each in client.translate(["b"]))
+        )
         asking.start()
         start = time.monotonic()
         with serving(toy_base, port) as (second, _):
@@ -75,7 +94,10 @@ def check_clean_end(process, port, gate):
 @pytest.mark.parametrize("flags", [[], ["--enable_batching"]], ids=["alone", "batched"])
 def test_told_to_end_it_waits_no_longer_than_its_grace(toy_base, tmp_path, flags):
     """The runs here never end by themselves."""
-    with serving(toy_base, -1, "--shutdown_grace_in_seconds=1", *flags) as (process, port), Toy(f"127.0.0.1:{port}") as toy:
+    with (
+        serving(toy_base, -1, "--shutdown_grace_in_seconds=1", *flags) as (process, port),
+        Toy(f"127.0.0.1:{port}") as toy,
+    ):
         gate = Gate(tmp_path)
         stuck = [toy.begin("gate", timeout=LONG, path=[gate.path]) for _ in range(3)]
         gate.wait_until_entered()
@@ -83,7 +105,9 @@ def test_told_to_end_it_waits_no_longer_than_its_grace(toy_base, tmp_path, flags
         process.send_signal(signal.SIGTERM)
         assert process.wait(LONG) == 1
         assert time.monotonic() - start < 1 + SPARE
-        assert all(call.exception(LONG).code().name in ("CANCELLED", "UNAVAILABLE") for call in stuck)
+        assert all(
+            call.exception(LONG).code().name in ("CANCELLED", "UNAVAILABLE") for call in stuck
+        )
         assert "requests that did not end in 1 s are broken off" in process.stderr.read()
 
 
@@ -94,17 +118,31 @@ def test_told_to_end_while_a_model_loads_it_ends(tmp_path):
     record.predict_log.request.model_spec.signature_name = "gate"
     record.predict_log.request.inputs["path"].CopyFrom(tf.make_tensor_proto([gate.path]))
     write_toy(tmp_path / "models", 1, warm_up=[record])
-    with subprocess.Popen(command(tmp_path / "models"), stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command(tmp_path / "models"), stderr=subprocess.PIPE, text=True
+    ) as process:
         try:
             gate.wait_until_entered(LONG)
             process.send_signal(signal.SIGTERM)
             assert process.wait(SPARE) == 0
-            assert process.stderr.read().splitlines()[-1] == "rnnsearch: stopping: nothing was served yet"
+            assert (
+                process.stderr.read().splitlines()[-1]
+                == "rnnsearch: stopping: nothing was served yet"
+            )
         finally:
             process.kill()
 
 
 def test_wrong_usage_is_one_line_and_exit_2():
-    result = subprocess.run([sys.executable, "-m", "rnnsearch_tf", "serve", "--modle_name=x"], capture_output=True, text=True, timeout=LONG)
+    result = subprocess.run(
+        [sys.executable, "-m", "rnnsearch_tf", "serve", "--modle_name=x"],
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+    )
     assert result.returncode == 2
-    assert result.stderr == "rnnsearch: error: unknown option --modle_name; did you mean --model_name?; see rnnsearch serve --help\n"
+    assert (
+        result.stderr
+        == "rnnsearch: error: unknown option --modle_name; did you mean --model_name?; see"
+        " rnnsearch serve --help\n"
+    )

@@ -1,4 +1,6 @@
-"""Concurrent requests are merged, and each gets its own rows; what does not fit is refused. The model here is NumPy."""
+"""Concurrent requests are merged, and each gets its own rows; what does not fit is refused. The
+model here is NumPy.
+"""
 
 import concurrent.futures
 import threading
@@ -21,7 +23,8 @@ class Doubler:
     """y = 2x; remembers its calls, waits for `gate`, refuses a batch with a negative number."""
 
     def __init__(self):
-        self.calls, self.timeouts = [], []
+        self.calls = []
+        self.timeouts = []
         self.gate, self.entered = threading.Event(), threading.Event()
         self.gate.set()
 
@@ -42,11 +45,14 @@ def batching():
     pool = concurrent.futures.ThreadPoolExecutor(16)
 
     def make(**parameters):
-        batcher, model = Batcher(Parameters(**{"num_batch_threads": 1} | parameters)), Doubler()
+        batcher = Batcher(Parameters(**{"num_batch_threads": 1} | parameters))
+        model = Doubler()
         opened.append((batcher, model))
 
         def ask(x, signature="s", **options):
-            return pool.submit(lambda: batcher.run(model, signature, {"x": np.asarray(x)}, ("y",), **options)[0])
+            return pool.submit(
+                lambda: batcher.run(model, signature, {"x": np.asarray(x)}, ("y",), **options)[0]
+            )
 
         return batcher, model, ask
 
@@ -74,7 +80,16 @@ def wait_until(condition):
 
 def waiting(batcher, requests):
     """Waits until so many requests are in the queues."""
-    wait_until(lambda: sum(len(batch.calls) for queue in list(batcher._queues.values()) for batch in list(queue)) == requests)
+    wait_until(
+        lambda: (
+            sum(
+                len(batch.calls)
+                for queue in list(batcher._queues.values())
+                for batch in list(queue)
+            )
+            == requests
+        )
+    )
 
 
 def refused(future):
@@ -115,7 +130,12 @@ def test_other_signatures_and_widths_are_other_batches(batching):
     answers = [ask([1.0]), ask([2.0], signature="t"), ask([[1.0, 2.0]]), ask([[1.0, 2.0, 3.0]])]
     waiting(batcher, 4)
     model.gate.set()
-    assert [answer.result(LONG).tolist() for answer in answers] == [[2.0], [4.0], [[2.0, 4.0]], [[2.0, 4.0, 6.0]]]
+    assert [answer.result(LONG).tolist() for answer in answers] == [
+        [2.0],
+        [4.0],
+        [[2.0, 4.0]],
+        [[2.0, 4.0, 6.0]],
+    ]
     assert len(model.calls) == 5
 
 
@@ -130,7 +150,9 @@ def test_a_wide_request_does_not_widen_all_the_others(batching):
     model.gate.set()
     first.result(LONG)
     assert wide.result(LONG).shape == (1, 100_000)
-    assert [float(answer.result(LONG)[0, 0]) for answer in narrow] == [2.0 * number for number in range(10)]
+    assert [float(answer.result(LONG)[0, 0]) for answer in narrow] == [
+        2.0 * number for number in range(10)
+    ]
     assert max(call.size for call in model.calls) <= 8 << 20
 
 
@@ -202,9 +224,14 @@ def test_a_bad_request_does_not_spoil_its_neighbours(batching):
     assert refused(answers[1]) == (grpc.StatusCode.INVALID_ARGUMENT, "negative")
 
 
-@pytest.mark.parametrize("x, message", [
-    (1.0, "at least one dimension"), (np.zeros(5), "Task size 5 is larger than maximum input batch size 4"),
-], ids=["scalar", "too-many-rows"])
+@pytest.mark.parametrize(
+    "x, message",
+    [
+        (1.0, "at least one dimension"),
+        (np.zeros(5), "Task size 5 is larger than maximum input batch size 4"),
+    ],
+    ids=["scalar", "too-many-rows"],
+)
 def test_what_cannot_be_batched(batching, x, message):
     code, said = refused(batching(max_batch_size=4)[2](x))
     assert (code, message in said) == (grpc.StatusCode.INVALID_ARGUMENT, True)
@@ -262,21 +289,57 @@ def message(**fields):
 
 
 def test_parameters_of_a_file():
-    read = Parameters.of(message(max_batch_size=64, batch_timeout_micros=5000, allowed_batch_sizes=[8, 64]), "f")
-    assert (read.max_batch_size, read.batch_timeout, read.allowed_batch_sizes, read.max_enqueued_batches) == (64, 0.005, (8, 64), 10)
-    split = Parameters.of(message(max_batch_size=64, enable_large_batch_splitting=True, max_execution_batch_size=16), "f")
+    read = Parameters.of(
+        message(max_batch_size=64, batch_timeout_micros=5000, allowed_batch_sizes=[8, 64]), "f"
+    )
+    assert (
+        read.max_batch_size,
+        read.batch_timeout,
+        read.allowed_batch_sizes,
+        read.max_enqueued_batches,
+    ) == (64, 0.005, (8, 64), 10)
+    split = Parameters.of(
+        message(max_batch_size=64, enable_large_batch_splitting=True, max_execution_batch_size=16),
+        "f",
+    )
     assert (split.max_batch_size, split.run_size) == (64, 16)
 
 
-@pytest.mark.parametrize("fields, said", [
-    ({"max_batch_size": 0}, "max_batch_size: expected at least 1, got 0"),
-    ({"batch_timeout_micros": -1}, "batch_timeout_micros: expected a number from 0 to 86400000000, got -1"),
-    ({"batch_timeout_micros": 2**63 - 1}, "batch_timeout_micros: expected a number from 0 to 86400000000, got 9223372036854775807"),
-    ({"enable_large_batch_splitting": True, "max_execution_batch_size": -4}, "max_execution_batch_size: expected a number from 1 to max_batch_size, 1000, got -4"),
-    ({"enable_large_batch_splitting": True, "max_batch_size": 9, "max_execution_batch_size": 10}, "expected a number from 1 to max_batch_size, 9, got 10"),
-    ({"max_batch_size": 9, "allowed_batch_sizes": [4, 8]}, "end with the largest batch, 9, got 4, 8"),
-    ({"max_batch_size": 8, "allowed_batch_sizes": [8, 4, 8]}, "increasing"),
-], ids=["size", "timeout", "long", "negative", "larger", "last", "order"])
+@pytest.mark.parametrize(
+    "fields, said",
+    [
+        ({"max_batch_size": 0}, "max_batch_size: expected at least 1, got 0"),
+        (
+            {"batch_timeout_micros": -1},
+            "batch_timeout_micros: expected a number from 0 to 86400000000, got -1",
+        ),
+        (
+            {"batch_timeout_micros": 2**63 - 1},
+            (
+                "batch_timeout_micros: expected a number from 0 to 86400000000, got"
+                " 9223372036854775807"
+            ),
+        ),
+        (
+            {"enable_large_batch_splitting": True, "max_execution_batch_size": -4},
+            "max_execution_batch_size: expected a number from 1 to max_batch_size, 1000, got -4",
+        ),
+        (
+            {
+                "enable_large_batch_splitting": True,
+                "max_batch_size": 9,
+                "max_execution_batch_size": 10,
+            },
+            "expected a number from 1 to max_batch_size, 9, got 10",
+        ),
+        (
+            {"max_batch_size": 9, "allowed_batch_sizes": [4, 8]},
+            "end with the largest batch, 9, got 4, 8",
+        ),
+        ({"max_batch_size": 8, "allowed_batch_sizes": [8, 4, 8]}, "increasing"),
+    ],
+    ids=["size", "timeout", "long", "negative", "larger", "last", "order"],
+)
 def test_wrong_parameters(fields, said):
     with pytest.raises(UserError, match=said):
         Parameters.of(message(**fields), "batching.config")

@@ -1,4 +1,6 @@
-"""tensorflow_model_server's own tests, where RNNSEARCH_UPSTREAM is a working copy of tensorflow/serving; see upstream.py."""
+"""tensorflow_model_server's own tests, where RNNSEARCH_UPSTREAM is a working copy of
+tensorflow/serving; see upstream.py.
+"""
 
 import os
 

@@ -1,4 +1,6 @@
-"""Which versions answer as folders come and go. The models here are stand-ins: nothing is loaded but a number."""
+"""Which versions answer as folders come and go. The models here are stand-ins: nothing is loaded
+but a number.
+"""
 
 import os
 import threading
@@ -26,7 +28,9 @@ class Loaded:
 
 
 class Models:
-    """A base path, a Manager of it, and what was loaded in order; versions and paths in `corrupt` do not load."""
+    """A base path, a Manager of it, and what was loaded in order; versions and paths in `corrupt`
+    do not load.
+    """
 
     def __init__(self, folder, **flags):
         self.folder, self.loaded, self.corrupt = folder, [], set()
@@ -49,8 +53,13 @@ class Models:
         (self.folder / "m" / str(number)).rmdir()
 
     def configure(self, policy="", name="m", path="m"):
-        model = f'name: "{name}" base_path: "{self.folder / path}" model_platform: "tensorflow" {policy}'
-        self.manager.configure(text_format.Parse(f"model_config_list {{ config {{ {model} }} }}", ModelServerConfig()))
+        model = (
+            f'name: "{name}" base_path: "{self.folder / path}" model_platform: "tensorflow"'
+            f" {policy}"
+        )
+        self.manager.configure(
+            text_format.Parse(f"model_config_list {{ config {{ {model} }} }}", ModelServerConfig())
+        )
 
     def answers(self, number=None, label=""):
         with self.manager.servable("m", number, label) as servable:
@@ -111,9 +120,16 @@ def test_only_numbered_folders_are_versions(models):
     assert settled(models) == {1: "AVAILABLE"}
 
 
-@pytest.mark.parametrize("policy, expected", [
-    ("", [3]), ("latest { num_versions: 2 }", [3, 2]), ("all {}", [3, 2, 1]), ("specific { versions: 1 versions: 3 versions: 8 }", [3, 1]),
-], ids=["default", "latest", "all", "specific"])
+@pytest.mark.parametrize(
+    "policy, expected",
+    [
+        ("", [3]),
+        ("latest { num_versions: 2 }", [3, 2]),
+        ("all {}", [3, 2, 1]),
+        ("specific { versions: 1 versions: 3 versions: 8 }", [3, 1]),
+    ],
+    ids=["default", "latest", "all", "specific"],
+)
 def test_policies(models, policy, expected):
     models = models()
     models.publish(1, 2, 3)
@@ -127,7 +143,9 @@ def test_roll_back_and_forward(models):
     for version in (2, 1, 2):
         models.configure(f"model_version_policy {{ specific {{ versions: {version} }} }}")
         assert models.answers() == version
-        assert models.states() == {version: "AVAILABLE"} | {other: "END" for other in models.states() if other != version}
+        assert models.states() == {version: "AVAILABLE"} | {
+            other: "END" for other in models.states() if other != version
+        }
 
 
 def test_a_version_that_does_not_load_leaves_the_old_one_and_says_why(models):
@@ -167,8 +185,11 @@ def test_any_error_while_loading_is_one_to_try_again_after(models):
     models.publish(1)
     models.configure()
     models.publish(2)
-    load, fails = models.manager._load, [PermissionError(13, "no entry"), RuntimeError("odd")]
-    models.manager._load = lambda *which: (_ for _ in ()).throw(fails.pop()) if fails else load(*which)
+    load = models.manager._load
+    fails = [PermissionError(13, "no entry"), RuntimeError("odd")]
+    models.manager._load = lambda *which: (
+        (_ for _ in ()).throw(fails.pop()) if fails else load(*which)
+    )
     for message in ("RuntimeError: odd", "PermissionError: [Errno 13] no entry"):
         assert settled(models) == {2: "END", 1: "AVAILABLE"}
         error = models.manager.versions("m")[0].error
@@ -219,10 +240,15 @@ def test_a_request_that_comes_between_two_versions_gets_the_new_one(models):
 def test_a_label_moves_before_its_old_version_goes(models):
     models = models()
     models.publish(1, 2)
-    policy = "model_version_policy {{ specific {{ versions: {0} }} }} version_labels {{ key: \"stable\" value: {0} }}"
+    policy = (
+        'model_version_policy {{ specific {{ versions: {0} }} }} version_labels {{ key: "stable"'
+        " value: {0} }}"
+    )
     models.configure(policy.format(1))
     seen = []
-    models.manager._unload = lambda versions: seen.append((models.answers(label="stable"), [version.number for version in versions]))
+    models.manager._unload = lambda versions: seen.append(
+        (models.answers(label="stable"), [version.number for version in versions])
+    )
     models.configure(policy.format(2))
     assert seen == [(2, [1])]
 
@@ -241,7 +267,10 @@ def test_a_base_path_that_is_away_unloads_nothing_an_empty_one_does(models):
 
 
 def paths(models):
-    return {version.number: str(version.path.relative_to(models.folder)) for version in models.manager.versions("m")}
+    return {
+        version.number: str(version.path.relative_to(models.folder))
+        for version in models.manager.versions("m")
+    }
 
 
 def test_another_base_path_leaves_the_versions_that_are_loaded(models, caplog):
@@ -261,7 +290,9 @@ def test_another_base_path_leaves_the_versions_that_are_loaded(models, caplog):
     assert models.answers() == 3 and models.answered_while_loading and not caplog.text
     assert models.states() == {3: "AVAILABLE", 1: "END"}
     models.configure("model_version_policy { specific { versions: 1 } }", path="other")
-    assert (models.answers(), paths(models)[1]) == (1, "other/1"), "it was unloaded meanwhile, and comes from where it stands now"
+    assert (models.answers(), paths(models)[1]) == (1, "other/1"), (
+        "it was unloaded meanwhile, and comes from where it stands now"
+    )
 
 
 def test_a_corrupt_version_under_another_base_path_takes_nothing_away(models):
@@ -291,7 +322,9 @@ def test_no_request_fails_while_base_paths_change(models):
     for place in places:
         models.publish(1, path=place)
     models.configure()
-    stop, failed, answered = threading.Event(), [], []
+    stop = threading.Event()
+    failed = []
+    answered = []
 
     def ask():
         while not stop.is_set():
@@ -318,7 +351,10 @@ def test_a_path_no_disk_can_have_is_refused_and_stops_nothing(models):
     models = models()
     models.publish(1)
     models.configure()
-    text = 'model_config_list { config { name: "m" base_path: "/a\\000b" model_platform: "tensorflow" } }'
+    text = (
+        'model_config_list { config { name: "m" base_path: "/a\\000b" model_platform:'
+        ' "tensorflow" } }'
+    )
     code, message = refusal(models.manager.configure, text_format.Parse(text, ModelServerConfig()))
     assert (code, "absolute path" in message) == ("INVALID_ARGUMENT", True)
     models.publish(2)
@@ -329,8 +365,14 @@ def test_a_model_whose_disk_fails_does_not_keep_others_from_their_new_versions(m
     models = models()
     models.publish(1)
     models.publish(1, path="bad")
-    config = "".join(f'config {{ name: "{name}" base_path: "{models.folder / name}" model_platform: "tensorflow" }} ' for name in ("bad", "m"))
-    models.manager.configure(text_format.Parse(f"model_config_list {{ {config} }}", ModelServerConfig()))
+    config = "".join(
+        f'config {{ name: "{name}" base_path: "{models.folder / name}" model_platform:'
+        ' "tensorflow" } '
+        for name in ("bad", "m")
+    )
+    models.manager.configure(
+        text_format.Parse(f"model_config_list {{ {config} }}", ModelServerConfig())
+    )
     look = os.scandir
 
     def fails(path):
@@ -381,18 +423,28 @@ def test_labels(models):
     models = models()
     models.publish(1, 2)
     everything = "model_version_policy { all {} } "
-    models.configure(everything + 'version_labels { key: "stable" value: 1 } version_labels { key: "canary" value: 2 }')
+    models.configure(
+        everything
+        + 'version_labels { key: "stable" value: 1 } version_labels { key: "canary" value: 2 }'
+    )
     assert (models.answers(label="stable"), models.answers(label="canary")) == (1, 2)
     models.configure(everything + 'version_labels { key: "stable" value: 2 }')
     assert models.answers(label="stable") == 2
-    assert refusal(models.answers, label="canary") == ("INVALID_ARGUMENT", "Unrecognized servable version label: canary")
+    assert refusal(models.answers, label="canary") == (
+        "INVALID_ARGUMENT",
+        "Unrecognized servable version label: canary",
+    )
 
 
-@pytest.mark.parametrize("flags, accepted", [
-    ({}, []),
-    ({"allow_version_labels_for_unavailable_models": True}, ["new"]),
-    ({"force_allow_any_version_labels_for_unavailable_models": True}, ["new", "moved"]),
-], ids=["neither", "new", "any"])
+@pytest.mark.parametrize(
+    "flags, accepted",
+    [
+        ({}, []),
+        ({"allow_version_labels_for_unavailable_models": True}, ["new"]),
+        ({"force_allow_any_version_labels_for_unavailable_models": True}, ["new", "moved"]),
+    ],
+    ids=["neither", "new", "any"],
+)
 def test_labels_of_versions_that_do_not_answer(models, flags, accepted):
     models = models(**flags)
     models.publish(1)
@@ -401,11 +453,17 @@ def test_labels_of_versions_that_do_not_answer(models, flags, accepted):
         policy = f'version_labels {{ key: "{label}" value: 7 }}'
         if name in accepted:
             models.configure(policy)
-            assert refusal(models.answers, label=label) == ("NOT_FOUND", "Servable not found for request: Specific(m, 7)")
+            assert refusal(models.answers, label=label) == (
+                "NOT_FOUND",
+                "Servable not found for request: Specific(m, 7)",
+            )
             models.configure('version_labels { key: "old" value: 1 }')
         else:
             code, message = refusal(models.configure, policy)
-            assert (code, "version 7 of model m, which is not currently available" in message) == ("FAILED_PRECONDITION", True)
+            assert (code, "version 7 of model m, which is not currently available" in message) == (
+                "FAILED_PRECONDITION",
+                True,
+            )
 
 
 def test_a_model_that_does_not_come_up(models):
@@ -418,15 +476,36 @@ def test_a_model_that_does_not_come_up(models):
     assert refusal(models.configure, name="n", path="nowhere")[0] == "UNKNOWN"
 
 
-@pytest.mark.parametrize("text, message", [
-    ("", "Only ModelConfigList is currently supported"),
-    ('model_config_list { config { name: "m" base_path: "/a" model_platform: "tensorflow" } '
-     'config { name: "m" base_path: "/b" model_platform: "tensorflow" } }', "Illegal to list model m multiple times"),
-    ('model_config_list { config { name: "m" base_path: "a/b" model_platform: "tensorflow" } }',
-     "absolute path or URI; got base_path()=a/b"),
-    ('model_config_list { config { name: "m" base_path: "/a" model_platform: "caffe" } }', 'model_platform: "tensorflow", got "caffe"'),
-    ('model_config_list { config { base_path: "/a" model_platform: "tensorflow" } }', "to have a name"),
-], ids=["no-list", "twice", "relative", "platform", "no-name"])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "Only ModelConfigList is currently supported"),
+        (
+            (
+                'model_config_list { config { name: "m" base_path: "/a" model_platform:'
+                ' "tensorflow" } config { name: "m" base_path: "/b" model_platform:'
+                ' "tensorflow" } }'
+            ),
+            "Illegal to list model m multiple times",
+        ),
+        (
+            (
+                'model_config_list { config { name: "m" base_path: "a/b" model_platform:'
+                ' "tensorflow" } }'
+            ),
+            "absolute path or URI; got base_path()=a/b",
+        ),
+        (
+            'model_config_list { config { name: "m" base_path: "/a" model_platform: "caffe" } }',
+            'model_platform: "tensorflow", got "caffe"',
+        ),
+        (
+            'model_config_list { config { base_path: "/a" model_platform: "tensorflow" } }',
+            "to have a name",
+        ),
+    ],
+    ids=["no-list", "twice", "relative", "platform", "no-name"],
+)
 def test_configurations_that_are_refused_change_nothing(models, text, message):
     models = models()
     models.publish(1)

@@ -3,7 +3,13 @@
 import grpc
 import numpy as np
 import tensorflow as tf
-from tensorflow_serving.apis import get_model_status_pb2, model_pb2, model_service_pb2_grpc, predict_pb2, prediction_service_pb2_grpc
+from tensorflow_serving.apis import (
+    get_model_status_pb2,
+    model_pb2,
+    model_service_pb2_grpc,
+    predict_pb2,
+    prediction_service_pb2_grpc,
+)
 
 PATIENCE = 30  # seconds for any one answer
 
@@ -17,11 +23,24 @@ class Toy:
     """
 
     def __init__(self, address, credentials=None):
-        self.channel = grpc.secure_channel(address, credentials) if credentials else grpc.insecure_channel(address)
+        self.channel = (
+            grpc.secure_channel(address, credentials)
+            if credentials
+            else grpc.insecure_channel(address)
+        )
         self.stub = prediction_service_pb2_grpc.PredictionServiceStub(self.channel)
         self._management = model_service_pb2_grpc.ModelServiceStub(self.channel)
 
-    def predict(self, signature="", *, timeout=PATIENCE, version=None, label="", wait_for_ready=False, **inputs):
+    def predict(
+        self,
+        signature="",
+        *,
+        timeout=PATIENCE,
+        version=None,
+        label="",
+        wait_for_ready=False,
+        **inputs,
+    ):
         """{output: array}."""
         request = self.request(signature, version, label, inputs)
         return decoded(self.stub.Predict(request, timeout=timeout, wait_for_ready=wait_for_ready))
@@ -32,17 +51,28 @@ class Toy:
 
     def status(self):
         """{version: ModelVersionStatus}."""
-        request = get_model_status_pb2.GetModelStatusRequest(model_spec=model_pb2.ModelSpec(name="toy"))
-        return {row.version: row for row in self._management.GetModelStatus(request, timeout=PATIENCE).model_version_status}
+        request = get_model_status_pb2.GetModelStatusRequest(
+            model_spec=model_pb2.ModelSpec(name="toy")
+        )
+        return {
+            row.version: row
+            for row in self._management.GetModelStatus(
+                request, timeout=PATIENCE
+            ).model_version_status
+        }
 
     def request(self, signature, version, label, inputs):
         request = predict_pb2.PredictRequest()
-        request.model_spec.name, request.model_spec.signature_name, request.model_spec.version_label = "toy", signature, label
+        request.model_spec.name = "toy"
+        request.model_spec.signature_name = signature
+        request.model_spec.version_label = label
         if version is not None:
             request.model_spec.version.value = version
         for name, value in inputs.items():
             floats = isinstance(value, list) and all(isinstance(number, float) for number in value)
-            request.inputs[name].CopyFrom(tf.make_tensor_proto(np.float32(value) if floats else value))
+            request.inputs[name].CopyFrom(
+                tf.make_tensor_proto(np.float32(value) if floats else value)
+            )
         return request
 
     def __enter__(self):

@@ -1,14 +1,15 @@
 """Tiny SavedModels for the servers' tests, told apart by their version.
 
 Signatures (B rows each):
-    serving_default  text string[B] → translation "v<version>:<text>", score float[B] = bytes of text, source_truncated bool[B] = False
-    half_plus        x float[B] → y float[B] = x/2 + 1 + version (version 1 is the published tests' half_plus_two)
-    column           x float[B, 1] → y = x/2 + 1 + version, of any shape; product = x · [[2]], which needs a matrix
-    rows             x float[B] → rows int64[B]: how many rows the call had, so that merged requests show
-    echo             a_bytes string, b bool, i32, i64, f32, f64, u8: each [B, …] → the same
-    slow             x float[B], seconds float[B] → y = x after the longest of `seconds`, in a tf loop
-    gate             path string[B] → opened string[B]: writes path[0].entered, then waits until the file path[0] exists
-    refuse           x float[B] → y, or INVALID_ARGUMENT "x must not be negative"
+    serving_default  text string[B] → translation "v<version>:<text>", score float[B] = bytes of
+    text, source_truncated bool[B] = False half_plus        x float[B] → y float[B] = x/2 + 1 +
+    version (version 1 is the published tests' half_plus_two) column           x float[B, 1] → y =
+    x/2 + 1 + version, of any shape; product = x · [[2]], which needs a matrix rows             x
+    float[B] → rows int64[B]: how many rows the call had, so that merged requests show echo
+    a_bytes string, b bool, i32, i64, f32, f64, u8: each [B, …] → the same slow             x
+    float[B], seconds float[B] → y = x after the longest of `seconds`, in a tf loop gate
+    path string[B] → opened string[B]: writes path[0].entered, then waits until the file path[0]
+    exists refuse           x float[B] → y, or INVALID_ARGUMENT "x must not be negative"
 """
 
 import contextlib
@@ -18,7 +19,15 @@ import time
 import tensorflow as tf
 
 v1 = tf.compat.v1
-ECHO = {"a_bytes": tf.string, "b": tf.bool, "i32": tf.int32, "i64": tf.int64, "f32": tf.float32, "f64": tf.float64, "u8": tf.uint8}
+ECHO = {
+    "a_bytes": tf.string,
+    "b": tf.bool,
+    "i32": tf.int32,
+    "i64": tf.int64,
+    "f32": tf.float32,
+    "f64": tf.float64,
+    "u8": tf.uint8,
+}
 
 
 def write_toy(folder, version, warm_up=()):
@@ -40,7 +49,9 @@ def write_toy(folder, version, warm_up=()):
             builder.save()
     if warm_up:
         (hidden / "assets.extra").mkdir()
-        with tf.io.TFRecordWriter(str(hidden / "assets.extra" / "tf_serving_warmup_requests")) as writer:
+        with tf.io.TFRecordWriter(
+            str(hidden / "assets.extra" / "tf_serving_warmup_requests")
+        ) as writer:
             for log in warm_up:
                 writer.write(log.SerializeToString())
     return hidden.rename(folder / str(version))
@@ -114,7 +125,9 @@ def _of_x(output, function):
 
 def _column(version):
     x = v1.placeholder(tf.float32, [None, 1])
-    return _signature({"x": x}, {"y": x / 2 + 1 + version, "product": tf.linalg.matmul(x, tf.constant([[2.0]]))})
+    return _signature(
+        {"x": x}, {"y": x / 2 + 1 + version, "product": tf.linalg.matmul(x, tf.constant([[2.0]]))}
+    )
 
 
 def _refuse(x):
@@ -123,14 +136,20 @@ def _refuse(x):
 
 
 def _echo():
-    inputs = {name: v1.placeholder(dtype, [None, None] if name == "f32" else [None]) for name, dtype in ECHO.items()}
+    inputs = {
+        name: v1.placeholder(dtype, [None, None] if name == "f32" else [None])
+        for name, dtype in ECHO.items()
+    }
     return _signature(inputs, {name: tf.identity(tensor) for name, tensor in inputs.items()})
 
 
 def _slow():
-    x, seconds = v1.placeholder(tf.float32, [None]), v1.placeholder(tf.float32, [None])
+    x = v1.placeholder(tf.float32, [None])
+    seconds = v1.placeholder(tf.float32, [None])
     end = tf.timestamp() + tf.cast(tf.reduce_max(seconds), tf.float64)
-    waited = tf.while_loop(lambda now: now < end, lambda now: [tf.timestamp()], [tf.zeros([], tf.float64)])
+    waited = tf.while_loop(
+        lambda now: now < end, lambda now: [tf.timestamp()], [tf.zeros([], tf.float64)]
+    )
     with tf.control_dependencies(waited):
         return _signature({"x": x, "seconds": seconds}, {"y": tf.identity(x)})
 
@@ -139,7 +158,11 @@ def _gate():
     path = v1.placeholder(tf.string, [None])
     with tf.control_dependencies([tf.io.write_file(path[0] + ".entered", "")]):
         closed = tf.identity(True)
-    waited = tf.while_loop(lambda closed: closed, lambda closed: [tf.equal(tf.size(tf.io.matching_files(path[0])), 0)], [closed])
+    waited = tf.while_loop(
+        lambda closed: closed,
+        lambda closed: [tf.equal(tf.size(tf.io.matching_files(path[0])), 0)],
+        [closed],
+    )
     with tf.control_dependencies(waited):
         return _signature({"path": path}, {"opened": tf.identity(path)})
 

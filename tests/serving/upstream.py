@@ -1,10 +1,12 @@
-"""Asks the embedded server what tensorflow_model_server's own tests ask: tensorflow_model_server_test.py, one test after the other.
+"""Asks the embedded server what tensorflow_model_server's own tests ask:
+tensorflow_model_server_test.py, one test after the other.
 
     python tests/serving/upstream.py CHECKOUT [TEST …]
 
-CHECKOUT is a working copy of tensorflow/serving; nothing of it is copied here. Each test runs in a process of its own, with servers
-of its own, and is listed with its outcome and, where it does not pass, the reason. Exit code 1: another one failed than is listed here.
-All of them take some ten minutes, most of it the waits of those that cannot pass.
+CHECKOUT is a working copy of tensorflow/serving; nothing of it is copied here. Each test runs in a
+process of its own, with servers of its own, and is listed with its outcome and, where it does not
+pass, the reason. Exit code 1: another one failed than is listed here. All of them take some ten
+minutes, most of it the waits of those that cannot pass.
 """
 
 import argparse
@@ -30,27 +32,58 @@ EXAMPLES = "tf.Example is not served: Classify, Regress and MultiInference answe
 TFLITE = "TensorFlow Lite is not served"
 KERAS = "writes its model with Keras 2; Keras 3 gives the input another name"
 OUTSIDE = {
-    **dict.fromkeys(("testClassify", "testClassifyTf2", "testClassifyREST", "testRegress", "testRegressTf2", "testRegressREST"), EXAMPLES),
+    **dict.fromkeys(
+        (
+            "testClassify",
+            "testClassifyTf2",
+            "testClassifyREST",
+            "testRegress",
+            "testRegressTf2",
+            "testRegressREST",
+        ),
+        EXAMPLES,
+    ),
     **dict.fromkeys(("testMultiInference", "testMultiInferenceTf2"), EXAMPLES),
     **dict.fromkeys(("testPredictOnTfLite", "testPredictWithSignatureDefOnTfLite"), TFLITE),
-    **dict.fromkeys(("test_sequential_keras_saved_model_save", "test_distrat_sequential_keras_saved_model_save"), KERAS),
+    **dict.fromkeys(
+        (
+            "test_sequential_keras_saved_model_save",
+            "test_distrat_sequential_keras_saved_model_save",
+        ),
+        KERAS,
+    ),
     "test_profiler_service_with_valid_trace_request": "the profiler's service is not served",
-    "test_tf_text": "its model is a Keras 2 fixture of more than 4 MB, which not every checkout has",
+    "test_tf_text": (
+        "its model is a Keras 2 fixture of more than 4 MB, which not every checkout has"
+    ),
 }
 """What a translation server does without: test → reason."""
 
 
 def names(checkout) -> list:
     """The tests, in the order of the file."""
-    return re.findall(r"^  def (test\w*)\(self", (package(checkout) / TESTS).read_text(encoding="utf-8"), re.MULTILINE)
+    return re.findall(
+        r"^  def (test\w*)\(self",
+        (package(checkout) / TESTS).read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
 
 
 def run(checkout, name):
     """(whether it passes, its last line) of one test."""
     with tempfile.TemporaryDirectory() as folder, one_at_a_time():
         command = [sys.executable, __file__, str(checkout), name, "--alone", folder]
-        environment = os.environ | {"TEST_SRCDIR": lay_out(checkout, folder), "PYTHONPATH": str(ROOT)}
-        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as process:
+        environment = os.environ | {
+            "TEST_SRCDIR": lay_out(checkout, folder),
+            "PYTHONPATH": str(ROOT),
+        }
+        with subprocess.Popen(
+            command,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process:
             try:
                 said, _ = process.communicate(timeout=PATIENCE)
             except subprocess.TimeoutExpired:
@@ -58,7 +91,9 @@ def run(checkout, name):
             finally:
                 end_group(process.pid)
     lines = [line for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
-    errors = [line for line in lines if re.match(r"\w*(Error|Exception|details = )|\s+details = ", line)]
+    errors = [
+        line for line in lines if re.match(r"\w*(Error|Exception|details = )|\s+details = ", line)
+    ]
     return process.returncode == 0 and lines[-1] == "OK", (errors or lines)[-1].strip()
 
 
@@ -97,7 +132,9 @@ def alone(checkout, name, folder):
     """Become the test's process: its program, told to run one test. Does not return."""
     import tensorflow_serving
 
-    tensorflow_serving.__path__.append(str(package(checkout)))  # the installed package has the messages but no tests
+    tensorflow_serving.__path__.append(
+        str(package(checkout))
+    )  # the installed package has the messages but no tests
     if importlib.util.find_spec("portpicker") is None:
         sys.modules["portpicker"] = types.SimpleNamespace(pick_unused_port=unused_port)
     program = str(package(checkout) / TESTS)
@@ -112,25 +149,34 @@ def unused_port() -> int:
 
 def report(checkout, chosen) -> int:
     """List the tests; the exit code."""
-    passed, surprises = 0, []
+    passed = 0
+    surprises = []
     for name in chosen or names(checkout):
         good, last = run(checkout, name)
         passed += good
         if not good and name not in OUTSIDE:
             surprises.append(name)
         print(f"{name:55} {'passes' if good else 'fails: ' + OUTSIDE.get(name, last)}", flush=True)
-    print(f"{passed} of {len(chosen or names(checkout))} pass; unexpected: {', '.join(surprises) or 'none'}")
+    print(
+        f"{passed} of {len(chosen or names(checkout))} pass; unexpected:"
+        f" {', '.join(surprises) or 'none'}"
+    )
     return 1 if surprises else 0
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("checkout", type=pathlib.Path)
     parser.add_argument("tests", nargs="*")
     parser.add_argument("--alone", metavar="FOLDER", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if not (package(arguments.checkout) / TESTS).exists():
-        parser.error(f"{arguments.checkout}: expected a working copy of tensorflow/serving, got none with {TESTS}")
+        parser.error(
+            f"{arguments.checkout}: expected a working copy of tensorflow/serving, got none with"
+            f" {TESTS}"
+        )
     if arguments.alone:
         alone(arguments.checkout, arguments.tests[0], arguments.alone)
     sys.exit(report(arguments.checkout, arguments.tests))

@@ -1,4 +1,6 @@
-"""`rnnsearch serve` as a process of its own that a test may try to break: what it answers, how much memory it takes, whether it lives."""
+"""`rnnsearch serve` as a process of its own that a test may try to break: what it answers, how much
+memory it takes, whether it lives.
+"""
 
 import contextlib
 import pathlib
@@ -26,7 +28,8 @@ class WatchedServer:
     """
 
     def __init__(self, process):
-        self.process, self.log = process, []
+        self.process = process
+        self.log = []
         self.grpc = self.rest = None
         threading.Thread(target=self._read, daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
@@ -52,7 +55,9 @@ class WatchedServer:
         """Seconds that the health service needs to say SERVING, on a connection of its own."""
         with grpc.insecure_channel(self.grpc, [("grpc.use_local_subchannel_pool", 1)]) as channel:
             started = time.monotonic()
-            answer = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=30)
+            answer = health_pb2_grpc.HealthStub(channel).Check(
+                health_pb2.HealthCheckRequest(), timeout=30
+            )
             assert answer.status == health_pb2.HealthCheckResponse.SERVING
             return time.monotonic() - started
 
@@ -72,15 +77,26 @@ class WatchedServer:
 
     def _status(self, name):
         text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        match = re.search(rf"{name}:\s+(\d+) kB", text)  # a process that is about to end has no such line
+        match = re.search(
+            rf"{name}:\s+(\d+) kB", text
+        )  # a process that is about to end has no such line
         return int(match[1]) * 1024 if match else 0
 
 
 @contextlib.contextmanager
 def watched_server(base, *flags):
     """A WatchedServer of the model `toy`; ended afterwards."""
-    command = [sys.executable, "-m", "rnnsearch_tf", "serve", "--model_name=toy", f"--model_base_path={base}", "--port=-1",
-               "--rest_api_port=-1", *flags]
+    command = [
+        sys.executable,
+        "-m",
+        "rnnsearch_tf",
+        "serve",
+        "--model_name=toy",
+        f"--model_base_path={base}",
+        "--port=-1",
+        "--rest_api_port=-1",
+        *flags,
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             server = WatchedServer(process)

@@ -11,17 +11,32 @@ from rnnsearch_tf.alignment.lexicon import lexicon
 
 
 def test_each_word_has_what_it_is_linked_to_most_often():
-    generator, sentences, seen = random.Random(1), [], collections.defaultdict(list)
+    generator = random.Random(1)
+    sentences = []
+    seen = collections.defaultdict(list)
     for _ in range(200):
-        source, target = [[generator.choice(words) for _ in range(generator.randint(1, 6))] for words in ("abcdef", "uvwxyz")]
-        links = [(generator.randrange(len(source)), generator.randrange(len(target))) for _ in range(4)]
+        source, target = [
+            [generator.choice(words) for _ in range(generator.randint(1, 6))]
+            for words in ("abcdef", "uvwxyz")
+        ]
+        links = [
+            (generator.randrange(len(source)), generator.randrange(len(target))) for _ in range(4)
+        ]
         sentences.append((links, source, target))
         for j, i in links:
             seen[source[j]].append(target[i])
-    expected = {word: min(set(others), key=lambda other: (-others.count(other), other)) for word, others in seen.items()}
+    expected = {
+        word: min(set(others), key=lambda other: (-others.count(other), other))
+        for word, others in seen.items()
+    }
     assert lexicon(sentences) == expected
-    rare = {word: [other for other in others if others.count(other) >= 25] for word, others in seen.items()}
-    assert lexicon(sentences, minimum_count=25) == {word: expected[word] for word, others in rare.items() if others}
+    rare = {
+        word: [other for other in others if others.count(other) >= 25]
+        for word, others in seen.items()
+    }
+    assert lexicon(sentences, minimum_count=25) == {
+        word: expected[word] for word, others in rare.items() if others
+    }
 
 
 def test_of_words_linked_as_often_the_first_in_the_alphabet_is_taken():
@@ -34,6 +49,13 @@ def test_of_words_linked_as_often_the_first_in_the_alphabet_is_taken():
 def test_a_lexicon_of_the_grammars_links_can_be_read(tmp_path):
     drawn = 300, 1, "train"
     found = lexicon(zip(phrasebook_alignments(*drawn), *phrasebook_tokens(*drawn)))
-    (tmp_path / "lexicon").write_text("".join(f"{source} {target}\n" for source, target in found.items()), encoding="utf-8")
-    words = Lexicon.load(tmp_path / "lexicon").lookup(tf.constant(["apple", "church", "nowhere"])).numpy().tolist()
+    (tmp_path / "lexicon").write_text(
+        "".join(f"{source} {target}\n" for source, target in found.items()), encoding="utf-8"
+    )
+    words = (
+        Lexicon.load(tmp_path / "lexicon")
+        .lookup(tf.constant(["apple", "church", "nowhere"]))
+        .numpy()
+        .tolist()
+    )
     assert words == [word.encode() for word in ("pomme", "église", "nowhere")]

@@ -38,13 +38,19 @@ def test_a_list_goes_in_and_out_byte_for_byte(tmp_path, name):
 def test_only_the_features_change_without_a_weight():
     entries = [parse(line.removesuffix(b"\n")) for line in LINES[:2]]
     assert [entry.line for entry in rescore(entries, [-1.5, -20], "RNN")] == [
-        b"0 ||| le  chat\xff ||| d= -1 0 lm= -2.5 tm_a=3 RNN= -1.500000 ||| -2.5 ||| 0-0 1-1 ||| |||\r\n",
+        (
+            b"0 ||| le  chat\xff ||| d= -1 0 lm= -2.5 tm_a=3 RNN= -1.500000 ||| -2.5 ||| 0-0 1-1"
+            b" ||| |||\r\n"
+        ),
         b"0 |||  ||| RNN= -20.000000 ||| 1e-3\n",
     ]
 
 
 def test_a_weight_mixes_and_sorts():
-    entries = [parse(f"0 ||| {text} ||| lm= 1 ||| {score} ".encode()) for text, score in (("a", -1), ("b", -2), ("c", -2))]
+    entries = [
+        parse(f"0 ||| {text} ||| lm= 1 ||| {score} ".encode())
+        for text, score in (("a", -1), ("b", -2), ("c", -2))
+    ]
     values = [-10, -3, -3]
     lines = [entry.line for entry in rescore(entries, values, "X", weight=0.25)]
     assert lines == [
@@ -71,14 +77,18 @@ def test_a_weight_mixes_and_sorts():
     ],
 )
 def test_a_bad_line_is_named(tmp_path, line, part):
-    path = write(tmp_path / "list", [b"0 ||| a ||| lm= 1 ||| 2\n", b"1 ||| a ||| lm= 1 ||| 2\n", line])
+    path = write(
+        tmp_path / "list", [b"0 ||| a ||| lm= 1 ||| 2\n", b"1 ||| a ||| lm= 1 ||| 2\n", line]
+    )
     with pytest.raises(UserError) as error:
         list(read_nbest(path, sentences=3))
     assert str(error.value).startswith(f"{path}:3: ") and part in str(error.value)
 
 
 def test_a_gzip_file_that_is_cut_off(tmp_path):
-    data = gzip.compress(b"".join(b"%d ||| a%d ||| lm= 1 ||| 2\n" % (n, n * n) for n in range(10_000)))
+    data = gzip.compress(
+        b"".join(b"%d ||| a%d ||| lm= 1 ||| 2\n" % (n, n * n) for n in range(10_000))
+    )
     (tmp_path / "list.gz").write_bytes(data[: len(data) // 2])
     with pytest.raises(UserError, match=r"list\.gz:\d{4}: expected more gzip data"):
         list(read_nbest(tmp_path / "list.gz"))
@@ -105,7 +115,9 @@ def test_long_lists_take_no_more_memory_than_short_ones(tmp_path):
         path = tmp_path / f"{sentences}.gz"
         with gzip.open(path, "wb", compresslevel=1) as file:
             for n in range(sentences):
-                file.writelines(b"%d ||| hypothesis %d ||| lm= -1.5 ||| -2\n" % (n, k) for k in range(1000))
+                file.writelines(
+                    b"%d ||| hypothesis %d ||| lm= -1.5 ||| -2\n" % (n, k) for k in range(1000)
+                )
         tracemalloc.start()
         for block in blocks(read_nbest(path)):
             for entries in block:
@@ -118,9 +130,17 @@ def test_long_lists_take_no_more_memory_than_short_ones(tmp_path):
 
 
 def test_the_oracle_takes_the_nearest(tmp_path):
-    texts = [["a cat sat here", "the cat sat on the mat", "the cat sat on a mat"], [], ["no", "a big dog barks"]]
+    texts = [
+        ["a cat sat here", "the cat sat on the mat", "the cat sat on a mat"],
+        [],
+        ["no", "a big dog barks"],
+    ]
     references = ["the cat sat on the mat", "nothing", "a big dog barks loudly"]
-    lines = [f"{n} ||| {text} ||| lm= 1 ||| 2\n".encode() for n, each in enumerate(texts) for text in each]
+    lines = [
+        f"{n} ||| {text} ||| lm= 1 ||| 2\n".encode()
+        for n, each in enumerate(texts)
+        for text in each
+    ]
     firsts, chosen = choose(read_nbest(write(tmp_path / "list", lines)), references)
     assert firsts == ["a cat sat here", "", "no"]
     assert chosen == ["the cat sat on the mat", "", "a big dog barks"]
@@ -133,9 +153,12 @@ def test_the_oracle_takes_the_nearest(tmp_path):
 
 def test_the_oracle_of_short_sentences_counts_the_ngrams_that_they_have(tmp_path):
     """A text of two words has no n-grams of three, which must not make it worse; equals: the first."""
-    texts, reference = ["a dog or so it seems", "dog", "a dog", "dog a"], "a dog"
+    texts = ["a dog or so it seems", "dog", "a dog", "dog a"]
+    reference = "a dog"
     lines = [f"0 ||| {text} ||| lm= 1 ||| 2\n".encode() for text in texts]
-    scores = [sacrebleu.sentence_bleu(text, [reference], use_effective_order=True).score for text in texts]
+    scores = [
+        sacrebleu.sentence_bleu(text, [reference], use_effective_order=True).score for text in texts
+    ]
     _, chosen = choose(read_nbest(write(tmp_path / "list", lines)), [reference])
     assert chosen == [texts[scores.index(max(scores))]] == ["a dog"]
     ties = [b"0 ||| x ||| lm= 1 ||| 2\n", b"0 ||| y ||| lm= 1 ||| 2\n"]
@@ -157,7 +180,10 @@ def test_a_file_appears_only_once_it_is_whole(tmp_path, name):
         output.write(b"after\n")
     assert (gzip.decompress(path.read_bytes()) if path.suffix else path.read_bytes()) == b"after\n"
     assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(UserError, match="expected a file that can be written"), whole_file(tmp_path / "no" / "x"):
+    with (
+        pytest.raises(UserError, match="expected a file that can be written"),
+        whole_file(tmp_path / "no" / "x"),
+    ):
         pass
 
 

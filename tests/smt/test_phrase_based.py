@@ -1,4 +1,6 @@
-"""The phrase-based system: trained on the built-in corpus, where sil-machine is installed (`pip install ".[smt]"`)."""
+"""The phrase-based system: trained on the built-in corpus, where sil-machine is installed (`pip
+install ".[smt]"`).
+"""
 
 import importlib.util
 import json
@@ -11,7 +13,12 @@ from rnnsearch_tf.data.phrase_table import read_table
 from rnnsearch_tf.data.phrasebook import phrasebook
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.extras.moses.nbest import read_nbest
-from rnnsearch_tf.extras.moses.phrase_based import FEATURES, Derivation, PhraseBased, _read_thot_table
+from rnnsearch_tf.extras.moses.phrase_based import (
+    FEATURES,
+    Derivation,
+    PhraseBased,
+    _read_thot_table,
+)
 
 PAIRS = 300
 
@@ -38,7 +45,11 @@ def test_derivations_translate_every_word_and_are_scored_by_their_features(syste
         assert scores == sorted(scores, reverse=True) and 1 <= len(entries) <= 5
         for each in entries:
             for side, words in enumerate((source.split(), each.text.split())):
-                places = [place for pair in each.phrases for place in range(pair[side][0], pair[side][1] + 1)]
+                places = [
+                    place
+                    for pair in each.phrases
+                    for place in range(pair[side][0], pair[side][1] + 1)
+                ]
                 assert sorted(places) == list(range(len(words)))
     firsts = [entries[0].text for entries in lists]
     assert sacrebleu.corpus_bleu(firsts, [references], tokenize="none", force=True).score > 20
@@ -48,18 +59,29 @@ def test_tuning_does_not_lose_bleu_and_is_kept(system):
     sources, references = held_out(15)
     before = [entries[0].text for entries in system.nbest(sources, 10)]
     lists = system.tune(sources, references, size=10, rounds=1)
-    score = lambda texts: sacrebleu.corpus_bleu(texts, [references], tokenize="none", force=True).score  # noqa: E731
+    score = lambda texts: (
+        sacrebleu.corpus_bleu(texts, [references], tokenize="none", force=True).score
+    )  # noqa: E731
     assert score([entries[0].text for entries in lists]) >= score(before) - 1e-9
     again = PhraseBased(system.folder)
-    assert again.is_tuned and again.weights == pytest.approx(system.weights) and np.abs(again.weights).sum() == pytest.approx(1)
-    assert [entries[0].text for entries in again.nbest(sources, 10)] == [entries[0].text for entries in lists]
-    assert list(json.loads((system.folder / "weights.json").read_text(encoding="utf-8"))) == list(FEATURES)
+    assert (
+        again.is_tuned
+        and again.weights == pytest.approx(system.weights)
+        and np.abs(again.weights).sum() == pytest.approx(1)
+    )
+    assert [entries[0].text for entries in again.nbest(sources, 10)] == [
+        entries[0].text for entries in lists
+    ]
+    assert list(json.loads((system.folder / "weights.json").read_text(encoding="utf-8"))) == list(
+        FEATURES
+    )
 
 
 def test_the_table_is_of_relative_frequencies_and_word_translations(system, tmp_path):
     path = tmp_path / "table"
     path.write_text("".join(system.table()), encoding="utf-8")
-    of_source, rows = {}, []
+    of_source = {}
+    rows = []
     for pair in read_table(path):
         source, target, scores, links, counts = (field.decode() for field in pair.fields)
         of_target, source_count, joint = map(float, counts.split())
@@ -76,15 +98,20 @@ def test_the_table_is_of_relative_frequencies_and_word_translations(system, tmp_
     for source, target, scores, _ in rows:
         best[source] = max(best.get(source, (0.0, "")), (scores[3], target))
     single = {source: target for source, (_, target) in best.items() if len(source.split()) == 1}
-    assert sum(best[word][0] > 0.5 for word in single) > len(single) / 3  # lex(t|s) of words that have one translation
+    assert (
+        sum(best[word][0] > 0.5 for word in single) > len(single) / 3
+    )  # lex(t|s) of words that have one translation
 
 
 def test_a_line_of_the_nbest_list_is_moses_s(tmp_path):
-    derivation = Derivation("le chat noir", tuple(map(float, range(8))), (((0, 0), (0, 0)), ((1, 2), (1, 2))))
+    derivation = Derivation(
+        "le chat noir", tuple(map(float, range(8))), (((0, 0), (0, 0)), ((1, 2), (1, 2)))
+    )
     line = derivation.nbest_line(3, [0.5, 0, 0, 0, 0, 0, 0, 1.0])
-    assert line == (
-        "3 ||| le chat noir ||| WordPenalty= 0 LM= 1 TargetPhraseLength= 2 PhrasePenalty= 3 SourcePhraseLength= 4 SourceGivenTarget= 5 "
-        "TargetGivenSource= 6 SentenceLength= 7 ||| 7.000000 ||| 0=0 1-2=1-2\n"
+    assert (
+        line == "3 ||| le chat noir ||| WordPenalty= 0 LM= 1 TargetPhraseLength= 2 PhrasePenalty= 3"
+        " SourcePhraseLength= 4 SourceGivenTarget= 5 TargetGivenSource= 6 SentenceLength= 7 |||"
+        " 7.000000 ||| 0=0 1-2=1-2\n"
     )
     (tmp_path / "nbest").write_text(line, encoding="utf-8")
     [[entry]] = read_nbest(tmp_path / "nbest")
@@ -93,10 +120,18 @@ def test_a_line_of_the_nbest_list_is_moses_s(tmp_path):
 
 def test_missing_packages_are_named_with_their_extra(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"a phrase-based system: expected the package sil-machine, found none; pip install \"rnnsearch-tf\[smt\]\""):
+    with pytest.raises(
+        UserError,
+        match=(
+            r"a phrase-based system: expected the package sil-machine, found none; pip install"
+            r" \"rnnsearch-tf\[smt\]\""
+        ),
+    ):
         PhraseBased.train(tmp_path, "source", "target")
 
 
 def test_phrases_that_stand_for_nothing_are_no_phrase_pairs(tmp_path):
-    (tmp_path / "ttable").write_text("deux ||| two ||| 4.0 3.0\n<UNUSED_WORD> ||| two ||| 0 23.0\n", encoding="utf-8")
+    (tmp_path / "ttable").write_text(
+        "deux ||| two ||| 4.0 3.0\n<UNUSED_WORD> ||| two ||| 0 23.0\n", encoding="utf-8"
+    )
     assert list(_read_thot_table(tmp_path / "ttable")) == [("two", "deux", 4.0, 3.0)]

@@ -29,7 +29,9 @@ class Model:
 
     def __call__(self, sources, targets):
         self.asked += zip(sources, targets)
-        return [Forced(-0.5 * len(source), len(target) % 3) for source, target in zip(sources, targets)]
+        return [
+            Forced(-0.5 * len(source), len(target) % 3) for source, target in zip(sources, targets)
+        ]
 
 
 def write(path, lines):
@@ -46,8 +48,10 @@ def columns(source, target):
 @pytest.mark.parametrize("at_once", [1, 2, 3, 100])
 def test_two_columns_and_nothing_else(tmp_path, monkeypatch, name, at_once):
     monkeypatch.setattr(phrase_table, "LINES_AT_ONCE", at_once)
-    model, table = Model(), PhraseTable(write(tmp_path / name, TABLE))
-    house, escaped = columns("the  house", "la maison"), columns("a&apos;s\ufffd", "un")
+    model = Model()
+    table = PhraseTable(write(tmp_path / name, TABLE))
+    house = columns("the  house", "la maison")
+    escaped = columns("a&apos;s\ufffd", "un")
     assert list(table.scored(model)) == [
         b"the  house ||| la maison ||| 0.5 1e-05" + house + b" ||| 0-0 1-1 ||| 9 8 7 ||| |||\r\n",
         b"a&apos;s\xff ||| un ||| 0 1" + escaped + b"\n",
@@ -55,7 +59,11 @@ def test_two_columns_and_nothing_else(tmp_path, monkeypatch, name, at_once):
         b"the ||| house ||| 1 1" + columns("the", "house") + b" ||| \n",
         b"a&apos;s\xff ||| un ||| 7 7" + escaped + b" ||| 0-0\n",
     ]
-    assert sorted(model.asked) == [("a&apos;s\ufffd", "un"), ("the", "house"), ("the  house", "la maison")]
+    assert sorted(model.asked) == [
+        ("a&apos;s\ufffd", "un"),
+        ("the", "house"),
+        ("the  house", "la maison"),
+    ]
     assert (table.lines, table.scores) == (5, 2)
 
 
@@ -93,7 +101,10 @@ def test_memory_grows_by_bytes_a_line(tmp_path):
     def peak(lines):
         path = tmp_path / f"{lines}.gz"
         with gzip.open(path, "wb", compresslevel=1) as file:
-            file.writelines(b"phrase number %d ||| Satzteil Nummer %d ||| 0.5 0.5 ||| 0-0 1-1\n" % (n, n) for n in range(lines))
+            file.writelines(
+                b"phrase number %d ||| Satzteil Nummer %d ||| 0.5 0.5 ||| 0-0 1-1\n" % (n, n)
+                for n in range(lines)
+            )
         tracemalloc.start()
         assert sum(1 for _ in PhraseTable(path).scored(score)) == lines
         result = tracemalloc.get_traced_memory()[1]
@@ -104,6 +115,8 @@ def test_memory_grows_by_bytes_a_line(tmp_path):
 
 
 def test_the_line_of_moses_ini():
-    assert moses_ini_line("/x/t.gz", 6) == (
-        "PhraseDictionaryMemory name=TranslationModel0 num-features=6 path=/x/t.gz input-factor=0 output-factor=0"
+    assert (
+        moses_ini_line("/x/t.gz", 6)
+        == "PhraseDictionaryMemory name=TranslationModel0 num-features=6 path=/x/t.gz"
+        " input-factor=0 output-factor=0"
     )

@@ -11,7 +11,8 @@ def plain(pairs, iterations):
     """Brown et al. 1993 by loops: {(source, target): t}."""
     t = collections.defaultdict(lambda: 1.0)
     for _ in range(iterations):
-        counts, totals = collections.Counter(), collections.Counter()
+        counts = collections.Counter()
+        totals = collections.Counter()
         for source, target in pairs:
             for f in target:
                 total = sum(t[e, f] for e in source)
@@ -27,7 +28,10 @@ def test_it_is_that_of_plain_loops(iterations):
     """None: nothing is said of iterations, and there are five."""
     generator = np.random.default_rng(2)
     pairs = [
-        ([*generator.integers(2, 9, generator.integers(0, 6)).tolist(), 1], generator.integers(2, 11, generator.integers(0, 7)).tolist())
+        (
+            [*generator.integers(2, 9, generator.integers(0, 6)).tolist(), 1],
+            generator.integers(2, 11, generator.integers(0, 7)).tolist(),
+        )
         for _ in range(40)
     ]
     expected = plain(pairs, iterations or 5)

@@ -11,10 +11,17 @@ from rnnsearch_tf.text.pipeline import clean
 @functools.cache
 def compiled(language):
     """tokenize and detokenize in graph mode, any batch size."""
-    strings, ragged = tf.TensorSpec([None], tf.string), tf.RaggedTensorSpec([None, None], tf.string)
+    strings = tf.TensorSpec([None], tf.string)
+    ragged = tf.RaggedTensorSpec([None, None], tf.string)
     return (
-        tf.function(lambda texts: tokenize(clean(texts), language), autograph=False, input_signature=[strings]),
-        tf.function(lambda tokens: detokenize(tokens, language), autograph=False, input_signature=[ragged]),
+        tf.function(
+            lambda texts: tokenize(clean(texts), language),
+            autograph=False,
+            input_signature=[strings],
+        ),
+        tf.function(
+            lambda tokens: detokenize(tokens, language), autograph=False, input_signature=[ragged]
+        ),
     )
 
 

@@ -53,7 +53,10 @@ def test_only_the_first_lines(lines):
 def test_a_vocabulary_needs_its_most_frequent_words_only(lines):
     """Special tokens of the text take no place."""
     counts = counted([*lines, "</s> " * 10_000])
-    assert Vocabulary.build(counts.total(50 + 3), 50).tokens == Vocabulary.build(counts.total(), 50).tokens
+    assert (
+        Vocabulary.build(counts.total(50 + 3), 50).tokens
+        == Vocabulary.build(counts.total(), 50).tokens
+    )
     assert len(Vocabulary.build(counts.total(50 + 3), 50).tokens) == 50
 
 

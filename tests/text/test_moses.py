@@ -17,8 +17,14 @@ from rnnsearch_tf.text.moses import prefixes, tokenize
 from rnnsearch_tf.text.pipeline import clean
 
 LANGUAGES = ("en", "fr", "de")
-SHARED = pathlib.Path(os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared"))
-CORPORA = [path for path in sorted((SHARED / "data").glob("*/*.gz")) if path.name.split(".")[-2] in LANGUAGES]
+SHARED = pathlib.Path(
+    os.environ.get("RNNSEARCH_SHARED", pathlib.Path(__file__).parents[3] / "shared")
+)
+CORPORA = [
+    path
+    for path in sorted((SHARED / "data").glob("*/*.gz"))
+    if path.name.split(".")[-2] in LANGUAGES
+]
 
 
 def our_tokens(texts, language, function=None):
@@ -42,7 +48,9 @@ def their_texts(rows, language):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_tricky_sentences_have_the_tokens_of_sacremoses(language):
     texts = BY_LANGUAGE[language] + EVERYTHING
-    for text, ours, theirs in zip(texts, our_tokens(texts, language), their_tokens(texts, language)):
+    for text, ours, theirs in zip(
+        texts, our_tokens(texts, language), their_tokens(texts, language)
+    ):
         assert ours == theirs, text
 
 
@@ -58,12 +66,16 @@ def test_what_the_rules_mean():
     assert our_tokens(["Mr. No. 5 isn't No. X, p.m. 5,300."], "en") == [
         ["Mr.", "No.", "5", "isn", "'t", "No", ".", "X", ",", "p.m.", "5,300", "."]
     ]
-    assert our_tokens(["L'été d'aujourd'hui..."], "fr") == [["L'", "été", "d'", "aujourd'", "hui", "..."]]
+    assert our_tokens(["L'été d'aujourd'hui..."], "fr") == [
+        ["L'", "été", "d'", "aujourd'", "hui", "..."]
+    ]
     assert our_tokens(["z. B. geht's gut."], "de") == [["z.", "B.", "geht", "'", "s", "gut", "."]]
     assert our_texts([["quel", "chien", "?"]], "fr") == ["quel chien ?"]
     quoted = ["'", "dogs", "'", "and", "'", "cat", "'"]  # an apostrophe after s closes what is open
     assert our_texts([quoted], "en") == ["'dogs' and 'cat'"]
-    assert our_texts([["(", "5", "%", ")", "the", "Jones", "'", "house"]], "en") == ["(5%) the Jones' house"]
+    assert our_texts([["(", "5", "%", ")", "the", "Jones", "'", "house"]], "en") == [
+        "(5%) the Jones' house"
+    ]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -74,11 +86,17 @@ def test_prefixes_are_those_of_moses(language):
 
 
 LETTERS = st.sampled_from(list("aAsStdzZéßœ0195"))
-SIGNS = st.sampled_from(list(".,'\"`-!?:;()[]{}%$€¿„“”«»’…–&<>|@/\\½") + ["\u00a0", "\u3000", "\x07", "\u0301", "日", "שָ", "😀"])
-WORDS = st.sampled_from(
-    "Mr. No. 5 etc. z.B. B. p.m. pp. l' d' s n't ' \" `` '' ... .. dogs' 1980's 5,300 , ( € % ? @-@ &apos; &lt; été .' „ “ ア' 日 '日 ス".split()
+SIGNS = st.sampled_from(
+    list(".,'\"`-!?:;()[]{}%$€¿„“”«»’…–&<>|@/\\½")
+    + ["\u00a0", "\u3000", "\x07", "\u0301", "日", "שָ", "😀"]
 )
-TEXTS = st.lists(st.one_of(LETTERS, SIGNS, st.just(" "), WORDS, WORDS.map(lambda word: f" {word} ")), max_size=25).map("".join)
+WORDS = st.sampled_from(
+    "Mr. No. 5 etc. z.B. B. p.m. pp. l' d' s n't ' \" `` '' ... .. dogs' 1980's 5,300 , ( € % ? @-@"
+    " &apos; &lt; été .' „ “ ア' 日 '日 ス".split()
+)
+TEXTS = st.lists(
+    st.one_of(LETTERS, SIGNS, st.just(" "), WORDS, WORDS.map(lambda word: f" {word} ")), max_size=25
+).map("".join)
 
 
 @settings(max_examples=40, deadline=None)
@@ -98,11 +116,15 @@ def test_any_tokens_are_joined_as_in_sacremoses(rows):
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), min_size=1, max_size=6))
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), min_size=1, max_size=6)
+)
 def test_eager_is_graph_and_alone_is_in_a_batch(texts):
     for language in LANGUAGES:
         rows = our_tokens(texts, language)
-        assert our_tokens(texts, language, lambda strings: tokenize(clean(strings), language)) == rows
+        assert (
+            our_tokens(texts, language, lambda strings: tokenize(clean(strings), language)) == rows
+        )
         assert [our_tokens([text], language)[0] for text in texts] == rows
         assert [our_texts([row], language)[0] for row in rows] == our_texts(rows, language)
 
@@ -112,10 +134,14 @@ def test_the_known_departures_from_sacremoses():
     newer_letters = "𝐀𝐁"  # of the supplementary planes: sacremoses has no letters there
     assert our_tokens([newer_letters], "en") == [[newer_letters]]
     assert their_tokens([newer_letters], "en") == [["𝐀", "𝐁"]]
-    assert our_tokens(["DOTDOTMULTI"], "en") == [["DOTDOTMULTI"]]  # how sacremoses writes ".." for itself
+    assert our_tokens(["DOTDOTMULTI"], "en") == [
+        ["DOTDOTMULTI"]
+    ]  # how sacremoses writes ".." for itself
     assert their_tokens(["DOTDOTMULTI"], "en") == [[".."]]
     after_virama = [["त", "'्"]]
-    assert our_texts(after_virama, "en") == ["त'्"]  # one alphabet for tokenizing and joining; sacremoses has two
+    assert our_texts(after_virama, "en") == [
+        "त'्"
+    ]  # one alphabet for tokenizing and joining; sacremoses has two
     assert their_texts(after_virama, "en") == ["त '्"]
 
 

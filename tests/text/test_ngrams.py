@@ -1,4 +1,6 @@
-"""The n-gram model against counts in dictionaries and the equation as it is written, and against the sum of all probabilities."""
+"""The n-gram model against counts in dictionaries and the equation as it is written, and against
+the sum of all probabilities.
+"""
 
 import itertools
 import math
@@ -9,14 +11,21 @@ import pytest
 
 from rnnsearch_tf.text.ngrams import NgramModel
 
-BEGIN, END, SIZE = "begin", 1, 7
+BEGIN = "begin"
+END = 1
+SIZE = 7
 """Ids below SIZE can come, but for 0, which pads."""
 
 
 def drawn(number, seed):
-    """Sentences of ids that follow each other more or less often, some of them again and again, some empty."""
+    """Sentences of ids that follow each other more or less often, some of them again and again,
+    some empty.
+    """
     generator = random.Random(seed)
-    sentences = [[generator.choice([2, 3, 3, 4, 5, 5, 5]) for _ in range(generator.randint(0, 7))] + [END] for _ in range(number)]
+    sentences = [
+        [generator.choice([2, 3, 3, 4, 5, 5, 5]) for _ in range(generator.randint(0, 7))] + [END]
+        for _ in range(number)
+    ]
     return sentences + sentences[: number // 3]
 
 
@@ -28,7 +37,8 @@ class Reference:
     """Kneser and Ney's equation, one probability at a time."""
 
     def __init__(self, sentences, order):
-        self.order, self.raw = order, {}
+        self.order = order
+        self.raw = {}
         for sentence in sentences:
             words = (BEGIN, *sentence)
             for last in range(1, len(words)):
@@ -43,7 +53,8 @@ class Reference:
 
     def discount(self, n):
         counts = [self.count(gram) for gram in self.raw if len(gram) == n]
-        once, twice = counts.count(1), counts.count(2)
+        once = counts.count(1)
+        twice = counts.count(2)
         return once / (once + 2 * twice) if once and twice else 0.5
 
     def probability(self, word, before):
@@ -56,22 +67,35 @@ class Reference:
         if not sum(follow):
             return lower
         d = self.discount(len(before) + 1)
-        return (max(self.count((*before, word)) - d, 0) + d * sum(c > 0 for c in follow) * lower) / sum(follow)
+        return (
+            max(self.count((*before, word)) - d, 0) + d * sum(c > 0 for c in follow) * lower
+        ) / sum(follow)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 def test_it_is_the_equation(order):
-    training, other = drawn(12, seed=order), drawn(6, seed=9)
-    model, reference = NgramModel(*flat(training), SIZE, SIZE - 1, order), Reference(training, order)
+    training = drawn(12, seed=order)
+    other = drawn(6, seed=9)
+    model = NgramModel(*flat(training), SIZE, SIZE - 1, order)
+    reference = Reference(training, order)
     for sentences in (training[:4], other, [[6, 6, END]], [[END]]):
-        expected = [math.log(reference.probability(w, (BEGIN, *s[:k]))) for s in sentences for k, w in enumerate(s)]
-        np.testing.assert_allclose(model.log_probabilities(*flat(sentences)), expected, rtol=0, atol=1e-12)
+        expected = [
+            math.log(reference.probability(w, (BEGIN, *s[:k])))
+            for s in sentences
+            for k, w in enumerate(s)
+        ]
+        np.testing.assert_allclose(
+            model.log_probabilities(*flat(sentences)), expected, rtol=0, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("before", [[], [3], [5, 5], [6, 2], [3, 5, 5], [5, 5, 5, 5]])
 def test_the_probabilities_of_the_next_word_sum_to_one(before):
     model = NgramModel(*flat(drawn(30, seed=4)), SIZE, SIZE - 1, 4)
-    p = [math.exp(model.log_probabilities([*before, word], [len(before) + 1])[-1]) for word in range(1, SIZE)]
+    p = [
+        math.exp(model.log_probabilities([*before, word], [len(before) + 1])[-1])
+        for word in range(1, SIZE)
+    ]
     assert min(p) > 0 and sum(p) == pytest.approx(1, abs=1e-12)
 
 

@@ -16,7 +16,9 @@ def words(text, line):
 
 
 def moses(**options):
-    return Text(TextConfig(language="fr", **options), Vocabulary(["<pad>", "</s>", "<unk>", "l'", "a"]))
+    return Text(
+        TextConfig(language="fr", **options), Vocabulary(["<pad>", "</s>", "<unk>", "l'", "a"])
+    )
 
 
 def test_tokens_stay_as_they_were_cut():
@@ -26,14 +28,20 @@ def test_tokens_stay_as_they_were_cut():
 
 
 def test_escapes_are_undone():
-    assert words(moses(), "l&apos; &quot; a &amp; b &#124; &#91; x &#93; &lt; &gt;") == "l' \" a & b | [ x ] < >".split()
+    assert (
+        words(moses(), "l&apos; &quot; a &amp; b &#124; &#91; x &#93; &lt; &gt;")
+        == "l' \" a & b | [ x ] < >".split()
+    )
     assert words(moses(), "Jean @-@ Paul") == ["Jean-Paul"]
 
 
 def test_a_vocabulary_of_escaped_words_reads_escaped_words():
     """Trained on tokens with escapes, by ``tokenization: space``, a model knows them so."""
     special = ["<pad>", "</s>", "<unk>"]
-    for own, expected in ((["l&apos;", "@-@"], "l&apos; bien @-@ être"), (["l'", "bien-être"], "l' bien-être")):
+    for own, expected in (
+        (["l&apos;", "@-@"], "l&apos; bien @-@ être"),
+        (["l'", "bien-être"], "l' bien-être"),
+    ):
         text = Text(TextConfig(language="fr", tokenization="space"), Vocabulary([*special, *own]))
         assert words(text, "l&apos; bien @-@ être") == expected.split()
 
@@ -42,7 +50,12 @@ def test_a_vocabulary_of_escaped_words_reads_escaped_words():
 def test_an_unknown_word_that_a_model_wrote_is_one_token(tokenization):
     text = moses(tokenization=tokenization)
     tokens = text.tokenize_translations(["a <unk> <unk> .", "<unk>", "", "a < b > c"])
-    assert [[token.decode() for token in row] for row in tokens.to_list()] == [["a", "<unk>", "<unk>", "."], ["<unk>"], [], "a < b > c".split()]
+    assert [[token.decode() for token in row] for row in tokens.to_list()] == [
+        ["a", "<unk>", "<unk>", "."],
+        ["<unk>"],
+        [],
+        "a < b > c".split(),
+    ]
     assert text.ids(tokens).to_list()[:2] == [[4, 2, 2, 2, 1], [2, 1]]
 
 
@@ -51,9 +64,12 @@ def test_tokens_that_a_hyphen_makes_one_word():
     generator = random.Random(3)
     for _ in range(300):
         tokens = generator.choices(["a", "b", "@-@"], k=generator.randint(1, 7))
-        places, joined = joined_words(tokens), unescape_bytes(f" {' '.join(tokens)} ".encode()).split()
-        assert [b"".join(t.replace("@-@", "-").encode() for t, k in zip(tokens, places) if k == word) for word in range(max(places) + 1)] == [
-            word.replace(b"@-@", b"-") for word in joined]
+        places = joined_words(tokens)
+        joined = unescape_bytes(f" {' '.join(tokens)} ".encode()).split()
+        assert [
+            b"".join(t.replace("@-@", "-").encode() for t, k in zip(tokens, places) if k == word)
+            for word in range(max(places) + 1)
+        ] == [word.replace(b"@-@", b"-") for word in joined]
 
 
 def test_case_and_spaces():
@@ -71,10 +87,14 @@ def test_subword_pieces_are_those_of_the_running_text():
 
 def test_in_a_graph():
     text = moses()
-    assert tf.function(text.split, autograph=False)(tf.constant(["l&apos; a"])).to_list() == [[b"l'", b"a"]]
+    assert tf.function(text.split, autograph=False)(tf.constant(["l&apos; a"])).to_list() == [
+        [b"l'", b"a"]
+    ]
 
 
 def test_what_makes_two_texts_the_same():
     assert moses().same_as(moses(vocabulary_size=99))
     assert not moses().same_as(moses(lowercase=True))
-    assert not moses().same_as(Text(TextConfig(language="fr"), Vocabulary(["<pad>", "</s>", "<unk>", "a", "l'"])))
+    assert not moses().same_as(
+        Text(TextConfig(language="fr"), Vocabulary(["<pad>", "</s>", "<unk>", "a", "l'"]))
+    )

@@ -13,15 +13,37 @@ from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.pipeline import Text, build_text, load_text
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
-SUBJECTS = ("le chat", "la chatte", "le petit chien", "l'homme", "une très vieille femme", "mon frère")
+SUBJECTS = (
+    "le chat",
+    "la chatte",
+    "le petit chien",
+    "l'homme",
+    "une très vieille femme",
+    "mon frère",
+)
 VERBS = ("dort", "dormait", "chante", "chantait", "marchera", "parlerait", "mange")
-PLACES = ("dans la rue", "à l'école", "sous la table", "chez son ami", "près de l'église", "au marché")
+PLACES = (
+    "dans la rue",
+    "à l'école",
+    "sous la table",
+    "chez son ami",
+    "près de l'église",
+    "au marché",
+)
 LINES = [f"{s.capitalize()} {v} {p}." for s in SUBJECTS for v in VERBS for p in PLACES]
-NEW = ["Le chien chantait sous l'école.", "La femme ☃ 日本 mange.", "", "deux  espaces\u00a0ici", "</s> <pad> a▁b"]
+NEW = [
+    "Le chien chantait sous l'école.",
+    "La femme ☃ 日本 mange.",
+    "",
+    "deux  espaces\u00a0ici",
+    "</s> <pad> a▁b",
+]
 
 
 def config(**options):
-    return TextConfig(**{"language": "fr", "tokenization": "sentencepiece", "vocabulary_size": 45, **options})
+    return TextConfig(
+        **{"language": "fr", "tokenization": "sentencepiece", "vocabulary_size": 45, **options}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +64,9 @@ def test_vocabulary_lines_are_piece_ids(text, package):
 
 def test_ids_are_those_of_the_package_and_the_end_symbol(text, package):
     # white space is cleaned before the op sees it, so the package gets it cleaned too
-    expected = [package.encode(" ".join(line.split()), out_type=int) + [1] for line in LINES[::9] + NEW]
+    expected = [
+        package.encode(" ".join(line.split()), out_type=int) + [1] for line in LINES[::9] + NEW
+    ]
     assert text.encode(tf.constant(LINES[::9] + NEW)).to_list() == expected
 
 
@@ -60,7 +84,10 @@ def test_escapes_of_moses_tokens_are_undone_once(text):
     line = "le chat &amp;lt; dort &quot; l &apos;homme"
     expected = MosesDetokenizer("fr").detokenize(line.split())
     assert "&lt;" in expected
-    assert text.split(tf.constant([line])).to_list() == text.tokenize(tf.constant([expected])).to_list()
+    assert (
+        text.split(tf.constant([line])).to_list()
+        == text.tokenize(tf.constant([expected])).to_list()
+    )
 
 
 def test_a_low_block_in_the_text_is_not_taken_for_a_space(text):
@@ -85,7 +112,10 @@ def test_lower_case_is_taken_before_the_pieces():
 
 def test_files_come_back(text, tmp_path):
     text.save(tmp_path, "target")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["target.spm.model", "vocabulary.target.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "target.spm.model",
+        "vocabulary.target.txt",
+    ]
     again = load_text(tmp_path, "target", config())
     assert again.encode(tf.constant(NEW)).to_list() == text.encode(tf.constant(NEW)).to_list()
     ready = build_text(config(vocabulary=str(tmp_path / "target.spm.model")), [])
@@ -97,27 +127,37 @@ def test_a_vocabulary_of_another_model_is_refused(text, tmp_path):
     tokens = text.vocabulary.tokens
     tokens[5], tokens[6] = tokens[6], tokens[5]
     Vocabulary(tokens).save(tmp_path / "vocabulary.source.txt")
-    with pytest.raises(UserError, match="vocabulary line 6: expected piece 5 of the SentencePiece model"):
+    with pytest.raises(
+        UserError, match="vocabulary line 6: expected piece 5 of the SentencePiece model"
+    ):
         load_text(tmp_path, "source", config())
 
 
 def test_bad_models(tmp_path):
     path = tmp_path / "source.spm.model"
-    with pytest.raises(UserError, match="source.spm.model: expected a SentencePiece model, got: No such file"):
+    with pytest.raises(
+        UserError, match="source.spm.model: expected a SentencePiece model, got: No such file"
+    ):
         load_text(tmp_path, "source", config())
     path.write_bytes(b"no model")
-    with pytest.raises(UserError, match="source.spm.model: expected a SentencePiece model, got 8 bytes"):
+    with pytest.raises(
+        UserError, match="source.spm.model: expected a SentencePiece model, got 8 bytes"
+    ):
         build_text(config(vocabulary=str(path)), [])
     prefix = str(tmp_path / "other")
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(LINES), model_prefix=prefix, vocab_size=45, minloglevel=2
     )
-    with pytest.raises(UserError, match="expected the pieces <pad>, </s>, <unk> first, got <unk>, <s>, </s>"):
+    with pytest.raises(
+        UserError, match="expected the pieces <pad>, </s>, <unk> first, got <unk>, <s>, </s>"
+    ):
         build_text(config(vocabulary=prefix + ".model"), [])
 
 
 def test_a_size_below_the_alphabet_is_refused():
-    with pytest.raises(UserError, match="training text: expected text for 10 subwords.*change vocabulary_size"):
+    with pytest.raises(
+        UserError, match="training text: expected text for 10 subwords.*change vocabulary_size"
+    ):
         build_text(config(vocabulary_size=10), LINES)
 
 

@@ -9,7 +9,9 @@ from rnnsearch_tf.text.pipeline import build_text
 
 CONFIGS = {
     "words": TextConfig(language="fr"),
-    "subwords": TextConfig(language="fr", tokenization="sentencepiece", vocabulary_size=400, lowercase=True),
+    "subwords": TextConfig(
+        language="fr", tokenization="sentencepiece", vocabulary_size=400, lowercase=True
+    ),
 }
 
 
@@ -31,9 +33,14 @@ def test_exported_text_gives_the_same_answers(config, tmp_path):
     text = build_text(config, BY_LANGUAGE["fr"])
     module = Served(text)
     tf.saved_model.save(module, str(tmp_path), signatures={"serving_default": module.both_ways})
-    lines = BY_LANGUAGE["fr"] + ["unseen word", "", "invalid \udcff".encode("utf-8", "surrogateescape")]
+    lines = BY_LANGUAGE["fr"] + [
+        "unseen word",
+        "",
+        "invalid \udcff".encode("utf-8", "surrogateescape"),
+    ]
     ids = text.encode(tf.constant(lines))
-    expected_ids, expected_text = ids.to_tensor().numpy().tolist(), text.decode(ids).numpy().tolist()
+    expected_ids = ids.to_tensor().numpy().tolist()
+    expected_text = text.decode(ids).numpy().tolist()
 
     again = tf.saved_model.load(str(tmp_path)).both_ways(tf.constant(lines))
     assert again["ids"].numpy().tolist() == expected_ids
@@ -45,7 +52,9 @@ def test_exported_text_gives_the_same_answers(config, tmp_path):
         names = {name: info.name for name, info in signature.outputs.items()}
         answer = session.run(names, {signature.inputs["text"].name: lines})
         operations = {node.op for node in loaded.graph_def.node}
-        operations |= {node.op for function in loaded.graph_def.library.function for node in function.node_def}
+        operations |= {
+            node.op for function in loaded.graph_def.library.function for node in function.node_def
+        }
     assert answer["ids"].tolist() == expected_ids
     assert answer["text"].tolist() == expected_text
     assert not {name for name in operations if "PyFunc" in name}

@@ -69,7 +69,14 @@ def test_a_single_string_is_refused(text):
 
 
 @settings(max_examples=15, deadline=None)
-@given(lines=st.lists(st.binary(max_size=12) | st.text(max_size=12).map(lambda x: x.encode("utf-8", "surrogatepass")), min_size=1, max_size=5))
+@given(
+    lines=st.lists(
+        st.binary(max_size=12)
+        | st.text(max_size=12).map(lambda x: x.encode("utf-8", "surrogatepass")),
+        min_size=1,
+        max_size=5,
+    )
+)
 def test_any_bytes_give_valid_text_alike_alone_and_in_a_batch(text, lines):
     tokens = text.tokenize(tf.constant(lines))
     for token in tokens.flat_values.numpy():
@@ -83,7 +90,9 @@ def test_any_bytes_give_valid_text_alike_alone_and_in_a_batch(text, lines):
 def test_in_tf_data_and_graph_the_ids_are_the_same(text):
     lines = BY_LANGUAGE[text.config.language]
     eager = text.encode(tf.constant(lines)).to_list()
-    graph = tf.function(text.encode, autograph=False, input_signature=[tf.TensorSpec([None], tf.string)])
+    graph = tf.function(
+        text.encode, autograph=False, input_signature=[tf.TensorSpec([None], tf.string)]
+    )
     assert graph(tf.constant(lines)).to_list() == eager
     dataset = tf.data.Dataset.from_tensor_slices(lines).batch(7).map(text.encode).unbatch()
     assert [ids.numpy().tolist() for ids in dataset] == eager
@@ -102,14 +111,19 @@ def test_unicode_forms_are_those_of_python(form):
     lines = ["e\u0301 ﬁ ½ … Å ｆｕｌｌ", "\u1e9b\u0323 한 №"]
     text = build_text(TextConfig(unicode_form=form), lines)
     tokenizer = sacremoses.MosesTokenizer("en")
-    expected = [tokenizer.tokenize(unicodedata.normalize(form, line), escape=False) for line in lines]
-    assert [[token.decode() for token in row] for row in text.tokenize(tf.constant(lines)).to_list()] == expected
+    expected = [
+        tokenizer.tokenize(unicodedata.normalize(form, line), escape=False) for line in lines
+    ]
+    assert [
+        [token.decode() for token in row] for row in text.tokenize(tf.constant(lines)).to_list()
+    ] == expected
 
 
 def test_invalid_bytes_become_the_replacement_character():
     text = build_text(TextConfig(), ["a"])
     assert text.tokenize(tf.constant([b"a\xffb \xc3", b"\xed\xa0\x80c"])).to_list() == [
-        [token.encode() for token in tokens] for tokens in (["a", "\ufffd", "b", "\ufffd"], ["\ufffd"] * 3 + ["c"])
+        [token.encode() for token in tokens]
+        for tokens in (["a", "\ufffd", "b", "\ufffd"], ["\ufffd"] * 3 + ["c"])
     ]
 
 
@@ -137,4 +151,6 @@ def test_every_white_space_of_unicode_ends_a_word(text):
     spaces = [chr(code) for code in range(0x110000) if chr(code).isspace()]
     assert len(spaces) == 29 and {"\u1680", "\u205f"} < set(spaces)
     [plain] = text.tokenize(tf.constant(["été là"])).to_list()
-    assert text.tokenize(tf.constant([f"{space}été{space}{space}là{space}" for space in spaces])).to_list() == [plain] * len(spaces)
+    assert text.tokenize(
+        tf.constant([f"{space}été{space}{space}là{space}" for space in spaces])
+    ).to_list() == [plain] * len(spaces)

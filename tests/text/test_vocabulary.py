@@ -41,7 +41,13 @@ def test_counts_add_up_over_batches():
 def test_words_spelled_like_a_special_token_are_unknown():
     vocabulary = Vocabulary(build(["<pad> </s> <unk> a"]))
     assert vocabulary.tokens == [*SPECIALS, "a"]
-    assert vocabulary.ids(tf.constant(["<pad>", "</s>", "<unk>", "a", ""])).numpy().tolist() == [2, 2, 2, 3, 2]
+    assert vocabulary.ids(tf.constant(["<pad>", "</s>", "<unk>", "a", ""])).numpy().tolist() == [
+        2,
+        2,
+        2,
+        3,
+        2,
+    ]
 
 
 def test_ids_outside_the_vocabulary_are_unknown():
@@ -71,19 +77,27 @@ def test_training_text_may_be_plain_or_gzip(tmp_path, ending):
     path.write_bytes(gzip.compress(data) if ending.endswith(".gz") else data)
     text = build_text(TextConfig(language="fr"), path)
     assert text.vocabulary.tokens == [*SPECIALS, ".", "Le", "dort", "chat", "chien"]
-    assert build_text(TextConfig(language="fr"), str(path)).vocabulary.tokens == text.vocabulary.tokens
+    assert (
+        build_text(TextConfig(language="fr"), str(path)).vocabulary.tokens == text.vocabulary.tokens
+    )
 
 
 HEAD = "<pad>\n</s>\n<unk>\n"
 BAD_FILES = {
     "duplicate": (HEAD + "a\nb\na\n", r":6: expected each token once, got 'a' again after line 4"),
-    "repeated special": (HEAD + "a\n<unk>\n", r":5: expected each token once, got '<unk>' again after line 3"),
+    "repeated special": (
+        HEAD + "a\n<unk>\n",
+        r":5: expected each token once, got '<unk>' again after line 3",
+    ),
     "empty line": (HEAD + "a\n\nb\n", r":5: expected a token, got an empty line"),
     "space": (HEAD + "a 17\n", r":4: expected one token without spaces, got 'a 17'"),
     "missing special": ("<pad>\n<unk>\na\n", r":2: expected the special token </s>, got '<unk>'"),
     "empty file": ("", r":1: expected the special token <pad>, got the end of the file"),
     "only specials": (HEAD, r"expected words after the special tokens, got none"),
-    "invalid UTF-8": (HEAD.encode() + b"a\nb\xff\n", r":5: expected UTF-8, got byte 0xff at column 2"),
+    "invalid UTF-8": (
+        HEAD.encode() + b"a\nb\xff\n",
+        r":5: expected UTF-8, got byte 0xff at column 2",
+    ),
 }
 
 
@@ -102,11 +116,23 @@ def test_missing_vocabulary_file():
 
 
 BAD_TEXTS = {
-    "invalid UTF-8": ("train.txt", b"good\nb\xe9d\n", r"train.txt:2: expected UTF-8, got byte 0xe9 at column 2"),
+    "invalid UTF-8": (
+        "train.txt",
+        b"good\nb\xe9d\n",
+        r"train.txt:2: expected UTF-8, got byte 0xe9 at column 2",
+    ),
     "empty": ("train.txt", b"", r"train.txt: expected text, got no words"),
     "blank": ("train.txt", b"\n \n", r"train.txt: expected text, got no words"),
-    "not gzip": ("train.gz", b"plain text\n", r"train.gz:1: expected gzip data, got Not a gzipped file"),
-    "cut gzip": ("train.gz", gzip.compress(b"a line\n" * 99)[:-9], r"train.gz:\d+: expected more gzip data, the file ends early"),
+    "not gzip": (
+        "train.gz",
+        b"plain text\n",
+        r"train.gz:1: expected gzip data, got Not a gzipped file",
+    ),
+    "cut gzip": (
+        "train.gz",
+        gzip.compress(b"a line\n" * 99)[:-9],
+        r"train.gz:\d+: expected more gzip data, the file ends early",
+    ),
 }
 
 
@@ -128,14 +154,21 @@ def test_missing_or_unreadable_training_text(tmp_path, tokenization):
 
 
 def test_nothing_frequent_enough():
-    with pytest.raises(UserError, match="expected at least one word seen 2 times or more, got 2 words"):
+    with pytest.raises(
+        UserError, match="expected at least one word seen 2 times or more, got 2 words"
+    ):
         build_text(TextConfig(minimum_count=2), ["a b"])
 
 
 def test_the_size_that_was_asked_for_grows_with_new_words_but_not_beside_a_ready_vocabulary():
     """There it has no effect, and another value than the default would be refused."""
     words = Vocabulary([*SPECIALS, "a"])
-    built, ready = (TextConfig(tokenization="space", vocabulary_size=4, vocabulary=path) for path in (None, "words.txt"))
-    texts = extend_texts([Text(config, words) for config in (built, ready)], [("b c", "b c")], number=2)
+    built, ready = (
+        TextConfig(tokenization="space", vocabulary_size=4, vocabulary=path)
+        for path in (None, "words.txt")
+    )
+    texts = extend_texts(
+        [Text(config, words) for config in (built, ready)], [("b c", "b c")], number=2
+    )
     assert [text.vocabulary.size for text in texts] == [6, 6]
     assert [text.config.vocabulary_size for text in texts] == [6, 4]

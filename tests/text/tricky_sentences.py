@@ -7,7 +7,7 @@ COMMON = [
     "...",
     "Wait... what?",
     "Wait .... what.....",
-    "He said: \"no...\"",
+    'He said: "no..."',
     "It costs $5,300.50, or €3,000!",
     "1,2,3, A,B,C,D ,x, 5,",
     "50% of 100 %, 20 °C, ½ cup, x² = y",
@@ -19,13 +19,16 @@ COMMON = [
     "combining e\u0301 and x\u0301 marks, n\u0303.",
     "Hebrew שָׁלוֹם עולם, Arabic مَرْحَبًا بالعالم.",
     "日本語 and 한국어 and 中文, कविता हिन्दी.",
-    "no\u00a0break narrow\u202fspace thin\u2009space ideographic\u3000space line\u2028end next\x85line",
+    (
+        "no\u00a0break narrow\u202fspace thin\u2009space ideographic\u3000space line\u2028end"
+        " next\x85line"
+    ),
     "tab\there bell\x07 null\x00 unit\x1f del\x7f zero\u200bwidth soft\u00adhyphen \ufeffmark",
     "“curly” ‘single’ „low“ «guillemets» ‹single› ‚x‘",
     "`back` ``double`` ''two'' '\"both\"'",
     "She said 'hello.'",
     "It ended.'",
-    "End.) End.] End.\" End.»",
+    'End.) End.] End." End.»',
     "U.S. U.S.A. p.m. a.m. e.g. i.e. Ph.D. x.y.",
     "Version 2.0.1 is out. 3. Next. IV. Part. ١٢٣, ٤",
     "word.Word word. word Word. Word ?! !!! ???",
@@ -43,7 +46,7 @@ ENGLISH = [
     "The Jones' house; James' 'quoted' book; 'tis.",
     "On Jan. 5, Feb. and Dec. Then stop.",
     "He left at 5 p.m. and arrived. Then etc. Done.",
-    "\"Quoted\" and \"quoted again\" and \"unclosed",
+    '"Quoted" and "quoted again" and "unclosed',
     "two'  'spaces' ' around ' it",
 ]
 

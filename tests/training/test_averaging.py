@@ -14,14 +14,23 @@ def arrays(path):
     """{name in the file: array}."""
     found = {}
     with h5py.File(path) as file:
-        file.visititems(lambda name, item: found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+        file.visititems(
+            lambda name, item: (
+                found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None
+            )
+        )
     return found
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("average") / "run"
-    train(config("training.evaluate_every=2", "training.maximum_updates=7", "training.keep_evaluated=3"), folder)
+    train(
+        config(
+            "training.evaluate_every=2", "training.maximum_updates=7", "training.keep_evaluated=3"
+        ),
+        folder,
+    )
     return folder
 
 
@@ -29,7 +38,11 @@ def test_the_last_evaluations_are_kept(trained):
     names = [path.name for path in sorted((trained / "evaluated").iterdir())]
     assert names == [f"batch-{number:08}.weights.h5" for number in (4, 6, 7)]
     first, second = (arrays(trained / "evaluated" / name) for name in names[:2])
-    assert any(not np.array_equal(first[name], second[name]) for name in first if first[name].dtype == np.float32)
+    assert any(
+        not np.array_equal(first[name], second[name])
+        for name in first
+        if first[name].dtype == np.float32
+    )
 
 
 @pytest.mark.parametrize("last, numbers", [(None, (4, 6, 7)), (2, (6, 7))])
@@ -41,9 +54,13 @@ def test_the_mean_of_every_weight(trained, tmp_path, capsys, last, numbers):
     members = [arrays(trained / "evaluated" / name) for name in names]
     mean = arrays(Run(tmp_path / "mean").best_weights)
     weights = [name for name, value in mean.items() if value.dtype == np.float32]
-    assert len(weights) > 20 and mean.keys() == {name for name in members[0] if not name.startswith("optimizer")}
+    assert len(weights) > 20 and mean.keys() == {
+        name for name in members[0] if not name.startswith("optimizer")
+    }
     for name in weights:
-        np.testing.assert_allclose(mean[name], np.mean([member[name] for member in members], axis=0), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(
+            mean[name], np.mean([member[name] for member in members], axis=0), rtol=1e-6, atol=1e-9
+        )
     assert load_config(tmp_path / "mean" / "config.yaml") == load_config(trained / "config.yaml")
 
 
@@ -51,7 +68,19 @@ def test_the_new_folder_is_a_run(trained, tmp_path, capsys):
     assert run(["average", str(trained)]) == 0
     (tmp_path / "s").write_text("The door is white.\n")
     capsys.readouterr()
-    assert run(["translate", "--model", str(trained / "averaged"), "--beam-size", "1", str(tmp_path / "s")]) == 0
+    assert (
+        run(
+            [
+                "translate",
+                "--model",
+                str(trained / "averaged"),
+                "--beam-size",
+                "1",
+                str(tmp_path / "s"),
+            ]
+        )
+        == 0
+    )
     assert capsys.readouterr().out.count("\n") == 1
 
 
@@ -60,16 +89,32 @@ def test_too_few_and_a_folder_in_use(trained, tmp_path, capsys):
         assert run(["average", *map(str, words)]) == code
         return capsys.readouterr().err
 
-    assert "expected the weights of at least 9 evaluations, got 3" in fails(trained, "--last", 9, code=1)
+    assert "expected the weights of at least 9 evaluations, got 3" in fails(
+        trained, "--last", 9, code=1
+    )
     assert "expected a folder without a training" in fails(trained, "--output", trained, code=2)
     assert "--last: expected a whole number, at least 2" in fails(trained, "--last", 1, code=2)
     other = tmp_path / "other"  # another training's mean, say, which has no checkpoints
-    train(config("training.seed=9", "training.evaluate_every=1", "training.maximum_updates=2", "training.keep_evaluated=2"), tmp_path / "second")
-    assert run(["average", str(tmp_path / "second"), "--output", str(other)]) == run(["average", str(tmp_path / "second"), "--output", str(other)]) == 0
+    train(
+        config(
+            "training.seed=9",
+            "training.evaluate_every=1",
+            "training.maximum_updates=2",
+            "training.keep_evaluated=2",
+        ),
+        tmp_path / "second",
+    )
+    assert (
+        run(["average", str(tmp_path / "second"), "--output", str(other)])
+        == run(["average", str(tmp_path / "second"), "--output", str(other)])
+        == 0
+    )
     capsys.readouterr()
     before = Run(other).best_weights.read_bytes()
     assert "expected a folder without a model" in fails(trained, "--output", other, code=2)
     assert Run(other).best_weights.read_bytes() == before
-    train(language_model("training.maximum_updates=1", "training.keep_evaluated=0"), tmp_path / "none")
+    train(
+        language_model("training.maximum_updates=1", "training.keep_evaluated=0"), tmp_path / "none"
+    )
     assert not (tmp_path / "none" / "evaluated").exists()
     assert "got 0; train with a higher training.keep_evaluated" in fails(tmp_path / "none", code=1)

@@ -18,17 +18,30 @@ TESTS = pathlib.Path(__file__).parents[1]
 
 def weights(folder, count):
     """[{name: array}] of every worker's training, then of every worker's sums in bfloat16."""
-    addresses, path = free_addresses(count), os.pathsep.join([str(TESTS.parent), str(TESTS)])
-    environments = [{**os.environ, "TF_CONFIG": worker_variable(index, addresses), "PYTHONPATH": path} for index in range(count)]
+    addresses = free_addresses(count)
+    path = os.pathsep.join([str(TESTS.parent), str(TESTS)])
+    environments = [
+        {**os.environ, "TF_CONFIG": worker_variable(index, addresses), "PYTHONPATH": path}
+        for index in range(count)
+    ]
     command = [sys.executable, TESTS / "worker.py", folder]
-    processes = [subprocess.Popen(command, env=each, stderr=subprocess.PIPE, text=True) for each in environments]
+    processes = [
+        subprocess.Popen(command, env=each, stderr=subprocess.PIPE, text=True)
+        for each in environments
+    ]
     ends = [process.communicate(timeout=600)[1] for process in processes]
     assert [process.returncode for process in processes] == [0] * count, ends
-    return [dict(np.load(folder / f"{name}-{index}.npz")) for name in ("worker", "sums") for index in range(count)]
+    return [
+        dict(np.load(folder / f"{name}-{index}.npz"))
+        for name in ("worker", "sums")
+        for index in range(count)
+    ]
 
 
 def check_sums_in_bfloat16(chief, *others):
-    """Large gradients are rounded, and a sum of rounded ones once more; rows of an embedding are not, and small gradients never."""
+    """Large gradients are rounded, and a sum of rounded ones once more; rows of an embedding are
+    not, and small gradients never.
+    """
     each = [worker.gradients(index) for index in range(1 + len(others))]
     rounded = lambda values: values.astype(ml_dtypes.bfloat16).astype(np.float32)  # noqa: E731
     rows = np.zeros((worker.WORDS, 6), np.float32)
@@ -38,7 +51,9 @@ def check_sums_in_bfloat16(chief, *others):
     np.testing.assert_allclose(chief["bias"], sum(own["bias"] for own in each), rtol=1e-6)
     matrix = sum(rounded(own["matrix"]) for own in each)
     if others[1:]:
-        np.testing.assert_allclose(chief["matrix"], matrix, rtol=2**-8, atol=2**-7)  # in which order they are summed is not promised
+        np.testing.assert_allclose(
+            chief["matrix"], matrix, rtol=2**-8, atol=2**-7
+        )  # in which order they are summed is not promised
     else:
         np.testing.assert_array_equal(chief["matrix"], rounded(matrix))
     assert all(np.array_equal(chief[name], other[name]) for name in chief for other in others)
@@ -46,7 +61,9 @@ def check_sums_in_bfloat16(chief, *others):
 
 @pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_workers_together_make_the_updates_of_one_process(tmp_path, count):
-    """Every reduction of the loss, accumulation, clipping, gradients that are not finite, ragged batches, shares without a row."""
+    """Every reduction of the loss, accumulation, clipping, gradients that are not finite, ragged
+    batches, shares without a row.
+    """
     alone = worker.trained(Alone())
     found = weights(tmp_path, count)
     check_sums_in_bfloat16(*found[count:])
@@ -54,6 +71,8 @@ def test_workers_together_make_the_updates_of_one_process(tmp_path, count):
     assert chief.keys() == alone.keys()
     for name, expected in alone.items():
         np.testing.assert_allclose(chief[name], expected, rtol=1e-9, atol=1e-9, err_msg=name)
-        assert all(np.array_equal(chief[name], other[name], equal_nan=True) for other in others), name
+        assert all(np.array_equal(chief[name], other[name], equal_nan=True) for other in others), (
+            name
+        )
     moved = {name.split()[0] for name in alone if name.endswith(" 0") and np.ptp(alone[name]) > 0}
     assert moved == worker.COMBINATIONS.keys()

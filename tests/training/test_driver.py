@@ -27,16 +27,36 @@ from rnnsearch_tf.training.checkpoint import TrainingState, _digest, load_state,
 from rnnsearch_tf.translation import Translator
 
 TINY = [
-    "model.embedding_size=6", "model.hidden_size=7", "model.alignment_size=5", "model.maxout_size=4", "model.output_rank=null",
-    "model.initialization=variance_preserving", "model.embedding_dropout=0.2", "model.hidden_dropout=0.2", "model.readout_dropout=0.2",
-    "data.corpus=phrasebook", "data.phrasebook_size=60", "data.batch_size=10", "data.batching=bucketed", "data.shuffle_batches=10",
-    "training.optimizer=adam", "training.learning_rate=0.01", "training.evaluate_sentences=3", "training.loss_reduction=token_mean",
+    "model.embedding_size=6",
+    "model.hidden_size=7",
+    "model.alignment_size=5",
+    "model.maxout_size=4",
+    "model.output_rank=null",
+    "model.initialization=variance_preserving",
+    "model.embedding_dropout=0.2",
+    "model.hidden_dropout=0.2",
+    "model.readout_dropout=0.2",
+    "data.corpus=phrasebook",
+    "data.phrasebook_size=60",
+    "data.batch_size=10",
+    "data.batching=bucketed",
+    "data.shuffle_batches=10",
+    "training.optimizer=adam",
+    "training.learning_rate=0.01",
+    "training.evaluate_sentences=3",
+    "training.loss_reduction=token_mean",
     "search.maximum_length_ratio=1.0",
-]  # fmt: skip
+]
 
 
-LANGUAGE_MODEL = ["model.system=cslm", "model.alignment_size=1000", "model.maxout_size=500", "model.output_rank=620",
-                  "model.readout_dropout=0", "model.second_hidden_size=6"]  # fmt: skip
+LANGUAGE_MODEL = [
+    "model.system=cslm",
+    "model.alignment_size=1000",
+    "model.maxout_size=500",
+    "model.output_rank=620",
+    "model.readout_dropout=0",
+    "model.second_hidden_size=6",
+]
 
 
 def config(*more):
@@ -44,7 +64,9 @@ def config(*more):
 
 
 def language_model(*more):
-    """The same of the smallest system, for what is the same in all: its graph is traced in no time, and it translates nothing."""
+    """The same of the smallest system, for what is the same in all: its graph is traced in no time,
+    and it translates nothing.
+    """
     return config(*LANGUAGE_MODEL, *more)
 
 
@@ -61,15 +83,25 @@ def records(run, kind):
 @pytest.mark.parametrize("number", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, monkeypatch, untranslated, number):
     """Of whole batches, and of batches in shards."""
-    seen, losses = set(), TranslationModel.token_losses
-    watched = lambda model, *arguments, **options: (seen.add(model.shards), losses(model, *arguments, **options))[1]  # noqa: E731
+    seen = set()
+    losses = TranslationModel.token_losses
+    watched = lambda model, *arguments, **options: (
+        seen.add(model.shards),
+        losses(model, *arguments, **options),
+    )[1]  # noqa: E731
     monkeypatch.setattr(TranslationModel, "token_losses", watched)
     monkeypatch.setattr("rnnsearch_tf.training.fit.training_shards", lambda batch_size: number)
     train(config("training.maximum_updates=17"), tmp_path / "whole")
-    train(config("training.maximum_updates=10"), tmp_path / "parts")  # in the middle of an epoch, dropout on
+    train(
+        config("training.maximum_updates=10"), tmp_path / "parts"
+    )  # in the middle of an epoch, dropout on
     train(config("training.maximum_updates=17"), tmp_path / "parts", resume=True)
     (whole, state), (parts, resumed) = weights(tmp_path / "whole"), weights(tmp_path / "parts")
-    assert (state.batches, state.epoch, state.batches_of_epoch) == (resumed.batches, resumed.epoch, resumed.batches_of_epoch)
+    assert (state.batches, state.epoch, state.batches_of_epoch) == (
+        resumed.batches,
+        resumed.epoch,
+        resumed.batches_of_epoch,
+    )
     assert state.batches == 17 and seen == {number}
     for one, other in zip(whole, parts):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
@@ -86,10 +118,13 @@ def test_a_finished_training_resumes_to_nothing(tmp_path):
 
 @pytest.fixture
 def scripted_bleu(monkeypatch, untranslated):
-    """Development BLEU as a script, without translations, and the weights that were there each time."""
+    """Development BLEU as a script, without translations, and the weights that were there each
+    time.
+    """
 
     def use(scores):
-        seen, scores = [], iter(scores)
+        seen = []
+        scores = iter(scores)
 
         class Spy(development.Development):
             def score_weights(self, which):
@@ -97,7 +132,10 @@ def scripted_bleu(monkeypatch, untranslated):
                 return super().score_weights(which)
 
         monkeypatch.setattr("rnnsearch_tf.training.fit.Development", Spy)
-        monkeypatch.setattr("rnnsearch_tf.evaluation.bleu.bleu", lambda *_: types.SimpleNamespace(score=next(scores)))
+        monkeypatch.setattr(
+            "rnnsearch_tf.evaluation.bleu.bleu",
+            lambda *_: types.SimpleNamespace(score=next(scores)),
+        )
         return seen
 
     return use
@@ -106,10 +144,22 @@ def scripted_bleu(monkeypatch, untranslated):
 def test_best_weights_are_kept_and_patience_stops(tmp_path, scripted_bleu):
     """An equal score is no better one: the weights that had it first stay, and patience ends."""
     seen = scripted_bleu([10.0, 30.0, 20.0, 30.0, 99.0])
-    within_an_epoch = "data.batch_size=5"  # of 12 batches or more; at its end patience is looked at once more
-    summary = train(config("training.evaluate_every=2", "training.patience=2", "training.epochs=9", within_an_epoch), tmp_path)
+    within_an_epoch = (  # of 12 batches or more; at its end patience is looked at once more
+        "data.batch_size=5"
+    )
+    summary = train(
+        config(
+            "training.evaluate_every=2", "training.patience=2", "training.epochs=9", within_an_epoch
+        ),
+        tmp_path,
+    )
     assert summary["best_bleu"] == 30.0
-    assert [record["bleu"] for record in records(tmp_path, "development")] == [10.0, 30.0, 20.0, 30.0]
+    assert [record["bleu"] for record in records(tmp_path, "development")] == [
+        10.0,
+        30.0,
+        20.0,
+        30.0,
+    ]
     kept = _arrays(tmp_path / "best" / "model.weights.h5")
     assert any(np.array_equal(seen[1][0], array) for array in kept)
     assert not any(np.array_equal(seen[3][0], array) for array in kept)
@@ -125,7 +175,9 @@ def test_an_equal_loss_is_no_better_one(tmp_path):
 
 def test_a_checkpoint_is_written_every_so_many_minutes(tmp_path, monkeypatch):
     """The clock goes on by 1000 seconds at every batch: 50 minutes have passed after every third."""
-    later, saved, now = 0, [], time.monotonic
+    later = 0
+    saved = []
+    now = time.monotonic
 
     class Later(training_run.SaveState):
         def on_train_batch_end(self, batch, logs=None):
@@ -140,15 +192,28 @@ def test_a_checkpoint_is_written_every_so_many_minutes(tmp_path, monkeypatch):
     monkeypatch.setattr(training_run, "SaveState", Later)
     monkeypatch.setattr(training_run, "save_state", save)
     monkeypatch.setattr(time, "monotonic", lambda: now() + later)
-    train(language_model("training.checkpoint_every_minutes=50", "training.maximum_updates=8", "training.epochs=9"), tmp_path)
-    assert [batches for batches in saved if 0 < batches < 8] == [3, 6]  # beside those of the beginning and the end
+    train(
+        language_model(
+            "training.checkpoint_every_minutes=50",
+            "training.maximum_updates=8",
+            "training.epochs=9",
+        ),
+        tmp_path,
+    )
+    assert [batches for batches in saved if 0 < batches < 8] == [
+        3,
+        6,
+    ]  # beside those of the beginning and the end
 
 
 def test_the_last_weights_are_evaluated(tmp_path, scripted_bleu):
     seen = scripted_bleu([10.0, 20.0])
     summary = train(config("training.evaluate_every=4", "training.maximum_updates=6"), tmp_path)
     assert summary["best_bleu"] == 20.0
-    assert any(np.array_equal(seen[1][0], array) for array in _arrays(tmp_path / "best" / "model.weights.h5"))
+    assert any(
+        np.array_equal(seen[1][0], array)
+        for array in _arrays(tmp_path / "best" / "model.weights.h5")
+    )
 
 
 def test_the_average_is_kept_where_it_scores_better(tmp_path, scripted_bleu):
@@ -162,8 +227,13 @@ def test_the_average_is_kept_where_it_scores_better(tmp_path, scripted_bleu):
         for value, expected in zip(seen[3], mean):
             np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-8)
         expected = seen[3] if kept_is_average else seen[2]
-        assert any(np.array_equal(expected[0], array) for array in _arrays(run / "best" / "model.weights.h5"))
-        assert all(np.array_equal(one, other) for one, other in zip(weights(run)[0], seen[2]))  # what a resumed training goes on from
+        assert any(
+            np.array_equal(expected[0], array)
+            for array in _arrays(run / "best" / "model.weights.h5")
+        )
+        assert all(
+            np.array_equal(one, other) for one, other in zip(weights(run)[0], seen[2])
+        )  # what a resumed training goes on from
 
 
 def test_a_finished_training_is_not_evaluated_again(tmp_path, scripted_bleu):
@@ -185,20 +255,41 @@ def test_the_best_bleu_outlives_a_stop(tmp_path, scripted_bleu):
     options = ("training.evaluate_every=2", "training.maximum_updates=20", "training.patience=3")
     assert train(config(*options), tmp_path, resume=True)["best_bleu"] == 30.0
     assert load_state(tmp_path)[1].batches == 8
-    assert any(np.array_equal(best, array) for array in _arrays(tmp_path / "best" / "model.weights.h5"))
+    assert any(
+        np.array_equal(best, array) for array in _arrays(tmp_path / "best" / "model.weights.h5")
+    )
 
 
 def test_evaluations_count_updates_not_batches(tmp_path, scripted_bleu):
     seen = scripted_bleu([1.0, 2.0, 3.0])
-    train(config("training.evaluate_every=2", "training.maximum_updates=6", "training.accumulate=3", "training.epochs=9"), tmp_path)
-    assert [record["batches"] for record in records(tmp_path, "development")] == [6, 12, 18] and len(seen) == 3
+    train(
+        config(
+            "training.evaluate_every=2",
+            "training.maximum_updates=6",
+            "training.accumulate=3",
+            "training.epochs=9",
+        ),
+        tmp_path,
+    )
+    assert [record["batches"] for record in records(tmp_path, "development")] == [
+        6,
+        12,
+        18,
+    ] and len(seen) == 3
 
 
 def test_the_sentences_and_the_beam_of_development_translations(tmp_path, monkeypatch):
-    asked, translate = [], Translator.translate
-    watched = lambda self, texts, **options: asked.append((texts, options["beam_size"])) or translate(self, texts, **options)  # noqa: E731
+    asked = []
+    translate = Translator.translate
+    watched = lambda self, texts, **options: (
+        asked.append((texts, options["beam_size"])) or translate(self, texts, **options)
+    )  # noqa: E731
     monkeypatch.setattr(Translator, "translate", watched)
-    settings = config("training.maximum_updates=1", "training.evaluate_beam_size=2", "training.evaluate_sentences=3")
+    settings = config(
+        "training.maximum_updates=1",
+        "training.evaluate_beam_size=2",
+        "training.evaluate_sentences=3",
+    )
     train(settings, tmp_path)
     development_text = [source for source, _ in open_corpus(settings, "development")]
     assert asked == [(development_text[:3], 2)] and len(development_text) > 4
@@ -206,27 +297,41 @@ def test_the_sentences_and_the_beam_of_development_translations(tmp_path, monkey
 
 @pytest.mark.parametrize("system", ["rnnsearch", "cslm"])
 def test_best_by_loss_is_the_models_own_loss(tmp_path, untranslated, system):
-    """Development loss of the best weights, from Keras's evaluate of the loaded model; it stops by it too."""
-    options = [*(LANGUAGE_MODEL if system == "cslm" else []), "training.evaluate_every=1", "training.epochs=60", "training.learning_rate=0.3",
-               "training.patience=2", *(["training.best_by=loss"] if system == "rnnsearch" else [])]  # fmt: skip
+    """Development loss of the best weights, from Keras's evaluate of the loaded model; it stops by
+    it too.
+    """
+    options = [
+        *(LANGUAGE_MODEL if system == "cslm" else []),
+        "training.evaluate_every=1",
+        "training.epochs=60",
+        "training.learning_rate=0.3",
+        "training.patience=2",
+        *(["training.best_by=loss"] if system == "rnnsearch" else []),
+    ]
     settings = config(*options)
     summary = train(settings, tmp_path)
     losses = [record["loss"] for record in records(tmp_path, "development")]
     assert summary["best_loss"] == pytest.approx(min(losses), abs=1e-6)
-    assert losses.index(min(losses)) == len(losses) - 3 and (summary["best_bleu"] is None) == (system == "cslm")
+    assert losses.index(min(losses)) == len(losses) - 3 and (summary["best_bleu"] is None) == (
+        system == "cslm"
+    )
     texts = [load_text(tmp_path, side, getattr(settings, side)) for side in ("source", "target")]
     model = build_model(settings, *(text.vocabulary.size for text in texts))
     Run(tmp_path).read_weights(model)
     compile_model(model, settings)
     pairs = list(open_corpus(settings, "development"))[:3]
     [batch] = scoring_batches(*texts, list(zip(*pairs)), settings.data.batch_size)
-    assert model.evaluate(tf.data.Dataset.from_tensors(batch), verbose=0, return_dict=True)["loss"] == pytest.approx(summary["best_loss"], rel=1e-5)
+    assert model.evaluate(tf.data.Dataset.from_tensors(batch), verbose=0, return_dict=True)[
+        "loss"
+    ] == pytest.approx(summary["best_loss"], rel=1e-5)
 
 
 def _arrays(path):
     arrays = []
     with h5py.File(path) as file:
-        file.visititems(lambda _, item: arrays.append(item[()]) if isinstance(item, h5py.Dataset) else None)
+        file.visititems(
+            lambda _, item: arrays.append(item[()]) if isinstance(item, h5py.Dataset) else None
+        )
     return arrays
 
 
@@ -246,9 +351,16 @@ def test_metrics_are_json_and_name_where_they_stand(tmp_path):
 
 
 def test_tensorboard_has_curves_and_attention(tmp_path):
-    train(config("training.epochs=1", "training.tensorboard=true", "data.phrasebook_size=1000"), tmp_path)
+    train(
+        config("training.epochs=1", "training.tensorboard=true", "data.phrasebook_size=1000"),
+        tmp_path,
+    )
     [path] = (tmp_path / "tensorboard").glob("events*")
-    tags = {value.tag for event in tf.compat.v1.train.summary_iterator(str(path)) for value in event.summary.value}
+    tags = {
+        value.tag
+        for event in tf.compat.v1.train.summary_iterator(str(path))
+        for value in event.summary.value
+    }
     assert {"training/loss", "training/perplexity", "training/learning_rate", "attention/0"} <= tags
 
 
@@ -256,9 +368,15 @@ def test_a_trained_folder_is_not_trained_over(tmp_path):
     train(language_model("training.maximum_updates=1"), tmp_path)
     with pytest.raises(UsageError, match="expected a folder without a training.*--resume"):
         train(language_model(), tmp_path)
-    for change, expected in (("model.hidden_size=9", "7"), ("training.global_clipnorm=2", "1.0"), ("target.lowercase=true", "False")):
+    for change, expected in (
+        ("model.hidden_size=9", "7"),
+        ("training.global_clipnorm=2", "1.0"),
+        ("target.lowercase=true", "False"),
+    ):
         key, _, value = change.partition("=")
-        with pytest.raises(UsageError, match=f"--resume expects {key}={expected}, with which the training began"):
+        with pytest.raises(
+            UsageError, match=f"--resume expects {key}={expected}, with which the training began"
+        ):
             train(language_model(change), tmp_path, resume=True)
 
 
@@ -271,7 +389,13 @@ def test_a_damaged_state_is_an_error(tmp_path):
     write_states(tmp_path)
     for model in (tmp_path / "checkpoints").glob("*.keras"):
         model.write_bytes(model.read_bytes()[:100])
-    with pytest.raises(UserError, match="(batch-[23].keras: expected a saved training, got a damaged one.*){2}copy .*checkpoints again"):
+    with pytest.raises(
+        UserError,
+        match=(
+            "(batch-[23].keras: expected a saved training, got a damaged one.*){2}copy"
+            " .*checkpoints again"
+        ),
+    ):
         load_state(tmp_path)
 
 
@@ -290,6 +414,7 @@ def write_states(folder, numbers=(1, 2, 3)):
 
 def damages():
     """Ways in which a file breaks."""
+
     def flip(path):
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 1
@@ -309,7 +434,10 @@ def test_the_checkpoint_before_a_damaged_one_is_taken(tmp_path, caplog, name, da
     damage(tmp_path / "checkpoints" / name)
     model, state = load_state(tmp_path)
     assert state.batches == 2 and model.output_layer.b_softmax.numpy().tolist() == [2.0] * 4
-    assert str(tmp_path / "checkpoints" / name) in caplog.text and "going on from the checkpoint before it, after batch 2" in caplog.text
+    assert (
+        str(tmp_path / "checkpoints" / name) in caplog.text
+        and "going on from the checkpoint before it, after batch 2" in caplog.text
+    )
     state.batches = 3
     save_state(tmp_path, model, state, config(*LANGUAGE_MODEL))
     damage(tmp_path / "checkpoints" / "state.json")
@@ -318,21 +446,41 @@ def test_the_checkpoint_before_a_damaged_one_is_taken(tmp_path, caplog, name, da
 
 def test_two_checkpoints_are_kept_also_where_one_is_written_twice(tmp_path):
     write_states(tmp_path, (1, 2, 2))
-    assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {"state.json", "state.previous.json", "batch-2.keras", "batch-2-2.keras"}
+    assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {
+        "state.json",
+        "state.previous.json",
+        "batch-2.keras",
+        "batch-2-2.keras",
+    }
 
 
 def test_a_checkpoint_of_another_configuration_is_an_error(tmp_path):
     write_states(tmp_path)
     save_config(config(*LANGUAGE_MODEL, "model.hidden_size=8"), tmp_path / "config.yaml")
-    with pytest.raises(UserError, match="state.json: expected a checkpoint of .*config.yaml, which has model.hidden_size=8, got one with 7"):
+    with pytest.raises(
+        UserError,
+        match=(
+            "state.json: expected a checkpoint of .*config.yaml, which has model.hidden_size=8, got"
+            " one with 7"
+        ),
+    ):
         load_state(tmp_path)
     save_config(config(*LANGUAGE_MODEL), tmp_path / "config.yaml")
     (tmp_path / "vocabulary.target.txt").write_text("<pad>\n</s>\n<unk>\nword\nmore\n")
-    with pytest.raises(UserError, match="batch-3.keras: expected the model that .*config.yaml and the vocabularies describe, got another"):
+    with pytest.raises(
+        UserError,
+        match=(
+            "batch-3.keras: expected the model that .*config.yaml and the vocabularies describe,"
+            " got another"
+        ),
+    ):
         load_state(tmp_path)
 
 
-@pytest.mark.parametrize("change", [lambda values: values.pop("configuration"), lambda values: values.update(momentum_of_mars=1)])
+@pytest.mark.parametrize(
+    "change",
+    [lambda values: values.pop("configuration"), lambda values: values.update(momentum_of_mars=1)],
+)
 def test_a_state_of_another_version_is_an_error(tmp_path, change):
     train(language_model("training.maximum_updates=1"), tmp_path)
     path = Run(tmp_path).state
@@ -340,27 +488,47 @@ def test_a_state_of_another_version_is_an_error(tmp_path, change):
     del values["sha256"]
     change(values)
     path.write_text(json.dumps(values | {"sha256": _digest(values)}))
-    with pytest.raises(UserError, match="state.json: expected a checkpoint of this version, got one that keeps other numbers"):
+    with pytest.raises(
+        UserError,
+        match="state.json: expected a checkpoint of this version, got one that keeps other numbers",
+    ):
         train(language_model("training.maximum_updates=2"), tmp_path, resume=True)
 
 
 def test_the_last_evaluation_is_made_also_before_evaluate_after(tmp_path):
-    assert train(language_model("training.epochs=1", "training.evaluate_after=1000"), tmp_path)["best_loss"] > 0
+    assert (
+        train(language_model("training.epochs=1", "training.evaluate_after=1000"), tmp_path)[
+            "best_loss"
+        ]
+        > 0
+    )
 
 
 def test_patience_needs_a_development_text(tmp_path):
     text = [f"data.{side}={tmp_path / 'text'}" for side in ("train_source", "train_target")]
     (tmp_path / "text").write_text("x y\n" * 20)
-    with pytest.raises(UsageError, match="training.patience: has no effect without a development text"):
-        train(load_config(overrides=["model.system=cslm", "training.patience=2", *text]), tmp_path / "run")
+    with pytest.raises(
+        UsageError, match="training.patience: has no effect without a development text"
+    ):
+        train(
+            load_config(overrides=["model.system=cslm", "training.patience=2", *text]),
+            tmp_path / "run",
+        )
     assert not (tmp_path / "run").exists()
 
 
 def test_gradients_between_workers_need_several_workers(tmp_path):
-    expected = "training.worker_gradients: has no effect with one worker; train with several .* at its default, exact"
+    expected = (
+        "training.worker_gradients: has no effect with one worker; train with several .* at its"
+        " default, exact"
+    )
     for distribute in (None, "mirrored"):
         with pytest.raises(UsageError, match=expected):
-            train(language_model("training.worker_gradients=bfloat16"), tmp_path / "run", distribute=distribute)
+            train(
+                language_model("training.worker_gradients=bfloat16"),
+                tmp_path / "run",
+                distribute=distribute,
+            )
     assert not (tmp_path / "run").exists()
 
 
@@ -373,11 +541,15 @@ def test_a_state_from_before_an_option_goes_on_by_its_default(tmp_path):
     for side in ("source", "target"):
         assert values["configuration"].pop(f"{side}.remove_invisible") is False
     path.write_text(json.dumps(values | {"sha256": _digest(values)}))
-    (tmp_path / "config.yaml").write_text((tmp_path / "config.yaml").read_text().replace("  remove_invisible: false\n", ""))
+    (tmp_path / "config.yaml").write_text(
+        (tmp_path / "config.yaml").read_text().replace("  remove_invisible: false\n", "")
+    )
     assert "remove_invisible" not in (tmp_path / "config.yaml").read_text()
     assert load_state(tmp_path)[1].batches == 1
     save_config(config(*LANGUAGE_MODEL, "source.remove_invisible=true"), tmp_path / "config.yaml")
-    with pytest.raises(UserError, match="which has source.remove_invisible=True, got one with False"):
+    with pytest.raises(
+        UserError, match="which has source.remove_invisible=True, got one with False"
+    ):
         load_state(tmp_path)
 
 
@@ -394,19 +566,29 @@ def test_an_optimizer_of_another_version_is_an_error(tmp_path, monkeypatch):
 
         earlier.setattr(Adadelta, "build", with_another_variable)
         train(language_model(*options), tmp_path)
-    with pytest.raises(UserError, match="expected an optimizer of this version, got one that keeps other numbers"):
+    with pytest.raises(
+        UserError, match="expected an optimizer of this version, got one that keeps other numbers"
+    ):
         train(language_model(*options), tmp_path, resume=True)
 
 
 def test_a_gradient_that_is_not_finite_stops_with_a_message(tmp_path):
     with pytest.raises(UserError, match="expected a finite gradient.*training.learning_rate"):
-        train(language_model("training.optimizer=sgd", "training.learning_rate=1e30", "training.global_clipnorm=null"), tmp_path)
+        train(
+            language_model(
+                "training.optimizer=sgd",
+                "training.learning_rate=1e30",
+                "training.global_clipnorm=null",
+            ),
+            tmp_path,
+        )
     _, state = load_state(tmp_path)  # nothing is lost
     assert state.batches > 0
 
 
 def test_every_epoch_has_its_own_order(tmp_path, monkeypatch):
-    firsts, original = [], TranslationModel.train_step
+    firsts = []
+    original = TranslationModel.train_step
 
     def spy(self, data):
         tf.py_function(lambda ids: firsts.append(ids.numpy().tolist()), [data["target_ids"]], [])
@@ -426,13 +608,25 @@ def _sentences(batches):
 
 
 def test_a_model_is_scored_as_its_target_language_is_written(tmp_path, untranslated, monkeypatch):
-    """Without case where it cannot write capitals; by characters where words have no spaces between."""
+    """Without case where it cannot write capitals; by characters where words have no spaces
+    between.
+    """
     asked = []
-    bleu = lambda _translations, _references, *rules: asked.append(rules) or types.SimpleNamespace(score=1.0)  # noqa: E731
+    bleu = lambda _translations, _references, *rules: (
+        asked.append(rules) or types.SimpleNamespace(score=1.0)
+    )  # noqa: E731
     monkeypatch.setattr("rnnsearch_tf.evaluation.bleu.bleu", bleu)
-    settings = ["target.lowercase=true", "target.language=ja", "target.tokenization=sentencepiece", "target.vocabulary_size=90"]
+    settings = [
+        "target.lowercase=true",
+        "target.language=ja",
+        "target.tokenization=sentencepiece",
+        "target.vocabulary_size=90",
+    ]
     train(config("training.maximum_updates=1", *settings), tmp_path)
-    assert asked == [("char", True)] and "(sacreBLEU char, without case" in (tmp_path / "model_card.md").read_text()
+    assert (
+        asked == [("char", True)]
+        and "(sacreBLEU char, without case" in (tmp_path / "model_card.md").read_text()
+    )
 
 
 def test_a_training_that_learned_nothing_leaves_no_vocabulary_behind(tmp_path):
@@ -442,9 +636,18 @@ def test_a_training_that_learned_nothing_leaves_no_vocabulary_behind(tmp_path):
     values = json.loads(Run(tmp_path).state.read_text())
     (tmp_path / "checkpoints" / "state.previous.json").unlink()
     Run(tmp_path).best_weights.unlink()
-    Run(tmp_path).state.write_text(json.dumps(values | {"batches": 0}))  # as one that was killed before its first checkpoint
-    train(language_model("target.vocabulary_size=40", "target.lowercase=true", "training.maximum_updates=1"), tmp_path)
-    found = load_text(tmp_path, "target", load_config(tmp_path / "config.yaml").target).vocabulary.tokens
+    Run(tmp_path).state.write_text(
+        json.dumps(values | {"batches": 0})
+    )  # as one that was killed before its first checkpoint
+    train(
+        language_model(
+            "target.vocabulary_size=40", "target.lowercase=true", "training.maximum_updates=1"
+        ),
+        tmp_path,
+    )
+    found = load_text(
+        tmp_path, "target", load_config(tmp_path / "config.yaml").target
+    ).vocabulary.tokens
     assert len(found) == 40 and all(token == token.lower() for token in found)
     assert not Run(tmp_path).subword_model("target").exists()
 
@@ -453,13 +656,22 @@ def test_a_training_that_learned_nothing_leaves_no_vocabulary_behind(tmp_path):
 def test_a_model_without_its_checkpoints_is_not_overwritten(tmp_path, name):
     (tmp_path / "best").mkdir()
     (tmp_path / "best" / name).write_bytes(b"weights")
-    with pytest.raises(UsageError, match=f"expected a folder without a model, found .*{name}; choose another --output"):
+    with pytest.raises(
+        UsageError,
+        match=f"expected a folder without a model, found .*{name}; choose another --output",
+    ):
         train(language_model(), tmp_path)
     assert not (tmp_path / "config.yaml").exists()
 
 
 def test_a_run_has_one_training_at_a_time(tmp_path):
-    with locked(tmp_path / "run"), pytest.raises(UserError, match="run: expected to be the only process that writes it, got another that does"):
+    with (
+        locked(tmp_path / "run"),
+        pytest.raises(
+            UserError,
+            match="run: expected to be the only process that writes it, got another that does",
+        ),
+    ):
         train(language_model("training.maximum_updates=1"), tmp_path / "run")
     train(language_model("training.maximum_updates=1"), tmp_path / "run")
 
@@ -467,6 +679,12 @@ def test_a_run_has_one_training_at_a_time(tmp_path):
 def test_an_epoch_that_is_over_by_larger_batches_ends(tmp_path):
     """Stopped after 4 batches of 10 pairs, it goes on with batches of 20, of which an epoch has 3."""
     train(language_model("data.batching=unsorted", "training.maximum_updates=4"), tmp_path)
-    train(language_model("data.batching=unsorted", "data.batch_size=20", "training.maximum_updates=9"), tmp_path, resume=True)
+    train(
+        language_model(
+            "data.batching=unsorted", "data.batch_size=20", "training.maximum_updates=9"
+        ),
+        tmp_path,
+        resume=True,
+    )
     state = load_state(tmp_path)[1]
     assert (state.batches, state.epoch, state.batches_of_epoch) == (9, 2, 2)

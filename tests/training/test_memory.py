@@ -17,7 +17,12 @@ UPDATES = 2_000
 def schedule():
     """Sets another learning rate every time."""
     state = TrainingState()
-    callback = Schedule(state, load_config(overrides=["training.schedule=cosine", f"training.maximum_updates={3 * UPDATES}"]).training)
+    callback = Schedule(
+        state,
+        load_config(
+            overrides=["training.schedule=cosine", f"training.maximum_updates={3 * UPDATES}"]
+        ).training,
+    )
     callback.set_model(types.SimpleNamespace(optimizer=keras.optimizers.Adam()))
 
     def update():
@@ -42,4 +47,6 @@ def test_an_update_keeps_no_memory(make):
     before = anonymous_memory()
     for _ in range(UPDATES):
         update()
-    assert anonymous_memory() - before < 400 * UPDATES  # a number that TensorFlow keeps takes 770 bytes
+    assert (
+        anonymous_memory() - before < 400 * UPDATES
+    )  # a number that TensorFlow keeps takes 770 bytes

@@ -18,50 +18,87 @@ from rnnsearch_tf.training.fit import train
 from rnnsearch_tf.training.checkpoint import TrainingState, load_state, save_state
 
 TINY = [
-    "model.system=cslm", "model.embedding_size=6", "model.hidden_size=7", "model.second_hidden_size=6",  # traced in no time
-    "data.batch_size=10", "data.batching=bucketed", "training.optimizer=adam", "training.evaluate_every=1000",
+    "model.system=cslm",
+    "model.embedding_size=6",
+    "model.hidden_size=7",
+    "model.second_hidden_size=6",  # traced in no time
+    "data.batch_size=10",
+    "data.batching=bucketed",
+    "training.optimizer=adam",
+    "training.evaluate_every=1000",
     "search.maximum_length_ratio=1.0",
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus") / "prepared"
-    prepare(load_config(overrides=[*TINY, "data.corpus=phrasebook", "data.phrasebook_size=57"]), folder)
+    prepare(
+        load_config(overrides=[*TINY, "data.corpus=phrasebook", "data.phrasebook_size=57"]), folder
+    )
     return folder
 
 
 def test_a_resumed_training_meets_the_batches_of_one_never_stopped(tmp_path, prepared, monkeypatch):
     """Stopped after 8 batches, 6 an epoch; to the bit."""
-    seen, step = [], TranslationModel.train_step
+    seen = []
+    step = TranslationModel.train_step
 
     def watched(model, data):
-        tf.py_function(lambda *ids: seen.append([side.numpy() for side in ids]), [data["source_ids"], data["target_ids"]], [])
+        tf.py_function(
+            lambda *ids: seen.append([side.numpy() for side in ids]),
+            [data["source_ids"], data["target_ids"]],
+            [],
+        )
         return step(model, data)
 
     monkeypatch.setattr(TranslationModel, "train_step", watched)
-    config = lambda updates: load_config(overrides=[*TINY, f"data.prepared={prepared}", f"training.maximum_updates={updates}"])  # noqa: E731
+    config = lambda updates: load_config(
+        overrides=[*TINY, f"data.prepared={prepared}", f"training.maximum_updates={updates}"]
+    )  # noqa: E731
     train(config(8), tmp_path / "run")
     train(config(15), tmp_path / "run", resume=True)
     state = load_state(tmp_path / "run")[1]
     assert (state.batches, state.epoch, state.batches_of_epoch) == (15, 2, 3)
     settings = config(15)
-    expected = NumberedBatches(PreparedPairs(prepared), settings.data, settings.training.seed).dataset().take(15)
+    expected = (
+        NumberedBatches(PreparedPairs(prepared), settings.data, settings.training.seed)
+        .dataset()
+        .take(15)
+    )
     for batch, (source, target) in zip(expected.as_numpy_iterator(), seen, strict=True):
         np.testing.assert_array_equal(batch["source_ids"], source)
         np.testing.assert_array_equal(batch["target_ids"], target)
     assert "the prepared corpus" in (tmp_path / "run" / "model_card.md").read_text()
-    other = prepare(load_config(overrides=[*TINY, "data.corpus=phrasebook", "data.phrasebook_size=30"]), tmp_path / "other")
-    with pytest.raises(UserError, match="expected ids of the source vocabulary that this training has, got those of another"):
-        train(load_config(overrides=[*TINY, f"data.prepared={other.folder}"]), tmp_path / "run", resume=True)
+    other = prepare(
+        load_config(overrides=[*TINY, "data.corpus=phrasebook", "data.phrasebook_size=30"]),
+        tmp_path / "other",
+    )
+    with pytest.raises(
+        UserError,
+        match="expected ids of the source vocabulary that this training has, got those of another",
+    ):
+        train(
+            load_config(overrides=[*TINY, f"data.prepared={other.folder}"]),
+            tmp_path / "run",
+            resume=True,
+        )
 
 
 @pytest.mark.parametrize("epoch, learned", [(0, 0), (2, 0), (1, 2), (3, 5), (1, 1)])
 def test_which_batches_are_left(tmp_path, prepared, monkeypatch, epoch, learned):
-    """Of 6 an epoch; asked twice, since a ``fit`` that learned nothing leaves all of them. Keras's ``fit`` is asked what it was given."""
+    """Of 6 an epoch; asked twice, since a ``fit`` that learned nothing leaves all of them. Keras's
+    ``fit`` is asked what it was given.
+    """
     config = load_config(overrides=[*TINY, f"data.prepared={prepared}"])
-    pairs, given = PreparedPairs(prepared), []
-    expected = list(NumberedBatches(pairs, config.data, config.training.seed).dataset(6 * epoch + learned).take(6 - learned).as_numpy_iterator())
+    pairs = PreparedPairs(prepared)
+    given = []
+    expected = list(
+        NumberedBatches(pairs, config.data, config.training.seed)
+        .dataset(6 * epoch + learned)
+        .take(6 - learned)
+        .as_numpy_iterator()
+    )
 
     def fit(model, dataset, **_):
         given.append(list(dataset.as_numpy_iterator()))
@@ -74,7 +111,12 @@ def test_which_batches_are_left(tmp_path, prepared, monkeypatch, epoch, learned)
         text.save(tmp_path, side)
     model = build_model(config, *(text.vocabulary.size for text in texts))
     compile_model(model, config)
-    save_state(tmp_path, model, TrainingState(batches=6 * epoch + learned, epoch=epoch, batches_of_epoch=learned), config)
+    save_state(
+        tmp_path,
+        model,
+        TrainingState(batches=6 * epoch + learned, epoch=epoch, batches_of_epoch=learned),
+        config,
+    )
     train(config, tmp_path, resume=True)
     for found in given:
         assert len(found) == len(expected)
@@ -97,9 +139,16 @@ def test_a_refused_batch_is_written_as_text(prepared, tmp_path):
 
 
 def test_an_epoch_that_is_over_by_larger_batches_ends(tmp_path, prepared):
-    """Stopped after 5 of 6 batches of 10 pairs, it goes on with batches of 30, of which an epoch has 2."""
+    """Stopped after 5 of 6 batches of 10 pairs, it goes on with batches of 30, of which an epoch
+    has 2.
+    """
     config = lambda size, updates: load_config(  # noqa: E731
-        overrides=[*TINY, f"data.prepared={prepared}", f"data.batch_size={size}", f"training.maximum_updates={updates}"]
+        overrides=[
+            *TINY,
+            f"data.prepared={prepared}",
+            f"data.batch_size={size}",
+            f"training.maximum_updates={updates}",
+        ]
     )
     train(config(10, 5), tmp_path)
     train(config(30, 8), tmp_path, resume=True)

@@ -1,4 +1,6 @@
-"""The line a training shows: what is done and left, learning rate, development BLEU, against numbers worked out by hand."""
+"""The line a training shows: what is done and left, learning rate, development BLEU, against
+numbers worked out by hand.
+"""
 
 import functools
 import io
@@ -31,19 +33,25 @@ def written(monkeypatch, stream, **training):
 
 
 def test_a_log_has_all_of_it(line):
-    """A quarter of 1,200 updates in 10 minutes: 30 minutes are left; halfway up the warm-up the rate is half."""
+    """A quarter of 1,200 updates in 10 minutes: 30 minutes are left; halfway up the warm-up the
+    rate is half.
+    """
     text = line(io.StringIO(), maximum_updates=1200, learning_rate=2e-3, warmup_updates=602)
-    assert text == (
-        " 25%  30 min left  epoch   3  batch     300    10.0 min  loss 2.000  perplexity 7.39  BLEU 41.26  "
-        "1234 tokens/s  learning rate 1.00e-03  gradient 0.50\n"
+    assert (
+        text
+        == " 25%  30 min left  epoch   3  batch     300    10.0 min  loss 2.000  perplexity 7.39 "
+        " BLEU 41.26  1234 tokens/s  learning rate 1.00e-03  gradient 0.50\n"
     )
 
 
-@pytest.mark.parametrize("training, begins", [
-    (dict(maximum_minutes=40.0), " 25%  30 min left  epoch"),
-    (dict(maximum_updates=600, accumulate=2), " 25%  30 min left  epoch"),
-    (dict(epochs=8), "epoch   3"),  # how many batches an epoch has is not known
-])
+@pytest.mark.parametrize(
+    "training, begins",
+    [
+        (dict(maximum_minutes=40.0), " 25%  30 min left  epoch"),
+        (dict(maximum_updates=600, accumulate=2), " 25%  30 min left  epoch"),
+        (dict(epochs=8), "epoch   3"),  # how many batches an epoch has is not known
+    ],
+)
 def test_the_limit_that_is_set_counts(line, training, begins):
     assert line(io.StringIO(), **training).startswith(begins)
 
@@ -51,7 +59,9 @@ def test_the_limit_that_is_set_counts(line, training, begins):
 def test_a_terminal_has_one_row_of_it(line, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     text = line(Terminal(), maximum_updates=1200)
-    assert text.startswith("\r\x1b[K 25%") and len(text) == len("\r\x1b[K") + 59 and "\n" not in text
+    assert (
+        text.startswith("\r\x1b[K 25%") and len(text) == len("\r\x1b[K") + 59 and "\n" not in text
+    )
 
 
 def test_an_epoch_without_a_batch_has_none(monkeypatch):

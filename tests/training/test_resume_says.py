@@ -30,13 +30,19 @@ def test_stopped_before_the_first_evaluation(tmp_path, untranslated, monkeypatch
     assert next_step in err and "not been evaluated yet" in err
     assert rnnsearch(["translate", "--model", str(run)]) == 1
     err = capsys.readouterr().err
-    assert "training has not evaluated the model yet" in err and next_step in err and err.count("\n") == 1
+    assert (
+        "training has not evaluated the model yet" in err
+        and next_step in err
+        and err.count("\n") == 1
+    )
     monkeypatch.undo()
     train(config("training.epochs=2"), run, resume=True)
     err = capsys.readouterr().err
     assert "going on after batch 3, epoch 1 (3 batches of it)" in err
     assert rnnsearch(["translate", "--model", str(run), str(tmp_path / "missing")]) == 1
-    assert "missing: expected a text file, found none" in capsys.readouterr().err  # the model itself is fine now
+    assert (
+        "missing: expected a text file, found none" in capsys.readouterr().err
+    )  # the model itself is fine now
 
 
 @pytest.mark.parametrize(
@@ -44,7 +50,11 @@ def test_stopped_before_the_first_evaluation(tmp_path, untranslated, monkeypatch
     [
         ("training.epochs=1", "training.epochs=1", "training.epochs=2"),
         ("training.maximum_updates=4", "training.maximum_updates=4", "training.maximum_updates=5"),
-        ("training.maximum_minutes=0.00001", "training.maximum_minutes=1e-05", "training.maximum_minutes=60"),
+        (
+            "training.maximum_minutes=0.00001",
+            "training.maximum_minutes=1e-05",
+            "training.maximum_minutes=60",
+        ),
     ],
 )
 def test_a_limit_that_is_reached_already_is_named(tmp_path, capsys, limit, said, more):
@@ -52,23 +62,48 @@ def test_a_limit_that_is_reached_already_is_named(tmp_path, capsys, limit, said,
     capsys.readouterr()
     train(language_model(limit), tmp_path, resume=True)
     err = capsys.readouterr().err
-    assert f"nothing left to train: {said} is reached" in err and "raise it, for example with --set " + said.split("=")[0] in err
+    assert (
+        f"nothing left to train: {said} is reached" in err
+        and "raise it, for example with --set " + said.split("=")[0] in err
+    )
     train(language_model("training.maximum_updates=10", more), tmp_path, resume=True)
     assert "nothing left" not in capsys.readouterr().err
 
 
 def test_a_configuration_beside_resume_changes_what_run_has(tmp_path):
     """As the help says: settings that differ from RUN's, not from the defaults."""
-    begun = ["data.corpus=phrasebook", "data.batch_size=16", "search.beam_size=3", "training.patience=4"]
+    begun = [
+        "data.corpus=phrasebook",
+        "data.batch_size=16",
+        "search.beam_size=3",
+        "training.patience=4",
+    ]
     save_config(load_config(overrides=begun), tmp_path / "config.yaml")
     (tmp_path / "more.yaml").write_text("training: {epochs: 20}")
     parser = Parser()
     train_verb.arguments(parser)
-    arguments = parser.parse(["--output", str(tmp_path), "--resume", "--config", str(tmp_path / "more.yaml"), "--set", "data.batch_size=8"])
-    assert train_verb._configuration(arguments, workers=1) == load_config(overrides=[*begun, "training.epochs=20", "data.batch_size=8"])
+    arguments = parser.parse(
+        [
+            "--output",
+            str(tmp_path),
+            "--resume",
+            "--config",
+            str(tmp_path / "more.yaml"),
+            "--set",
+            "data.batch_size=8",
+        ]
+    )
+    assert train_verb._configuration(arguments, workers=1) == load_config(
+        overrides=[*begun, "training.epochs=20", "data.batch_size=8"]
+    )
 
 
 def test_a_training_that_was_killed_before_its_first_checkpoint_is_begun_again(tmp_path):
     save_config(language_model(), tmp_path / "config.yaml")
-    with pytest.raises(UserError, match="state.json: expected a saved training to resume, found none; start it without --resume"):
+    with pytest.raises(
+        UserError,
+        match=(
+            "state.json: expected a saved training to resume, found none; start it without --resume"
+        ),
+    ):
         train(language_model(), tmp_path, resume=True)

@@ -6,7 +6,8 @@ from rnnsearch_tf.config import load_config, save_config
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.training.fit import train
 
-ADAM, SGD = "training.optimizer=adam", "training.optimizer=sgd"
+ADAM = "training.optimizer=adam"
+SGD = "training.optimizer=sgd"
 
 REFUSED = [  # (what the RUN has besides, what the resumed training has otherwise)
     ("", "training.optimizer=sgd"),
@@ -31,12 +32,27 @@ REFUSED = [  # (what the RUN has besides, what the resumed training has otherwis
 ]
 
 TAKEN = [
-    "training.learning_rate=0.5", "training.schedule=halving", "training.warmup_updates=3", "training.epochs=9",
-    "training.maximum_updates=7", "training.maximum_minutes=7", "training.evaluate_every=3", "training.evaluate_sentences=3",
-    "training.evaluate_beam_size=2", "training.best_by=loss", "training.keep_evaluated=2", "training.average=2",
-    "training.evaluate_after=3", "training.checkpoint_every_minutes=3", "training.patience=3", "training.tensorboard=true",
-    "training.worker_gradients=bfloat16", "data.batch_size=7", "data.shuffle_batches=3", "search.beam_size=3",
-]  # fmt: skip
+    "training.learning_rate=0.5",
+    "training.schedule=halving",
+    "training.warmup_updates=3",
+    "training.epochs=9",
+    "training.maximum_updates=7",
+    "training.maximum_minutes=7",
+    "training.evaluate_every=3",
+    "training.evaluate_sentences=3",
+    "training.evaluate_beam_size=2",
+    "training.best_by=loss",
+    "training.keep_evaluated=2",
+    "training.average=2",
+    "training.evaluate_after=3",
+    "training.checkpoint_every_minutes=3",
+    "training.patience=3",
+    "training.tensorboard=true",
+    "training.worker_gradients=bfloat16",
+    "data.batch_size=7",
+    "data.shuffle_batches=3",
+    "search.beam_size=3",
+]
 
 
 def resume(folder, before, change):
@@ -47,11 +63,16 @@ def resume(folder, before, change):
 
 def test_what_the_saved_model_has_cannot_change(tmp_path):
     for before, change in REFUSED:
-        with pytest.raises(UsageError, match=f"--resume expects {change.partition('=')[0]}=.*, with which the training began"):
+        with pytest.raises(
+            UsageError,
+            match=f"--resume expects {change.partition('=')[0]}=.*, with which the training began",
+        ):
             resume(tmp_path, before, change)
 
 
 def test_the_rest_can(tmp_path):
     for change in TAKEN:
-        with pytest.raises(UserError, match="expected a saved training to resume, found none|vocabulary"):
+        with pytest.raises(
+            UserError, match="expected a saved training to resume, found none|vocabulary"
+        ):
             resume(tmp_path, "", change)

@@ -15,11 +15,15 @@ def settings(*overrides):
 
 @pytest.mark.parametrize("batches", [0, 5, 9, 10, 400])
 def test_warm_up_then_constant(batches):
-    rate = learning_rate(TrainingState(batches=batches), settings("learning_rate=0.5", "warmup_updates=10"))
+    rate = learning_rate(
+        TrainingState(batches=batches), settings("learning_rate=0.5", "warmup_updates=10")
+    )
     assert rate == pytest.approx(0.5 * min(1.0, (batches + 1) / 10))
 
 
-@pytest.mark.parametrize("batches, share", [(0, 1), (1, 1), (3, 1), (4, 2), (7, 2), (8, 3), (39, 10), (40, 10)])
+@pytest.mark.parametrize(
+    "batches, share", [(0, 1), (1, 1), (3, 1), (4, 2), (7, 2), (8, 3), (39, 10), (40, 10)]
+)
 def test_warm_up_counts_updates(batches, share):
     """Four batches make one update, so each of the four has the rate of that update."""
     config = settings("learning_rate=0.5", "warmup_updates=10", "accumulate=4")
@@ -33,13 +37,18 @@ def test_warm_up_counts_updates(batches, share):
 def test_halving_every_half_epoch_after_five(epoch, batch, halvings):
     """Sutskever et al. 2014, §3.4: 0.7; halved at 5, 5.5, 6, ... epochs, here of ten batches."""
     state = TrainingState(batches=10 * epoch + batch, epoch=epoch, batches_of_epoch=batch)
-    assert learning_rate(state, settings("learning_rate=0.7", "schedule=halving")) == 0.7 * 0.5**halvings
+    assert (
+        learning_rate(state, settings("learning_rate=0.7", "schedule=halving"))
+        == 0.7 * 0.5**halvings
+    )
 
 
 @pytest.mark.parametrize("updates", [0, 250, 500, 1000])
 def test_cosine_by_updates_counts_accumulated_batches_once(updates):
     config = settings("learning_rate=2", "schedule=cosine", "maximum_updates=1000", "accumulate=4")
-    for batch in range(4 if updates < 1000 else 1):  # an update is made at the last of its four batches, with the rate of that batch
+    for batch in range(
+        4 if updates < 1000 else 1
+    ):  # an update is made at the last of its four batches, with the rate of that batch
         rate = learning_rate(TrainingState(batches=4 * updates + batch), config)
         assert rate == pytest.approx(1 + math.cos(math.pi * updates / 1000))
 

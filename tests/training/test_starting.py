@@ -1,4 +1,6 @@
-"""A training that begins from a trained model: its weights, new words, what is new, what is kept, what is refused."""
+"""A training that begins from a trained model: its weights, new words, what is new, what is kept,
+what is refused.
+"""
 
 import collections
 import itertools
@@ -22,18 +24,36 @@ from rnnsearch_tf.training.warm_start import start_from
 from rnnsearch_tf.training.checkpoint import load_state
 from rnnsearch_tf.translation.loading import load_run
 
-NEW = [(f"The {name} is white .", f"{word} est blanc .") for name, word in (("zebra", "Zorro"), ("yak", "Yakari"), ("zebra", "Zorro"))]
+NEW = [
+    (f"The {name} is white .", f"{word} est blanc .")
+    for name, word in (("zebra", "Zorro"), ("yak", "Yakari"), ("zebra", "Zorro"))
+]
 SPACES = ["source.tokenization=space", "target.tokenization=space"]
-LANGUAGE_MODEL = ["model.system=cslm", "model.alignment_size=1000", "model.maxout_size=500", "model.output_rank=620",
-                  "model.readout_dropout=0", "model.second_hidden_size=8"]  # fmt: skip
+LANGUAGE_MODEL = [
+    "model.system=cslm",
+    "model.alignment_size=1000",
+    "model.maxout_size=500",
+    "model.output_rank=620",
+    "model.readout_dropout=0",
+    "model.second_hidden_size=8",
+]
 
 VARIANTS = {
     "rnnsearch": [],
     "tied": ["model.tie_target_embeddings=true", "model.scale_embeddings=true"],
     "output_rank": ["model.output_rank=6"],
-    "tied output_rank": ["model.output_rank=8", "model.maxout_size=5", "model.tie_target_embeddings=true"],
+    "tied output_rank": [
+        "model.output_rank=8",
+        "model.maxout_size=5",
+        "model.tie_target_embeddings=true",
+    ],
     "without biases": ["model.biases=none"],
-    "luong": ["model.system=luong", "model.alignment_size=1000", "model.maxout_size=500", "model.output_rank=620"],
+    "luong": [
+        "model.system=luong",
+        "model.alignment_size=1000",
+        "model.maxout_size=500",
+        "model.output_rank=620",
+    ],
     "encoder_decoder": ["model.system=encoder_decoder", "model.alignment_size=1000"],
     "cslm": LANGUAGE_MODEL,
 }
@@ -48,7 +68,9 @@ def trained(tmp_path_factory):
 @pytest.fixture(scope="module")
 def language_model(tmp_path_factory):
     """The same of the smallest system, whose training is traced in no time."""
-    return write_run(tmp_path_factory.mktemp("trained") / "cslm", [*TINY, *LANGUAGE_MODEL], unknown_words=None)
+    return write_run(
+        tmp_path_factory.mktemp("trained") / "cslm", [*TINY, *LANGUAGE_MODEL], unknown_words=None
+    )
 
 
 @pytest.fixture
@@ -72,33 +94,52 @@ def same(some, others):
 
 
 def test_the_best_weights_and_the_texts_are_those_of_the_run(trained):
-    settings = load_config(trained / "config.yaml", overrides=["training.seed=99", "model.hidden_dropout=0.5"])
+    settings = load_config(
+        trained / "config.yaml", overrides=["training.seed=99", "model.hidden_dropout=0.5"]
+    )
     started, started_texts, started_model, _ = start_from(trained, settings)
     model, *texts, _ = load_run(trained)
-    assert same([w.numpy() for w in started_model.trainable_variables], [w.numpy() for w in model.trainable_variables])
+    assert same(
+        [w.numpy() for w in started_model.trainable_variables],
+        [w.numpy() for w in model.trainable_variables],
+    )
     assert all(one.same_as(other) for one, other in zip(started_texts, texts))
     assert started_model.config.hidden_dropout == 0.5 and started == settings
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_new_words_come_behind_the_old_and_change_nothing_for_them(tmp_path, new_text, variant):
-    run = write_run(tmp_path / "run", [*SPACES, *VARIANTS[variant], "training.precision=float64"], unknown_words=None)
+    run = write_run(
+        tmp_path / "run",
+        [*SPACES, *VARIANTS[variant], "training.precision=float64"],
+        unknown_words=None,
+    )
     settings = continued_config(run, overrides=new_text)
     old, *old_texts, _ = load_run(run)
     settings, texts, model, _ = start_from(run, settings, new_words=3)
     for side, text, before in zip((0, 1), texts, old_texts):
-        counts = collections.Counter(itertools.chain.from_iterable(pair[side].split() for pair in NEW))  # spaces are the tokenization
-        expected = sorted(set(counts) - set(before.vocabulary.tokens), key=lambda word: (-counts[word], word))[:3]
+        counts = collections.Counter(
+            itertools.chain.from_iterable(pair[side].split() for pair in NEW)
+        )  # spaces are the tokenization
+        expected = sorted(
+            set(counts) - set(before.vocabulary.tokens), key=lambda word: (-counts[word], word)
+        )[:3]
         assert text.vocabulary.tokens == [*before.vocabulary.tokens, *expected]
     sizes = [text.vocabulary.size for text in texts]
-    ids = [text.encode(tf.constant(lines)).to_tensor() for text, lines in zip(old_texts, phrasebook(10, 2, "train"))]
+    ids = [
+        text.encode(tf.constant(lines)).to_tensor()
+        for text, lines in zip(old_texts, phrasebook(10, 2, "train"))
+    ]
     inputs = dict(zip(("source_ids", "target_ids"), ids))
-    before, after = old(inputs).numpy(), model(inputs).numpy()
+    before = old(inputs).numpy()
+    after = model(inputs).numpy()
     np.testing.assert_allclose(after[..., : before.shape[-1]], before, rtol=1e-12, atol=1e-12)
 
     fresh = build_model(settings, *sizes)
     kinds = set()
-    for known, drawn, weight in zip(old.trainable_variables, fresh.trainable_variables, model.trainable_variables, strict=True):
+    for known, drawn, weight in zip(
+        old.trainable_variables, fresh.trainable_variables, model.trainable_variables, strict=True
+    ):
         known, drawn, weight, name = known.numpy(), drawn.numpy(), weight.numpy(), weight.name
         axis = [k for k in range(known.ndim) if known.shape[k] != weight.shape[k]]
         if not axis:
@@ -110,20 +151,35 @@ def test_new_words_come_behind_the_old_and_change_nothing_for_them(tmp_path, new
         if name == "b_softmax":
             np.testing.assert_allclose(new, known[-(len(known) // 10) :].mean(), rtol=1e-12)
         else:
-            assert np.array_equal(new, np.split(drawn, [known.shape[axis[0]]], axis=axis[0])[1]) and new.std() > 0
-    tied, biased = "tied" in variant, variant != "without biases"
+            assert (
+                np.array_equal(new, np.split(drawn, [known.shape[axis[0]]], axis=axis[0])[1])
+                and new.std() > 0
+            )
+    tied = "tied" in variant
+    biased = variant != "without biases"
     matrix = set() if tied else {"W_o2" if variant == "output_rank" else model.output_layer.symbol}
     assert kinds == {"E"} | matrix | ({"b_softmax"} if biased else set())
 
 
-@pytest.mark.parametrize("limit, said", [(6, None), (4, "75% of the first 40 pairs are left out of training")])
+@pytest.mark.parametrize(
+    "limit, said", [(6, None), (4, "75% of the first 40 pairs are left out of training")]
+)
 def test_a_text_too_long_for_the_limits_is_named(tmp_path, trained, capsys, limit, said):
     """Tokens of the sources: 3, 5, 5, 5."""
-    files = name_files(tmp_path, [("The door.", "La porte."), *[("The door is white.", "La porte est blanche.")] * 3] * 10)
-    limits = [f"data.maximum_source_length={limit}", "data.maximum_target_length=9", "data.held_out=0"]
+    files = name_files(
+        tmp_path,
+        [("The door.", "La porte."), *[("The door is white.", "La porte est blanche.")] * 3] * 10,
+    )
+    limits = [
+        f"data.maximum_source_length={limit}",
+        "data.maximum_target_length=9",
+        "data.held_out=0",
+    ]
     start_from(trained, continued_config(trained, overrides=[*files, *limits]))
     err = capsys.readouterr().err
-    assert (said is None and "left out" not in err) or (said and said in err and "data.maximum_source_length=4" in err)
+    assert (said is None and "left out" not in err) or (
+        said and said in err and "data.maximum_source_length=4" in err
+    )
 
 
 def test_new_words_of_the_new_text_alone(tmp_path, trained, new_text):
@@ -135,47 +191,97 @@ def test_new_words_of_the_new_text_alone(tmp_path, trained, new_text):
     path = run / "config.yaml"
     save_config(load_config(path, overrides=["data.corpus=files", *files]), path)
     _, texts, *_ = start_from(run, continued_config(run, overrides=new_text, mix=2.0), new_words=10)
-    added = [text.vocabulary.tokens[load_run(run)[1 + side].vocabulary.size :] for side, text in enumerate(texts)]
-    assert "zebra" in added[0] and "Zorro" in added[1] and "unseen" not in added[0] and "inconnue" not in added[1]
+    added = [
+        text.vocabulary.tokens[load_run(run)[1 + side].vocabulary.size :]
+        for side, text in enumerate(texts)
+    ]
+    assert (
+        "zebra" in added[0]
+        and "Zorro" in added[1]
+        and "unseen" not in added[0]
+        and "inconnue" not in added[1]
+    )
 
 
 def test_a_new_word_is_learned(tmp_path, trained, untranslated):
-    pairs = [("The zebra.", "Le zèbre."), ("The yak.", "Le yack."), ("The door.", "La porte."), ("The house.", "La maison.")]
-    options = [*name_files(tmp_path, pairs * 10), "data.held_out=0", "training.epochs=40", "training.learning_rate=0.03"]
+    pairs = [
+        ("The zebra.", "Le zèbre."),
+        ("The yak.", "Le yack."),
+        ("The door.", "La porte."),
+        ("The house.", "La maison."),
+    ]
+    options = [
+        *name_files(tmp_path, pairs * 10),
+        "data.held_out=0",
+        "training.epochs=40",
+        "training.learning_rate=0.03",
+    ]
     no_dropout = [f"model.{name}_dropout=0" for name in ("embedding", "hidden", "readout")]
-    train(continued_config(trained, overrides=[*options, *no_dropout]), tmp_path / "run", start_from=trained, new_words=10)
+    train(
+        continued_config(trained, overrides=[*options, *no_dropout]),
+        tmp_path / "run",
+        start_from=trained,
+        new_words=10,
+    )
     model, *texts, _ = load_run(tmp_path / "run")
     ids = [text.encode(tf.constant(lines)).to_tensor() for text, lines in zip(texts, zip(*pairs))]
-    words = texts[1].vocabulary.words(tf.argmax(model(dict(zip(("source_ids", "target_ids"), ids))), axis=-1)).numpy()
-    assert [word.decode() for word in words[:2, 1]] == ["zèbre", "yack"]  # the source decides: all four have the same two beginnings
+    words = (
+        texts[1]
+        .vocabulary.words(tf.argmax(model(dict(zip(("source_ids", "target_ids"), ids))), axis=-1))
+        .numpy()
+    )
+    assert [word.decode() for word in words[:2, 1]] == [
+        "zèbre",
+        "yack",
+    ]  # the source decides: all four have the same two beginnings
 
 
-def test_everything_but_the_weights_begins_anew_and_stands_by_itself(tmp_path, language_model, new_text):
-    """Stopped and resumed it is the uninterrupted one, without the RUN it began from; and others begin from it."""
+def test_everything_but_the_weights_begins_anew_and_stands_by_itself(
+    tmp_path, language_model, new_text
+):
+    """Stopped and resumed it is the uninterrupted one, without the RUN it began from; and others
+    begin from it.
+    """
     run = shutil.copytree(language_model, tmp_path / "general")
-    limit = lambda number: continued_config(run, overrides=[*new_text, f"training.maximum_updates={number}"])  # noqa: E731
+    limit = lambda number: continued_config(
+        run, overrides=[*new_text, f"training.maximum_updates={number}"]
+    )  # noqa: E731
     for name, number in (("whole", 5), ("parts", 2)):
-        assert train(limit(number), tmp_path / name, start_from=run, new_words=4)["batches"] == number
+        assert (
+            train(limit(number), tmp_path / name, start_from=run, new_words=4)["batches"] == number
+        )
     shutil.rmtree(run)
     assert str(run) not in (tmp_path / "parts" / "config.yaml").read_text(encoding="utf-8")
-    assert train(load_config(tmp_path / "parts" / "config.yaml", overrides=["training.maximum_updates=5"]), tmp_path / "parts", resume=True)
+    assert train(
+        load_config(tmp_path / "parts" / "config.yaml", overrides=["training.maximum_updates=5"]),
+        tmp_path / "parts",
+        resume=True,
+    )
     (whole, _), (parts, state) = (load_state(tmp_path / name) for name in ("whole", "parts"))
     assert int(parts.optimizer.iterations.numpy()) == state.batches == 5
     for one, other in zip(whole.trainable_variables, parts.trainable_variables):
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-6, atol=1e-7)
     card = (tmp_path / "parts" / "model_card.md").read_text(encoding="utf-8")
-    assert f"- began from: the best weights of `{run}`, with 2 new source and 3 new target words\n" in card
+    assert (
+        f"- began from: the best weights of `{run}`, with 2 new source and 3 new target words\n"
+        in card
+    )
     assert str(tmp_path / "new.en") in card
 
     again = continued_config(tmp_path / "parts", overrides=["training.maximum_updates=1"])
     train(again, tmp_path / "second", start_from=tmp_path / "parts")
-    assert load_state(tmp_path / "second")[1].began_from == f"the best weights of `{tmp_path / 'parts'}`"
+    assert (
+        load_state(tmp_path / "second")[1].began_from
+        == f"the best weights of `{tmp_path / 'parts'}`"
+    )
     assert "zebra" in load_run(tmp_path / "second")[1].vocabulary.tokens
 
 
 def test_weights_that_only_got_worse_are_not_kept(tmp_path, language_model):
     train(config(*LANGUAGE_MODEL, "training.maximum_updates=40"), tmp_path / "good")
-    settings = continued_config(tmp_path / "good", overrides=["training.maximum_updates=2", "training.learning_rate=9"])
+    settings = continued_config(
+        tmp_path / "good", overrides=["training.maximum_updates=2", "training.learning_rate=9"]
+    )
     train(settings, tmp_path / "run", start_from=tmp_path / "good")
     losses = [record["loss"] for record in records(tmp_path / "run", "development")]
     assert len(losses) >= 2 and losses[0] == min(losses)
@@ -185,12 +291,19 @@ def test_weights_that_only_got_worse_are_not_kept(tmp_path, language_model):
 def test_what_is_refused(tmp_path, trained):
     own = load_config(trained / "config.yaml")
     for change, message in (
-        ("model.hidden_size=9", "model.hidden_size: expected 7, as .*, got 9; .*leave the option out"),
+        (
+            "model.hidden_size=9",
+            "model.hidden_size: expected 7, as .*, got 9; .*leave the option out",
+        ),
         ("source.lowercase=true", "source.lowercase: expected False, as"),
         ("target.language=de", "target.language: expected fr, as"),
     ):
         with pytest.raises(UsageError, match=message):
-            train(load_config(trained / "config.yaml", overrides=[change]), tmp_path / "run", start_from=trained)
+            train(
+                load_config(trained / "config.yaml", overrides=[change]),
+                tmp_path / "run",
+                start_from=trained,
+            )
     for options, message in (
         (dict(start_from=trained, resume=True), "expected resume or start_from, got both"),
         (dict(new_words=3), "expected start_from beside new_words=3, got none"),
@@ -213,17 +326,24 @@ def test_a_folder_cannot_begin_from_itself(tmp_path):
 def test_new_subwords_come_behind_the_old_the_missing_characters_first(tmp_path):
     pieces = ["target.tokenization=sentencepiece", "target.vocabulary_size=90"]
     run = write_run(tmp_path / "run", [*TINY, *LANGUAGE_MODEL, *pieces], unknown_words=None)
-    files = name_files(tmp_path, [("The door.", "☃ la zébrure ☂"), ("The door is white.", "une zébrure")] * 20)
+    files = name_files(
+        tmp_path, [("The door.", "☃ la zébrure ☂"), ("The door is white.", "une zébrure")] * 20
+    )
     old = load_text(Run(run), "target", load_config(run / "config.yaml").target)
     limits = ["data.maximum_target_length=90", "data.held_out=0"]
     for number in (2, 12):
-        text = start_from(run, continued_config(run, overrides=[*files, *limits]), new_words=number)[1][1]
+        text = start_from(
+            run, continued_config(run, overrides=[*files, *limits]), new_words=number
+        )[1][1]
         assert text.vocabulary.tokens[: old.vocabulary.size] == old.vocabulary.tokens
         new = text.vocabulary.tokens[old.vocabulary.size :]
         assert len(new) == len(set(new)) <= number and set(new[:2]) <= set("☃☂zéb")
     assert len(new) > 2 and {"☃", "☂"} <= set(new)
     line = tf.constant(["☃ la zébrure ☂"])
-    assert UNKNOWN_ID in old.encode(line).to_list()[0] and UNKNOWN_ID not in text.encode(line).to_list()[0]
+    assert (
+        UNKNOWN_ID in old.encode(line).to_list()[0]
+        and UNKNOWN_ID not in text.encode(line).to_list()[0]
+    )
     assert text.decode(text.encode(line).to_tensor()).numpy()[0].decode() == "☃ la zébrure ☂"
     (tmp_path / "saved").mkdir()
     text.save(tmp_path / "saved", "target")
@@ -249,10 +369,22 @@ def damaged(run):
 @pytest.mark.parametrize(
     "harm, message",
     [
-        (lambda run: shutil.rmtree(run), "expected a RUN folder that `rnnsearch train` wrote, got nothing there"),
-        (lambda run: shutil.rmtree(run / "best"), "got one without best; training has not evaluated the model yet"),
-        (lambda run: (run / "best" / "model.weights.h5").unlink(), "expected the weights of a training run, found none"),
-        (lambda run: (run / "vocabulary.source.txt").unlink(), "got one without vocabulary.source.txt"),
+        (
+            lambda run: shutil.rmtree(run),
+            "expected a RUN folder that `rnnsearch train` wrote, got nothing there",
+        ),
+        (
+            lambda run: shutil.rmtree(run / "best"),
+            "got one without best; training has not evaluated the model yet",
+        ),
+        (
+            lambda run: (run / "best" / "model.weights.h5").unlink(),
+            "expected the weights of a training run, found none",
+        ),
+        (
+            lambda run: (run / "vocabulary.source.txt").unlink(),
+            "got one without vocabulary.source.txt",
+        ),
         (damaged, "expected the file that training wrote"),
     ],
 )

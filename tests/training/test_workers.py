@@ -20,7 +20,10 @@ class Several:
     """Workers that say in turn what they say in truth at the same time; each hears the sum."""
 
     def __init__(self, number, said):
-        self.index, self.count, self.chief, self.said = number, 3, number == 0, said
+        self.index = number
+        self.count = 3
+        self.chief = number == 0
+        self.said = said
 
     def agree(self, *numbers):
         self.said.append(numbers)
@@ -29,12 +32,17 @@ class Several:
 
 def agreements(seconds, asked, stopping):
     """The Agreement of every worker, after the last one has heard all."""
-    said, made = [], []
+    said = []
+    made = []
     for number in range(3):
         workers = Several(number, said)
         interruption = Interruption(workers)
         interruption.asked = asked[number]
-        one = Agreement(workers, TrainingState(seconds=seconds[number], evaluations_since_best=4 - number), interruption)
+        one = Agreement(
+            workers,
+            TrainingState(seconds=seconds[number], evaluations_since_best=4 - number),
+            interruption,
+        )
         one.set_model(types.SimpleNamespace(stop_training=stopping[number]))
         made.append(one)
         one.agree()
@@ -43,13 +51,19 @@ def agreements(seconds, asked, stopping):
 
 def test_the_chiefs_clock_and_decisions_count():
     last = agreements((100.0, 170.0, 30.0), (None, None, None), (True, False, False))[-1]
-    assert (last.state.seconds, last.state.evaluations_since_best, last.model.stop_training) == (100.0, 4, True)
+    assert (last.state.seconds, last.state.evaluations_since_best, last.model.stop_training) == (
+        100.0,
+        4,
+        True,
+    )
     last = agreements((100.0, 170.0, 30.0), (None, None, None), (False, True, True))[-1]
     assert last.model.stop_training is False
     last.interruption.stop_if_asked()  # nobody was asked to
 
 
-@pytest.mark.parametrize("number, error", [(signal.SIGTERM, "Terminated"), (signal.SIGINT, "KeyboardInterrupt")])
+@pytest.mark.parametrize(
+    "number, error", [(signal.SIGTERM, "Terminated"), (signal.SIGINT, "KeyboardInterrupt")]
+)
 def test_a_signal_to_one_stops_all_once_they_know(number, error):
     first, second, last = agreements((1, 1, 1), (None, number, None), (False,) * 3)
     first.interruption.stop_if_asked()  # has heard its own words only
@@ -76,15 +90,21 @@ def test_every_worker_drops_other_values():
         for layer in layers:
             layer.set_random_state(np.array([3, 17], np.uint32))
         vary_dropout(layers, number)
-        outputs.append(keras.ops.convert_to_numpy(layers[0](np.ones((4, 50), np.float32), training=True)))
+        outputs.append(
+            keras.ops.convert_to_numpy(layers[0](np.ones((4, 50), np.float32), training=True))
+        )
         assert layers[1].random_state()[1] == 17
-    assert not any(np.array_equal(outputs[one], outputs[other]) for one, other in ((0, 1), (0, 2), (1, 2)))
+    assert not any(
+        np.array_equal(outputs[one], outputs[other]) for one, other in ((0, 1), (0, 2), (1, 2))
+    )
     layers[0].set_random_state(np.array([3, 17], np.uint32))
     assert np.array_equal(outputs[0], layers[0](np.ones((4, 50), np.float32), training=True))
 
 
 def test_only_a_missing_worker_is_a_lost_one():
     with pytest.raises(PeerLost), losing_peers():
-        raise tf.errors.UnavailableError(None, None, "Collective ops is aborted by: Connection reset by peer")
+        raise tf.errors.UnavailableError(
+            None, None, "Collective ops is aborted by: Connection reset by peer"
+        )
     with pytest.raises(tf.errors.UnavailableError), losing_peers():
         raise tf.errors.UnavailableError(None, None, "a file system is gone")

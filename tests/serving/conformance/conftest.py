@@ -2,7 +2,8 @@
 
     RNNSEARCH_SERVER   host:port of gRPC
     RNNSEARCH_REST     host:port of REST
-    RNNSEARCH_MODELS   the folder of write_models.py as that server sees it; without it the tests of reloading are skipped
+    RNNSEARCH_MODELS   the folder of write_models.py as that server sees it; without it the tests of
+    reloading are skipped
 
 serving/README.md says how to start tensorflow_model_server for it.
 """
@@ -17,7 +18,12 @@ import pytest
 import tensorflow as tf
 from serving.conformance.write_models import write_models
 from tensorflow.core.framework.tensor_pb2 import TensorProto
-from tensorflow_serving.apis import model_pb2, model_service_pb2_grpc, predict_pb2, prediction_service_pb2_grpc
+from tensorflow_serving.apis import (
+    model_pb2,
+    model_service_pb2_grpc,
+    predict_pb2,
+    prediction_service_pb2_grpc,
+)
 
 PATIENCE = 30  # seconds for any one answer
 
@@ -33,11 +39,17 @@ class Address(NamedTuple):
 @pytest.fixture(scope="session")
 def address(tmp_path_factory):
     if "RNNSEARCH_SERVER" in os.environ:
-        yield Address(os.environ["RNNSEARCH_SERVER"], os.environ["RNNSEARCH_REST"], os.environ.get("RNNSEARCH_MODELS"))
+        yield Address(
+            os.environ["RNNSEARCH_SERVER"],
+            os.environ["RNNSEARCH_REST"],
+            os.environ.get("RNNSEARCH_MODELS"),
+        )
         return
     folder = tmp_path_factory.mktemp("conformance")
     with embedded_server(write_models(folder)) as server:
-        yield Address(f"127.0.0.1:{server.grpc_port}", f"127.0.0.1:{server.rest_port}", str(folder.resolve()))
+        yield Address(
+            f"127.0.0.1:{server.grpc_port}", f"127.0.0.1:{server.rest_port}", str(folder.resolve())
+        )
 
 
 def embedded_server(config):
@@ -45,8 +57,16 @@ def embedded_server(config):
     from rnnsearch_tf.extras.server.flags import FREE, Flags
     from rnnsearch_tf.extras.server.server import Server
 
-    return Server(Flags(port=FREE, rest_api_port=FREE, model_config_file=str(config), max_num_load_retries=0,
-                        allow_version_labels_for_unavailable_models=True, enable_grpc_healthcheck_service=True))
+    return Server(
+        Flags(
+            port=FREE,
+            rest_api_port=FREE,
+            model_config_file=str(config),
+            max_num_load_retries=0,
+            allow_version_labels_for_unavailable_models=True,
+            enable_grpc_healthcheck_service=True,
+        )
+    )
 
 
 @pytest.fixture(scope="session")
@@ -98,24 +118,33 @@ def rest(address):
 
 def spec(name="toy", version=None, label=None, signature=""):
     """A ModelSpec; name None: none at all."""
-    result = model_pb2.ModelSpec(name=name or "", signature_name=signature, version_label=label or "")
+    result = model_pb2.ModelSpec(
+        name=name or "", signature_name=signature, version_label=label or ""
+    )
     if version is not None:
         result.version.value = version
     return result
 
 
 class Refusal:
-    """`with refused(code, message): …`: the call in it fails with this gRPC status and a message that holds `message`."""
+    """`with refused(code, message): …`: the call in it fails with this gRPC status and a message
+    that holds `message`.
+    """
 
     def __init__(self, code, message=""):
-        self.code, self.expected = getattr(grpc.StatusCode, code), message
+        self.code = getattr(grpc.StatusCode, code)
+        self.expected = message
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, error, traceback):
-        assert isinstance(error, grpc.RpcError), f"expected {self.code}, the call came back with {error!r}"
-        assert (error.code(), self.expected in error.details()) == (self.code, True), error.details()
+        assert isinstance(error, grpc.RpcError), (
+            f"expected {self.code}, the call came back with {error!r}"
+        )
+        assert (error.code(), self.expected in error.details()) == (self.code, True), (
+            error.details()
+        )
         self.message = error.details()
         return True
 

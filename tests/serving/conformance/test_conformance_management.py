@@ -14,10 +14,17 @@ AVAILABLE = get_model_status_pb2.ModelVersionStatus.AVAILABLE
 def status(management, **choice):
     """{version: ModelVersionStatus} of a model."""
     request = get_model_status_pb2.GetModelStatusRequest(model_spec=spec(**choice))
-    return {row.version: row for row in management.GetModelStatus(request, timeout=10).model_version_status}
+    return {
+        row.version: row
+        for row in management.GetModelStatus(request, timeout=10).model_version_status
+    }
 
 
-@pytest.mark.parametrize("choice, versions", [({}, [1, 2]), ({"version": 2}, [2]), ({"label": "stable"}, [1])], ids=["all", "version", "label"])
+@pytest.mark.parametrize(
+    "choice, versions",
+    [({}, [1, 2]), ({"version": 2}, [2]), ({"label": "stable"}, [1])],
+    ids=["all", "version", "label"],
+)
 def test_status(management, choice, versions):
     rows = status(management, **choice)
     assert sorted(rows) == versions
@@ -25,12 +32,16 @@ def test_status(management, choice, versions):
         assert (row.state, row.status.error_code, row.status.error_message) == (AVAILABLE, 0, "")
 
 
-@pytest.mark.parametrize("choice, code, message", [
-    ({"name": None}, "NOT_FOUND", "Could not find any versions of model "),
-    ({"name": "none"}, "NOT_FOUND", "Could not find any versions of model none"),
-    ({"version": 9}, "NOT_FOUND", "Could not find version 9 of model toy"),
-    ({"label": "beta"}, "INVALID_ARGUMENT", "Unrecognized servable version label: beta"),
-], ids=["no-name", "model", "version", "label"])
+@pytest.mark.parametrize(
+    "choice, code, message",
+    [
+        ({"name": None}, "NOT_FOUND", "Could not find any versions of model "),
+        ({"name": "none"}, "NOT_FOUND", "Could not find any versions of model none"),
+        ({"version": 9}, "NOT_FOUND", "Could not find version 9 of model toy"),
+        ({"label": "beta"}, "INVALID_ARGUMENT", "Unrecognized servable version label: beta"),
+    ],
+    ids=["no-name", "model", "version", "label"],
+)
 def test_status_refused(management, refused, choice, code, message):
     with refused(code, message):
         status(management, **choice)
@@ -48,24 +59,33 @@ def test_health(channel):
 
 def test_health_of_an_unknown_service(channel, refused):
     with refused("NOT_FOUND"):
-        health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service="none"), timeout=10)
+        health_pb2_grpc.HealthStub(channel).Check(
+            health_pb2.HealthCheckRequest(service="none"), timeout=10
+        )
 
 
 def test_an_unknown_method(channel, refused):
     with refused("UNIMPLEMENTED"):
-        method = channel.unary_unary("/tensorflow.serving.PredictionService/Nothing",
-                                     request_serializer=empty_pb2.Empty.SerializeToString, response_deserializer=bytes)
+        method = channel.unary_unary(
+            "/tensorflow.serving.PredictionService/Nothing",
+            request_serializer=empty_pb2.Empty.SerializeToString,
+            response_deserializer=bytes,
+        )
         method(empty_pb2.Empty(), timeout=10)
 
 
 @pytest.fixture
 def reload(management, address):
-    """reload(ModelServerConfig); whatever a test did, the server has its first configuration again afterwards."""
+    """reload(ModelServerConfig); whatever a test did, the server has its first configuration again
+    afterwards.
+    """
     if address.models is None:
         pytest.skip("RNNSEARCH_MODELS is not given")
 
     def send(config):
-        return management.HandleReloadConfigRequest(model_management_pb2.ReloadConfigRequest(config=config), timeout=60)
+        return management.HandleReloadConfigRequest(
+            model_management_pb2.ReloadConfigRequest(config=config), timeout=60
+        )
 
     yield send
     answer = send(model_list(address.models))
@@ -74,12 +94,16 @@ def reload(management, address):
 
 
 def said(reload, config):
-    """(name of the gRPC code, message) of a reload, which may come in the answer or as the call's own status."""
+    """(name of the gRPC code, message) of a reload, which may come in the answer or as the call's
+    own status.
+    """
     try:
         answer = reload(config).status
     except grpc.RpcError as error:
         return error.code().name, error.details()
-    return [code.name for code in grpc.StatusCode if code.value[0] == answer.error_code][0], answer.error_message
+    return [code.name for code in grpc.StatusCode if code.value[0] == answer.error_code][
+        0
+    ], answer.error_message
 
 
 def test_reload_adds_a_model_and_takes_it_away(reload, predict, refused, address):

@@ -1,4 +1,6 @@
-"""PredictionService: shapes of answers, and the statuses of what is refused, as tensorflow_model_server has them."""
+"""PredictionService: shapes of answers, and the statuses of what is refused, as
+tensorflow_model_server has them.
+"""
 
 import concurrent.futures
 import time
@@ -33,9 +35,16 @@ def test_values_are_in_typed_fields(predict):
     assert [dim.size for dim in outputs["score"].tensor_shape.dim] == [2]
 
 
-@pytest.mark.parametrize("choice, expected", [
-    ({"version": 1}, [3.0, 4.0]), ({"version": 2}, [4.0, 5.0]), ({"label": "stable"}, [3.0, 4.0]), ({}, [4.0, 5.0]),
-], ids=["version-1", "version-2", "label", "latest"])
+@pytest.mark.parametrize(
+    "choice, expected",
+    [
+        ({"version": 1}, [3.0, 4.0]),
+        ({"version": 2}, [4.0, 5.0]),
+        ({"label": "stable"}, [3.0, 4.0]),
+        ({}, [4.0, 5.0]),
+    ],
+    ids=["version-1", "version-2", "label", "latest"],
+)
 def test_which_version_answers(predict, choice, expected):
     answer = predict(X, signature="half_plus", **choice)
     assert list(answer.outputs["y"].float_val) == expected
@@ -44,9 +53,13 @@ def test_which_version_answers(predict, choice, expected):
 
 def test_every_type_there_and_back(predict):
     values = {
-        "a_bytes": np.array([b"\x00\xff", b""], object), "b": np.array([True, False]), "i32": np.array([-1, 2], np.int32),
-        "i64": np.array([-(2**62), 1], np.int64), "f32": np.array([[1.5, np.inf], [-0.0, np.nan]], np.float32),
-        "f64": np.array([1e300, -1.0]), "u8": np.array([0, 255], np.uint8),
+        "a_bytes": np.array([b"\x00\xff", b""], object),
+        "b": np.array([True, False]),
+        "i32": np.array([-1, 2], np.int32),
+        "i64": np.array([-(2**62), 1], np.int64),
+        "f32": np.array([[1.5, np.inf], [-0.0, np.nan]], np.float32),
+        "f64": np.array([1e300, -1.0]),
+        "u8": np.array([0, 255], np.uint8),
     }
     answer = predict(values, signature="echo")
     for name, value in values.items():
@@ -55,9 +68,16 @@ def test_every_type_there_and_back(predict):
 
 def test_tensor_content_is_accepted(predict):
     content = tf.compat.v1.make_tensor_proto(0.0, shape=[0], dtype=tf.float32)
-    content.CopyFrom(TensorProto(
-        dtype=tf.float32.as_datatype_enum, tensor_shape=tf.TensorShape([2]).as_proto(), tensor_content=X["x"].tobytes()))
-    assert list(predict({"x": content}, signature="half_plus", version=1).outputs["y"].float_val) == [3.0, 4.0]
+    content.CopyFrom(
+        TensorProto(
+            dtype=tf.float32.as_datatype_enum,
+            tensor_shape=tf.TensorShape([2]).as_proto(),
+            tensor_content=X["x"].tobytes(),
+        )
+    )
+    assert list(
+        predict({"x": content}, signature="half_plus", version=1).outputs["y"].float_val
+    ) == [3.0, 4.0]
 
 
 def test_output_filter_chooses(predict):
@@ -67,13 +87,21 @@ def test_output_filter_chooses(predict):
 @pytest.mark.parametrize("batch_size", [0, 1, 64])
 def test_batch_sizes(predict, batch_size):
     answer = predict({"text": np.array(["ab"] * batch_size, object)})
-    assert list(answer.outputs["score"].float_val) in ([2.0] * batch_size, [2.0])  # a repeated value may be said once
+    assert list(answer.outputs["score"].float_val) in (
+        [2.0] * batch_size,
+        [2.0],
+    )  # a repeated value may be said once
     assert answer.outputs["score"].tensor_shape.dim[0].size == batch_size
 
 
 def test_concurrent_requests_get_their_own_answers(predict):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        answers = pool.map(lambda number: predict({"text": [f"line {number}"]}).outputs["translation"].string_val[0], range(64))
+        answers = pool.map(
+            lambda number: (
+                predict({"text": [f"line {number}"]}).outputs["translation"].string_val[0]
+            ),
+            range(64),
+        )
         assert list(answers) == [f"v2:line {number}".encode() for number in range(64)]
 
 
@@ -87,20 +115,27 @@ def test_no_model_name(predict, refused):
         predict(TEXT, name=None, signature="serving_default")
 
 
-@pytest.mark.parametrize("choice, code, message", [
-    ({"name": "none"}, "NOT_FOUND", "Servable not found for request: Latest(none)"),
-    ({"version": 9}, "NOT_FOUND", "Servable not found for request: Specific(toy, 9)"),
-    ({"label": "beta"}, "INVALID_ARGUMENT", "Unrecognized servable version label: beta"),
-    ({"signature": "none"}, "FAILED_PRECONDITION", 'Serving signature key "none" not found.'),
-], ids=["model", "version", "label", "signature"])
+@pytest.mark.parametrize(
+    "choice, code, message",
+    [
+        ({"name": "none"}, "NOT_FOUND", "Servable not found for request: Latest(none)"),
+        ({"version": 9}, "NOT_FOUND", "Servable not found for request: Specific(toy, 9)"),
+        ({"label": "beta"}, "INVALID_ARGUMENT", "Unrecognized servable version label: beta"),
+        ({"signature": "none"}, "FAILED_PRECONDITION", 'Serving signature key "none" not found.'),
+    ],
+    ids=["model", "version", "label", "signature"],
+)
 def test_nothing_of_that_name(predict, refused, choice, code, message):
     with refused(code, message):
         predict(TEXT, **choice)
 
 
 def test_missing_inputs(predict, refused):
-    with refused("INVALID_ARGUMENT", "input size does not match signature: 0!=1 len({}) != len({text}). "
-                                     "Sent extra: {}. Missing but required: {text}."):
+    with refused(
+        "INVALID_ARGUMENT",
+        "input size does not match signature: 0!=1 len({}) != len({text}). "
+        "Sent extra: {}. Missing but required: {text}.",
+    ):
         predict({})
 
 
@@ -136,7 +171,10 @@ def test_a_shape_that_an_operation_does_not_take(predict, refused):
 def test_malformed_tensor(predict, refused):
     """Three values claimed, two bytes given."""
     broken = TensorProto(
-        dtype=tf.float32.as_datatype_enum, tensor_shape=tf.TensorShape([3]).as_proto(), tensor_content=b"ab")
+        dtype=tf.float32.as_datatype_enum,
+        tensor_shape=tf.TensorShape([3]).as_proto(),
+        tensor_content=b"ab",
+    )
     with refused("INVALID_ARGUMENT", "tensor parsing error: x"):
         predict({"x": broken}, signature="half_plus")
 
@@ -166,12 +204,18 @@ def test_long_messages_are_cut(predict, refused):
 def test_a_deadline_that_passes(predict, refused):
     start = time.monotonic()
     with refused("DEADLINE_EXCEEDED"):
-        predict({"x": np.zeros(1, np.float32), "seconds": np.full(1, 5, np.float32)}, signature="slow", timeout=0.3)
+        predict(
+            {"x": np.zeros(1, np.float32), "seconds": np.full(1, 5, np.float32)},
+            signature="slow",
+            timeout=0.3,
+        )
     assert time.monotonic() - start < 4
 
 
 def metadata(prediction, fields, **choice):
-    request = get_model_metadata_pb2.GetModelMetadataRequest(model_spec=spec(**choice), metadata_field=fields)
+    request = get_model_metadata_pb2.GetModelMetadataRequest(
+        model_spec=spec(**choice), metadata_field=fields
+    )
     return prediction.GetModelMetadata(request, timeout=10)
 
 
@@ -188,11 +232,25 @@ def test_metadata(prediction):
     assert set(signature.outputs) == {"translation", "score", "source_truncated"}
 
 
-@pytest.mark.parametrize("fields, choice, code", [
-    ([], {}, "INVALID_ARGUMENT"), (["weights"], {}, "INVALID_ARGUMENT"), (["signature_def"], {"name": None}, "INVALID_ARGUMENT"),
-    (["signature_def"], {"name": "none"}, "NOT_FOUND"), (["signature_def"], {"version": 9}, "NOT_FOUND"),
-    (["signature_def"], {"label": "beta"}, "INVALID_ARGUMENT"),
-], ids=["no-field", "unknown-field", "no-name", "unknown-model", "unknown-version", "unknown-label"])
+@pytest.mark.parametrize(
+    "fields, choice, code",
+    [
+        ([], {}, "INVALID_ARGUMENT"),
+        (["weights"], {}, "INVALID_ARGUMENT"),
+        (["signature_def"], {"name": None}, "INVALID_ARGUMENT"),
+        (["signature_def"], {"name": "none"}, "NOT_FOUND"),
+        (["signature_def"], {"version": 9}, "NOT_FOUND"),
+        (["signature_def"], {"label": "beta"}, "INVALID_ARGUMENT"),
+    ],
+    ids=[
+        "no-field",
+        "unknown-field",
+        "no-name",
+        "unknown-model",
+        "unknown-version",
+        "unknown-label",
+    ],
+)
 def test_metadata_refused(prediction, refused, fields, choice, code):
     with refused(code):
         metadata(prediction, fields, **choice)

@@ -7,14 +7,20 @@ import pytest
 TOY = "/v1/models/toy"
 
 
-@pytest.mark.parametrize("path, versions", [(TOY, ["2", "1"]), (f"{TOY}/versions/1", ["1"]), (f"{TOY}/labels/stable", ["1"])],
-                         ids=["all", "version", "label"])
+@pytest.mark.parametrize(
+    "path, versions",
+    [(TOY, ["2", "1"]), (f"{TOY}/versions/1", ["1"]), (f"{TOY}/labels/stable", ["1"])],
+    ids=["all", "version", "label"],
+)
 def test_status_of_a_model(rest, path, versions):
     code, answer = rest("GET", path)
     rows = answer["model_version_status"]
     assert code == 200 and sorted(row["version"] for row in rows) == sorted(versions)
     for row in rows:
-        assert row["state"] == "AVAILABLE" and row["status"] == {"error_code": "OK", "error_message": ""}
+        assert row["state"] == "AVAILABLE" and row["status"] == {
+            "error_code": "OK",
+            "error_message": "",
+        }
 
 
 def test_metadata_of_a_model(rest):
@@ -22,7 +28,9 @@ def test_metadata_of_a_model(rest):
     assert code == 200
     assert (answer["model_spec"]["name"], answer["model_spec"]["version"]) == ("toy", "1")
     text = answer["metadata"]["signature_def"]["signature_def"]["serving_default"]["inputs"]["text"]
-    assert text["dtype"] == "DT_STRING" and [dim["size"] for dim in text["tensor_shape"]["dim"]] == ["-1"]
+    assert text["dtype"] == "DT_STRING" and [
+        dim["size"] for dim in text["tensor_shape"]["dim"]
+    ] == ["-1"]
 
 
 def test_rows_of_one_output(rest):
@@ -32,7 +40,10 @@ def test_rows_of_one_output(rest):
 
 def test_rows_of_named_inputs_and_several_outputs(rest):
     row = {"translation": "v2:a", "score": 1.0, "source_truncated": False}
-    assert rest("POST", f"{TOY}:predict", {"instances": [{"text": "a"}]}) == (200, {"predictions": [row]})
+    assert rest("POST", f"{TOY}:predict", {"instances": [{"text": "a"}]}) == (
+        200,
+        {"predictions": [row]},
+    )
 
 
 def test_columns_of_one_output(rest):
@@ -41,39 +52,114 @@ def test_columns_of_one_output(rest):
 
 
 def test_columns_of_named_inputs_and_several_outputs(rest):
-    columns = {"translation": ["v2:a", "v2:é"], "score": [1.0, 2.0], "source_truncated": [False, False]}
-    assert rest("POST", f"{TOY}:predict", {"inputs": {"text": ["a", "é"]}}) == (200, {"outputs": columns})
+    columns = {
+        "translation": ["v2:a", "v2:é"],
+        "score": [1.0, 2.0],
+        "source_truncated": [False, False],
+    }
+    assert rest("POST", f"{TOY}:predict", {"inputs": {"text": ["a", "é"]}}) == (
+        200,
+        {"outputs": columns},
+    )
 
 
 def test_bytes_both_ways_and_numbers_json_lacks(rest):
-    """`a_bytes` comes back in base64 for its name; NaN and infinities as the bare words of the stock server."""
-    row = {"a_bytes": {"b64": "AP8="}, "b": True, "i32": -1, "i64": 5, "f32": [1.5, 2.0], "f64": 1e300, "u8": 255}
-    assert rest("POST", f"{TOY}:predict", {"signature_name": "echo", "instances": [row]}) == (200, {"predictions": [row]})
+    """`a_bytes` comes back in base64 for its name; NaN and infinities as the bare words of the
+    stock server.
+    """
+    row = {
+        "a_bytes": {"b64": "AP8="},
+        "b": True,
+        "i32": -1,
+        "i64": 5,
+        "f32": [1.5, 2.0],
+        "f64": 1e300,
+        "u8": 255,
+    }
+    assert rest("POST", f"{TOY}:predict", {"signature_name": "echo", "instances": [row]}) == (
+        200,
+        {"predictions": [row]},
+    )
     body = '{"signature_name": "half_plus", "instances": [NaN, Infinity, -Infinity]}'
     code, answer = rest("POST", f"{TOY}:predict", body)
-    assert code == 200 and math.isnan(answer["predictions"][0]) and answer["predictions"][1:] == [math.inf, -math.inf]
+    assert (
+        code == 200
+        and math.isnan(answer["predictions"][0])
+        and answer["predictions"][1:] == [math.inf, -math.inf]
+    )
 
 
-@pytest.mark.parametrize("method, path, body, code, message", [
-    ("POST", "/v1/models/none:predict", {"instances": ["a"]}, 404, "Servable not found for request: Latest(none)"),
-    ("POST", f"{TOY}/versions/9:predict", {"instances": ["a"]}, 404, "Servable not found for request: Specific(toy, 9)"),
-    ("POST", f"{TOY}/labels/beta:predict", {"instances": ["a"]}, 400, "Unrecognized servable version label: beta"),
-    ("POST", f"{TOY}:predict", {"signature_name": "none", "instances": ["a"]}, 400, "none"),
-    ("POST", f"{TOY}:predict", {"instances": [{"words": "a"}]}, 400, ""),
-    ("POST", f"{TOY}:predict", {"instances": "a"}, 400, ""),
-    ("POST", f"{TOY}:predict", {"instances": ["a"], "inputs": ["a"]}, 400, ""),
-    ("POST", f"{TOY}:predict", {}, 400, ""),
-    ("POST", f"{TOY}:predict", "{", 400, ""),
-    ("POST", f"{TOY}:predict", "", 400, ""),
-    ("POST", f"{TOY}:predict", {"signature_name": "half_plus", "instances": ["a"]}, 400, ""),
-    ("POST", f"{TOY}:predict", {"signature_name": "refuse", "instances": [-1.0]}, 400, "x must not be negative"),
-    ("GET", f"{TOY}:predict", None, 400, "Malformed request: GET"),
-    ("GET", "/v1/models/none", None, 404, "Could not find any versions of model none"),
-    ("GET", f"{TOY}/versions/9", None, 404, "Could not find version 9 of model toy"),
-    ("GET", f"{TOY}/versions/9/metadata", None, 404, "Servable not found for request: Specific(toy, 9)"),
-    ("GET", f"{TOY}/labels/beta", None, 400, "Unrecognized servable version label: beta"),
-], ids=["model", "version", "label", "signature", "wrong-name", "no-list", "both-forms", "neither-form", "no-json", "no-body", "wrong-type",
-        "refused-by-the-graph", "get-predict", "status-model", "status-version", "metadata-version", "status-label"])
+@pytest.mark.parametrize(
+    "method, path, body, code, message",
+    [
+        (
+            "POST",
+            "/v1/models/none:predict",
+            {"instances": ["a"]},
+            404,
+            "Servable not found for request: Latest(none)",
+        ),
+        (
+            "POST",
+            f"{TOY}/versions/9:predict",
+            {"instances": ["a"]},
+            404,
+            "Servable not found for request: Specific(toy, 9)",
+        ),
+        (
+            "POST",
+            f"{TOY}/labels/beta:predict",
+            {"instances": ["a"]},
+            400,
+            "Unrecognized servable version label: beta",
+        ),
+        ("POST", f"{TOY}:predict", {"signature_name": "none", "instances": ["a"]}, 400, "none"),
+        ("POST", f"{TOY}:predict", {"instances": [{"words": "a"}]}, 400, ""),
+        ("POST", f"{TOY}:predict", {"instances": "a"}, 400, ""),
+        ("POST", f"{TOY}:predict", {"instances": ["a"], "inputs": ["a"]}, 400, ""),
+        ("POST", f"{TOY}:predict", {}, 400, ""),
+        ("POST", f"{TOY}:predict", "{", 400, ""),
+        ("POST", f"{TOY}:predict", "", 400, ""),
+        ("POST", f"{TOY}:predict", {"signature_name": "half_plus", "instances": ["a"]}, 400, ""),
+        (
+            "POST",
+            f"{TOY}:predict",
+            {"signature_name": "refuse", "instances": [-1.0]},
+            400,
+            "x must not be negative",
+        ),
+        ("GET", f"{TOY}:predict", None, 400, "Malformed request: GET"),
+        ("GET", "/v1/models/none", None, 404, "Could not find any versions of model none"),
+        ("GET", f"{TOY}/versions/9", None, 404, "Could not find version 9 of model toy"),
+        (
+            "GET",
+            f"{TOY}/versions/9/metadata",
+            None,
+            404,
+            "Servable not found for request: Specific(toy, 9)",
+        ),
+        ("GET", f"{TOY}/labels/beta", None, 400, "Unrecognized servable version label: beta"),
+    ],
+    ids=[
+        "model",
+        "version",
+        "label",
+        "signature",
+        "wrong-name",
+        "no-list",
+        "both-forms",
+        "neither-form",
+        "no-json",
+        "no-body",
+        "wrong-type",
+        "refused-by-the-graph",
+        "get-predict",
+        "status-model",
+        "status-version",
+        "metadata-version",
+        "status-label",
+    ],
+)
 def test_refused(rest, method, path, body, code, message):
     status, answer = rest(method, path, body)
     assert (status, list(answer)) == (code, ["error"])

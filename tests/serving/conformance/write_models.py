@@ -1,8 +1,10 @@
-"""Writes what the conformance suite asks a server for: models and the configuration that serves them.
+"""Writes what the conformance suite asks a server for: models and the configuration that serves
+them.
 
     PYTHONPATH=tests python -m serving.conformance.write_models FOLDER [--seen-as /models]
 
-FOLDER gets toy/1, toy/2, other/7, corrupt/1 and models.config; `--seen-as` is the path under which the server finds FOLDER.
+FOLDER gets toy/1, toy/2, other/7, corrupt/1 and models.config; `--seen-as` is the path under which
+the server finds FOLDER.
 """
 
 import argparse
@@ -15,18 +17,24 @@ from serving.toy_model import write_corrupt, write_toy
 
 
 def model_list(folder, *more):
-    """ModelServerConfig: `toy`, both versions and the label stable for version 1, and the models named in `more`.
+    """ModelServerConfig: `toy`, both versions and the label stable for version 1, and the models
+    named in `more`.
 
     Args:
-        folder: where the server finds the models; a string, since it need not be a path of this machine.
+        folder: where the server finds the models; a string, since it need not be a path of this
+            machine.
         more: names of further models, each served from the folder of its name.
     """
     config = model_server_config_pb2.ModelServerConfig()
-    toy = config.model_config_list.config.add(name="toy", base_path=f"{folder}/toy", model_platform="tensorflow")
+    toy = config.model_config_list.config.add(
+        name="toy", base_path=f"{folder}/toy", model_platform="tensorflow"
+    )
     toy.model_version_policy.all.SetInParent()
     toy.version_labels["stable"] = 1
     for name in more:
-        config.model_config_list.config.add(name=name, base_path=f"{folder}/{name}", model_platform="tensorflow")
+        config.model_config_list.config.add(
+            name=name, base_path=f"{folder}/{name}", model_platform="tensorflow"
+        )
     return config
 
 
@@ -43,7 +51,9 @@ def write_models(folder, seen_as=None):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--seen-as")
     arguments = parser.parse_args()
