@@ -16,7 +16,8 @@ import threading
 
 import yaml
 
-from rnnsearch_tf.config import SearchConfig, check_value, read_value, saved_config
+from rnnsearch_tf.config import SearchConfig, check_value, saved_config
+from rnnsearch_tf.config.yaml_files import read_value
 from rnnsearch_tf.errors import Terminated
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
 from rnnsearch_tf.files.reading import check_inputs, read_batches

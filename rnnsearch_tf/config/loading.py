@@ -59,7 +59,6 @@ from rnnsearch_tf.config.options import (  # noqa: F401  what the package calls 
 from rnnsearch_tf.config.training_text import names_development_text
 from rnnsearch_tf.config.yaml_files import (
     parse_value,
-    read_value,
     read_with_bases,
     read_yaml,
 )  # noqa: F401

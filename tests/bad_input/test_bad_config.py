@@ -8,9 +8,9 @@ from rnnsearch_tf.config import (
     check_value,
     load_config,
     option_fields,
-    read_value,
     save_config,
 )
+from rnnsearch_tf.config.yaml_files import read_value
 from rnnsearch_tf.errors import UsageError
 
 

@@ -79,8 +79,11 @@ def test_an_example_of_each(code, words, capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize("number, code", [(signal.SIGTERM, 75), (signal.SIGINT, 130)])
 @pytest.mark.parametrize("verb, engine, words", STOPPED, ids=[verb for verb, *_ in STOPPED])
 def test_a_signal_while_the_engine_works(
-    verb, engine, words, number, code, capsys, observe, monkeypatch
+    verb, engine, words, number, code, capsys, observe, monkeypatch, request
 ):
+    # a shell's background jobs ignore SIGINT
+    ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, ignored))
     before = [signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGINT)]
 
     def stopped(*arguments):

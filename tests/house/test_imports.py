@@ -27,7 +27,7 @@ LEVELS = [
 LEVEL_OF = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 CORE = LEVELS[: LEVELS.index(["extras"])]
 MOST_ARROWS = 115
-MOST_LINES = 480
+MOST_LINES = 590
 """Of a file, comments and docstrings included: is it still one thing?"""
 
 FILES = sorted(
@@ -151,7 +151,8 @@ def test_every_room_says_what_it_may_import_and_imports_no_more():
                 ast.parse((PACKAGE / name / "__init__.py").read_text(encoding="utf-8"))
             )
             said = (
-                docstring.rpartition("May import ")[2]
+                " ".join(docstring.split())
+                .rpartition("May import ")[2]
                 .removesuffix(".")
                 .replace(" and ", ", ")
                 .split(", ")
