@@ -52,8 +52,8 @@ EXTRAS["dev"] = sorted(
 )
 EXTRAS["beam"] = [
     "apache-beam>=2.77,<3"
-    # not in dev, for it wants an older protobuf than the newest gRPC packages; its tests are skipped
-    # then
+    # not in dev, for it wants an older protobuf than the newest gRPC packages; its tests are
+    # skipped then
 ]
 EXTRAS["corpora"] = ["mtdata>=0.5.1,<0.6"]  # not in dev, for it holds portalocker back
 EXTRAS["smt"] = [

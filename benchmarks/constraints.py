@@ -88,7 +88,7 @@ def main():
         for name, phrases in (("without", None), ("with", constraints)):
             found, seconds = timed(
                 lambda: translator.translate(sources, phrases, beam_size=arguments.beam_size)
-            )  # noqa: B023
+            )
             texts = [translation.text for translation in found]
             met = [
                 [stands(phrase, text) for phrase in wanted]

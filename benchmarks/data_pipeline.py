@@ -96,7 +96,7 @@ def vary(words, repetition):
 
 
 class Memory(threading.Thread):
-    """GB of anonymous memory, the most seen of this process and of those it has started, together."""
+    """The most anonymous memory seen, in GB, of this process and those it has started together."""
 
     def __init__(self):
         super().__init__(daemon=True)

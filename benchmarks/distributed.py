@@ -75,7 +75,7 @@ def answer(size, core, variable, gradients):
 
 
 def together(processes, what):
-    """Ask all at once: (seconds until all were done, their words, processor seconds of an update)."""
+    """Ask all at once: (seconds until all were done, words, processor seconds of an update)."""
     start = time.perf_counter()
     with concurrent.futures.ThreadPoolExecutor(len(processes)) as threads:
         answers = list(threads.map(lambda process: process(what, updates=UPDATES), processes))

@@ -44,9 +44,10 @@ def cases(size, precision):
         unit.build(m)
         state = unit.initial_state(tf.zeros([batch, n]))
         inputs = tf.Variable(unit.inputs(words))
-        run = lambda unit=unit, inputs=inputs, state=state: unit.all_steps(
-            tf.identity(inputs), state, mask
-        )["state"]  # noqa: E731
+
+        def run(unit=unit, inputs=inputs, state=state):
+            return unit.all_steps(tf.identity(inputs), state, mask)["state"]
+
         yield (
             kind,
             run,

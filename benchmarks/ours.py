@@ -112,7 +112,7 @@ class Ours:
         return rows[warm_up:]
 
     def loss(self, updates, last):
-        """Mean loss of a target word, in nats, over the last of so many updates by ``model.fit``."""
+        """Mean loss of a target word, in nats, over the last of so many ``model.fit`` updates."""
         batches = iter([self.next_batch() for _ in range(updates)])
         history = None
         for number in (updates - last, last):
@@ -166,9 +166,12 @@ class Ours:
         ids = sizes.synthetic_batch(
             size, np.random.default_rng(1), self.model.source_vocabulary_size
         )["source_ids"]
-        search = lambda: list(
-            in_shards(shard_count(), lambda shard: as_arrays(graph(shard)), ids, batch_size)
-        )  # noqa: E731
+
+        def search():
+            return list(
+                in_shards(shard_count(), lambda shard: as_arrays(graph(shard)), ids, batch_size)
+            )
+
         return measuring.in_turns({"search": search}, repeats, warm_up)["search"]
 
     def _tasks(self):
@@ -218,7 +221,7 @@ class Ours:
         }
 
     def _ceiling(self):
-        """A function that multiplies two large matrices and notes the rate, in operations a second."""
+        """A function that multiplies two large matrices and notes the operations a second."""
         import tensorflow as tf
 
         from rnnsearch_tf.runtime.cores import shard_count

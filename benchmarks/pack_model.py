@@ -28,7 +28,8 @@ CARD = """# {name}
 - trained on: {data}
 - licence: {licence}
 - BLEU: {score}
-- model: {model}, {parameters:,} parameters, in eight bits; text: {tokenization}, {vocabulary:,} symbols a side
+- model: {model}, {parameters:,} parameters, in eight bits; text: {tokenization}, \
+{vocabulary:,} symbols a side
 
 All settings are in `config.yaml`.
 """

@@ -145,7 +145,7 @@ def sentences(number, words, tokens, generator):
 
 
 def write_run(folder, config):
-    """A RUN folder with the configuration and random weights, for what loads one; returns its path."""
+    """A RUN folder with the configuration and random weights, to be loaded; returns its path."""
     from rnnsearch_tf.models import build_model
     from rnnsearch_tf.runs.folder import Run
     from rnnsearch_tf.text.vocabulary import Vocabulary

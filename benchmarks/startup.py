@@ -32,10 +32,12 @@ from rnnsearch_tf.translation import Translator
 imported = time.perf_counter()
 translator = Translator.load(sys.argv[1])
 loaded = time.perf_counter()
-translate = lambda line: (translator.translate([line], beam_size=int(sys.argv[2])), time.perf_counter())[1]
+translate = lambda line: (translator.translate([line], beam_size=int(sys.argv[2])), \
+time.perf_counter())[1]
 times = [loaded, *(translate(line) for line in json.load(sys.stdin))]
 seconds = [after - before for before, after in zip(times, times[1:])]
-print(json.dumps(dict(load=loaded - imported, translations=seconds, end=time.perf_counter() - imported)))
+print(json.dumps(dict(load=loaded - imported, translations=seconds, \
+end=time.perf_counter() - imported)))
 """
 
 

@@ -1,4 +1,4 @@
-"""How docstrings become Markdown: an extension of Griffe, which reads them for the documents' site."""
+"""How docstrings become Markdown: an extension of Griffe, which reads them for the site."""
 
 import ast
 import re

@@ -93,7 +93,7 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, **_):
-    """A link to a document, or its name in a document that is taken in, becomes a link to its page."""
+    """A link to a document, or its name in a document taken in, becomes a link to its page."""
     own = page.file.src_uri
     elsewhere = TAKEN_IN | {
         path.relative_to(ROOT).as_posix(): page for path, page in NOTEBOOKS.items()

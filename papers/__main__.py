@@ -85,11 +85,9 @@ def run(arguments):
         for number, step in enumerate(steps, start=1):
             _say(f"step {number} of {len(steps)}: {step}")
             step.make()
-        if (
-            configs
-            # the smallest decide: a command that trains two large ones among many small ones is faster
-            # so, and so is it after a stop
-        ):
+        # The smallest decide: a command that trains two large ones among many small ones is faster
+        # so, and so is it after a stop.
+        if configs:
             smallest = min(
                 (config.model for config in configs), key=lambda model: model.hidden_size
             )
@@ -175,7 +173,7 @@ def _say(text):
 
 
 def main(argv=None) -> int:
-    """Run ``python -m papers`` with these words, or with those of the command line; the exit code."""
+    """Run ``python -m papers`` with these words, or the command line's; return the exit code."""
     return run_alone(sys.modules[__name__], "python -m papers", argv)
 
 

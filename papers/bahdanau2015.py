@@ -104,14 +104,14 @@ def table_1(work, models) -> Page:
         "no_unk": "No UNK",
         "no_unk_sentences": "sentences without UNK",
     }
-    row = lambda name, found: (
-        {"model": name}
-        | {
+
+    def row(name, found):
+        return {"model": name} | {
             columns[key]: over_seeds([each[key] for each in found])
             for key in columns
             if key in found[0]
         }
-    )  # noqa: E731
+
     rows = [row(name, measured_bleu(work, name, models)) for name in models]
     text = (
         [
@@ -142,11 +142,12 @@ def _phrase_based(work, models):
     )
     texts = phrase_based.translated(work.phrase_based(), sources)
     few = known(work, models)
-    score = lambda chosen: (
-        phrase_based.bleu([texts[i] for i in chosen], [references[i] for i in chosen])
-        if len(chosen)
-        else None
-    )  # noqa: E731
+
+    def score(chosen):
+        if not len(chosen):
+            return None
+        return phrase_based.bleu([texts[i] for i in chosen], [references[i] for i in chosen])
+
     return {
         "all": score(range(len(texts))),
         "short": score(range(work.texts.single_sentences)),
@@ -167,9 +168,10 @@ def _table_1_of(work, name, seed, models):
     forbidden = translations(work, name, seed, True)["tokens"]
     few = known(work, models)
     _, references = test_text(work)
-    score = lambda texts, chosen: _bleu(
-        work, name, seed, [texts[i] for i in chosen], [references[i] for i in chosen]
-    )  # noqa: E731
+
+    def score(texts, chosen):
+        return _bleu(work, name, seed, [texts[i] for i in chosen], [references[i] for i in chosen])
+
     single = work.texts.single_sentences
     short = {} if single is None else {"short": score(texts, range(single))}
     return {

@@ -79,7 +79,11 @@ def figure_3(work, models) -> Page:
 
 
 def _scores(work, name, seed):
-    """{"table", "model": log-probabilities of the same pairs, "counts": of their source phrases}."""
+    """Score the same pairs by the phrase table and by the model.
+
+    Returns:
+        {"table", "model": log-probabilities of the pairs, "counts": of their source phrases}.
+    """
     from rnnsearch_tf.data.inspection.selection import sampled
 
     pairs = sampled(phrase_based.rows(work.phrase_based()), PAIRS, random.Random(SEED))
@@ -296,7 +300,12 @@ def paraphrases(translations, number: int) -> list:
         second, and shares as many with the first.
 
     Example:
-        >>> table = {"the man sits down": "x", "the man is sitting": "x", "the man runs away": "y", "a red car stops": "z"}
+        >>> table = {
+        ...     "the man sits down": "x",
+        ...     "the man is sitting": "x",
+        ...     "the man runs away": "y",
+        ...     "a red car stops": "z",
+        ... }
         >>> [third for _, _, third in paraphrases(table, 10)]
         ['the man runs away']
     """

@@ -204,7 +204,7 @@ class TestSet:
                 _place(path, folder)
 
     def check(self, folder) -> None:
-        """UserError unless both files have the lines of the test set, none of them empty, in UTF-8."""
+        """Raise UserError unless both files have the test set's lines, none empty, in UTF-8."""
         for path in self.paths(folder):
             lines = list(read_bytes(path))
             if len(lines) != self.pairs:

@@ -31,7 +31,11 @@ def attention(work, models) -> Page:
 
 
 def measured(work, name) -> dict:
-    """{"BLEU", "AER", "precision", "recall"} of a model of the built-in corpus, of the first seed."""
+    """Measure a model of the built-in corpus, of the first seed.
+
+    Returns:
+        {"BLEU", "AER", "precision", "recall"}.
+    """
     [found] = work.of_each_seed("attention", name, _measure)
     return found
 

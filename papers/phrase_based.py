@@ -5,7 +5,8 @@ once and kept.
 
     DIR/phrase-based/texts/train.en …                train, development and test, English and French
     DIR/phrase-based/model/                          sil-thot's files, and weights.json
-    DIR/phrase-based/nbest.development, nbest.test   in Moses's format, with the phrases behind the score
+    DIR/phrase-based/nbest.development, nbest.test   in Moses's format, with the phrases behind
+                                                     the score
     DIR/phrase-based/phrase-table.gz                 in Moses's format
 """
 

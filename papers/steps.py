@@ -46,7 +46,8 @@ def steps_left(steps, wanted) -> list:
 
     Example:
         >>> there = pathlib.Path(".")
-        >>> get, cut = Step("get", (there / "no-a",), print), Step("cut", (there,), print, (there / "no-a",))
+        >>> get = Step("get", (there / "no-a",), print)
+        >>> cut = Step("cut", (there,), print, (there / "no-a",))
         >>> sew = Step("sew", (there / "no-b",), print, (there,))
         >>> [step.does for step in steps_left([get, cut, sew], [there / "no-b"])]
         ['sew']

@@ -91,9 +91,12 @@ def measured_rescoring(work, models) -> dict:
     once.
     """
     forward, *ensemble = models
-    measure = lambda names, seed: work.measured(
-        f"rescored-{len(names)}-{names[0]}-{seed}", lambda: _rescored(work, names, seed)
-    )  # noqa: E731
+
+    def measure(names, seed):
+        return work.measured(
+            f"rescored-{len(names)}-{names[0]}-{seed}", lambda: _rescored(work, names, seed)
+        )
+
     alone = work.measured("phrase-based-nbest", lambda: _first_and_best(work))
     return {
         "phrase-based": [alone["first"]],

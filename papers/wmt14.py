@@ -6,8 +6,10 @@
     DATA/wmt14/newstest2012.en, .fr, …            the test sets of 2012, 2013 and 2014
     DATA/wmt14/newstest2012-2013.en.gz, .fr.gz    the development text
     DATA/wmt14/all.en.gz, all.fr.gz               the five corpora together
-    DATA/wmt14/train.en.gz, train.fr.gz           what of them looks most like news: the training text
-    DIR/ids/up-to-30, up-to-50                    vocabularies and ids, as ``rnnsearch prepare`` writes them
+    DATA/wmt14/train.en.gz, train.fr.gz           what of them looks most like news: the training
+                                                  text
+    DIR/ids/up-to-30, up-to-50                    vocabularies and ids, as ``rnnsearch prepare``
+                                                  writes them
 
 Sizes and sums of the archives are those that TensorFlow Datasets knows; the lines are those that
 the authors of Lingvo counted.

@@ -58,7 +58,8 @@ def of_words(alignment, source=None, target=None):
         float64 [target words + 1, source words + 1], end symbols last.
 
     Example:
-        >>> links(of_words([[0.4, 0.3, 0.3, 0.0], [0.0, 0.1, 0.1, 0.8]], source=word_shares(["▁a", "▁b", "c"])))
+        >>> shares = word_shares(["▁a", "▁b", "c"])
+        >>> links(of_words([[0.4, 0.3, 0.3, 0.0], [0.0, 0.1, 0.1, 0.8]], source=shares))
         [(1, 0)]
     """
     alignment = np.asarray(alignment, np.float64)

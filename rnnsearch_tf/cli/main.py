@@ -91,8 +91,10 @@ LOUDNESS = {
 
 START = """rnnsearch trains and serves translation models. To begin:
 
-  rnnsearch demo                              train and translate on a built-in corpus, in a few minutes
-  rnnsearch init mine --source F --target F   write a configuration for your two files; prints the next command
+  rnnsearch demo                              train and translate on a built-in corpus, in a few\
+ minutes
+  rnnsearch init mine --source F --target F   write a configuration for your two files; prints the\
+ next command
   rnnsearch runs                              list the models that you have trained
 
 rnnsearch --help lists all verbs, rnnsearch help VERB explains one."""

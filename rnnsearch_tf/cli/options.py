@@ -40,7 +40,7 @@ def run(arguments):
 
 
 def _matches(option, name):
-    """Whether an option is asked for by its name, the beginning of it, or a part of its last word."""
+    """Whether an option is asked for by its name, its beginning, or a part of its last word."""
     return option.startswith(name) or name in option.rpartition(".")[2]
 
 

@@ -123,7 +123,11 @@ def _pairs(arguments):
 
 
 def _ids(pairs, texts):
-    """(source ids with the end symbol, the model's empty word; target ids without it) of each pair."""
+    """Encode each pair.
+
+    Yields:
+        (source ids with the end symbol, which is the model's empty word; target ids without it).
+    """
     while batch := list(itertools.islice(pairs, 1024)):
         sources, targets = (
             text.encode(list(lines)).to_list() for text, lines in zip(texts, zip(*batch))

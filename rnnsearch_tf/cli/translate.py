@@ -57,7 +57,7 @@ from rnnsearch_tf.cli.shared import (
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
-from rnnsearch_tf.translation.constraints import check_lines, with_constraints, without_marks
+from rnnsearch_tf.text.constraints import check_lines, with_constraints, without_marks
 from rnnsearch_tf.files.reading import check_inputs, count_lines
 from rnnsearch_tf.files.writing import Output, check_output
 from rnnsearch_tf.runs.folder import Run

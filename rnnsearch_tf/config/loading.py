@@ -357,7 +357,7 @@ def _merge(below: dict, above: dict) -> dict:
 
 
 def _build(default, tree, where, prefix):
-    """The section `default` with the values of its dictionary put in, every key and value checked."""
+    """The section `default` with its dictionary's values put in, every key and value checked."""
     return _made(default, _values(default, tree, where, prefix), where)
 
 

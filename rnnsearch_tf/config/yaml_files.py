@@ -180,7 +180,7 @@ def _not_yaml(path, text, error) -> str:
 
 
 def _size(tree, known) -> int:
-    """Values in nested lists and dictionaries, those that stand in several places counted in each."""
+    """Count the values in nested lists and dictionaries; one in several places counts in each."""
     if not isinstance(tree, (dict, list)):
         return 1
     if id(tree) not in known:

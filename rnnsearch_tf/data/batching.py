@@ -50,7 +50,8 @@ def batch_of(pairs) -> dict[str, np.ndarray]:
     :func:`alignment_matrix`.
 
     Example:
-        >>> batch_of([(np.array([5, 1]), np.array([1])), (np.array([1]), np.array([7, 1]))])["source_ids"].tolist()
+        >>> pairs = [(np.array([5, 1]), np.array([1])), (np.array([1]), np.array([7, 1]))]
+        >>> batch_of(pairs)["source_ids"].tolist()
         [[5, 1], [1, 0]]
     """
     sources, targets, *links = zip(*pairs)
@@ -75,7 +76,10 @@ def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
         worker, workers: this worker's number from 0, and how many there are.
 
     Example:
-        >>> batch = {"source_ids": tf.constant([[5, 1, 0], [6, 7, 1]]), "target_ids": tf.constant([[8, 1, 0], [8, 9, 1]])}
+        >>> batch = {
+        ...     "source_ids": tf.constant([[5, 1, 0], [6, 7, 1]]),
+        ...     "target_ids": tf.constant([[8, 1, 0], [8, 9, 1]]),
+        ... }
         >>> [share(batch, worker, 3)["target_ids"].numpy().tolist() for worker in range(3)]
         [[[8, 1]], [[8, 9, 1]], [[0]]]
     """
@@ -84,9 +88,10 @@ def share(batch, worker: int, workers: int) -> dict[str, tf.Tensor]:
         name: tf.cond(empty, lambda ids=ids: ids[:1], lambda ids=ids: ids[worker::workers])
         for name, ids in batch.items()
     }
-    longest = lambda ids: tf.reduce_max(
-        tf.math.count_nonzero(ids != PAD_ID, axis=1, dtype=tf.int32)
-    )  # noqa: E731
+
+    def longest(ids):
+        return tf.reduce_max(tf.math.count_nonzero(ids != PAD_ID, axis=1, dtype=tf.int32))
+
     source = rows["source_ids"]
     target = rows["target_ids"]
     target = tf.where(empty, tf.zeros_like(target), target)[

@@ -1,4 +1,4 @@
-"""The texts of a corpus, whose words are counted in several processes where it is in several files."""
+"""Count the words of a corpus; where it is in several files, in several processes."""
 
 from __future__ import annotations
 

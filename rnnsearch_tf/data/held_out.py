@@ -24,7 +24,7 @@ class HeldOut:
 
     @functools.cached_property
     def found(self):
-        """(places below this are held out, hashes of the sources held out, hashes of the targets)."""
+        """(places below this are held out, hashes of the sources held out, and of the targets)."""
         count = 0
         limit = 2.0**32
         candidates = []
@@ -56,7 +56,8 @@ class SplitPairs(Pairs):
     Example:
         >>> lines = [str(number) for number in range(1000)]
         >>> pairs = Pairs(lines, lines)
-        >>> parts = [SplitPairs(pairs, HeldOut(pairs, 100), part) for part in ("train", "development")]
+        >>> held_out = HeldOut(pairs, 100)
+        >>> parts = [SplitPairs(pairs, held_out, part) for part in ("train", "development")]
         >>> [80 < 1000 - len(list(parts[0])) < 120, len(list(parts[0])) + len(list(parts[1]))]
         [True, 1000]
     """

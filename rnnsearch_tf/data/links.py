@@ -26,7 +26,8 @@ class LinkedPairs(Pairs):
             them.
 
     Example:
-        >>> [scanned.links for scanned in LinkedPairs(Pairs(["a house"], ["une maison"]), ["0-0 1-1"]).good()]
+        >>> pairs = LinkedPairs(Pairs(["a house"], ["une maison"]), ["0-0 1-1"])
+        >>> [scanned.links for scanned in pairs.good()]
         [('the links:1', '0-0 1-1')]
     """
 

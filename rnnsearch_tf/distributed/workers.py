@@ -19,11 +19,9 @@ from rnnsearch_tf.distributed.addresses import this_worker
 from rnnsearch_tf.errors import PeerLost, UsageError, UserError
 
 _GROUP = 7001  # of the collective operations; no other is used in the cluster with this number
-_LARGE = (
-    1 << 16
-    # numbers of a tensor that is summed by itself: to put it beside others takes longer than to send it
-    # apart
-)
+# numbers of a tensor that is summed by itself: to put it beside others takes longer than to send
+# it apart
+_LARGE = 1 << 16
 # of malloc.h
 _MALLOPT_TRIM_THRESHOLD = -1
 _MALLOPT_MMAP_THRESHOLD = -3

@@ -23,7 +23,7 @@ log = logging.getLogger("rnnsearch_tf")
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """A corpus score: its name, its score in percent, sacreBLEU's signature of how it was computed."""
+    """A corpus score: its name, the score in percent, and how sacreBLEU says it was computed."""
 
     name: str
     score: float

@@ -75,7 +75,7 @@ class Calibration:
 
     @staticmethod
     def check_enough(sources, source: str) -> None:
-        """Raise UserError where there are too few sentences to fit to; arguments as of :meth:`fit`."""
+        """Raise UserError if there are too few sentences to fit to; arguments as of :meth:`fit`."""
         if len(sources) < FEWEST:
             raise UserError(
                 f"{source}: expected at least {FEWEST} sentences to calibrate on, got"

@@ -1,4 +1,4 @@
-"""How sure a score is, and whether two systems differ: resampling of the sentences, by sacreBLEU."""
+"""How sure a score is, and whether two systems differ: sacreBLEU resamples the sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stock server can run: TensorFlow's own operations, and tensorflow_text's, which it links."""
+"""What a stock server can run: the operations of TensorFlow and of tensorflow_text."""
 
 from __future__ import annotations
 

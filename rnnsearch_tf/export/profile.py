@@ -114,7 +114,8 @@ def load_profile(search: SearchConfig, path=None, overrides=()) -> Profile:
         UsageError: as :func:`~rnnsearch_tf.config.load_config`.
 
     Example:
-        >>> load_profile(SearchConfig(), overrides=["search.beam_size=4", "weights=int8"]).search.nbest
+        >>> profile = load_profile(SearchConfig(), overrides=["search.beam_size=4", "weights=int8"])
+        >>> profile.search.nbest
         4
     """
     default = Profile(search=dataclasses.replace(search, search_again=False))

@@ -35,11 +35,9 @@ class Sentences(typing.NamedTuple):
     """One side of a request, read."""
 
     tokens: tf.RaggedTensor  # string [B, None], the end symbol left out, cut at the limit
-    ids: (
-        tf.Tensor | tuple
-        # int32 [B, J], ended by END_ID, padded with PAD_ID; a tuple if an ensemble reads in several
-        # ways
-    )
+    # int32 [B, J], ended by END_ID, padded with PAD_ID; a tuple if an ensemble reads in several
+    # ways
+    ids: tf.Tensor | tuple
     lengths: tf.Tensor  # int32 [B], END_ID counted
     truncated: tf.Tensor  # bool [B]
 
@@ -127,9 +125,12 @@ class Served:
         """
         limit = self.profile.maximum_source_length
         search = self.profile.search
-        weights = lambda lengths: tf.reduce_sum(
-            tf.cast(lengths, tf.int64) * tf.cast(maximum_lengths(lengths, search), tf.int64)
-        )  # noqa: E731
+
+        def weights(lengths):
+            return tf.reduce_sum(
+                tf.cast(lengths, tf.int64) * tf.cast(maximum_lengths(lengths, search), tf.int64)
+            )
+
         most = ROWS_AT_ONCE * weights(tf.constant([limit + 1]))
         asked = weights(_read(self.source_texts[:1], text, limit).lengths)
         message = (

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written under another name, brought to the disk, then renamed."""
+"""Files that are whole or not there: written under another name, synced, then renamed."""
 
 from __future__ import annotations
 

@@ -308,7 +308,7 @@ def _first(chunk, where):
 
 
 def _utf_16_without_mark(chunk):
-    """Which UTF-16 the first bytes look like, by the zeros beside Latin letters; None: no UTF-16."""
+    """Which UTF-16 the first bytes look like, by the zeros beside Latin letters; None: neither."""
     begin = chunk[:64]
     even, odd = (begin[first::2].count(0) for first in (0, 1))
     if min(even, odd) == 0 and max(even, odd) >= max(2, len(begin) // 4):

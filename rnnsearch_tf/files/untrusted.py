@@ -86,7 +86,7 @@ def check_model_archive(path) -> None:
 
 
 def check_preset(folder) -> None:
-    """Refuse a preset's folder whose JSON files name code, or that has links to files outside it."""
+    """Refuse a preset's folder whose JSON files name code, or whose links lead outside it."""
     for path in sorted(pathlib.Path(folder).rglob("*")):
         check_inside(path, folder)
         if path.suffix == ".json" and path.is_file():

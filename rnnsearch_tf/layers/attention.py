@@ -79,7 +79,7 @@ class Attention(PaperLayer):
         return (mask[0] if isinstance(mask, (list, tuple)) else mask), None
 
     def initial_state(self, memory):
-        """What attention itself remembers from word to word: nothing, unless a subclass has more."""
+        """What attention itself remembers between words: nothing, unless a subclass has more."""
         return {}
 
 
@@ -115,7 +115,7 @@ class BahdanauAttention(Attention):
         self.built = True
 
     def memory(self, annotations, mask):
-        """U_a h_j once for a sentence: AttentionMemory of annotations [B, J, 2n] and mask [B, J]."""
+        """U_a h_j once for a sentence: AttentionMemory of annotations [B, J, 2n], mask [B, J]."""
         projected = self.dot(annotations, self.U_a, self.b_a)
         return AttentionMemory(annotations, projected, mask)
 

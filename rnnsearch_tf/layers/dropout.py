@@ -1,4 +1,4 @@
-"""Dropout whose random state is saved with the model, so that a resumed training goes on with it."""
+"""Dropout whose random state is saved with the model, for a resumed training to go on with."""
 
 import numpy as np
 import tensorflow as tf

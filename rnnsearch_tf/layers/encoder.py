@@ -76,9 +76,11 @@ class Encoder(PaperLayer):
     ) -> tf.Tensor:
         zeros = tf.zeros([tf.shape(embeddings)[0], self.hidden_size], embeddings.dtype)
         mask = real_positions(embeddings, mask)
-        read = lambda unit, **how: unit.read(
-            embeddings, unit.initial_state(zeros), mask, training=training, **how
-        )["state"]  # noqa: E731
+
+        def read(unit, **how):
+            state = unit.initial_state(zeros)
+            return unit.read(embeddings, state, mask, training=training, **how)["state"]
+
         return tf.concat(
             [read(unit, backward=unit.name == "backward") for unit in self.units], axis=-1
         )

@@ -87,7 +87,7 @@ class DeepOutput(PaperLayer):
 
     def build(self, state_shape, embeddings_shape, context_shape):
         context_sizes = self.context_sizes or (context_shape[-1],)
-        l = self.maxout_size
+        l = self.maxout_size  # noqa: E741  the paper's letter
         seeds = seed_stream(self.seed)
         self.output_size = self.vocabulary_size
         other = lambda **blocks: initializer(self.initialization, "other", next(seeds), **blocks)  # noqa: E731
@@ -197,9 +197,8 @@ class OutputWeights(NamedTuple):
     matrix: tf.Tensor  # [l, V], or the embedding [V, l] of a tied layer
     bias: tf.Tensor | None  # [V]
     tied: bool
-    split_k: (
-        int  # products that :func:`split_k_matmul` should make of one; 1: the product is not split
-    )
+    # products that :func:`split_k_matmul` should make of one; 1: the product is not split
+    split_k: int
     dtype: str | None  # operand dtype of the products, see ``base.py``
 
 
@@ -224,7 +223,7 @@ def output_weights(layer, output_matrix=None, words=None, split_k=1):
 
 
 def word_logits(features, weights):
-    """Logits [..., V] of features [..., l], of all words or of those that the OutputWeights hold."""
+    """Logits [..., V] of features [..., l], of all words or of those in the OutputWeights."""
     matrix, bias, tied, split_k, dtype = weights
     if tied or split_k == 1:
         return product(features, matrix, dtype, transpose_right=tied, bias=bias)

@@ -101,9 +101,10 @@ class RecurrentUnit(PaperLayer):
         gates = GATES[self.unit]
         input_sizes = (input_sizes,) if isinstance(input_sizes, int) else input_sizes
         terms = len(input_sizes) + (2 if context_size else 1)  # W e + U h + C c
-        draw = lambda role, rows=None: initializer(
-            self.initialization, role, next(seeds), rows, n, terms
-        )  # noqa: E731
+
+        def draw(role, rows=None):
+            return initializer(self.initialization, role, next(seeds), rows, n, terms)
+
         self.W, self.W_gain = self._matrix(
             "W", gates, sum(input_sizes), draw("other", input_sizes)
         )  # [W | W_z | W_r]
@@ -171,7 +172,7 @@ class RecurrentUnit(PaperLayer):
         return self._product(values, self.W, self.W_gain, self.b)
 
     def context_term(self, context):
-        """What a context adds to the inputs: c [..., 2n] → [C c | C_z c | C_r c], [..., 3n or 4n]."""
+        """What a context adds to inputs: c [..., 2n] → [C c | C_z c | C_r c], [..., 3n or 4n]."""
         return self._product(context, self.C, self.C_gain)
 
     def initial_state(self, output):

@@ -22,7 +22,9 @@ def scan(step, inputs, state, mask=None):
 
     Example:
         >>> mask = tf.constant([[True, False, True]])
-        >>> scan(lambda x, total: total + x, tf.constant([[1, 2, 3]]), tf.constant([0]), mask).numpy().tolist()
+        >>> numbers, start = tf.constant([[1, 2, 3]]), tf.constant([0])
+        >>> sums = scan(lambda x, total: total + x, numbers, start, mask)
+        >>> sums.numpy().tolist()
         [[1, 1, 4]]
     """
     arrays = tf.nest.map_structure(_unstack, inputs if mask is None else (inputs, mask))

@@ -27,7 +27,10 @@ class LuongModel(LayeredModel):
 
     Example:
         >>> from rnnsearch_tf.config import ModelConfig
-        >>> model = LuongModel(ModelConfig(system="luong", embedding_size=4, hidden_size=5, input_feeding=True), 10, 12)
+        >>> config = ModelConfig(
+        ...     system="luong", embedding_size=4, hidden_size=5, input_feeding=True
+        ... )
+        >>> model = LuongModel(config, 10, 12)
         >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
         >>> model({"source_ids": ids, "target_ids": ids}).shape
         TensorShape([2, 3, 12])

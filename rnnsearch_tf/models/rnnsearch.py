@@ -30,7 +30,9 @@ class RNNSearch(TranslationModel):
     :class:`TranslationModel`.
 
     Example:
-        >>> sizes = dict(embedding_size=4, hidden_size=5, alignment_size=5, maxout_size=3, output_rank=None)
+        >>> sizes = dict(
+        ...     embedding_size=4, hidden_size=5, alignment_size=5, maxout_size=3, output_rank=None
+        ... )
         >>> model = RNNSearch(source_vocabulary_size=10, target_vocabulary_size=12, **sizes)
         >>> ids = tf.constant([[3, 4, 1], [5, 1, 0]])
         >>> model({"source_ids": ids, "target_ids": ids}).shape

@@ -56,12 +56,16 @@ class TranslationModel(KerasMethods):
     A subclass provides::
 
         _add_layers(seeds, common)    its layers, built; one of them ``self.output_layer``
-        pre_logits(source_ids, target_ids, training)    what meets the output matrix, float [B, I, l]
-        attended_pre_logits(source_ids, target_ids, training)    (the same, alignments [B, I, J]), if it has attention
+        pre_logits(source_ids, target_ids, training)    what meets the output matrix, float
+            [B, I, l]
+        attended_pre_logits(source_ids, target_ids, training)    (the same, alignments
+            [B, I, J]), if it has attention
         start(source_ids)    see search/interface.py
-        step_pre_logits(previous_ids, state, memory)    as :meth:`step`, but what meets the output matrix for logits
+        step_pre_logits(previous_ids, state, memory)    as :meth:`step`, but what meets the
+            output matrix for logits
         _layer_weights()    its weights by the paper's symbols, embeddings left out
-        system, has_attention, reads_source, embedding_bias, paper_initialization    class attributes
+        system, has_attention, reads_source, embedding_bias, paper_initialization    class
+            attributes
 
     Attributes:
         shards: int, 1; set before ``fit``: shards of a batch that are computed at the same time.

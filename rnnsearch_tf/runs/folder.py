@@ -6,15 +6,19 @@
     RUN/vocabulary.source.txt    one token a line, line number = id
     RUN/vocabulary.target.txt
     RUN/source.spm.model         the SentencePiece model of a side cut into subwords
-    RUN/best/                    the weights that did best on the development set; of a model that comes with the package, in eight bits
+    RUN/best/                    the weights that did best on the development set; of a model that
+                                 comes with the package, in eight bits
     RUN/evaluated/               the weights of the last evaluations, for averaging
-    RUN/checkpoints/             for --resume: the last two, each a model and where the training stood
+    RUN/checkpoints/             for --resume: the last two, each a model and where the training
+                                 stood
     RUN/confidence.json          how sure its probabilities make it, after `evaluate --calibrate`
     RUN/metrics.jsonl            one object every 100 batches, epoch or evaluation
     RUN/tensorboard/             the same and pictures of alignments, under training.tensorboard
-    RUN/refused_batch.txt        the pairs of the batch whose gradient was not finite, if training stopped at one
+    RUN/refused_batch.txt        the pairs of the batch whose gradient was not finite, if
+                                 training stopped at one
     RUN/model_card.md            what it is, and how well it did
-    RUN/SHA256SUMS               checksums of the files that a model needs, as sha256sum writes and checks them
+    RUN/SHA256SUMS               checksums of the files that a model needs, as sha256sum writes
+                                 and checks them
 """
 
 from __future__ import annotations

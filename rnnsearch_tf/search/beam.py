@@ -140,7 +140,7 @@ def beam_search(
         first, then to the one earlier in the beam.
 
     Example:
-        >>> def step(previous_ids, state, memory):  # the same distribution for ever: <pad> </s> <unk> a b
+        >>> def step(previous_ids, state, memory):  # always the same, of <pad> </s> <unk> a b
         ...     places = tf.shape(previous_ids)
         ...     words = tf.math.log(tf.constant([0.0, 0.4, 0.0, 0.5, 0.1]))
         ...     tile = lambda row: tf.tile(row[None, None], [places[0], places[1], 1])
@@ -234,9 +234,10 @@ def _drop_finished(sentences: Sentences, beam: Beam, outcome: Outcome):
     update = lambda old, values: tf.tensor_scatter_nd_update(old, places, values)  # noqa: E731
     outcome = tf.nest.map_structure(update, outcome, Outcome(beam.live, beam.finished))
     going_on = tf.reshape(tf.where(~beam.done), [-1])
-    take = lambda structure: tf.nest.map_structure(
-        lambda leaf: tf.gather(leaf, going_on), structure
-    )  # noqa: E731
+
+    def take(structure):
+        return tf.nest.map_structure(lambda leaf: tf.gather(leaf, going_on), structure)
+
     return take(sentences), Beam(beam.time, *take(beam[1:-1]), beam.history), outcome
 
 
@@ -380,7 +381,7 @@ def penalize(log_probabilities, lengths, exponent):
 
 
 def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Rules) -> BeamResult:
-    """The n-best lists: of the finished hypotheses, or of the unfinished ones where none finished."""
+    """The n-best lists: of the finished hypotheses, or of the unfinished where none finished."""
     # The coverage penalty needs the alignments of all K hypotheses; without it the best N are known
     # before backtracking.
     count = rules.config.beam_size if rules.config.coverage_penalty else rules.config.nbest

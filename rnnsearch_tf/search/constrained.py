@@ -118,16 +118,12 @@ class Constraints(typing.NamedTuple):
 class Progress(typing.NamedTuple):
     """How far a hypothesis is in each phrase."""
 
-    agreeing: (
-        tf.Tensor
-        # bool [b, k, T]: its last n words are the first n of the phrase, n the word's number
-        # (Baeza-Yates and Gonnet 1992)
-    )
-    met: (
-        tf.Tensor
-        # bool [b, k, P], whatever comes next; what its last word completes can still be part of a
-        # longer word
-    )
+    # bool [b, k, T]: its last n words are the first n of the phrase, n the word's number
+    # (Baeza-Yates and Gonnet 1992)
+    agreeing: tf.Tensor
+    # bool [b, k, P], whatever comes next; what its last word completes can still be part of a
+    # longer word
+    met: tf.Tensor
 
 
 class Candidates(typing.NamedTuple):
@@ -151,14 +147,17 @@ def constrained_search(
             worse places.
 
     Example:
-        >>> def step(previous_ids, state, memory):  # the same distribution for ever: <pad> </s> <unk> a b
+        >>> def step(previous_ids, state, memory):  # always the same, of <pad> </s> <unk> a b
         ...     places = tf.shape(previous_ids)
         ...     words = tf.math.log(tf.constant([0.0, 0.4, 0.0, 0.5, 0.1]))
         ...     tile = lambda row: tf.tile(row[None, None], [places[0], places[1], 1])
         ...     return tile(words), tile(tf.constant([0.7, 0.3])), state
         >>> config, whole_words = SearchConfig(beam_size=4, length_penalty=0.0), tf.fill([5], False)
         >>> phrases = Phrases(tf.constant([[[4]]]), whole_words, whole_words)
-        >>> constrained_search(tf.zeros([1, 1]), tf.zeros([1, 1]), step, tf.constant([2]), phrases, config).ids.numpy().tolist()
+        >>> found = constrained_search(
+        ...     tf.zeros([1, 1]), tf.zeros([1, 1]), step, tf.constant([2]), phrases, config
+        ... )
+        >>> found.ids.numpy().tolist()
         [[[4, 1]]]
     """
     constraints = _constraints(phrases)
@@ -354,8 +353,13 @@ def _allocate(finished_keys, ending_keys, keys, needed, beam_size):
     all_keys = tf.concat([ended, keys], axis=1)  # [b, M], M = K + k + N
     needed = tf.pad(needed, [[0, 0], [tf.shape(ended)[1], 0]])
     is_ended = tf.range(tf.shape(all_keys)[1]) < tf.shape(ended)[1]  # [M]
-    other = lambda x: x[:, tf.newaxis]
-    own = lambda x: x[:, :, tf.newaxis]
+
+    def other(x):
+        return x[:, tf.newaxis]
+
+    def own(x):
+        return x[:, :, tf.newaxis]
+
     better = (other(all_keys) > own(all_keys)) | (
         (other(all_keys) == own(all_keys)) & _before(all_keys)
     )

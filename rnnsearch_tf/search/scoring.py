@@ -1,4 +1,4 @@
-"""Scoring given outputs by teacher forcing: each step sees the previous word of the given output."""
+"""Scoring given outputs by teacher forcing: each step sees the given previous word."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def score_targets(state, memory, step: Step, target_ids) -> TargetScores:
         >>> def step(previous_ids, state, memory):  # each of three words is as likely
         ...     logits = tf.zeros(tf.concat([tf.shape(previous_ids), [3]], 0))
         ...     return logits, tf.ones_like(logits), state
-        >>> score_targets(tf.zeros([1, 1]), (), step, tf.constant([[2, 1, 0]])).log_probabilities.numpy().round(3).tolist()
+        >>> scores = score_targets(tf.zeros([1, 1]), (), step, tf.constant([[2, 1, 0]]))
+        >>> scores.log_probabilities.numpy().round(3).tolist()
         [[-1.0989999771118164, -1.0989999771118164, 0.0]]
     """
     target_ids = tf.cast(target_ids, tf.int32)

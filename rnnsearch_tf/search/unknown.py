@@ -87,8 +87,10 @@ def replace_unknown(tokens, alignments, source_tokens, lexicon: Lexicon | None =
         RaggedTensor string [B, (I)]; a row with an empty source is left unchanged.
 
     Example:
-        >>> tokens, source = tf.ragged.constant([["<unk>", "dort"]]), tf.ragged.constant([["Zoe", "sleeps"]])
-        >>> replace_unknown(tokens, tf.constant([[[0.4, 0.1, 0.5], [0.0, 1.0, 0.0]]]), source).to_list()
+        >>> tokens = tf.ragged.constant([["<unk>", "dort"]])
+        >>> source = tf.ragged.constant([["Zoe", "sleeps"]])
+        >>> alignments = tf.constant([[[0.4, 0.1, 0.5], [0.0, 1.0, 0.0]]])
+        >>> replace_unknown(tokens, alignments, source).to_list()
         [[b'Zoe', b'dort']]
     """
     source_lengths = tf.cast(source_tokens.row_lengths(), tf.int32)  # [B]

@@ -1,4 +1,4 @@
-"""The escapes of Moses, whose files cannot hold ``|`` and its other special characters as they are."""
+"""The escapes of Moses, whose files cannot hold ``|`` and other special characters."""
 
 import re
 

@@ -88,7 +88,7 @@ def tokenize(texts, language):
 
 
 def _special(language):
-    """The rule that every sign, and every ideograph outside the language's alphabet, stands alone."""
+    """The rule that a sign, and an ideograph outside the language's alphabet, stands alone."""
     letters = OWN_LETTERS.get(language, "")
     ideographs = OTHERS_IDEOGRAPHS.get(language, IDEOGRAPH)
     return rf"([^{ALNUM}{letters}\s.'`,-]|[{ideographs}])", r" \1 "
@@ -154,7 +154,8 @@ def detokenize(tokens, language):
         string [B]; a row without tokens gives the empty string.
 
     Example:
-        >>> detokenize(tf.ragged.constant([["It", "'s", "(", "very", ")", "good", "."]]), "en").numpy()[0]
+        >>> tokens = tf.ragged.constant([["It", "'s", "(", "very", ")", "good", "."]])
+        >>> detokenize(tokens, "en").numpy()[0]
         b"It's (very) good."
     """
     tokens = unescape(tokens)
@@ -171,7 +172,7 @@ def detokenize(tokens, language):
 
 
 def unescape(tokens):
-    """Tokens with Moses' escapes undone, split at white space again; RaggedTensor string [B, None]."""
+    """Tokens without Moses' escapes, split at white space again: RaggedTensor string [B, None]."""
     texts = tf.strings.reduce_join(tokens, axis=1, separator=" ")
     texts = tf.strings.regex_replace(texts, f"[{SPACE}]+", " ")
     texts = tf.strings.join([" ", texts, " "])

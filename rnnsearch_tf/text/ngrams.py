@@ -96,19 +96,15 @@ class NgramModel:
         of the class, float64 [N].
         """
         words, position = self._begun(ids, lengths)
-        known = np.zeros(
-            len(words), np.int64
-        )  # place of the n - 1 words before; the empty context has place 0
+        # place of the n - 1 words before; the empty context has place 0
+        known = np.zeros(len(words), np.int64)
         place = words
         p = np.full(len(words), 1 / self._possible)
         for n, order in enumerate(self._orders, start=1):
             if n > 1:
-                known = np.roll(
-                    place,
-                    1,
-                    # at the first symbol of a sentence those of the one before, after which no n-gram
-                    # goes on
-                )
+                # At the first symbol of a sentence those of the one before, after which no
+                # n-gram goes on.
+                known = np.roll(place, 1)
                 place = _find(order.keys, known * (self._size + 1) + words)
             sums = np.where(known >= 0, order.sums[known], 0)
             seen = (

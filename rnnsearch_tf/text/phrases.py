@@ -34,10 +34,8 @@ class PhraseTokens(typing.NamedTuple):
 
     ids: tf.Tensor  # int32 [B, P, L], PAD_ID after the last; V + n is the n-th of `tokens`
     tokens: tf.Tensor  # string [B, T], those of all phrases of a sentence in a row, "" for padding
-    fits: (
-        tf.Tensor
-        # bool [B], False: phrases were left out, the sentence had more than MOST_TOKENS or MOST_BYTES
-    )
+    # bool [B], False: phrases were left out, the sentence had more than MOST_TOKENS or MOST_BYTES
+    fits: tf.Tensor
 
 
 def read_phrases(text: Text, lines) -> PhraseTokens:

@@ -216,10 +216,13 @@ class TracedText:
         lines = tf.TensorSpec([None], tf.string)
         ids = tf.TensorSpec([None, None], tf.int32)
         tokens = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
-        traced = lambda function, signature: tf.function(
-            function, autograph=False, input_signature=[signature]
-        )  # noqa: E731
-        with_ids = lambda tokens: (tokens, text.ids(tokens))  # noqa: E731
+
+        def traced(function, signature):
+            return tf.function(function, autograph=False, input_signature=[signature])
+
+        def with_ids(tokens):
+            return tokens, text.ids(tokens)
+
         self._tokenize = traced(lambda lines: with_ids(tokenize(lines)), lines)
         self._split = traced(lambda lines: with_ids(text.split(lines)), lines)
         self.tokens = traced(text.tokens, ids)
@@ -238,7 +241,7 @@ class TracedText:
         return strings(tokens), ids.to_list()
 
     def texts_and_tokens(self, tokens):
-        """(texts, tokens) of tokens in a RaggedTensor [B, None]: list of str, list of lists of str."""
+        """(texts, tokens) of a RaggedTensor [B, None]: list of str, list of lists of str."""
         return [text.decode("utf-8") for text in self._detokenize(tokens).numpy()], strings(tokens)
 
 
@@ -459,7 +462,7 @@ def _extended(text, counts, number):
 
 
 def text_of_counts(config: TextConfig, counts, where) -> Text:
-    """The Text of the vocabulary that the configuration names, or of the words that were counted."""
+    """The Text of the vocabulary that the configuration names, or of the words counted."""
     if config.tokenization != "sentencepiece":
         if counts is None:
             return Text(config, Vocabulary.load(config.vocabulary))

@@ -120,7 +120,8 @@ class Vocabulary(tf.Module):
             minimum_count: rarer words stay out.
 
         Example:
-            >>> Vocabulary([*SPECIAL_TOKENS, "chat"]).extended({"chat": 9, "chien": 2, "loup": 5}, 1).tokens[3:]
+            >>> vocabulary = Vocabulary([*SPECIAL_TOKENS, "chat"])
+            >>> vocabulary.extended({"chat": 9, "chien": 2, "loup": 5}, 1).tokens[3:]
             ['chat', 'loup']
         """
         own = set(self.tokens)

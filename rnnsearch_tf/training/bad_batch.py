@@ -1,4 +1,4 @@
-"""Which lines of the training text a batch is made of: for the batch whose gradient is not finite."""
+"""Which lines of the training text are in a batch whose gradient is not finite."""
 
 from __future__ import annotations
 

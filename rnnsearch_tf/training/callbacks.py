@@ -76,7 +76,7 @@ def updates_done(state, config):
 
 
 def share_done(state, config):
-    """Share of the training that is over, in [0, 1], by updates or minutes, whichever is further."""
+    """Share of the training that is over, in [0, 1]: of the updates or the minutes, the larger."""
     shares = (
         [updates_done(state, config) / config.maximum_updates] if config.maximum_updates else []
     )

@@ -355,11 +355,9 @@ def _fit(model, config, texts, pairs, state, callbacks, workers):
     if _reached(state, settings):
         return
     rest_of_epoch = _batches(config, texts, pairs, state, clock, workers)
-    if (
-        state.epoch_read
-        # all its batches were learned from when the training was stopped: only what fit does at its end
-        # is left
-    ):
+    # All its batches were learned from when the training was stopped: only what fit does at its end
+    # is left.
+    if state.epoch_read:
         epoch = state.epoch
         logs = model.get_metrics_result()
         for callback in callbacks:

@@ -20,9 +20,10 @@ def write_model_card(run, config, model, state) -> None:
     """
     data = config.data
     training = config.training
-    named = lambda files: (
-        f"`{files}`" if isinstance(files, str) else ", ".join(map("`{}`".format, files))
-    )  # noqa: E731
+
+    def named(files):
+        return f"`{files}`" if isinstance(files, str) else ", ".join(map("`{}`".format, files))
+
     text = (
         data.prepared
         and f"the prepared corpus `{data.prepared}`"

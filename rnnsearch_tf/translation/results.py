@@ -1,4 +1,4 @@
-"""What translating, scoring and sampling give, and what everything that translates has in common."""
+"""What translating, scoring and sampling give, and what all that translates has in common."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Sample:
 
 
 def distinct(samples) -> list:
-    """(text, log-probability, count) of each distinct sample (by its tokens), most probable first."""
+    """(text, log-probability, count) of each sample distinct by its tokens, likeliest first."""
     counts = collections.Counter(tuple(sample.tokens) for sample in samples)
     first = {tuple(sample.tokens): sample for sample in reversed(samples)}
     rows = [

@@ -156,9 +156,12 @@ class Translator:
             (source for source in self._encode(texts) if source.tokens),
             key=lambda source: len(source.ids),
         )
-        translate = lambda shard: self._translate(
-            shard, config, lexicon, [constraints[source.index] for source in shard]
-        )  # noqa: E731
+
+        def translate(shard):
+            return self._translate(
+                shard, config, lexicon, [constraints[source.index] for source in shard]
+            )
+
         for shard, translations in in_shards(self._shards, translate, sources, config.batch_size):
             for source, translation in zip(shard, translations):
                 results[source.index] = translation
@@ -567,7 +570,7 @@ def as_arrays(result):
 
 
 def _rows(alignment, count):
-    """The first rows; where the search was cut off there is none of the end symbol: zeros stand in."""
+    """The first rows; zeros stand in for the end symbol's row where the search was cut off."""
     return np.pad(alignment[:count], [(0, max(count - len(alignment), 0)), (0, 0)])
 
 

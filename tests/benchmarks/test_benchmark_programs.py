@@ -1,4 +1,4 @@
-"""The benchmark programs start, count products as they are made, and give every output its length."""
+"""The benchmark programs start, count products as made, and give every output its length."""
 
 import pathlib
 import re
@@ -162,8 +162,8 @@ def test_counted_products_are_those_made(system, products_made):
 
 
 def made_beyond(model, size):
-    """What RNNsearch's decoders make beyond the equations: C meets J annotations in place of I
-    contexts, and α sums up C h_j beside h_j.
+    """What RNNsearch's decoders make beyond the equations: C meets J annotations in place of a
+    context a step, and α sums up C h_j beside h_j.
     """
     config = model.config
     if config.system != "rnnsearch" or config.layer_normalization:
@@ -171,8 +171,8 @@ def made_beyond(model, size):
     width = (4 if config.unit == "lstm" else 3) * config.hidden_size
     B = size.batch_size
     J = size.source_length
-    I = size.target_length
-    return 2 * 2 * config.hidden_size * width * B * (J - I) + 2 * B * I * J * width
+    steps = size.target_length
+    return 2 * 2 * config.hidden_size * width * B * (J - steps) + 2 * B * steps * J * width
 
 
 def test_every_part_of_an_update_runs():

@@ -10,7 +10,7 @@ TARGET = ["La porte est blanche.", "Où sont les zèbres ?"]
 
 @pytest.fixture(scope="module")
 def lower_case(tmp_path_factory):
-    """A RUN with another source vocabulary, another architecture, and the same target vocabulary."""
+    """A RUN of another source vocabulary and architecture, and the same target vocabulary."""
     settings = ["source.lowercase=true", "model.hidden_size=6", "model.decoder_order=paper"]
     return str(write_run(tmp_path_factory.mktemp("member") / "run", settings, seed=6))
 

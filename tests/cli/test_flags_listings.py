@@ -89,7 +89,7 @@ def test_completion(observe, monkeypatch):
 
 def test_every_verb_has_its_table():
     """`complete` and `check` compare a table with the parser of the verb that they name."""
-    calls = re.compile(r"\b(?:complete\(|check\(observe, )\"([a-z-]+)\"")
+    calls = re.compile(r"\b(?:complete\(|check\(\s*observe,)\s*\"([a-z-]+)\"")
     files = pathlib.Path(__file__).parent.glob("test_flags_*.py")
     found = [verb for path in files for verb in calls.findall(path.read_text(encoding="utf-8"))]
     assert sorted([*found, *ELSEWHERE]) == sorted(main.VERBS)

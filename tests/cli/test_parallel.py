@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from rnnsearch_tf.runtime import cores as parallel
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.translation.translator import in_shards
 from tiny_run import write_run
@@ -29,8 +28,10 @@ answers["small"] = parallel.use_one_thread_per_op([small, small], 32, cores=2)
 import tensorflow as tf
 answers["sum"] = int(tf.constant(1) + 1)
 answers["told"] = parallel.use_one_thread_per_op([small], 80, cores=2)
-answers["settings"] = [tf.config.threading.get_intra_op_parallelism_threads(), tf.config.threading.get_inter_op_parallelism_threads()]
-answers["after"] = [parallel.shard_count(), parallel.training_shards(80), parallel.training_shards(31), parallel.training_shards(1)]
+answers["settings"] = [tf.config.threading.get_intra_op_parallelism_threads(), \
+tf.config.threading.get_inter_op_parallelism_threads()]
+answers["after"] = [parallel.shard_count(), parallel.training_shards(80), \
+parallel.training_shards(31), parallel.training_shards(1)]
 print(json.dumps(answers))
 """
 
@@ -65,7 +66,8 @@ from rnnsearch_tf import parallel
 from rnnsearch_tf.config.options import ModelConfig
 if sys.argv[1:] == ["late"]:
     tf.constant(1)
-print(json.dumps([parallel.use_one_thread_per_op([ModelConfig(hidden_size=8)], 80, cores=2), parallel.shard_count()]))
+print(json.dumps([parallel.use_one_thread_per_op([ModelConfig(hidden_size=8)], 80, cores=2), \
+parallel.shard_count()]))
 """
 
 

@@ -144,7 +144,7 @@ def test_a_process_that_begins_without_them(inputs, streams):
 
 
 def test_no_file_takes_the_place_of_a_closed_stream(inputs, run_folder):
-    """The output would be descriptor 1 or 2, and have what TensorFlow says among the translations."""
+    """The output would be descriptor 1 or 2, and mix what TensorFlow says with translations."""
     assert (
         closed(["translate", "--model", run_folder, "--output", "out", "s"], "012", inputs)[0] == 0
     )

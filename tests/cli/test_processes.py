@@ -1,4 +1,4 @@
-"""Real processes with a model: streaming, damaged input, a reader that leaves, Ctrl-C and --resume."""
+"""Real processes with a model: streaming, damaged input, a reader that leaves, Ctrl-C, --resume."""
 
 import os
 import pathlib

@@ -190,7 +190,8 @@ def test_oracle(rnnsearch, files, tmp_path):
     out, err = rnnsearch("oracle", "--reference", tmp_path / "reference", files[1], code=1)
     assert (
         out == []
-        and f"{tmp_path}/reference: expected reference translations, got an empty file; check the path"
+        and f"{tmp_path}/reference: expected reference translations, got an empty file;"
+        " check the path"
         in err
     )
 

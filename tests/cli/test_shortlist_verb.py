@@ -75,7 +75,8 @@ def test_overlong_pairs_are_left_out(rnnsearch, run_folder, text, tmp_path):
     assert out == expected
     assert (
         err.count("\n") == 1
-        and f"{1 + len(sides[0]) - len(short)} of {1 + len(sides[0])} pairs are longer than 5 source"
+        and f"{1 + len(sides[0]) - len(short)} of {1 + len(sides[0])} pairs are"
+        " longer than 5 source"
         in err
     )
 

@@ -304,7 +304,7 @@ def test_a_small_vocabulary_is_said_by_doctor_and_by_train(write, tmp_path, caps
 
 
 def test_lines_that_are_held_out_are_said(tmp_path):
-    """So that the counts add up: every line is in one of the two parts, as no sentence comes twice."""
+    """So that the counts add up: every line is in one of two parts, as no sentence comes twice."""
     for name in ("s", "t"):
         (tmp_path / name).write_text("".join(f"{name}{number} word\n" for number in range(300)))
     files = {
@@ -394,6 +394,7 @@ def test_lines_in_another_normal_form_are_counted(write, form, severity):
     count, named = (2, "NFKC") if form == "NFKC" else (1, "NFC")
     assert (
         found.startswith(f"{severity}: train: {count} of 4 ")
-        and f"of the target lines are not in the Unicode normal form {named}: {files['train_target']}:2"
+        and f"of the target lines are not in the Unicode normal form {named}:"
+        f" {files['train_target']}:2"
         in found
     )

@@ -19,7 +19,6 @@ from rnnsearch_tf.data.dataset import EncodedPairs, training_dataset
 from rnnsearch_tf.data.prepared.batches import NumberedBatches
 from rnnsearch_tf.data.prepared.store import PreparedPairs
 from rnnsearch_tf.data.prepared.writing import prepare
-from rnnsearch_tf.errors import UsageError, UserError
 
 SPACE = {"tokenization": "space", "unicode_form": "none"}
 COUNT = 301
@@ -342,7 +341,7 @@ def test_an_iterator_is_saved_and_restored_in_a_small_file(folder, tmp_path):
 
 
 def test_an_epoch_per_iteration(folder):
-    """As from text: a new order each time, and it ends; Keras is told how many batches there are."""
+    """As from text: a new order each time, and it ends; Keras is told the number of batches."""
     pairs = PreparedPairs(folder / "one")
     config = one(folder, batch_size=8)
     dataset = training_dataset(*pairs.texts(config), pairs, config.data, seed=3, epoch=2)

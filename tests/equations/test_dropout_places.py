@@ -32,7 +32,7 @@ CASES = {
 
 @pytest.fixture
 def factors(monkeypatch):
-    """Dropout draws from a generator of the test's, and remembers: {layer: [factors of each call]}."""
+    """Dropout draws from the test's generator, and remembers: {layer: [factors of each call]}."""
     drawn = {}
     generator = np.random.default_rng(11)
 

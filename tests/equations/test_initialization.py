@@ -66,12 +66,12 @@ def test_groundhog_preset_has_84349101_parameters():
     assert sum(int(np.prod(weight.shape)) for weight in model.trainable_weights) == 84_349_101
 
 
-def formulas(K_x, K_y, m, n, alignment, l):
+def formulas(K_x, K_y, m, n, alignment, maxout):
     """Parameters of the paper's formulas as printed: Appendix A.2 without biases."""
     encoder = K_x * m + 2 * (3 * m * n + 3 * n * n)
     decoder = K_y * m + 3 * m * n + 3 * n * n + 3 * 2 * n * n + n * n
     attention = n * alignment + 2 * n * alignment + alignment
-    output = 2 * l * (n + m + 2 * n) + l * K_y
+    output = 2 * maxout * (n + m + 2 * n) + maxout * K_y
     return encoder + decoder + attention + output
 
 

@@ -45,9 +45,10 @@ def keras_unit(weights, **options):
     """Keras's layer with the weights of ours, its blocks in its order: update, reset, candidate."""
     layer = keras.layers.GRU(N, reset_after=True, return_sequences=True, dtype="float64", **options)
     layer.build((None, None, M))
-    blocks = lambda letter: np.concatenate(
-        [weights[letter + gate] for gate in ("_z", "_r", "")], axis=-1
-    )  # noqa: E731
+
+    def blocks(letter):
+        return np.concatenate([weights[letter + gate] for gate in ("_z", "_r", "")], axis=-1)
+
     recurrent_bias = np.concatenate([np.zeros(2 * N), weights["b_U"]])
     layer.set_weights([blocks("W"), blocks("U"), np.stack([blocks("b"), recurrent_bias])])
     return layer

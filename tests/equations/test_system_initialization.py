@@ -17,7 +17,7 @@ def deep_lstm(layers=2, **options):
 
 
 def test_uniform_everywhere():
-    """Sutskever et al. 2014, §3.4: all parameters between -0.08 and 0.08, biases and peepholes too."""
+    """Sutskever et al. 2014, §3.4: all parameters are within ±0.08, biases and peepholes too."""
     values = deep_lstm(initialization="uniform", peepholes=True).paper_weights()
     for symbol, value in values.items():
         assert value.any() and np.abs(value).max() <= 0.08, symbol

@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 import pytest
 import tensorflow as tf
-from reference import rnnsearch, systems
+from reference import systems
 from tiny_rnnsearch import END, PAIRS, batch
 from tiny_systems import SYSTEMS, tiny_system
 

@@ -52,7 +52,7 @@ def values_of(model):
 
 
 def slope_of_reference(model, values, direction, reduction, smoothing):
-    """Central difference of the reference's loss along one direction in the space of all weights."""
+    """Central difference of the reference's loss along one direction in weight space."""
     losses = []
     for sign in (1, -1):
         for variable, value, move in zip(model.trainable_variables, values, direction):

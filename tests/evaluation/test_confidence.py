@@ -106,7 +106,7 @@ def test_both_regressions_are_at_their_maximum():
 
 
 def test_it_finds_the_weights_that_made_the_data():
-    """Whether a reference has a word is drawn with known weights; every word of a text is another."""
+    """Whether a reference has a word is drawn with known weights; all words of a text differ."""
     generator = np.random.default_rng(4)
     words = 200
     texts = []

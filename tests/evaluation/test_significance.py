@@ -28,10 +28,13 @@ def systems():
         )
         for _ in range(SENTENCES)
     ]
-    noisy = lambda rate: [
-        " ".join(w if generator.random() > rate else "cat" for w in line.split())
-        for line in references
-    ]  # noqa: E731
+
+    def noisy(rate):
+        return [
+            " ".join(w if generator.random() > rate else "cat" for w in line.split())
+            for line in references
+        ]
+
     return noisy(0.2), noisy(0.5), references
 
 

@@ -268,7 +268,7 @@ def test_tokens(session, translator):
 
 @pytest.mark.parametrize("name", CONTRACT)
 def test_a_row_depends_on_itself_alone(session, name):
-    """As a server does that puts requests of several clients together and takes the answer apart."""
+    """As a server does that puts several clients' requests together and splits the answer."""
     together = session(name, **request(name, LINES))
     for row in range(len(LINES)):
         alone = session(

@@ -14,12 +14,12 @@ import rnnsearch_tf  # noqa: E402
 from rnnsearch_tf.config import END_ID, PAD_ID, as_dictionary, load_config  # noqa: E402
 from rnnsearch_tf.data.phrasebook import phrasebook  # noqa: E402
 from rnnsearch_tf.errors import UsageError  # noqa: E402
-from rnnsearch_tf.extras.hub import (
+from rnnsearch_tf.extras.hub import (  # noqa: E402
     RNNSearchBackbone,
     RNNSearchSeq2SeqLM,
     RNNSearchSeq2SeqLMPreprocessor,
     RNNSearchTokenizer,
-)  # noqa: E402
+)
 from rnnsearch_tf.extras.hub.seq2seq_lm import _texts  # noqa: E402
 
 SHORT = ["My sister sells an old book.", "the red car", "", "été ☃", "I see a cat."]
@@ -93,7 +93,7 @@ SAMPLERS = {
 
 @pytest.mark.parametrize("bias", [-50.0, 6.0])
 def test_samplers_of_keras_nlp_agree_with_this_packages_search(model, end_bias, bias):
-    """Those that draw nothing; at 6.0 some translations end before the limit, at -50.0 none does."""
+    """Those that draw nothing; at 6.0 some translations end before the limit, at -50.0 none."""
     end_bias(bias)
     with sampling(model, "rnnsearch", beam_size=1):
         expected = model.generate(SHORT, max_length=6)

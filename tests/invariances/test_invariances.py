@@ -9,7 +9,7 @@ sums of about 20 terms below 5 leave 1e-5 of a logit.
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_rnnsearch import PAIRS, SOURCE_SIZE, TARGET_SIZE, batch, padded, tiny_model
+from tiny_rnnsearch import PAIRS, batch, padded, tiny_model
 
 ORDERS = ("look_generate_update", "paper", "look_update_generate")
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
@@ -76,7 +76,7 @@ def test_neighbours_do_not_matter():
 
 
 def search_steps(model, sources, words, extra=0):
-    """Logits [I, B, K, V] and alignments of a search that takes `words` [I, K] in every sentence."""
+    """Logits [I, B, K, V] and alignments of a search that always takes `words` [I, K]."""
     state, memory = model.start(padded(sources, extra))
     count = words.shape[1]
     state = tf.nest.map_structure(lambda leaf: tf.repeat(leaf[:, None], count, axis=1), state)

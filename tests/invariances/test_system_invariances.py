@@ -62,7 +62,7 @@ def test_no_sentence_has_no_answer(name):
 
 @each_system
 def test_the_future_never_reaches_the_past(name):
-    """Another word y_k leaves the logits of positions 1..k exactly as they were, and moves k + 1."""
+    """Another word y_k leaves the logits of positions 1..k exactly the same, and moves k + 1."""
     model = tiny_case(name)
     source, target = PAIRS[1]
     logits = model(batch([(source, target)])).numpy()[0]

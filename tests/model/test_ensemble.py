@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from rnnsearch_tf.config import SearchConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.ensemble import COMBINATIONS, Ensemble

@@ -116,7 +116,7 @@ def forget_draws(model):
 
 
 def test_gradient_is_that_of_the_dropped_network():
-    """With the masks held, the gradient's slope along a direction is the loss's central difference."""
+    """With the masks held, the slope along a direction is the loss's central difference."""
     model = tiny_model(**{name: 0.3 for name in DROPOUTS})
     forget_draws(model)
     gradients = gradient(model, training=True)

@@ -11,7 +11,7 @@ from rnnsearch_tf.layers.gaussian_window import GaussianWindow
 from rnnsearch_tf.layers.luong_attention import LuongAttention
 
 B = 2
-I = 3
+STEPS = 3
 J = 5
 M = 4
 N = 6
@@ -21,10 +21,10 @@ LENGTHS = (5, 3)
 IDS = (J,)
 WORDS = (J, M)
 SOURCE = "source words"
-STATES = (I, N)
-TARGET = (I, M)
+STATES = (STEPS, N)
+TARGET = (STEPS, M)
 ANNOTATIONS = (J, 2 * N)
-CONTEXTS = (I, 2 * N)
+CONTEXTS = (STEPS, 2 * N)
 
 CASES = {
     "WordEmbedding": (lambda: layers.WordEmbedding(V, M), [IDS]),
@@ -75,11 +75,12 @@ each_policy = pytest.mark.parametrize(
 def arguments(name, seed=0):
     """NumPy arguments of a layer."""
     random = np.random.default_rng(seed)
-    draw = lambda shape: (
-        random.integers(0, V, (B, *shape))
-        if shape is IDS
-        else random.normal(size=(B, *shape)).astype("float32")
-    )  # noqa: E731
+
+    def draw(shape):
+        if shape is IDS:
+            return random.integers(0, V, (B, *shape))
+        return random.normal(size=(B, *shape)).astype("float32")
+
     return [draw(shape) for shape in CASES[name][1]]
 
 
@@ -343,7 +344,7 @@ def test_luong_attention_takes_vectors_of_its_own_size():
     refused(
         LuongAttention(N + 1),
         *arguments("LuongAttention"),
-        match=rf"state: expected float \[B, K, {N + 1}\], got float32 \[{B}, {I}, {N}\]",
+        match=rf"state: expected float \[B, K, {N + 1}\], got float32 \[{B}, {STEPS}, {N}\]",
     )
 
 

@@ -128,7 +128,7 @@ def test_model_config_is_complete():
 
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
 def test_options_as_keywords_are_a_configuration(system, tmp_path):
-    """Built with plain keywords: the configuration's model, and so it comes back from a Keras file."""
+    """Built with plain keywords: the configuration's model, also back from a Keras file."""
     sizes = dict(embedding_size=3, hidden_size=4)
     model = system(source_vocabulary_size=8, target_vocabulary_size=7, seed=3, **sizes)
     again = system(dict(system=system.system, **sizes), 8, 7, seed=3)

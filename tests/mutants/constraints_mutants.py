@@ -134,14 +134,14 @@ CONSTRAINTS = [
         (f"{PHRASES}::test_a_line_of_more_bytes_than_any_phrases_need_is_not_read",),
     ),
     Mutant(
-        "translation/constraints.py",
+        "text/constraints.py",
         "lines too many pass",
         "    count += sum(1 for _ in lines)\n",
         "",
         (f"{VERB}::test_another_number_of_lines_is_refused",),
     ),
     Mutant(
-        "translation/constraints.py",
+        "text/constraints.py",
         "marked text stays escaped",
         "return saxutils.unescape(text, _QUOTES), phrases",
         "return text, phrases",

@@ -35,8 +35,8 @@ CORPORA = [
     Mutant(
         "extras/bulk/shard.py",
         "control characters pass",
-        "    return (\n        control\n        and f",
-        "    return None and f",
+        "    return control and (",
+        "    return None and (",
         (LINE,),
     ),
     Mutant(

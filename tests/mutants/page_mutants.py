@@ -1,4 +1,4 @@
-"""Planted faults of the attention page and of the confidences that an export gives; see mutants.py."""
+"""Planted faults of the attention page and of an export's confidences; see mutants.py."""
 
 from mutants import Mutant
 

@@ -111,8 +111,8 @@ _FAULTS = [
     (
         "data/prepared/batches.py",
         "the corpus is copied",
-        "apply_default_optimizations = (\n            False",
-        "apply_default_optimizations = (\n            True",
+        "apply_default_optimizations = False",
+        "apply_default_optimizations = True",
         f"{BATCHES}::test_the_files_stay_on_the_disk",
     ),
     (

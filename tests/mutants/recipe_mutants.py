@@ -57,7 +57,7 @@ INITIALIZATION = [
     Mutant(
         "layers/recurrent_unit.py",
         "W is not cut into blocks",
-        "next(seeds), rows, n, terms\n        )",
+        "next(seeds), rows, n, terms)",
         "next(seeds), rows, None, terms)",
         (BLOCKS,),
     ),

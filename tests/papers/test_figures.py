@@ -235,7 +235,7 @@ def test_the_page_of_steps(workspace, monkeypatch):
 
 
 def test_the_page_of_lengths_and_ranks(workspace, monkeypatch):
-    """A translation that is the reference has 100; one of other sentences has what sacreBLEU says."""
+    """A translation that is the reference has 100; any other has what sacreBLEU says."""
     monkeypatch.setattr("papers.corpora.read_multi30k", lambda data, part: (CAPTIONS, CAPTIONS))
     rows = make(workspace, "sutskever2014-figure3", monkeypatch)
     assert {row["model"] for row in rows} == {"lstm-forward", "lstm-reversed", "rnnsearch-50"}
@@ -324,16 +324,19 @@ def test_states_of_meaning_and_of_words(tmp_path, monkeypatch, meaning, near):
         for phrase, translation in phrases(300).items()
         if len(phrase.split()) == 4
     }
-    states = lambda model, text, lines: np.stack(
-        [  # noqa: E731
-            (
-                np.isin(list("abcdefgh"), line.split()) * 1.0
-                if not meaning
-                else place(translations[line])
-            )
-            for line in lines
-        ]
-    )
+
+    def states(model, text, lines):
+        return np.stack(
+            [
+                (
+                    np.isin(list("abcdefgh"), line.split()) * 1.0
+                    if not meaning
+                    else place(translations[line])
+                )
+                for line in lines
+            ]
+        )
+
     monkeypatch.setattr("rnnsearch_tf.extras.plots.vectors.sentence_vectors", states)
     monkeypatch.setattr(Workspace, "phrase_based", lambda work: None)
     monkeypatch.setattr(phrase_based, "rows", lambda folder: None)
@@ -433,9 +436,13 @@ def test_the_page_of_two_scores(workspace, phrase_table):
     page = cho2014_figures.figure_3(workspace, ("rnnsearch-50",))
     sources, targets, scores = list(zip(*phrase_table))[:3]
     model = workspace.translator("rnnsearch-50", 1234).score(sources, targets, tokenized=True)
-    ranked = lambda values: [
-        np.mean([(other < value) + (other == value) / 2 for other in values]) for value in values
-    ]  # noqa: E731
+
+    def ranked(values):
+        return [
+            np.mean([(other < value) + (other == value) / 2 for other in values])
+            for value in values
+        ]
+
     expected = np.corrcoef(ranked([float(each.split()[2]) for each in scores]), ranked(model))[0, 1]
     assert [row["pairs"] for row in page.ours] == [len(phrase_table)] * 3
     assert page.ours[0]["rank correlation"] == pytest.approx(expected)

@@ -8,7 +8,6 @@ import hashlib
 import io
 import json
 import pathlib
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -77,7 +76,7 @@ def known(archive, path, pairs=60):
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    """DATA with small files under the names of WMT'14, which the program takes for the right ones."""
+    """DATA with small files named as WMT'14's, which the program takes for the right ones."""
     folder = tmp_path / "data" / "wmt14"
     folder.mkdir(parents=True)
     archives = []

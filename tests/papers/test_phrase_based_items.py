@@ -221,9 +221,12 @@ def test_the_phrase_based_row_of_bahdanau_2015(place, monkeypatch):
     """It translates every second sentence as the reference, the others without their last word; the
     first nine have no unknown words.
     """
-    halves = lambda folder, sources: [
-        source if k % 2 else " ".join(source.split()[:-1]) for k, source in enumerate(sources)
-    ]  # noqa: E731
+
+    def halves(folder, sources):
+        return [
+            source if k % 2 else " ".join(source.split()[:-1]) for k, source in enumerate(sources)
+        ]
+
     monkeypatch.setattr(phrase_based, "translated", halves)
     monkeypatch.setattr(bahdanau2015, "known", lambda work, models: range(9))
     work = Workspace(place / "out", place / "data", seeds=[1, 2])

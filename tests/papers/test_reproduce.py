@@ -185,9 +185,10 @@ def test_every_item_has_its_models():
 
 def test_what_is_measured_of_a_model_needs_no_model_any_more(tmp_path):
     """Seeds are added one by one; claims are of what other items have measured."""
-    untrained = lambda seeds, *names: Workspace(tmp_path, None, seeds=seeds).untrained(
-        chosen(*names)
-    )  # noqa: E731
+
+    def untrained(seeds, *names):
+        return Workspace(tmp_path, None, seeds=seeds).untrained(chosen(*names))
+
     work = Workspace(tmp_path, None, seeds=[1])
     work.note_made("sutskever2014-table1", items.ITEMS["sutskever2014-table1"])
     assert untrained([1], "sutskever2014-table1") == []
@@ -235,7 +236,7 @@ def test_what_another_recipe_has_trained_is_refused(tmp_path):
 
 
 def test_the_recipe_of_a_model_is_known_once_it_is_trained(tmp_path):
-    """So that a model trained by another recipe is refused even if nothing is measured of it yet."""
+    """So that a model of another recipe is refused even if nothing is measured of it yet."""
     work = Workspace(
         tmp_path,
         None,
@@ -612,9 +613,10 @@ def test_known_words_are_those_of_all_models(tmp_path, monkeypatch):
     """So that every model is scored on the same sentences."""
     lines = ["a b", "b", "c", "a"]
     monkeypatch.setattr(bahdanau2015, "test_text", lambda work: (lines, lines))
-    side = lambda *words: Text(
-        TextConfig(tokenization="space"), Vocabulary([*SPECIAL_TOKENS, *words])
-    )  # noqa: E731
+
+    def side(*words):
+        return Text(TextConfig(tokenization="space"), Vocabulary([*SPECIAL_TOKENS, *words]))
+
     sides = {
         "one": (side("a", "b"), side("a", "b", "c")),
         "other": (side("b", "a", "c"), side("b")),

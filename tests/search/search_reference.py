@@ -95,7 +95,7 @@ def beam(toy, sentence, config):
 
 
 def greedy(toy, sentence, config):
-    """The likeliest word at each step, until the end symbol or the limit: (words, log-probability)."""
+    """The likeliest word of each step, until the end or the limit: (words, log-probability)."""
     minimum, maximum = limits(int(toy.source_lengths[sentence]), config)
     words = []
     total = 0.0

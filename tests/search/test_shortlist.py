@@ -166,9 +166,11 @@ def test_phrases_may_be_used_too(name):
         config=SimpleNamespace(tokenization="moses"), vocabulary=SimpleNamespace(size=TARGET_SIZE)
     )
     phrases = tf.constant([[[4, 0]], [[TARGET_SIZE + 1, 4]], [[0, 0]], [[3, 0]]])
-    search = lambda shortlist: constrained_search_graph(model, CONFIG, 1, shortlist, 1, words)(
-        padded(SOURCES), phrases
-    )  # noqa: E731
+
+    def search(shortlist):
+        graph = constrained_search_graph(model, CONFIG, 1, shortlist, 1, words)
+        return graph(padded(SOURCES), phrases)
+
     found = search(Shortlist(CANDIDATES, 0, TARGET_SIZE))
     for row, (source, wanted) in enumerate(zip(SOURCES, phrases.numpy())):
         wanted = wanted[wanted > 0].tolist()

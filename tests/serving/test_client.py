@@ -1,4 +1,4 @@
-"""The gRPC client against a server that answers as told: order, streaming, retries, deadlines, TLS."""
+"""The gRPC client and a server that answers as told: order, streaming, retries, deadlines, TLS."""
 
 import itertools
 import shutil

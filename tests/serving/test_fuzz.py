@@ -82,7 +82,7 @@ def test_whatever_is_sent(toy_base, batching):
 
 @pytest.mark.parametrize("count", [600, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_whatever_is_sent_to_a_process(toy_base, count):
-    """It lives, stays below the 4 GB that watched_server allows, and health answers all the while."""
+    """It lives, stays below the 4 GB of watched_server, and health answers all the while."""
     with watched_server(toy_base) as server:
         fuzzer, delays = attack(server, count, SEED)
         assert server.process.poll() is None, "".join(server.log[-20:])

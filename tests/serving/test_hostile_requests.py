@@ -6,7 +6,6 @@ import concurrent.futures
 import http.client
 import json
 import socket
-import time
 
 import grpc
 import pytest

@@ -1,4 +1,4 @@
-"""Requests that no handler sees leave nothing behind: no traceback in the log, nothing in memory."""
+"""Requests that no handler sees leave nothing behind, no traceback in the log nor memory."""
 
 import gc
 import time

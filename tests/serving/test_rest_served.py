@@ -71,10 +71,12 @@ def test_metrics_of_both_interfaces_where_the_monitoring_file_says(served, toy_b
     for line in (
         ':tensorflow:serving:request_count{model_name="toy",status="OK"} 2',
         (
-            ':tensorflow:serving:request_latency_count{model_name="toy",API="Predict",entrypoint="REST"} 1'
+            ':tensorflow:serving:request_latency_count{model_name="toy",API="Predict",'
+            'entrypoint="REST"} 1'
         ),
         (
-            ':tensorflow:serving:request_latency_count{model_name="toy",API="Predict",entrypoint="GRPC"} 1'
+            ':tensorflow:serving:request_latency_count{model_name="toy",API="Predict",'
+            'entrypoint="GRPC"} 1'
         ),
         ":tensorflow:core:graph_runs{} 2",
         ":tensorflow:serving:batching_session:wrapped_run_count{} 2",

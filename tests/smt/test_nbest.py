@@ -152,7 +152,7 @@ def test_the_oracle_takes_the_nearest(tmp_path):
 
 
 def test_the_oracle_of_short_sentences_counts_the_ngrams_that_they_have(tmp_path):
-    """A text of two words has no n-grams of three, which must not make it worse; equals: the first."""
+    """A text of two words has no n-grams of three, and is no worse for it; equals: the first."""
     texts = ["a dog or so it seems", "dog", "a dog", "dog a"]
     reference = "a dog"
     lines = [f"0 ||| {text} ||| lm= 1 ||| 2\n".encode() for text in texts]

@@ -59,9 +59,10 @@ def test_tuning_does_not_lose_bleu_and_is_kept(system):
     sources, references = held_out(15)
     before = [entries[0].text for entries in system.nbest(sources, 10)]
     lists = system.tune(sources, references, size=10, rounds=1)
-    score = lambda texts: (
-        sacrebleu.corpus_bleu(texts, [references], tokenize="none", force=True).score
-    )  # noqa: E731
+
+    def score(texts):
+        return sacrebleu.corpus_bleu(texts, [references], tokenize="none", force=True).score
+
     assert score([entries[0].text for entries in lists]) >= score(before) - 1e-9
     again = PhraseBased(system.folder)
     assert (

@@ -34,7 +34,8 @@ OFTEN = [
     "ja",
     "ko",
 ]  # rules of their own, or another script; the others wait for ``make test-all``
-OF_SCRIPT = {  # a few words of each script that is not Latin; others are made of their abbreviations
+# a few words of each script that is not Latin; others are made of their abbreviations
+OF_SCRIPT = {
     "el": "Καλημέρα κόσμε, τι κάνεις σήμερα;",
     "ru": "Он сказал: «Привет, т.е. здравствуй».",
     "hi": "यह एक वाक्य है। क्या?",
@@ -127,7 +128,7 @@ def has_a_decimal_number(row):
 
 
 def test_czech_numbers_are_joined_by_the_tokens_before():
-    """sacremoses looks at the last two tokens of the sentence where Moses looks at the two before."""
+    """sacremoses looks at the last two tokens of the sentence, Moses at the two before."""
     row = "Bylo to v roce 1989 .".split()
     assert reference("cs")[1].detokenize(row) == "Bylo to v roce1989."
     assert compiled("cs")[1](tf.ragged.constant([row])).numpy()[0] == b"Bylo to v roce 1989."

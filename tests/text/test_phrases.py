@@ -72,7 +72,7 @@ def test_phrases_beyond_the_most_are_left_out():
 
 
 def test_a_phrase_of_a_script_without_spaces_begins_without_one():
-    """Pieces of the text: ▁猫 with and without its space, ▁ by itself, ▁黒い猫 only with its space."""
+    """Pieces of the text: ▁猫 with and without its space, ▁ alone, ▁黒い猫 only with its space."""
     lines = ["猫がいる", "黒い猫 abc", "犬がいる ab", "黒い犬がいる"] * 5 + [
         "猫",
         "猫 猫",

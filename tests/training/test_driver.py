@@ -85,10 +85,11 @@ def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, monkeypatch, untr
     """Of whole batches, and of batches in shards."""
     seen = set()
     losses = TranslationModel.token_losses
-    watched = lambda model, *arguments, **options: (
-        seen.add(model.shards),
-        losses(model, *arguments, **options),
-    )[1]  # noqa: E731
+
+    def watched(model, *arguments, **options):
+        seen.add(model.shards)
+        return losses(model, *arguments, **options)
+
     monkeypatch.setattr(TranslationModel, "token_losses", watched)
     monkeypatch.setattr("rnnsearch_tf.training.fit.training_shards", lambda batch_size: number)
     train(config("training.maximum_updates=17"), tmp_path / "whole")
@@ -174,7 +175,7 @@ def test_an_equal_loss_is_no_better_one(tmp_path):
 
 
 def test_a_checkpoint_is_written_every_so_many_minutes(tmp_path, monkeypatch):
-    """The clock goes on by 1000 seconds at every batch: 50 minutes have passed after every third."""
+    """The clock goes on by 1000 seconds a batch: 50 minutes have passed after every third."""
     later = 0
     saved = []
     now = time.monotonic
@@ -281,9 +282,11 @@ def test_evaluations_count_updates_not_batches(tmp_path, scripted_bleu):
 def test_the_sentences_and_the_beam_of_development_translations(tmp_path, monkeypatch):
     asked = []
     translate = Translator.translate
-    watched = lambda self, texts, **options: (
-        asked.append((texts, options["beam_size"])) or translate(self, texts, **options)
-    )  # noqa: E731
+
+    def watched(self, texts, **options):
+        asked.append((texts, options["beam_size"]))
+        return translate(self, texts, **options)
+
     monkeypatch.setattr(Translator, "translate", watched)
     settings = config(
         "training.maximum_updates=1",
@@ -612,9 +615,11 @@ def test_a_model_is_scored_as_its_target_language_is_written(tmp_path, untransla
     between.
     """
     asked = []
-    bleu = lambda _translations, _references, *rules: (
-        asked.append(rules) or types.SimpleNamespace(score=1.0)
-    )  # noqa: E731
+
+    def bleu(_translations, _references, *rules):
+        asked.append(rules)
+        return types.SimpleNamespace(score=1.0)
+
     monkeypatch.setattr("rnnsearch_tf.evaluation.bleu.bleu", bleu)
     settings = [
         "target.lowercase=true",
@@ -677,7 +682,7 @@ def test_a_run_has_one_training_at_a_time(tmp_path):
 
 
 def test_an_epoch_that_is_over_by_larger_batches_ends(tmp_path):
-    """Stopped after 4 batches of 10 pairs, it goes on with batches of 20, of which an epoch has 3."""
+    """Stopped after 4 batches of 10 pairs, it goes on with batches of 20, 3 to an epoch."""
     train(language_model("data.batching=unsorted", "training.maximum_updates=4"), tmp_path)
     train(
         language_model(

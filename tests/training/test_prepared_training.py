@@ -53,9 +53,12 @@ def test_a_resumed_training_meets_the_batches_of_one_never_stopped(tmp_path, pre
         return step(model, data)
 
     monkeypatch.setattr(TranslationModel, "train_step", watched)
-    config = lambda updates: load_config(
-        overrides=[*TINY, f"data.prepared={prepared}", f"training.maximum_updates={updates}"]
-    )  # noqa: E731
+
+    def config(updates):
+        return load_config(
+            overrides=[*TINY, f"data.prepared={prepared}", f"training.maximum_updates={updates}"]
+        )
+
     train(config(8), tmp_path / "run")
     train(config(15), tmp_path / "run", resume=True)
     state = load_state(tmp_path / "run")[1]

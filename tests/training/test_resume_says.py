@@ -13,7 +13,7 @@ from rnnsearch_tf.training.fit import train
 
 
 def test_stopped_before_the_first_evaluation(tmp_path, untranslated, monkeypatch, capsys):
-    """The RUN has no weights to translate with; both who stops and who tries are told what to do."""
+    """The RUN has no weights to translate with; who stops and who tries are told what to do."""
     real = Limits.on_train_batch_end
 
     def stop(self, batch, logs=None):

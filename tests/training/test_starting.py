@@ -243,9 +243,10 @@ def test_everything_but_the_weights_begins_anew_and_stands_by_itself(
     begin from it.
     """
     run = shutil.copytree(language_model, tmp_path / "general")
-    limit = lambda number: continued_config(
-        run, overrides=[*new_text, f"training.maximum_updates={number}"]
-    )  # noqa: E731
+
+    def limit(number):
+        return continued_config(run, overrides=[*new_text, f"training.maximum_updates={number}"])
+
     for name, number in (("whole", 5), ("parts", 2)):
         assert (
             train(limit(number), tmp_path / name, start_from=run, new_words=4)["batches"] == number

@@ -296,7 +296,8 @@ def _findings(seen, pairs, config, part):
                 bad_line,
                 (
                     f"{_share(seen.bad[kind], seen.lines)} of the pairs are {words}:"
-                    f" {'; '.join(seen.places[kind])}{_encodings(seen, pairs, config) if kind == 'invalid' else ''}"
+                    f" {'; '.join(seen.places[kind])}"
+                    f"{_encodings(seen, pairs, config) if kind == 'invalid' else ''}"
                 ),
             )
     lost = seen.bad["invalid"] + seen.bad["empty"] + seen.bad["unpaired"]
@@ -379,9 +380,12 @@ def _encodings(seen, pairs, config):
 
 def _changed_places(pairs, seen):
     """(severity, message) of pairs whose languages are the wrong way round."""
-    good = lambda: (
-        (scanned.number, *scanned.texts) for scanned in pairs.scan() if scanned.kind is None
-    )  # noqa: E731
+
+    def good():
+        return (
+            (scanned.number, *scanned.texts) for scanned in pairs.scan() if scanned.kind is None
+        )
+
     numbers = swapped(good, REMEMBERED_PAIRS)
     if numbers:
         places = "; ".join(f"{pairs.name('source')}:{number}" for number in numbers[:3])

@@ -46,8 +46,10 @@ EVALUATIONS = 10
 TEMPLATE = """\
 # Written by `rnnsearch init` for {pairs:,} pairs of {source} and {target}.
 # `rnnsearch options` says what each option means, and those that are not here.
-source: {{language: {source_language}, remove_invisible: true, tokenization: sentencepiece, vocabulary_size: {vocabulary}}}
-target: {{language: {target_language}, remove_invisible: true, tokenization: sentencepiece, vocabulary_size: {vocabulary}}}
+source: {{language: {source_language}, remove_invisible: true, tokenization: sentencepiece,\
+ vocabulary_size: {vocabulary}}}
+target: {{language: {target_language}, remove_invisible: true, tokenization: sentencepiece,\
+ vocabulary_size: {vocabulary}}}
 data:
   train_source: {source_path}
   train_target: {target_path}
@@ -81,7 +83,8 @@ training:
   warmup_updates: 200
   precision: mixed_bfloat16
   epochs: 1000
-  maximum_minutes: {minutes}  # or maximum_updates: N, for a training that is the same on every machine
+  maximum_minutes: {minutes}  # or maximum_updates: N, for a training that is the same on\
+ every machine
   evaluate_every: {evaluate_every}  # updates
   evaluate_sentences: {evaluate_sentences}
 """
@@ -140,8 +143,9 @@ def language_of(path) -> str:
     """The language that a file is named after: its last suffix or its stem.
 
     Example:
-        >>> language_of("corpus/train.en.gz"), language_of("train.pt-BR.xz"), language_of("fr.txt"), language_of("train.txt")
-        ('en', 'pt-BR', 'fr', 'und')
+        >>> names = "corpus/train.en.gz", "train.pt-BR.xz", "fr.txt", "train.txt"
+        >>> [language_of(name) for name in names]
+        ['en', 'pt-BR', 'fr', 'und']
     """
     for word in reversed(pathlib.PurePath(path).name.split(".")):
         if re.fullmatch("[a-z]{2}([-_][A-Za-z]{2,4})?", word) and word not in ("gz", "xz"):

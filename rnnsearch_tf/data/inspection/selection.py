@@ -19,7 +19,7 @@ import random
 
 import numpy as np
 
-from rnnsearch_tf.config import PAD_ID, TextConfig
+from rnnsearch_tf.config import TextConfig
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.reading import count_lines, read_pairs, read_raw
 from rnnsearch_tf.files.writing import whole_file
@@ -214,7 +214,7 @@ def _selection(scores, lengths, keep, target_words) -> Selection:
 
 
 def _scores(sides, files, pairs, longest):
-    """(the scores of all pairs, float64 [pairs]; the tokens of their target sides, int32 [pairs])."""
+    """(scores of all pairs, float64 [pairs]; the tokens of their target sides, int32 [pairs])."""
     scores = array.array("d")
     lengths = array.array("i")
     with progress(doing="scoring pairs", total=pairs, unit="pairs") as shown:

@@ -32,7 +32,10 @@ def swapped(pairs, most):
         round.
 
     Example:
-        >>> right = [("where is the white cat", "où est le chat blanc"), ("the dog is there", "le chien est là")] * 20
+        >>> right = [
+        ...     ("where is the white cat", "où est le chat blanc"),
+        ...     ("the dog is there", "le chien est là"),
+        ... ] * 20
         >>> lines = [*right, ("le chat est là", "the cat is there"), *right]
         >>> swapped(lambda: ((n, *pair) for n, pair in enumerate(lines, start=1)), 1000)
         [41]

@@ -192,7 +192,6 @@ def clause(
     Returns:
         (English words, French pieces), without the end of the sentence.
     """
-    parts = verb.base.split()
     helper = {
         "present": "does" if subject.person == "3s" else "do",
         "past": "did",

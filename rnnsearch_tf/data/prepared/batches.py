@@ -117,9 +117,8 @@ class NumberedBatches:
             _plain(lambda number: tf.data.Dataset.from_tensor_slices(self._rows(number)))
         )
         options = tf.data.Options()
-        options.experimental_optimization.apply_default_optimizations = (
-            False  # they copy what a graph captures: the whole corpus
-        )
+        # They copy what a graph captures: the whole corpus.
+        options.experimental_optimization.apply_default_optimizations = False
         return single_threaded(
             rows.skip(skipped).map(_plain(self._batch)).prefetch(4)
         ).with_options(options)

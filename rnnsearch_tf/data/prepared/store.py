@@ -4,9 +4,11 @@ without reading what stands before it.
 ::
 
     DIR/manifest.json                what it was made from and with, sizes, checksums
-    DIR/ids.bin                      the ids of all pairs, one after the other: of a pair those of its source, then those of its target
+    DIR/ids.bin                      the ids of all pairs, one after the other: of a pair those of
+                                     its source, then those of its target
     DIR/offsets.bin                  int64 [pairs + 1]: where in ids.bin a pair begins
-    DIR/lengths.bin                  uint16 or uint32 [pairs, 2]: how many source and target ids it has, the end symbols included
+    DIR/lengths.bin                  uint16 or uint32 [pairs, 2]: how many source and target ids
+                                     it has, the end symbols included
     DIR/vocabulary.source.txt, …     vocabularies and SentencePiece models, as in a RUN folder
     DIR/development.source.txt, …    the development text, where one was held out
 
@@ -134,7 +136,7 @@ class PreparedPairs(Pairs):
         ]
 
     def check_texts(self, texts) -> None:
-        """Raise UserError unless (source Text, target Text) make the ids that it was prepared with."""
+        """Raise UserError unless (source Text, target Text) make the ids it was prepared with."""
         for side, text in zip(("source", "target"), texts):
             if not text.same_as(load_text(self.folder, side, text.config)):
                 raise UserError(

@@ -190,7 +190,7 @@ def _encoded(config, partial):
 
 
 def write_piece(settings, number, folder) -> None:
-    """The pairs of a shard as ids and lengths; its report is written last and says that it is done."""
+    """Write a shard's pairs as ids and lengths; last its report, which says that it is done."""
     config = load_config(values=settings)
     partial = pathlib.Path(folder)
     too_long = 0

@@ -2,9 +2,11 @@
 
 ::
 
-    DIR/NAME                     the translation of the input file of that name, there when it is whole
+    DIR/NAME                     the translation of the input file of that name, there when it is
+                                 whole
     DIR/bad-lines/NAME.jsonl     its lines that could not be translated, if there are any
-    DIR/translate-corpus.json    what it is made with: the model and its options; the files and their SHA-256
+    DIR/translate-corpus.json    what it is made with: the model and its options; the files and
+                                 their SHA-256
 """
 
 from __future__ import annotations

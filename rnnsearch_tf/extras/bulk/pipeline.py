@@ -46,7 +46,8 @@ class TranslationHandler(ModelHandler):
     Example::
 
         results = texts | RunInference(TranslationHandler("served/mine"))
-        results | beam.Map(lambda result: result.inference or "") | beam.io.WriteToText("translations")
+        translations = results | beam.Map(lambda result: result.inference or "")
+        translations | beam.io.WriteToText("translations")
     """
 
     def __init__(self, models, combine="probabilities", search=None, batch_size=512):

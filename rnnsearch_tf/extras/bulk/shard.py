@@ -79,7 +79,7 @@ def _reason(line):
         control = _CONTROL.search(line.decode("utf-8"))
     except UnicodeDecodeError as error:
         return f"expected UTF-8, got byte 0x{line[error.start]:02x} at byte {error.start + 1}"
-    return (
-        control
-        and f"expected text, got the control character U+{ord(control[0]):04X} at character {control.start() + 1}"
+    return control and (
+        f"expected text, got the control character U+{ord(control[0]):04X} at character"
+        f" {control.start() + 1}"
     )

@@ -26,7 +26,8 @@ A translation model of `rnnsearch_tf`, for Keras 3 on TensorFlow:
     import rnnsearch_tf.extras.hub, keras_nlp
     keras_nlp.models.Seq2SeqLM.from_preset("THIS FOLDER"{dtype}).generate(["…"])
 
-{parameters:,} parameters; vocabularies of {source_size:,} and {target_size:,} entries. `import rnnsearch_tf.extras.hub` comes first: it
+{parameters:,} parameters; vocabularies of {source_size:,} and {target_size:,} entries.\
+ `import rnnsearch_tf.extras.hub` comes first: it
 registers the classes. Other backends than TensorFlow cannot run it.
 """
 
@@ -106,10 +107,9 @@ def preset_to_run(preset, folder):
         config = model.run_config()
     except UserError:
         raise
-    except (
-        Exception
-        # keras-nlp and h5py raise what comes, down to OSError of a file and KeyError of a configuration
-    ) as error:
+    # Keras-nlp and h5py raise what comes, down to OSError of a file and KeyError of a
+    # configuration.
+    except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(
             f"{preset}: expected a preset that `rnnsearch preset` or save_to_preset wrote, got"

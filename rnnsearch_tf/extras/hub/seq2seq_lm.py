@@ -211,7 +211,7 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
 
     @functools.cached_property
     def translator(self):
-        """A Translator with this model's weights, for n-best lists, alignments, scores and samples."""
+        """A Translator with this model's weights, for n-best lists, alignments, scores, samples."""
         self._require_preprocessor()
         source = self.preprocessor.source_tokenizer.text
         target = self.preprocessor.tokenizer.text

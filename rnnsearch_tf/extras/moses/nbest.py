@@ -26,7 +26,7 @@ _NAME = re.compile(r"[^\s=:|]+")
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One hypothesis: the number of its sentence from 0, and the fields of its line as they stood."""
+    """One hypothesis: its sentence's number from 0, and the fields of its line as they stood."""
 
     sentence: int
     fields: tuple  # bytes; Moses may have put further fields behind the first four
@@ -62,7 +62,8 @@ def read_nbest(path, sentences=None):
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp(), "list")
         >>> _ = path.write_bytes(b"0 ||| le chat ||| lm= -2.5 ||| -2.5" + bytes([10]))
-        >>> [(entry.sentence, entry.text, entry.score) for entries in read_nbest(path) for entry in entries]
+        >>> entries = [entry for of_sentence in read_nbest(path) for entry in of_sentence]
+        >>> [(entry.sentence, entry.text, entry.score) for entry in entries]
         [(0, 'le chat', -2.5)]
     """
     where = "standard input" if path in (None, "-") else str(path)

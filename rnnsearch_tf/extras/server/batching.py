@@ -51,7 +51,7 @@ class Call:
 
 @dataclasses.dataclass(frozen=True)
 class Extent:
-    """What calls come to when they are merged: rows, and the shape of each input after dimension 0."""
+    """What calls come to when they are merged: rows, and each input's shape after dimension 0."""
 
     rows: int = 0
     shapes: dict = dataclasses.field(default_factory=dict)
@@ -204,7 +204,7 @@ class Batcher:
             self._run_batch(servable, signature, outputs, batch)
 
     def _next_batch(self):
-        """(key, Batch) as soon as one is ready, the longest waiting first; None when all is done."""
+        """(key, Batch) once one is ready, the longest waiting first; None when all is done."""
         with self._changed:
             while True:
                 heads = sorted(

@@ -1,4 +1,4 @@
-"""What a request must have before it reaches the graph; the messages are tensorflow_model_server's."""
+"""What a request must have before it reaches the graph, in tensorflow_model_server's words."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ class ServingError(Exception):
         message: what went wrong; cut at 1024 characters as tensorflow_model_server does.
 
     Example:
-        >>> ServingError(grpc.StatusCode.NOT_FOUND, "Servable not found for request: Latest(x)").message
+        >>> message = "Servable not found for request: Latest(x)"
+        >>> ServingError(grpc.StatusCode.NOT_FOUND, message).message
         'Servable not found for request: Latest(x)'
     """
 

@@ -72,7 +72,7 @@ class Metrics:
                 self._queuing_latency.add((thread_pool_name,), seconds * MICROSECONDS)
 
     def page(self) -> str:
-        """Everything counted so far, in Prometheus' text format; what never happened is left out."""
+        """All that was counted so far, in Prometheus' text format, without what never happened."""
         with self._lock:
             metrics = [
                 metric

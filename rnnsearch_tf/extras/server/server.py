@@ -1,4 +1,4 @@
-"""The whole server, from its flags: models, batching, gRPC, REST, and the looks for new versions."""
+"""The whole server, from its flags: models, batching, gRPC, REST, looks for new versions."""
 
 from __future__ import annotations
 
