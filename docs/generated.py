@@ -101,7 +101,10 @@ def on_page_markdown(markdown, page, **_):
     document = {page: document for document, page in elsewhere.items()}.get(own, f"docs/{own}")
 
     def page_of(path):
-        found = elsewhere.get(path, path.removeprefix("docs/"))
+        within = path.removeprefix("docs/").removeprefix(
+            "papers/"
+        )  # docs/results is papers/results
+        found = elsewhere.get(path, within)
         return posixpath.relpath(found, posixpath.dirname(own) or ".") if found != path else None
 
     def linked(match):

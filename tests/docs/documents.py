@@ -6,7 +6,13 @@ import re
 ROOT = pathlib.Path(__file__).parents[2]
 DOCUMENTS = sorted(
     path.relative_to(ROOT).as_posix()
-    for pattern in ("*.md", "docs/**/*.md", "serving/*.md", "benchmarks/*.md")
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "papers/results/*.md",
+        "serving/*.md",
+        "benchmarks/*.md",
+    )
     for path in ROOT.glob(pattern)
 )
 

@@ -9,6 +9,7 @@ import shlex
 import pytest
 from documents import DOCUMENTS, INLINE, code_blocks, prose
 
+from papers.__main__ import main as papers
 from rnnsearch_tf.cli.main import VERBS, run
 from rnnsearch_tf.config import Config, load_config, option_fields
 
@@ -34,9 +35,9 @@ NO_OPTIONS = {"model.export", "model.fit", "training.py"}
 
 @functools.cache
 def flags(verb):
-    """The flags that ``rnnsearch help VERB`` lists."""
+    """The flags that ``rnnsearch help VERB`` or ``python -m papers --help`` lists."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        assert run(["help", verb]) == 0
+        assert (papers(["--help"]) if verb == "papers" else run(["help", verb])) == 0
     return set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", printed.getvalue()))
 
 
@@ -49,7 +50,7 @@ def words_of(command):
 
 
 def commands(document):
-    """[VERB, words …] of every call of the program, in code blocks and in running text."""
+    """[VERB, words …] of every call of the program, and ["papers", words …], in code and prose."""
     lines = [
         line
         for language, code in code_blocks(document)
@@ -60,13 +61,15 @@ def commands(document):
     for line in lines:
         for call in re.findall(r"(?:^|[\s|/(])rnnsearch +([a-z].*?)(?=\||&&|$)", line):
             yield words_of(call)
+        for call in re.findall(r"python -m papers\b(.*?)(?=\||&&|$)", line):
+            yield ["papers", *words_of(call)]
 
 
 def mistakes(document):
     for verb, *words in commands(document):
         if verb in ("help", "trains") or not re.fullmatch(r"[a-z-]+", verb):
             continue
-        if verb not in VERBS:
+        if verb not in (*VERBS, "papers"):
             yield verb
             continue
         words = (
@@ -83,7 +86,7 @@ def test_verbs_and_their_flags_exist(document):
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_flags_named_by_themselves_are_some_verbs(document):
-    known = set().union(*map(flags, VERBS)) | FOREIGN
+    known = set().union(*map(flags, [*VERBS, "papers"])) | FOREIGN
     words = [
         word
         for code in INLINE.findall(prose(document))

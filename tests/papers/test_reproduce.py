@@ -63,7 +63,7 @@ def chosen(*names):
 def is_made_again_of_measurements_alone(command):
     """Without models, texts and corpora the same pages come, and nothing is trained."""
     folder = pathlib.Path(command[command.index("--output") + 1])
-    name = command[1]
+    name = command[0]
     pages = {
         path: path.read_bytes()
         for path in folder.iterdir()
