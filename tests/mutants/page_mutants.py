@@ -45,8 +45,8 @@ CONFIDENCES = [
     Mutant(
         "export/writer.py",
         "a calibration that is not there is not told",
-        'return (\n        dataclasses.replace(profile, signatures=signatures),\n        f"without',
-        'return dataclasses.replace(profile, signatures=signatures), "" and f"without',
+        'f"without the signature confidence: {reason}",\n',
+        '"",\n',
         (f"{CONFIDENCE}::test_a_run_without_a_calibration_is_exported_without_it_and_says_so",),
     ),
 ]

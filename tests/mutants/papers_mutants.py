@@ -129,8 +129,8 @@ PAGES = [
     Mutant(
         "papers/workspace.py",
         "claims train models of what is measured",
-        "return (\n            {}\n            if item.made_of\n            else {",
-        "return {",
+        "            if item.made_of\n",
+        "            if False\n",
         (f"{REPRODUCE}::test_claims_are_made_after_the_items_that_they_are_about",),
     ),
     Mutant(
@@ -316,8 +316,8 @@ PAGES = [
     Mutant(
         "runtime/tensorflow.py",
         "Keras loads what no command uses",
-        "_garbage_left_alone(),\n            _without(OPTIONAL),\n        ):",
-        "_garbage_left_alone():",
+        "            _without(OPTIONAL),\n",
+        "            contextlib.nullcontext(),\n",
         ("house/test_quiet_imports.py::test_what_no_command_uses_is_not_loaded",),
     ),
     Mutant(

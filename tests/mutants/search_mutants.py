@@ -38,8 +38,8 @@ SEARCH = [
     Mutant(
         "search/beam.py",
         "normalize_after stops as if the search ranked by the penalty",
-        "ranked_as_found = (\n        rules.penalty == rules.config.length_penalty and",
-        "ranked_as_found =",
+        "        rules.penalty == rules.config.length_penalty and",
+        "        True and",
         (f"{BEAM}::test_early_stop_gives_the_answer_of_a_full_search",),
     ),
     Mutant(
@@ -255,8 +255,8 @@ SEARCH = [
     Mutant(
         "layers/base.py",
         "weights cast at every word",
-        "with (\n            weight.graph.as_default() if tf.is_symbolic_tensor(weight) else",
-        "with",
+        "weight.graph.as_default() if tf.is_symbolic_tensor(weight) else",
+        "weight.graph.as_default() if False else",
         (f"{HOISTING}::test_a_loop_casts_no_weights",),
     ),
     Mutant(

@@ -102,8 +102,8 @@ ENGINE = [
     Mutant(
         "extras/server/servable.py",
         "a run knows no deadline",
-        "options = (\n            None if timeout is None else",
-        "options = None if True else",
+        "None if timeout is None else",
+        "None if True else",
         (f"{SERVER}::test_a_deadline_breaks_the_run_off",),
     ),
     Mutant(

@@ -117,8 +117,8 @@ NEWCOMER = [
     Mutant(
         "data/inspection/doctor.py",
         "lost development pairs are a warning",
-        'yield (\n            "error",\n            (\n                f"{_share(lost',
-        'yield "warning", f"{_share(lost',
+        '"error",\n            (\n                f"{_share(lost',
+        '"warning",\n            (\n                f"{_share(lost',
         (f"{CHECK}::test_a_development_text_that_loses_its_pairs_is_an_error",),
     ),
 ]

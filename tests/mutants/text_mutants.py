@@ -224,8 +224,8 @@ EVALUATION = [
     Mutant(
         "evaluation/bleu.py",
         "no word about normal forms",
-        "for lines in (hypotheses, *lists)\n            }\n        )\n        > 1\n    ):",
-        "for lines in (hypotheses, *lists)}) > 2:",
+        "        > 1\n    ):\n        _warn",
+        "        > 2\n    ):\n        _warn",
         (f"{BLEU}::test_other_normal_forms_are_said_once",),
     ),
     Mutant(
