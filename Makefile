@@ -2,12 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all gpu-check mutants docs setup clean
+.PHONY: demo lint test test-all gpu-check mutants docs setup clean
 demo: setup
 	$(BIN)/rnnsearch demo --output runs/demo
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+# Format and common mistakes; .venv/bin/ruff format . and ruff check --fix . correct most of it.
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
 
 # With those that take minutes each: long fuzzing, soaks.
 test-all: setup

@@ -87,7 +87,7 @@ def test_a_resumed_training_writes_nothing_outside_its_folder(trained, tmp_path,
     said = capsys.readouterr().err
     assert f"{place}: refused: expected a file of {run}, got a link to {victim}, outside it" in said
     assert (victim / "state.json" if name in FOLDERS else victim).read_bytes() == VICTIM
-    assert not (name in FOLDERS) or os.listdir(victim) == ["state.json"]
+    assert name not in FOLDERS or os.listdir(victim) == ["state.json"]
 
 
 def test_a_link_to_nothing_makes_nothing(trained, tmp_path, capsys):

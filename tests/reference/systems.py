@@ -3,7 +3,7 @@ time.
 """
 
 import numpy as np
-from reference import cslm, encoder_decoder, layered, rnnsearch, variants, variants
+from reference import cslm, encoder_decoder, layered, rnnsearch, variants
 
 
 def decode(weights, source_ids, target_ids, options):

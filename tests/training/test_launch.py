@@ -308,8 +308,8 @@ def test_workers_have_two_minutes_to_save_and_end(tmp_path, monkeypatch):
         code=75,
     )
     assert len(workers) == 2
-    for worker in workers:
-        (first, told), (last, killed) = worker.signals
+    for process in workers:
+        (first, told), (last, killed) = process.signals
         assert (first, last) == (signal.SIGTERM, signal.SIGKILL)
         assert killed - told == pytest.approx(120, abs=0.5)
 
