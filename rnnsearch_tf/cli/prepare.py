@@ -18,12 +18,12 @@ import shlex
 import sys
 
 from rnnsearch_tf.cli.shared import sigterm_raises, whole_number, yaml_value
-from rnnsearch_tf.config import default_of, load_config
+from rnnsearch_tf.config import DataConfig, default_of, load_config
 from rnnsearch_tf.data.corpus import check_files
 from rnnsearch_tf.config.effects import names_without_effect, sections_of
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.runtime.tensorflow import import_tensorflow
-from rnnsearch_tf.config.training_text import TRAINING_TEXT
+from rnnsearch_tf.config.option import names_with
 
 
 def arguments(parser):
@@ -82,7 +82,10 @@ def _next_command(arguments, config) -> str:
     The options that name the text, or hold some of it out, are at their defaults, and so are those
     without effect then.
     """
-    text = {name: default_of(f"data.{name}") for name in (*TRAINING_TEXT, "held_out")}
+    text = {
+        name: default_of(f"data.{name}")
+        for name in (*names_with(DataConfig, "names_training_text"), "held_out")
+    }
     named = [name for name, default in text.items() if getattr(config.data, name) != default]
     data = dataclasses.replace(
         config.data, prepared=arguments.output, **{name: text[name] for name in named}

@@ -27,14 +27,9 @@ from rnnsearch_tf.runs.folder import Run
 MEANINGS = {field.name: field.metadata["meaning"] for field in dataclasses.fields(SearchConfig)}
 
 SEARCH_FLAGS = {
-    "--beam-size": "beam_size",
-    "--length-penalty": "length_penalty",
-    "--coverage-penalty": "coverage_penalty",
-    "--lexicon": "lexicon",
-    "--shortlist": "shortlist",
-    "--shortlist-frequent": "shortlist_frequent",
-    "--shortlist-translations": "shortlist_translations",
-    "--batch-size": "batch_size",
+    field.metadata["flag"]: field.name
+    for field in dataclasses.fields(SearchConfig)
+    if field.metadata["flag"]
 }
 """Flags that take a value, and the search option each of them sets."""
 

@@ -177,7 +177,11 @@ class ModelConfig:
         " scale for both its uses",
     )
     embedding_dropout: float = option(
-        0.0, "share of embedding components dropped in training", minimum=0.0, maximum=0.95
+        0.0,
+        "share of embedding components dropped in training",
+        minimum=0.0,
+        maximum=0.95,
+        facts=("free_of_weights",),
     )
     hidden_dropout: float = option(
         0.0,
@@ -185,6 +189,7 @@ class ModelConfig:
         " deep output",
         minimum=0.0,
         maximum=0.95,
+        facts=("free_of_weights",),
     )
     readout_dropout: float = option(
         0.0,
@@ -192,6 +197,7 @@ class ModelConfig:
         minimum=0.0,
         maximum=0.95,
         only_with={"system": (*MAXOUT, "luong")},
+        facts=("free_of_weights",),
     )
 
 

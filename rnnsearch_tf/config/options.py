@@ -52,22 +52,32 @@ class TextConfig:
         " that Moses has none of gets those common to all, and English abbreviations; sentencepiece"
         " and space need none",
         pattern=LANGUAGE_CODE,
+        facts=("makes_tokens",),
     )
     tokenization: str = option(
         "moses",
         "moses: Moses rules, no escaping, no aggressive hyphens; space: the text is tokenized"
         " already, tokens are separated by spaces; sentencepiece: subword pieces of the raw text",
         choices=("moses", "space", "sentencepiece"),
+        facts=("makes_tokens",),
     )
     unicode_form: str = option(
-        "NFC", "Unicode normal form taken first", choices=("NFC", "NFKC", "none")
+        "NFC",
+        "Unicode normal form taken first",
+        choices=("NFC", "NFKC", "none"),
+        facts=("makes_tokens",),
     )
-    lowercase: bool = option(False, "lower-case the text; the papers keep case")
+    lowercase: bool = option(
+        False,
+        "lower-case the text; the papers keep case",
+        facts=("makes_tokens",),
+    )
     remove_invisible: bool = option(
         False,
         "take out characters that nobody sees: soft hyphens, zero-width spaces, byte-order marks"
         " within a line, direction marks, C1 controls (U+200C and U+200D stay); `rnnsearch init`"
         " and the shipped configurations set it, a model trained without it keeps false",
+        facts=("makes_tokens",),
     )
     vocabulary_size: int = option(
         30_001,
@@ -76,12 +86,14 @@ class TextConfig:
         minimum=4,
         maximum=MOST_TOKENS,
         only_with={"vocabulary": (None,)},
+        facts=("makes_vocabulary",),
     )
     minimum_count: int = option(
         1,
         "words rarer than this in the training text stay out (not for sentencepiece)",
         minimum=1,
         only_with={"tokenization": ("moses", "space"), "vocabulary": (None,)},
+        facts=("makes_vocabulary",),
     )
     sampling: float | None = option(
         None,
@@ -90,11 +102,13 @@ class TextConfig:
         " of this; 0.3 is strong, 1 weak; null: always the likeliest",
         minimum=0.0,
         only_with={"tokenization": ("sentencepiece",)},
+        facts=("free_of_weights",),
     )
     vocabulary: str | None = option(
         None,
         "ready vocabulary file, one token a line, or a SentencePiece model; null builds it from the"
         " training text",
+        facts=("makes_vocabulary",),
     )
 
 
@@ -138,6 +152,7 @@ class DataConfig:
         "phrase_table: the distinct pairs of a Moses phrase table, with the development files"
         " below",
         choices=("files", "phrasebook", "phrase_table"),
+        facts=("names_training_text",),
     )
     folder: str | None = option(
         None,
@@ -150,11 +165,13 @@ class DataConfig:
         " [a.en, b.en.gz], or a pattern such as corpus.*.en.gz, whose files are taken in the order"
         " of their names",
         only_with={"corpus": ("files",)},
+        facts=("names_training_text",),
     )
     train_target: str | tuple[str, ...] | None = option(
         None,
         "training text, target side; as many files",
         only_with={"corpus": ("files",)},
+        facts=("names_training_text",),
     )
     corpora: tuple[CorpusConfig, ...] | None = option(
         None,
@@ -162,12 +179,14 @@ class DataConfig:
         " source, target and weight, such as {source: back-translated.en.gz, target: news.de.gz,"
         " weight: 0.5}",
         only_with={"corpus": ("files",)},
+        facts=("names_training_text",),
     )
     prepared: str | None = option(
         None,
         "in place of every training text above: a folder that `rnnsearch prepare` wrote; its pairs"
         " are read by number, shuffled as a whole",
         only_with={"corpus": ("files",)},
+        facts=("names_training_text",),
     )
     train_alignments: str | tuple[str, ...] | None = option(
         None,
@@ -181,11 +200,13 @@ class DataConfig:
         None,
         "development text, source side",
         only_with={"corpus": ("files", "phrase_table")},
+        facts=("names_development_text",),
     )
     development_target: str | None = option(
         None,
         "development text, target side",
         only_with={"corpus": ("files", "phrase_table")},
+        facts=("names_development_text",),
     )
     held_out: int = option(
         0,
@@ -194,12 +215,14 @@ class DataConfig:
         " 0: none",
         unit="pairs",
         minimum=0,
+        facts=("names_development_text",),
     )
     phrase_table: str | None = option(
         None,
         "table of corpus: phrase_table, plain or .gz; its phrases are tokens, for tokenization:"
         " space",
         only_with={"corpus": ("phrase_table",)},
+        facts=("names_training_text",),
     )
     phrasebook_size: int = option(
         4_000,
@@ -219,9 +242,14 @@ class DataConfig:
         "longer sentences are left out of training, the end symbol not counted",
         unit="tokens",
         minimum=1,
+        facts=("limits_lengths",),
     )
     maximum_target_length: int = option(
-        50, "the same for the target side", unit="tokens", minimum=1
+        50,
+        "the same for the target side",
+        unit="tokens",
+        minimum=1,
+        facts=("limits_lengths",),
     )
     on_bad_line: str = option(
         "error",
@@ -271,7 +299,12 @@ class DataConfig:
 class TrainingConfig:
     """Objective, optimizer, how long, how often to look."""
 
-    optimizer: str = option("adadelta", "update rule", choices=("adadelta", "adam", "sgd"))
+    optimizer: str = option(
+        "adadelta",
+        "update rule",
+        choices=("adadelta", "adam", "sgd"),
+        facts=("saved",),
+    )
     learning_rate: float = option(1.0, "step size", above=0.0)
     rho: float = option(
         0.95,
@@ -279,12 +312,14 @@ class TrainingConfig:
         minimum=0.0,
         maximum=1.0,
         only_with={"optimizer": ("adadelta",)},
+        facts=("saved",),
     )
     epsilon: float = option(
         1e-6,
         "Adadelta or Adam: added for numerical stability",
         above=0.0,
         only_with={"optimizer": ("adadelta", "adam")},
+        facts=("saved",),
     )
     beta_1: float = option(
         0.9,
@@ -292,6 +327,7 @@ class TrainingConfig:
         minimum=0.0,
         maximum=1.0,
         only_with={"optimizer": ("adam",)},
+        facts=("saved",),
     )
     beta_2: float = option(
         0.999,
@@ -299,6 +335,7 @@ class TrainingConfig:
         minimum=0.0,
         maximum=1.0,
         only_with={"optimizer": ("adam",)},
+        facts=("saved",),
     )
     momentum: float = option(
         0.0,
@@ -306,6 +343,7 @@ class TrainingConfig:
         minimum=0.0,
         maximum=1.0,
         only_with={"optimizer": ("sgd",)},
+        facts=("saved",),
     )
     schedule: str = option(
         "constant",
@@ -327,15 +365,21 @@ class TrainingConfig:
         1.0,
         "the gradient over all parameters together is cut to this L2 norm; null: not cut",
         above=0.0,
+        facts=("saved",),
     )
     loss_reduction: str = option(
         "sum",
         "what the gradient is of: sum of all words' losses in the batch (the authors' program); "
         "batch_mean: divided by sentences; token_mean: divided by target tokens",
         choices=("sum", "batch_mean", "token_mean"),
+        facts=("saved",),
     )
     label_smoothing: float = option(
-        0.0, "share of probability spread evenly over the vocabulary", minimum=0.0, maximum=0.95
+        0.0,
+        "share of probability spread evenly over the vocabulary",
+        minimum=0.0,
+        maximum=0.95,
+        facts=("saved",),
     )
     guided_alignment_weight: float = option(
         0.0,
@@ -343,6 +387,7 @@ class TrainingConfig:
         " its links A say (guided alignment, Chen et al. 2016); 0: without",
         minimum=0.0,
         only_with={"model.system": ATTENDING},
+        facts=("saved",),
     )
     worker_gradients: str = option(
         "exact",
@@ -351,7 +396,11 @@ class TrainingConfig:
         choices=("exact", "bfloat16"),
     )
     accumulate: int = option(
-        1, "batches whose gradients are averaged into one update", unit="batches", minimum=1
+        1,
+        "batches whose gradients are averaged into one update",
+        unit="batches",
+        minimum=1,
+        facts=("saved",),
     )
     non_finite_gradient: str = option(
         "error",
@@ -359,21 +408,28 @@ class TrainingConfig:
         " for that update; decay_weights takes 0.1·θ for gradient, as the authors' program did",
         choices=("error", "skip", "decay_weights"),
         renamed={"shrink": "decay_weights"},
+        facts=("saved",),
     )
     precision: str = option(
         "float32",
         "numbers computed with; mixed_bfloat16: matrix products in bfloat16, the rest in float32",
         choices=("float32", "mixed_bfloat16", "float64"),
+        facts=("saved",),
     )
     epochs: int = option(5, "passes over the training text", unit="epochs", minimum=1)
     maximum_updates: int | None = option(
-        None, "stop after this many updates", unit="updates", minimum=1
+        None,
+        "stop after this many updates",
+        unit="updates",
+        minimum=1,
+        facts=("limits_training",),
     )
     maximum_minutes: float | None = option(
         None,
         "stop after this much training time, evaluation and resumed parts included",
         unit="minutes",
         above=0.0,
+        facts=("limits_training",),
     )
     evaluate_every: int | None = option(
         None,
@@ -437,7 +493,11 @@ class TrainingConfig:
         " machine); not with maximum_minutes",
     )
     seed: int = option(
-        1234, "seed of initialization, shuffling and dropout", minimum=0, maximum=2**32 - 1
+        1234,
+        "seed of initialization, shuffling and dropout",
+        minimum=0,
+        maximum=2**32 - 1,
+        facts=("saved",),
     )
 
 
@@ -445,7 +505,13 @@ class TrainingConfig:
 class SearchConfig:
     """Beam search. The defaults are the usual rules; preset groundhog has the authors'."""
 
-    beam_size: int = option(12, "hypotheses kept at each step", unit="hypotheses", minimum=1)
+    beam_size: int = option(
+        12,
+        "hypotheses kept at each step",
+        unit="hypotheses",
+        minimum=1,
+        flag="--beam-size",
+    )
     nbest: int = option(1, "translations returned per sentence, at most beam_size", minimum=1)
     shrinking_beam: bool = option(
         False,
@@ -463,6 +529,7 @@ class SearchConfig:
         "hypotheses are ranked by log-probability / length^A, the end symbol counted; 0: by"
         " log-probability",
         minimum=0.0,
+        flag="--length-penalty",
     )
     normalize_after: bool = option(
         False,
@@ -476,6 +543,7 @@ class SearchConfig:
         " source words never attended to cost (Wu et al. 2016, eq. 14); 0: without",
         minimum=0.0,
         only_with={"model.system": ATTENDING},
+        flag="--coverage-penalty",
     )
     minimum_length_ratio: float = option(
         0.0,
@@ -500,6 +568,8 @@ class SearchConfig:
         None,
         "file of `source-word target-word` lines for replace_unknown",
         only_with={"replace_unknown": (True,)},
+        facts=("is_file",),
+        flag="--lexicon",
     )
     shortlist: str | None = option(
         None,
@@ -507,6 +577,8 @@ class SearchConfig:
         " every sentence is searched among the likely translations of its words and the frequent"
         " words alone (Jean et al. 2015), which is faster and may cost BLEU; log-probabilities are"
         " then those of a softmax over these words",
+        facts=("is_file",),
+        flag="--shortlist",
     )
     shortlist_frequent: int = option(
         1_000,
@@ -514,6 +586,7 @@ class SearchConfig:
         unit="words",
         minimum=0,
         only_with={"shortlist": GIVEN},
+        flag="--shortlist-frequent",
     )
     shortlist_translations: int = option(
         20,
@@ -521,8 +594,15 @@ class SearchConfig:
         unit="words",
         minimum=1,
         only_with={"shortlist": GIVEN},
+        flag="--shortlist-translations",
     )
-    batch_size: int = option(64, "sentences translated at once", unit="sentences", minimum=1)
+    batch_size: int = option(
+        64,
+        "sentences translated at once",
+        unit="sentences",
+        minimum=1,
+        flag="--batch-size",
+    )
 
     def __post_init__(self):
         if self.nbest > self.beam_size:

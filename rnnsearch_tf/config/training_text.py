@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from rnnsearch_tf.errors import UsageError
 
-TRAINING_TEXT = ("corpus", "train_source", "train_target", "corpora", "phrase_table", "prepared")
-"""Options of the data section that name a training text."""
-
 
 def names_development_text(data) -> bool:
     """Whether a DataConfig names a development text; yes of a prepared corpus, which may have one.

@@ -21,20 +21,9 @@ from rnnsearch_tf.data.corpus import open_corpus, training_corpora, with_default
 from rnnsearch_tf.data.inspection.fitting import held_out_size
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
-from rnnsearch_tf.config.options import DataConfig
+from rnnsearch_tf.config.option import names_with
+from rnnsearch_tf.config.options import DataConfig, TrainingConfig
 from rnnsearch_tf.runs.folder import Run
-from rnnsearch_tf.config.training_text import TRAINING_TEXT
-
-DEVELOPMENT_TEXT = ("development_source", "development_target", "held_out")
-"""Those that name a development text."""
-
-LIMITS = ("maximum_updates", "maximum_minutes")
-"""Options of the training section that say how long it trains; whoever sets one means it without
-the RUN's other.
-"""
-
-MAY_CHANGE = ("embedding_dropout", "hidden_dropout", "readout_dropout", "sampling")
-"""Options of the model and of its texts that its weights and its ids do not depend on."""
 
 
 def continued_config(
@@ -69,21 +58,24 @@ def continued_config(
     before = saved_config(run.config)
     named = named_options(path, overrides)
     below = as_dictionary(before)
-    new_text = named & {f"data.{name}" for name in TRAINING_TEXT}
+    training_text = names_with(DataConfig, "names_training_text")
+    development_text = names_with(DataConfig, "names_development_text")
+    new_text = named & {f"data.{name}" for name in training_text}
     if new_text:
         below["data"] |= {
             name: getattr(DataConfig, name)
-            for name in ("folder", "train_alignments", *TRAINING_TEXT, *DEVELOPMENT_TEXT)
+            for name in ("folder", "train_alignments", *training_text, *development_text)
         }
         below["data"]["corpus"] = "phrase_table" if "data.phrase_table" in named else "files"
-    if named & {f"training.{name}" for name in LIMITS}:
-        below["training"] |= dict.fromkeys(LIMITS)
+    limits = names_with(TrainingConfig, "limits_training")
+    if named & {f"training.{name}" for name in limits}:  # the new one is meant without the other
+        below["training"] |= dict.fromkeys(limits)
     if workers == 1:
         below["training"]["worker_gradients"] = default_of("training.worker_gradients")
     config = load_config(path, overrides, below=below)
     check_continues(config, before, run)
     text_in_files = config.data.corpus == "files" and config.data.prepared is None
-    if new_text and text_in_files and not named & {f"data.{name}" for name in DEVELOPMENT_TEXT}:
+    if new_text and text_in_files and not named & {f"data.{name}" for name in development_text}:
         config = _with_development_text(config)
     config = with_default_evaluations(config, named)
     if mix is None:
@@ -107,8 +99,9 @@ def check_continues(config: Config, before: Config, run) -> None:
     """
     for section in ("source", "target", "model"):
         old, new = (dataclasses.asdict(getattr(c, section)) for c in (before, config))
+        free = names_with(getattr(config, section), "free_of_weights")
         for key in old:
-            if key not in MAY_CHANGE and old[key] != new[key]:
+            if key not in free and old[key] != new[key]:
                 raise UsageError(
                     f"{section}.{key}: expected {old[key]}, as {run} has it, got {new[key]}; a"
                     " training that goes on from a model keeps its architecture and its"

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, Config, TextConfig
+from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.files.reading import read_lines
@@ -25,9 +26,6 @@ from rnnsearch_tf.text.languages import warn_once
 from rnnsearch_tf.text.moses import detokenize, tokenize, unescape
 from rnnsearch_tf.text.sampling import SubwordSampler
 from rnnsearch_tf.text.vocabulary import Vocabulary, batches
-
-MAKES_TOKENS = ("language", "tokenization", "unicode_form", "lowercase", "remove_invisible")
-"""Options of a side that decide which tokens a text has."""
 
 _MOST_MARKS = 30
 _CUT_UNKNOWN = " ".join(re.findall(r"\w+|\W", SPECIAL_TOKENS[UNKNOWN_ID]))
@@ -126,7 +124,8 @@ class Text(tf.Module):
     def same_as(self, other) -> bool:
         """Whether both make the same ids of every text, and the same text of all ids."""
         settings = [
-            tuple(getattr(text.config, name) for name in MAKES_TOKENS) for text in (self, other)
+            tuple(getattr(text.config, name) for name in names_with(TextConfig, "makes_tokens"))
+            for text in (self, other)
         ]
         models = [t._subwords.model if t._subwords else None for t in (self, other)]
         return (

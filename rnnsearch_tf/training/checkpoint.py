@@ -18,8 +18,9 @@ import zipfile
 import zlib
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.config import Config, default_of, saved_config
+from rnnsearch_tf.config import Config, TrainingConfig, default_of, saved_config
 from rnnsearch_tf.config.effects import names_without_effect, sections_of
+from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.errors import UserError
 from rnnsearch_tf.files.atomic import make_folder, replacing, write_file
 from rnnsearch_tf.models import build_model
@@ -32,30 +33,6 @@ log = logging.getLogger("rnnsearch_tf")
 
 OTHER_OPTIMIZER = "Skipping variable loading for optimizer"
 """What Keras warns of when the saved optimizer has another number of variables."""
-
-SAVED_SETTINGS = (
-    *(
-        "optimizer",
-        "rho",
-        "epsilon",
-        "beta_1",
-        "beta_2",
-        "momentum",
-        "global_clipnorm",
-        "loss_reduction",
-    ),
-    *(
-        "label_smoothing",
-        "guided_alignment_weight",
-        "accumulate",
-        "non_finite_gradient",
-        "precision",
-        "seed",
-    ),
-)
-"""Options of the training section that are part of a saved model; the others may change when it is
-resumed.
-"""
 
 
 @dataclasses.dataclass
@@ -284,10 +261,11 @@ def saved_settings(config: Config) -> dict:
     """
     sections = sections_of(config)
     idle = names_without_effect(sections)
+    saved = names_with(TrainingConfig, "saved")
     settings = {}
     for section in ("source", "target", "model", "training"):
         for key, value in dataclasses.asdict(sections[section]).items():
-            if (section != "training" or key in SAVED_SETTINGS) and f"{section}.{key}" not in idle:
+            if (section != "training" or key in saved) and f"{section}.{key}" not in idle:
                 settings[f"{section}.{key}"] = value
     return settings
 

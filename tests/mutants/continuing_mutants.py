@@ -47,8 +47,8 @@ CONTINUING = [
     Mutant(
         "data/continuing.py",
         "the old development text stays",
-        '("folder", "train_alignments", *TRAINING_TEXT, *DEVELOPMENT_TEXT)',
-        '("folder", "train_alignments", *TRAINING_TEXT)',
+        '("folder", "train_alignments", *training_text, *development_text)',
+        '("folder", "train_alignments", *training_text)',
         (PLACE,),
     ),
     Mutant(
@@ -68,14 +68,14 @@ CONTINUING = [
     Mutant(
         "data/continuing.py",
         "another model is gone on with",
-        "if key not in MAY_CHANGE and old[key] != new[key]:",
+        "if key not in free and old[key] != new[key]:",
         "if False:",
         (f"{CONFIG}::test_what_is_refused", f"{START}::test_what_is_refused"),
     ),
     Mutant(
         "data/continuing.py",
         "both limits count",
-        '        below["training"] |= dict.fromkeys(LIMITS)\n',
+        '        below["training"] |= dict.fromkeys(limits)\n',
         "        pass\n",
         (f"{CONFIG}::test_one_limit_is_meant_without_the_other",),
     ),

@@ -70,8 +70,8 @@ PLUMBING = [
     Mutant(
         "cli/shared.py",
         "--coverage-penalty is --length-penalty",
-        '"--coverage-penalty": "coverage_penalty"',
-        '"--coverage-penalty": "length_penalty"',
+        'field.metadata["flag"]: field.name',
+        'field.metadata["flag"]: field.name.replace("coverage", "length")',
         (f"{TRANSLATION}::test_translate",),
     ),
     Mutant(

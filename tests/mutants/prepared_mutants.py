@@ -172,13 +172,10 @@ _FAULTS = [
         f"{FOLDERS}::test_a_folder_with_something_in_it_is_left_alone",
     ),
     (
-        "text/pipeline.py",
+        "config/options.py",
         "another tokenization",
-        (
-            'MAKES_TOKENS = ("language", "tokenization", "unicode_form", "lowercase",'
-            ' "remove_invisible")'
-        ),
-        'MAKES_TOKENS = ("language",)',
+        '"sentencepiece"),\n        facts=("makes_tokens",),\n',
+        '"sentencepiece"),\n',
         f"{FOLDERS}::test_a_configuration_that_does_not_fit",
     ),
     (

@@ -37,10 +37,10 @@ TEXT = [
         (f"{INVISIBLE}::test_a_text_with_them_is_the_text_without_them",),
     ),
     Mutant(
-        "text/pipeline.py",
+        "config/options.py",
         "texts that differ in invisible characters are the same",
-        '"lowercase", "remove_invisible")',
-        '"lowercase")',
+        'keeps false",\n        facts=("makes_tokens",),\n',
+        'keeps false",\n',
         (f"{INVISIBLE}::test_without_the_option_all_is_as_it_was",),
     ),
     Mutant(

@@ -29,19 +29,21 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from rnnsearch_tf.config import DataConfig, TextConfig
+from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.data.pairs import Pairs, Report
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runs.folder import digest_of
-from rnnsearch_tf.text.pipeline import MAKES_TOKENS, Text, load_text
+from rnnsearch_tf.text.pipeline import Text, load_text
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 IDS = "ids.bin"
 OFFSETS = "offsets.bin"
 LENGTHS = "lengths.bin"
-LIMITS = ("maximum_source_length", "maximum_target_length")
-MAKES_VOCABULARY = ("vocabulary_size", "minimum_count", "vocabulary")
-"""Options of a side that decide which of them have an id."""
+LENGTH_LIMITS = names_with(DataConfig, "limits_lengths")
+MAKES_TOKENS = names_with(TextConfig, "makes_tokens")
+MAKES_VOCABULARY = names_with(TextConfig, "makes_vocabulary")
 
 _KEYS = {
     "pairs": int,
@@ -53,7 +55,7 @@ _KEYS = {
     "target": dict,
     "report": dict,
     "files": dict,
-    **dict.fromkeys(LIMITS, int),
+    **dict.fromkeys(LENGTH_LIMITS, int),
 }
 
 
@@ -119,7 +121,7 @@ class PreparedPairs(Pairs):
                 side
             ]  # older ones were prepared before there was the option
             self._require_equal(known, getattr(config, side), MAKES_TOKENS, side)
-        self._require_equal(self.manifest, config.data, LIMITS, "data")
+        self._require_equal(self.manifest, config.data, LENGTH_LIMITS, "data")
 
     def texts(self, config) -> list[Text]:
         """[source Text, target Text] of the vocabularies that it was prepared with; UsageError

@@ -28,7 +28,7 @@ from rnnsearch_tf.data.prepared.store import (
     FORMAT,
     IDS,
     LENGTHS,
-    LIMITS,
+    LENGTH_LIMITS,
     MANIFEST,
     OFFSETS,
     PreparedPairs,
@@ -217,7 +217,7 @@ def write_piece(settings, number, folder) -> None:
 def _types(texts, config):
     """NumPy types of ids and of lengths, little-endian."""
     largest_id = max(text.vocabulary.size for text in texts) - 1
-    longest = max(getattr(config.data, name) for name in LIMITS) + 1
+    longest = max(getattr(config.data, name) for name in LENGTH_LIMITS) + 1
     return ["<u2" if largest < 2**16 else "<u4" for largest in (largest_id, longest)]
 
 
@@ -233,7 +233,7 @@ def _finish(config, pieces, texts, partial):
             f"{pieces[0][1].name(side)}{' …' if len(pieces) > 1 else ''}"
             for side in ("source", "target")
         ]
-        raise none_fits(names, [getattr(config.data, name) for name in LIMITS])
+        raise none_fits(names, [getattr(config.data, name) for name in LENGTH_LIMITS])
     id_kind, length_kind = _types(texts, config)
     with announced("joining the parts"):
         ids = _join(partial, len(pieces), length_kind)
@@ -263,7 +263,7 @@ def _finish(config, pieces, texts, partial):
         "length_type": np.dtype(length_kind).name,
         "corpora": corpora,
         **{side: dataclasses.asdict(getattr(config, side)) for side in ("source", "target")},
-        **{name: getattr(config.data, name) for name in LIMITS},
+        **{name: getattr(config.data, name) for name in LENGTH_LIMITS},
         "report": dataclasses.asdict(sum(reports, Report())),
         "files": files,
     }

@@ -11,11 +11,12 @@ import os
 
 import numpy as np
 
-from rnnsearch_tf.config import saved_config
+from rnnsearch_tf.config import SearchConfig, saved_config
+from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.export.publishing import exported_version
 from rnnsearch_tf.runs.folder import Run, digest_of
 
-_FILES_OF_SEARCH = ("lexicon", "shortlist")
+_FILES_OF_SEARCH = names_with(SearchConfig, "is_file")
 
 
 def settings_of(models, combine="probabilities", search=None) -> dict:
