@@ -1,6 +1,7 @@
 """Every option of the project, once: its default, its unit, its meaning, its limits.
 
-One small dataclass per section of the YAML file. ``config.py`` reads and checks files
+One small dataclass per section of the YAML file; those of the data and of the model
+sections stand in ``data_options.py`` and ``model_options.py``. ``loading.py`` reads and checks files
 against what is declared here; ``presets.py`` has the presets.
 """
 
@@ -10,6 +11,7 @@ import dataclasses
 
 from rnnsearch_tf.config.effects import GIVEN, check_effects, sections_of
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.config.data_options import CorpusConfig, DataConfig  # noqa: F401
 from rnnsearch_tf.config.model_options import ModelConfig, check_tied
 from rnnsearch_tf.config.option import option
 
@@ -109,189 +111,6 @@ class TextConfig:
         "ready vocabulary file, one token a line, or a SentencePiece model; null builds it from the"
         " training text",
         facts=("makes_vocabulary",),
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class CorpusConfig:
-    """One of several training texts."""
-
-    source: str | tuple[str, ...] | None = option(
-        None, "source side: a file, a list of files or a pattern, as train_source"
-    )
-    target: str | tuple[str, ...] | None = option(None, "target side")
-    weight: float = option(
-        1.0,
-        "how often an epoch goes through it; 0.25: a quarter of the pairs, drawn anew each time",
-        above=0.0,
-    )
-    held_out: int = option(
-        0,
-        "about so many pairs stay out: those that data.held_out took out of this text in another"
-        " training",
-        unit="pairs",
-        minimum=0,
-    )
-
-    def __post_init__(self):
-        for side in ("source", "target"):
-            if getattr(self, side) is None and (self.source or self.target):
-                raise UsageError(
-                    f"{side}: expected a text file, got none; every corpus has a source and a"
-                    " target"
-                )
-
-
-@dataclasses.dataclass(frozen=True)
-class DataConfig:
-    """Where the pairs come from and how they are batched."""
-
-    corpus: str = option(
-        "files",
-        "files: those that the options below name; phrasebook: the built-in corpus; "
-        "phrase_table: the distinct pairs of a Moses phrase table, with the development files"
-        " below",
-        choices=("files", "phrasebook", "phrase_table"),
-        facts=("names_training_text",),
-    )
-    folder: str | None = option(
-        None,
-        "folder that the files below are relative to; null: the current folder",
-        only_with={"corpus": ("files", "phrase_table")},
-    )
-    train_source: str | tuple[str, ...] | None = option(
-        None,
-        "training text, source side, one sentence a line, plain or .gz: a file, a list such as"
-        " [a.en, b.en.gz], or a pattern such as corpus.*.en.gz, whose files are taken in the order"
-        " of their names",
-        only_with={"corpus": ("files",)},
-        facts=("names_training_text",),
-    )
-    train_target: str | tuple[str, ...] | None = option(
-        None,
-        "training text, target side; as many files",
-        only_with={"corpus": ("files",)},
-        facts=("names_training_text",),
-    )
-    corpora: tuple[CorpusConfig, ...] | None = option(
-        None,
-        "in place of train_source and train_target: a list of several training texts, each with"
-        " source, target and weight, such as {source: back-translated.en.gz, target: news.de.gz,"
-        " weight: 0.5}",
-        only_with={"corpus": ("files",)},
-        facts=("names_training_text",),
-    )
-    prepared: str | None = option(
-        None,
-        "in place of every training text above: a folder that `rnnsearch prepare` wrote; its pairs"
-        " are read by number, shuffled as a whole",
-        only_with={"corpus": ("files",)},
-        facts=("names_training_text",),
-    )
-    train_alignments: str | tuple[str, ...] | None = option(
-        None,
-        "for training.guided_alignment_weight: links of the training text's words, a line of"
-        " `source-target` for each pair, as `rnnsearch align` and word aligners write them; as many"
-        " files as train_source. They number Moses tokens, or what spaces separate under"
-        " tokenization: space and sentencepiece; the built-in corpus has its own",
-        only_with={"corpus": ("files",), "training.guided_alignment_weight": GIVEN},
-    )
-    development_source: str | None = option(
-        None,
-        "development text, source side",
-        only_with={"corpus": ("files", "phrase_table")},
-        facts=("names_development_text",),
-    )
-    development_target: str | None = option(
-        None,
-        "development text, target side",
-        only_with={"corpus": ("files", "phrase_table")},
-        facts=("names_development_text",),
-    )
-    held_out: int = option(
-        0,
-        "where no development files are named: about so many pairs are taken out of the training"
-        " text, or of the first of corpora, for development, none of whose sentences training sees;"
-        " 0: none",
-        unit="pairs",
-        minimum=0,
-        facts=("names_development_text",),
-    )
-    phrase_table: str | None = option(
-        None,
-        "table of corpus: phrase_table, plain or .gz; its phrases are tokens, for tokenization:"
-        " space",
-        only_with={"corpus": ("phrase_table",)},
-        facts=("names_training_text",),
-    )
-    phrasebook_size: int = option(
-        4_000,
-        "training pairs of the built-in corpus",
-        unit="pairs",
-        minimum=10,
-        only_with={"corpus": ("phrasebook",)},
-    )
-    phrasebook_seed: int = option(
-        1,
-        "seed of the built-in corpus",
-        minimum=0,
-        only_with={"corpus": ("phrasebook",)},
-    )
-    maximum_source_length: int = option(
-        50,
-        "longer sentences are left out of training, the end symbol not counted",
-        unit="tokens",
-        minimum=1,
-        facts=("limits_lengths",),
-    )
-    maximum_target_length: int = option(
-        50,
-        "the same for the target side",
-        unit="tokens",
-        minimum=1,
-        facts=("limits_lengths",),
-    )
-    on_bad_line: str = option(
-        "error",
-        "invalid UTF-8, an empty line, or a line without partner: error stops at it; skip counts"
-        " and reports it",
-        choices=("error", "skip"),
-        only_with={"corpus": ("files", "phrase_table")},
-    )
-    batching: str = option(
-        "paper",
-        "paper: read 20 batches of pairs, sort them by length, cut, shortest first; bucketed: pairs"
-        " of like length, as tf.data's bucket_by_sequence_length puts them together; unsorted: as"
-        " they come",
-        choices=("paper", "bucketed", "unsorted"),
-    )
-    batch_size: int = option(80, "sentence pairs of one update", unit="pairs", minimum=1)
-    batches_read_ahead: int = option(
-        20,
-        "batches sorted together under batching: paper",
-        unit="batches",
-        minimum=1,
-        only_with={"batching": ("paper",)},
-    )
-    bucket_width: int = option(
-        2,
-        "lengths that share a bucket under batching: bucketed",
-        unit="tokens",
-        minimum=1,
-        only_with={"batching": ("bucketed",), "prepared": (None,)},
-    )
-    shuffle_buffer: int = option(
-        200_000,
-        "pairs held in memory to shuffle an epoch; 0 keeps the order of the files",
-        unit="pairs",
-        minimum=0,
-    )
-    shuffle_batches: int = option(
-        0,
-        "batches held to shuffle their order after sorting; 0 keeps it, as the authors'"
-        " program did",
-        unit="batches",
-        minimum=0,
     )
 
 
