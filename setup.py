@@ -57,9 +57,8 @@ EXTRAS["beam"] = [
     # skipped then
 ]
 EXTRAS["corpora"] = ["mtdata>=0.5.1,<0.6"]  # not in dev, for it holds portalocker back
-EXTRAS["smt"] = [
-    "sil-machine[thot]>=1.9,<2"
-]  # not in dev, for it wants an older urllib3; its tests are skipped then
+# not in dev, for it wants an older urllib3; its tests are skipped then
+EXTRAS["smt"] = ["sil-machine[thot]>=1.9,<2"]
 
 
 def long_description():
@@ -67,9 +66,8 @@ def long_description():
     public address of it.
     """
     text = (HERE / "README.md").read_text(encoding="utf-8")
-    return re.sub(
-        r"^!\[[^\]]*\]\([^)]*\)\n\n\*[^*]*\*\n\n", "", text, flags=re.MULTILINE
-    )  # the line below it goes too
+    # the line below it goes too
+    return re.sub(r"^!\[[^\]]*\]\([^)]*\)\n\n\*[^*]*\*\n\n", "", text, flags=re.MULTILINE)
 
 
 setup(

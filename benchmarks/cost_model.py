@@ -112,9 +112,10 @@ def operations():
 
     size = sizes.SIZES["PAPER"]
     config = sizes.configuration(size)
+    # in no time; only shapes count
     config = dataclasses.replace(
         config, model=dataclasses.replace(config.model, initialization="uniform")
-    )  # in no time; only shapes count
+    )
     model = build_model(config, size.vocabulary_size, size.vocabulary_size)
     return sum(products.training_operations(model, BATCH, LENGTH, LENGTH, BATCH * LENGTH).values())
 

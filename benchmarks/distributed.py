@@ -38,9 +38,8 @@ def answer(size, core, variable, gradients):
     ours = Ours(size, seed=1)
     ours.model.workers = workers
     ours.model.shards = 1
-    words = tf.range(
-        ours.next_batch()["source_ids"].size
-    )  # an embedding's gradient has the rows of these
+    # an embedding's gradient has the rows of these
+    words = tf.range(ours.next_batch()["source_ids"].size)
     gradients = [
         (
             tf.IndexedSlices(

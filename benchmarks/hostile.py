@@ -247,9 +247,8 @@ class Hostile:
         if self._channel is None or self.random.random() < 0.5:
             return self._post(data, SMALL)
         status = self._call(data, SMALL)
-        return (
-            "INVALID_ARGUMENT" if status == "INTERNAL" else status
-        )  # gRPC's own answer to what it cannot read
+        # gRPC's own answer to what it cannot read
+        return "INVALID_ARGUMENT" if status == "INTERNAL" else status
 
     def bad_json(self):
         depth = self.random.choice([10, 1_000, 100_000])

@@ -52,9 +52,8 @@ def pipeline_rows(config, repeats):
             one, two = epochs(kept, texts, 2)
             first.append(one)
             later.append(two)
-        again = [epoch for epoch in epochs(streamed, texts, 1 + repeats)][
-            1:
-        ]  # the first also checks the files
+        # the first also checks the files
+        again = [epoch for epoch in epochs(streamed, texts, 1 + repeats)][1:]
         for name, values in (
             ("first", first),
             ("later, from memory", later),

@@ -66,9 +66,8 @@ def parse(parser):
     if arguments.quick:
         arguments.repeats = 1
     set_threads(arguments.threads)
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(143)
-    )  # told to end: what was measured is printed
+    # told to end: what was measured is printed
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     name = pathlib.Path(sys.argv[0]).name
     print(f"## {name}\n\n{machine(arguments.threads)}\n", flush=True)
     if arguments.quick:

@@ -129,9 +129,8 @@ class Ours:
 
         ceiling = self._ceiling()
         rows = self.updates(repeats, between=ceiling)
-        answer = dict(
-            updates=rows, ceilings=ceiling.rates[2:], memory=measuring.peak_memory()
-        )  # as warm-ups, two are left out
+        # as warm-ups, two are left out
+        answer = dict(updates=rows, ceilings=ceiling.rates[2:], memory=measuring.peak_memory())
         seconds = measuring.in_turns(self._tasks(), repeats)
         batch = self.batches[0]
         shape = batch["source_ids"].shape + batch["target_ids"].shape[1:]

@@ -45,9 +45,8 @@ class JoeyNMT:
 
         torch.set_num_threads(threads)
         self.size, self.folder = size, tempfile.TemporaryDirectory()
-        words = [
-            f"w{number}" for number in range(size["vocabulary_size"] - 3)
-        ]  # it has one special symbol more than we
+        # it has one special symbol more than we
+        words = [f"w{number}" for number in range(size["vocabulary_size"] - 3)]
         vocabulary = Vocabulary(words, SPECIALS)
         self.autocast = dict(
             device_type="cpu", enabled=precision == "mixed_bfloat16", dtype=torch.bfloat16

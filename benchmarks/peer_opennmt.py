@@ -50,12 +50,13 @@ class OpenNMT:
             ),
         )
         vocabulary = pathlib.Path(self.folder.name) / "vocabulary.txt"
+        # and one for all others
         tokens = [
             "<blank>",
             "<s>",
             "</s>",
             *(f"w{number}" for number in range(size["vocabulary_size"] - 4)),
-        ]  # and one for all others
+        ]
         vocabulary.write_text("\n".join(tokens) + "\n")
         adam = size["optimizer"] == "adam"
         self.model.initialize(

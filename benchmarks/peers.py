@@ -228,9 +228,8 @@ def search(started, beam, batch, rounds):
         turns[name] = max(1, round(0.5 / seconds))
     for _ in range(rounds):
         for name, worker in started.items():
-            warm_up = int(
-                turns[name] > 1
-            )  # the others had the caches; a long search does not notice
+            # the others had the caches; a long search does not notice
+            warm_up = int(turns[name] > 1)
             seconds = worker(
                 "search", beam_size=beam, batch_size=batch, repeats=turns[name], warm_up=warm_up
             )

@@ -76,9 +76,8 @@ def _attention_rows(model, name):
         return "pair"
     if name == "U_a":
         return "source"
-    if (
-        model.config.system == "luong" and name == "W_a"
-    ):  # concat: one half meets the states, the other the annotations
+    # concat: one half meets the states, the other the annotations
+    if model.config.system == "luong" and name == "W_a":
         return "both" if model.config.attention_score == "concat" else "source"
     return "target"
 
@@ -89,7 +88,6 @@ def _attention_width(model):
     if not model.has_attention:
         return 0
     if config.system == "luong":
-        return config.hidden_size * (
-            1 if config.attention_score == "concat" else 2
-        )  # context and, but for concat, energies
+        # context and, but for concat, energies
+        return config.hidden_size * (1 if config.attention_score == "concat" else 2)
     return 2 * config.hidden_size

@@ -85,9 +85,8 @@ def cold(run, line, repeats, exported=None):
     for _ in range(repeats + 1):
         for name, command in commands.items():
             times[name].append(elapsed(*command))
-    middle = {
-        name: median(seconds[1:]) for name, seconds in times.items()
-    }  # the first of each fills the file cache
+    # the first of each fills the file cache
+    middle = {name: median(seconds[1:]) for name, seconds in times.items()}
     return [(name, seconds, seconds - middle["importing"]) for name, seconds in middle.items()]
 
 
@@ -154,9 +153,8 @@ def main():
                     ]
                 )
             measuring.say(f"{name} cold")
-            exported = (
-                f"{place}/exported" if arguments.model else None
-            )  # random weights leave ties, which the export's own check refuses
+            # random weights leave ties, which the export's own check refuses
+            exported = f"{place}/exported" if arguments.model else None
             if exported:
                 elapsed(["-m", "rnnsearch_tf", "export", "--model", str(run), "--output", exported])
             commands += [

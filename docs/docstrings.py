@@ -21,9 +21,8 @@ class Docstrings(griffe.Extension):
         if obj.is_alias or obj.docstring is None:
             return
         text = obj.docstring.value
-        if (
-            obj.is_module
-        ):  # as it stands: Griffe has taken away the indentation of one that ends with an equation
+        # as it stands: Griffe has taken away the indentation of one that ends with an equation
+        if obj.is_module:
             text = ast.get_docstring(
                 ast.parse(obj.filepath.read_text(encoding="utf-8")), clean=False
             ).strip()

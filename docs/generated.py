@@ -101,9 +101,8 @@ def on_page_markdown(markdown, page, **_):
     document = {page: document for document, page in elsewhere.items()}.get(own, f"docs/{own}")
 
     def page_of(path):
-        within = path.removeprefix("docs/").removeprefix(
-            "papers/"
-        )  # docs/results is papers/results
+        # docs/results is papers/results
+        within = path.removeprefix("docs/").removeprefix("papers/")
         found = elsewhere.get(path, within)
         return posixpath.relpath(found, posixpath.dirname(own) or ".") if found != path else None
 

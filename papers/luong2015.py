@@ -17,6 +17,7 @@ def attention(work, models) -> Page:
         " source word it attends to most, of the model's own alignment of the reference; the gold"
         " links are the grammar's, all of them sure."
     ]
+    # Table 6
     paper = [
         {"model": model, "AER, English–German (RWTH)": rate}
         for model, rate in (
@@ -26,7 +27,7 @@ def attention(work, models) -> Page:
             ("ensemble", 0.34),
             ("Berkeley aligner", 0.32),
         )
-    ]  # Table 6
+    ]
     return Page("Luong et al. 2015: forms of attention", rows, paper, text)
 
 

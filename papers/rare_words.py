@@ -91,9 +91,8 @@ def _measure(work, name, seed, words, search):
     lower_cased = (
         [line.lower() for line in lines] for lines in ([each.text for each in found], references)
     )
-    texts, gold = (
-        tokenized(translator.target_text, lines) for lines in lower_cased
-    )  # Moses's rules cut a line otherwise where it has capitals
+    # Moses's rules cut a line otherwise where it has capitals
+    texts, gold = (tokenized(translator.target_text, lines) for lines in lower_cased)
 
     def score(chosen):
         if not chosen:

@@ -76,10 +76,11 @@ def _updates(number):
 
 
 def _bahdanau():
+    # it has none: the default
     without_attention = (
         "model.system=rnnencdec",
         "model.alignment_size=1000",
-    )  # it has none: the default
+    )
     for name, updates in UPDATES.items():
         system, longest, *longer = name.split("-")
         changes = without_attention if system == "rnnencdec" else ()
@@ -146,10 +147,11 @@ LOWER_CASED_WORDS = (
 
 def _cho():
     yield "phrase-scorer", Recipe("multi30k-en-fr-encoder-decoder", PHRASES, "phrases", minutes=15)
+    # its loss says when to stop
     development = (
         "data.development_source=val.en.gz",
         "data.development_target=val.fr.gz",
-    )  # its loss says when to stop
+    )
     yield (
         "cslm",
         Recipe(

@@ -126,9 +126,8 @@ class Wmt14Texts:
         """The settings that name a model's texts, as ``section.key=value``: the ids it learns from,
         or the text that they are made of.
         """
-        settings = [
-            f"data.folder={self.folder.resolve()}"
-        ]  # the shipped configuration has the names of the files in it
+        # the shipped configuration has the names of the files in it
+        settings = [f"data.folder={self.folder.resolve()}"]
         if not prepared:
             return settings
         return [

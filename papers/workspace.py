@@ -154,9 +154,8 @@ class Workspace:
         if recipe.guided and guided:
             changes += self.texts.guided_settings(recipe)
         config = load_config(shipped_config(recipe.configuration), overrides=changes)
-        return with_default_evaluations(
-            config, set()
-        )  # phrases have no development text, whatever --set says to all trainings
+        # phrases have no development text, whatever --set says to all trainings
+        return with_default_evaluations(config, set())
 
     def steps(self, models) -> list:
         """The steps that are left until these (name, seed) can be trained and measured; none for

@@ -20,9 +20,8 @@ class UserError(Exception):
     exit_code = 1
 
     def __init__(self, message=""):
-        super().__init__(
-            message
-        )  # its own, since AutoGraph puts a stack into the message of errors that have Exception's
+        # its own, since AutoGraph puts a stack into the message of errors that have Exception's
+        super().__init__(message)
 
 
 class UsageError(UserError):

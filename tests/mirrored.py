@@ -38,9 +38,8 @@ def main(folder, *names):
             np.save(folder / "dropped.npy", dropped(strategy))
             np.savez(folder / "replicas.npz", **worker.trained(Alone(), names))
             return
-        train(
-            load_config(overrides=OPTIONS), folder / "run", distribute="mirrored"
-        )  # in the scope: there is one strategy a process
+        # in the scope: there is one strategy a process
+        train(load_config(overrides=OPTIONS), folder / "run", distribute="mirrored")
 
 
 if __name__ == "__main__":

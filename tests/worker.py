@@ -129,9 +129,8 @@ def trained(workers, names=COMBINATIONS):
         loss = TranslationLoss(
             settings.loss_reduction, settings.label_smoothing, settings.guided_alignment_weight
         )
-        model.compile(
-            build_optimizer(settings), loss=loss
-        )  # the optimizer is not built: fit does it, under a strategy too
+        # the optimizer is not built: fit does it, under a strategy too
+        model.compile(build_optimizer(settings), loss=loss)
         model.run_eagerly = name != "traced"  # tracing takes longer than all the updates
         model.workers = workers
         if poisoned:

@@ -33,9 +33,8 @@ def links(alignment) -> list:
         [(0, 1), (1, 0)]
     """
     words = np.asarray(alignment, dtype=np.float64)  # [I, J]
-    words = (
-        words[:-1, :-1] if words.ndim == 2 else np.zeros((0, 0))
-    )  # [words of target, words of source]
+    # [words of target, words of source]
+    words = words[:-1, :-1] if words.ndim == 2 else np.zeros((0, 0))
     if 0 in words.shape:
         return []
     return sorted((int(j), i) for i, j in enumerate(words.argmax(axis=1)))
@@ -89,9 +88,8 @@ def word_shares(pieces, words=None):
     """
     joined = "".join(pieces)
     words = joined.split(WORD_START) if words is None else words
-    owners = [
-        number for number, word in enumerate(filter(None, words)) for _ in word
-    ]  # the word of every character
+    # the word of every character
+    owners = [number for number, word in enumerate(filter(None, words)) for _ in word]
     shares = np.zeros((len(pieces), owners[-1] + 1 if owners else 0))
     place = 0
     for row, piece in zip(shares, pieces):

@@ -33,9 +33,10 @@ def translation_probabilities(pairs, target_size, iterations=5):
     occurrences = []
     words = 0
     for source, target in pairs:
+        # [I, J]
         cells = np.add.outer(
             np.asarray(target, np.int64), np.asarray(source, np.int64) * target_size
-        )  # [I, J]
+        )
         keys.append(cells.ravel())
         occurrences.append(np.repeat(np.arange(words, words + len(target)), len(source)))
         words += len(target)

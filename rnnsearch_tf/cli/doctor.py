@@ -34,9 +34,8 @@ def run(arguments):
 
     findings = check_data(config)
     if not arguments.quick and not _errors(findings):
-        findings = check_data(
-            config, *build_texts(config, open_corpus(config, "train").lines())
-        )  # again, in tokens now
+        # again, in tokens now
+        findings = check_data(config, *build_texts(config, open_corpus(config, "train").lines()))
     for finding in findings:
         print(finding)
     warnings = sum(finding.severity == "warning" for finding in findings)

@@ -105,9 +105,8 @@ class Job:
     """
 
     def __init__(self, indices, addresses, words):
-        self.everywhere = len(indices) < len(
-            addresses
-        )  # other workers are other launchers' to watch
+        # other workers are other launchers' to watch
+        self.everywhere = len(indices) < len(addresses)
         command = [sys.executable, "-m", "rnnsearch_tf", *words]
         cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         devices = _devices()
@@ -216,9 +215,8 @@ def _training(command):
         )
     words = [*command, *([] if parsed.distribute else ["--distribute", "multi-worker"])]
     begins = _without(words, flags=["--resume"])
-    known = (
-        ["--from", "--mix", "--new-words", "--config"] if parsed.start_from else []
-    )  # RUN has it all
+    # RUN has it all
+    known = ["--from", "--mix", "--new-words", "--config"] if parsed.start_from else []
     return parsed.output, parsed.resume, begins, [*_without(begins, options=known), "--resume"]
 
 

@@ -68,7 +68,8 @@ def _cut(source_tokens, target_tokens, text):
         any(token.startswith(WORD_START) for token in tokens)
         for tokens in (source_tokens, target_tokens)
     )
+    # one word of pieces, all from within words
     return (
         source,
         target or source and "".join(target_tokens) == text,
-    )  # one word of pieces, all from within words
+    )

@@ -258,9 +258,10 @@ def parser_of(name: str) -> argparse.ArgumentParser:
 
 def _parser(verb, program):
     """The parser of a module's arguments, with those that every verb takes."""
+    # every verb imports it, --version and --help do without
     from rnnsearch_tf.cli.shared import (
         StoreOnce,
-    )  # every verb imports it, --version and --help do without
+    )
 
     parser = Parser(
         prog=program,
@@ -426,9 +427,8 @@ def _nearest(name, names) -> str:
 
 def _explain(error: Exception) -> int:
     """One line about the error, and the exit code."""
-    if (
-        isinstance(error, OSError) and error.filename is None
-    ):  # of `print`, which does not say what it wrote to
+    # of `print`, which does not say what it wrote to
+    if isinstance(error, OSError) and error.filename is None:
         try:
             flush_output()
         except UserError as full:

@@ -58,9 +58,8 @@ def run(arguments):
     while not told:
         time.sleep(LOOK)
     log.info("stopping: requests on their way are finished first")
-    end = threading.Timer(
-        chosen.shutdown_grace_in_seconds + AFTER_GRACE, os._exit, [1]
-    )  # whatever the threads are doing by then
+    # whatever the threads are doing by then
+    end = threading.Timer(chosen.shutdown_grace_in_seconds + AFTER_GRACE, os._exit, [1])
     end.daemon = True
     end.start()
     if server.stop(chosen.shutdown_grace_in_seconds):

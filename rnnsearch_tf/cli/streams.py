@@ -59,9 +59,10 @@ def _flush(stream):
     try:
         stream.flush()
     except OSError:
+        # it may be no file
         with (
             contextlib.suppress(OSError, ValueError),
             open(os.devnull, "wb") as nowhere,
-        ):  # it may be no file
+        ):
             os.dup2(nowhere.fileno(), stream.fileno())
         raise

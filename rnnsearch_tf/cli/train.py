@@ -103,10 +103,11 @@ def run(arguments):
     if not arguments.resume and index == 0:
         Run(output_folder).refuse_training()
     check_files(config)  # both before TensorFlow takes its seconds
+    # Keras writes its progress bar to standard output
     with (
         sigterm_raises(),
         contextlib.redirect_stdout(sys.stderr),
-    ):  # Keras writes its progress bar to standard output
+    ):
         import_tensorflow()
         from rnnsearch_tf.runtime.cores import use_one_thread_per_op
         from rnnsearch_tf.training.fit import train

@@ -203,10 +203,11 @@ def _phrase_lines(arguments):
     batches = input_batches([arguments.constraints], 1024)
     phrases = count_lines([arguments.constraints])
     lines = count_lines(arguments.files or ["-"])
+    # where one is a pipe it is said at the first line without its partner
     if None not in (
         phrases,
         lines,
-    ):  # where one is a pipe it is said at the first line without its partner
+    ):
         check_lines(arguments.constraints, phrases, lines)
     return batches
 

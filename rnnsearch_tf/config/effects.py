@@ -106,9 +106,8 @@ def _missing_company(name, field, sections):
         failing = [number for number, each in enumerate(others) if not _met(sections, *each)]
         if not failing:
             return None
-        if (
-            failing[0] > most
-        ):  # the nearest of several companies is the one that most of holds, from its beginning on
+        # the nearest of several companies is the one that most of holds, from its beginning on
+        if failing[0] > most:
             most = failing[0]
             missing = others[failing[0]]
     return missing

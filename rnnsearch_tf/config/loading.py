@@ -100,9 +100,8 @@ def load_config(
     for layer in layers:
         _, below_it = _sections(tree, below, where)
         changed = set(_names(layer))
-        named = changed | (
-            named & names_without_effect(below_it)
-        )  # what lost its effect takes its default
+        # what lost its effect takes its default
+        named = changed | (named & names_without_effect(below_it))
         tree = _merge(tree, layer)
         _, sections = _sections(tree, below, where)
         if names_development_text(below_it["data"]) and not names_development_text(
@@ -264,9 +263,8 @@ def _layers(default, path, overrides, values):
     changes = {}
     for text in overrides:
         update = _parsed(text)
-        _check_names(
-            default, update, f"--set {text}"
-        )  # by itself, so that the file is not blamed for it
+        # by itself, so that the file is not blamed for it
+        _check_names(default, update, f"--set {text}")
         changes = _merge(changes, update)
     return where, [*layers, changes] if overrides else layers
 
@@ -442,9 +440,8 @@ def _check(value, hint, field, where):
         return None
     kind = next(k for k in kinds if k is not type(None))
     lists = [k for k in kinds if typing.get_origin(k) is tuple]
-    if lists and (
-        kind in lists or isinstance(value, (list, tuple))
-    ):  # a list, or the one of several things that is written as one
+    # a list, or the one of several things that is written as one
+    if lists and (kind in lists or isinstance(value, (list, tuple))):
         kind = lists[0]
         return _check_list(value, typing.get_args(kind)[0], field, where)
     if kind is float and isinstance(value, str):  # YAML reads 1e-3 as a string

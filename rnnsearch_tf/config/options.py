@@ -1,8 +1,8 @@
 """Every option of the project, once: its default, its unit, its meaning, its limits.
 
 One small dataclass per section of the YAML file; those of the data and of the model
-sections stand in ``data_options.py`` and ``model_options.py``. ``loading.py`` reads and checks files
-against what is declared here; ``presets.py`` has the presets.
+sections stand in ``data_options.py`` and ``model_options.py``. ``loading.py`` reads and checks
+files against what is declared here; ``presets.py`` has the presets.
 """
 
 from __future__ import annotations

@@ -50,9 +50,8 @@ def check_guided_alignment(config) -> None:
     """
     data = config.data
     name = "training.guided_alignment_weight"
-    if (
-        not config.training.guided_alignment_weight or data.corpus == "phrasebook"
-    ):  # which has its own links
+    # which has its own links
+    if not config.training.guided_alignment_weight or data.corpus == "phrasebook":
         return
     for other in ("phrase_table", "corpora", "prepared"):
         if getattr(data, other) is not None:

@@ -68,9 +68,10 @@ def open_corpus(config: Config, part: str = "train") -> Pairs | None:
     if data.prepared is not None and (
         part == "train" or data.development_source is None and data.development_target is None
     ):
+        # with TensorFlow, which takes its seconds
         from rnnsearch_tf.data.prepared.store import (
             PreparedPairs,
-        )  # with TensorFlow, which takes its seconds
+        )
 
         prepared = PreparedPairs(data.prepared)
         prepared.check_config(config)
@@ -141,9 +142,8 @@ def _idle_without_development_text(config, named=frozenset()):
     """{name: default} of the unnamed options of the evaluations that are not at their defaults and
     lack a development text.
     """
-    if names_development_text(
-        dataclasses.replace(config.data, prepared=None)
-    ):  # the files need not be there yet
+    # the files need not be there yet
+    if names_development_text(dataclasses.replace(config.data, prepared=None)):
         return {}
     if config.data.prepared is not None and open_corpus(config, "development") is not None:
         return {}

@@ -82,9 +82,8 @@ def count_piece(settings, number, sides, folder) -> None:
     count_tokens(counts, pairs.lines())
     for side, counted in counts.items():
         counted.save(_path(folder, number, side))
-    write_file(
-        _path(folder, number, "report"), json.dumps(dataclasses.asdict(pairs.check()))
-    )  # it says that the counts are whole
+    # it says that the counts are whole
+    write_file(_path(folder, number, "report"), json.dumps(dataclasses.asdict(pairs.check())))
 
 
 def _path(folder, number, what):

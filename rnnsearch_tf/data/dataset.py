@@ -162,9 +162,8 @@ class EncodedPairs:
         self.word_links = WordLinks((source_text, target_text)) if pairs.linked else None
         lines = tf.TensorSpec([None], tf.string)
         links = (tf.TensorSpec([None, 2], tf.string),) if pairs.linked else ()
-        encode = tf.autograph.experimental.do_not_convert(
-            self._encode
-        )  # nothing in it needs conversion, which takes seconds
+        # nothing in it needs conversion, which takes seconds
+        encode = tf.autograph.experimental.do_not_convert(self._encode)
         self.dataset = batching.single_threaded(
             tf.data.Dataset.from_generator(self._lines, output_signature=(lines, lines, *links))
             .map(encode)
@@ -251,9 +250,8 @@ class EncodedPairs:
         texts = (self.source_text, self.target_text)
         lines = (source_lines, target_lines)
         ids = [text.encode(side) for text, side in zip(texts, lines)]
-        lengths = tf.cast(
-            tf.stack([side.row_lengths() for side in ids], axis=1), tf.int32
-        )  # [L, 2]
+        # [L, 2]
+        lengths = tf.cast(tf.stack([side.row_lengths() for side in ids], axis=1), tf.int32)
         fits = tf.reduce_all(lengths - 1 <= self.limits, axis=1)  # END_ID is not counted
         sides = []
         for text, side, rows, sampler in zip(texts, lines, ids, self.samplers):

@@ -31,9 +31,8 @@ class HeldOut:
         for scanned in self.pairs.scan():
             if scanned.kind is None:
                 count += 1
-                limit = 2**32 * min(
-                    1.0, self.size / count
-                )  # it only falls: who is not below it now will not be at the end
+                # it only falls: who is not below it now will not be at the end
+                limit = 2**32 * min(1.0, self.size / count)
                 if (place := _place(scanned)) < limit:
                     candidates.append(
                         (place, hash(scanned.source.strip()), hash(scanned.target.strip()))

@@ -65,9 +65,8 @@ def mixed(corpora, generator):
         which = int(generator.choice(len(left), p=[share / total for share in left]))
         try:
             yield next(streams[which])
-            left[which] = max(
-                1.0, left[which] - 1
-            )  # some lines may have been too long, and the draw of a share varies
+            # some lines may have been too long, and the draw of a share varies
+            left[which] = max(1.0, left[which] - 1)
         except StopIteration:
             del streams[which], left[which]
     yield from streams[0]

@@ -52,10 +52,11 @@ class Alone:
         """
         if _replicas() == 1:
             return list(numbers)
+        # int32 has no GPU kernels
         return [
             tf.cast(total, tf.int32)
             for total in self.sums(tf.cast(number, tf.float64) for number in numbers)
-        ]  # int32 has no GPU kernels
+        ]
 
     def sums(self, tensors) -> list[tf.Tensor]:
         """Tensors of an update, or tf.IndexedSlices -> their sums over all workers, tensors with
@@ -187,9 +188,8 @@ class Workers(Alone):
             )
         total = tf.zeros(shape, values.dtype)
         received = tf.cast(sent, values.dtype)
-        for indices, values in zip(
-            tf.split(indices, self.count), tf.split(received, self.count)
-        ):  # in one order, for the same bits
+        # in one order, for the same bits
+        for indices, values in zip(tf.split(indices, self.count), tf.split(received, self.count)):
             total = tf.tensor_scatter_nd_add(total, indices[:, tf.newaxis], values)
         return total
 
@@ -207,9 +207,8 @@ class Workers(Alone):
         """Values [N, ...] -> those of all workers [count·N, ...]; ``size``, an int32 scalar, is
         another one for another N.
         """
-        sent = (
-            tf.bitcast(values, tf.float16) if values.dtype == tf.bfloat16 else values
-        )  # TensorFlow gathers no bfloat16
+        # TensorFlow gathers no bfloat16
+        sent = tf.bitcast(values, tf.float16) if values.dtype == tf.bfloat16 else values
         gathered = tf.raw_ops.CollectiveGatherV2(
             input=sent,
             group_size=self.count,
@@ -265,9 +264,8 @@ def join() -> Alone:
     if not _joined:
         _keep_freed_memory()
         try:
-            _joined["strategy"] = (
-                tf.distribute.MultiWorkerMirroredStrategy()
-            )  # connects the workers, and watches whether they live
+            # connects the workers, and watches whether they live
+            _joined["strategy"] = tf.distribute.MultiWorkerMirroredStrategy()
         except RuntimeError as error:
             if "startup" not in str(error):
                 raise UserError(

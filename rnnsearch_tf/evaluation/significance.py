@@ -98,9 +98,8 @@ def compared(
     tested = metrics(lowercase, tokenize)
     systems = [("baseline", baseline), ("system", hypotheses)]
     signatures, results = PairedTest(systems, tested, lists, kind, samples or usual)()
-    names = dict(
-        zip((name for name in results if name in signatures), tested)
-    )  # sacreBLEU's name of each: chrF2
+    # sacreBLEU's name of each: chrF2
+    names = dict(zip((name for name in results if name in signatures), tested))
     return {name: _pair(*results[title], signatures[title]) for title, name in names.items()}
 
 

@@ -31,9 +31,8 @@ def confidences(calibration, log_probabilities, tokens, texts) -> dict:
             ``word_confidences`` string [B] (a JSON array).
     """
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
-    words = tf.strings.split(
-        tf.strings.regex_replace(texts, f"[{SPACE}]+", " ")
-    )  # [B, None], as str.split does
+    # [B, None], as str.split does
+    words = tf.strings.split(tf.strings.regex_replace(texts, f"[{SPACE}]+", " "))
     log_probabilities = tf.cast(log_probabilities, tf.float64)
     lengths = tf.cast(tokens.row_lengths() + 1, tf.float64)  # [B], the end symbol counted
     means = tf.reduce_sum(log_probabilities, axis=1) / lengths  # [B]
@@ -46,9 +45,10 @@ def confidences(calibration, log_probabilities, tokens, texts) -> dict:
         ],
         axis=1,
     )
+    # [W]
     of_words = _of_words(
         tf.RaggedTensor.from_tensor(log_probabilities, lengths=tokens.row_lengths()), tokens, words
-    )  # [W]
+    )
     word = tf.stack(
         [tf.ones_like(of_words), of_words, tf.gather(means, words.value_rowids())], axis=1
     )
@@ -72,19 +72,17 @@ def _of_words(log_probabilities, tokens, words):
     """
     words_of_rows = words.with_values(tf.strings.length(words.values, "UTF8_CHAR"))
     characters = tf.reduce_sum(words_of_rows, axis=1)  # [B]
+    # [B, None]
     sizes = tokens.with_values(
         tf.strings.length(tf.strings.regex_replace(tokens.values, WORD_START, ""), "UTF8_CHAR")
-    )  # [B, None]
-    places = tf.cumsum(
-        sizes.to_tensor(), axis=1, exclusive=True
-    )  # where each token begins in its sentence
+    )
+    # where each token begins in its sentence
+    places = tf.cumsum(sizes.to_tensor(), axis=1, exclusive=True)
     places = tf.RaggedTensor.from_tensor(places, lengths=sizes.row_lengths())
-    left = (
-        tf.gather(characters, sizes.value_rowids()) - places.values
-    )  # [T], characters from there on
-    counts = tf.clip_by_value(
-        left, 1, tf.maximum(sizes.values, 1)
-    )  # at the end of the text the last character stands in
+    # [T], characters from there on
+    left = tf.gather(characters, sizes.value_rowids()) - places.values
+    # at the end of the text the last character stands in
+    counts = tf.clip_by_value(left, 1, tf.maximum(sizes.values, 1))
     counts = tf.where(tf.gather(characters, sizes.value_rowids()) > 0, counts, 0)
     token = tf.repeat(tf.range(tf.size(counts)), counts)  # the token of each character
     offsets = tf.range(tf.size(token)) - tf.gather(tf.cumsum(counts, exclusive=True), token)

@@ -253,9 +253,8 @@ class Served:
             phrases=phrases,
             alignments=alignments,
         )
-        rows = tf.repeat(
-            tf.range(tf.size(source.lengths)), nbest
-        )  # each source stands beside all its translations: [B·N]
+        # each source stands beside all its translations: [B·N]
+        rows = tf.repeat(tf.range(tf.size(source.lengths)), nbest)
         ids = tf.where(_wordless(source)[:, tf.newaxis, tf.newaxis], PAD_ID, result.ids)
         tokens = self.target_text.tokens(
             _flat(ids, rows), constraints and tf.gather(constraints.tokens, rows)
@@ -277,9 +276,8 @@ class Served:
 
     def _texts(self, tokens):
         texts = self.target_text.detokenize(tokens)
-        return tf.strings.unicode_transcode(
-            texts, "UTF-8", "UTF-8", errors="replace"
-        )  # answers must be valid UTF-8
+        # answers must be valid UTF-8
+        return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
 
 
 def _rows(values):
@@ -290,9 +288,8 @@ def _rows(values):
         with tf.control_dependencies(
             [tf.debugging.Assert(tf.rank(value) == 1, [message, tf.rank(value)])]
         ):
-            values[name] = tf.reshape(
-                value, [-1]
-            )  # tf.ensure_shape would speak up before the assertion does
+            # tf.ensure_shape would speak up before the assertion does
+            values[name] = tf.reshape(value, [-1])
     for name, value in values.items():
         if name != first:
             sizes = [tf.size(values[first]), tf.size(value)]
@@ -346,9 +343,8 @@ def _sentences(text, tokens, limit) -> Sentences:
     ids = text.ids(tokens)
     lengths = tf.cast(ids.row_lengths(), tf.int32)
     padded = ids.to_tensor(PAD_ID)
-    none = tf.cast(
-        tf.shape(padded)[1] == 0, tf.int32
-    )  # no text at all has no end symbol either; layers need one position
+    # no text at all has no end symbol either; layers need one position
+    none = tf.cast(tf.shape(padded)[1] == 0, tf.int32)
     return Sentences(
         tokens, tf.pad(padded, [[0, 0], [0, none]], constant_values=END_ID), lengths, truncated
     )
@@ -389,9 +385,8 @@ def _matrices(alignments, target_lengths, source_lengths, wordless):
     by_row = tf.repeat(source_lengths, target_lengths)  # [R], R rows of all sentences together
     rows = tf.RaggedTensor.from_tensor(alignments, lengths=target_lengths).values  # [R, J]
     rows = tf.RaggedTensor.from_tensor(rows, lengths=by_row)  # [R, None]
-    rows = rows.with_values(
-        tf.strings.as_string(rows.values, precision=DIGITS)
-    )  # a string takes several times its number
+    # a string takes several times its number
+    rows = rows.with_values(tf.strings.as_string(rows.values, precision=DIGITS))
     rows = tf.strings.join(["[", tf.strings.reduce_join(rows, axis=1, separator=","), "]"])  # [R]
     rows = tf.RaggedTensor.from_row_lengths(rows, target_lengths)  # [B, None]
     return tf.strings.join(["[", tf.strings.reduce_join(rows, axis=1, separator=","), "]"])

@@ -180,9 +180,10 @@ class ExportedTranslator:
             tokens = tokens.decode().split()
             rows = json.loads(matrix)
             length = max(len(rows), 1)
+            # else it is in the score
             log_probability = (
                 None if config.coverage_penalty else float(score) * length**config.length_penalty
-            )  # else it is in the score
+            )
             alignment = np.array(rows, np.float32).reshape(
                 len(rows), len(source) + 1 if rows else 0
             )

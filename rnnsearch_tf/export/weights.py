@@ -20,9 +20,8 @@ class StoredWeights(tf.Module):
 
     def __init__(self, variables, storage="float32"):
         super().__init__(name="weights")
-        self.stored = [
-            _store(variable, storage) for variable in variables
-        ]  # (value, scale or None) each
+        # (value, scale or None) each
+        self.stored = [_store(variable, storage) for variable in variables]
 
     def tensors(self):
         """float32 tensors in the order of the variables, for

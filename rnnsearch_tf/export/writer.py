@@ -87,9 +87,8 @@ def export_model(
     sentences = sentences_of(translator.source_text)
     with new_version(output, version) as (target, folder):
         with announced("building the graphs of the signatures"):
-            options = tf.saved_model.SaveOptions(
-                experimental_custom_gradients=False
-            )  # a server learns nothing
+            # a server learns nothing
+            options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
             tf.saved_model.save(
                 served.module(),
                 str(folder),

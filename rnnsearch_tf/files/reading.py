@@ -49,10 +49,11 @@ COMPRESSED = {
 }
 """{format: (its first bytes, what reads it; None: it has to be decompressed first)}."""
 
+# what follows `BZh` and a digit: a block, or the end; a text may begin with `BZh`
 _BZIP2_BLOCKS = (
     b"1AY&SY",
     b"\x17rE8P\x90",
-)  # what follows `BZh` and a digit: a block, or the end; a text may begin with `BZh`
+)
 
 _LINES = 1024  # lines handed on at once where the caller takes them one by one
 

@@ -99,9 +99,8 @@ def check_inside(path, folder) -> None:
     Raises:
         UserError: it is one.
     """
-    if not pathlib.Path(os.path.realpath(path)).is_relative_to(
-        os.path.realpath(folder)
-    ):  # a loop of links has no resolve()
+    # a loop of links has no resolve()
+    if not pathlib.Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         raise _refused(
             path,
             f"a file of {folder}",

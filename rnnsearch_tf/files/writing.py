@@ -151,8 +151,7 @@ def _named(name):
     try:
         yield
     except OSError as error:
-        if name in _STANDARD_OUTPUT or isinstance(
-            error, BrokenPipeError
-        ):  # a pipe by name: its reader has gone as that of standard output
+        # a pipe by name: its reader has gone as that of standard output
+        if name in _STANDARD_OUTPUT or isinstance(error, BrokenPipeError):
             raise
         raise cannot_write(name, error) from None

@@ -65,9 +65,10 @@ class Attention(PaperLayer):
         if annotations_mask is None and mask is not None:
             _, annotations_mask = mask
         memory = self.memory(annotations, real_positions(annotations, annotations_mask))
+        # K = 1
         remembered = tf.nest.map_structure(
             lambda values: values[:, tf.newaxis], self.initial_state(memory)
-        )  # K = 1
+        )
         return self.attend(state, memory, **remembered)[:2]
 
     def compute_output_shape(self, state_shape, annotations_shape=None):

@@ -97,9 +97,8 @@ class PaperLayer(keras.layers.Layer):
     }
     shapes = {}
     output_size = None
-    input_dtype = (
-        keras.layers.Layer.variable_dtype
-    )  # what Keras casts floating-point arguments of a call to
+    # what Keras casts floating-point arguments of a call to
+    input_dtype = keras.layers.Layer.variable_dtype
 
     def __init_subclass__(cls, **keywords):
         super().__init_subclass__(**keywords)
@@ -115,9 +114,8 @@ class PaperLayer(keras.layers.Layer):
             setattr(self, name, self._checked(name, value, hints[name]))
         self._seed_given = self.seed
         if self.seed is None:
-            self.seed = random.randrange(
-                2**31
-            )  # keras.utils.set_random_seed seeds Python's generator too
+            # keras.utils.set_random_seed seeds Python's generator too
+            self.seed = random.randrange(2**31)
         self.__post_init__()
 
     def __post_init__(self):

@@ -89,9 +89,8 @@ class Decoder(PaperLayer):
     def build(self, embeddings_shape, annotations_shape):
         annotation_size = annotations_shape[-1]
         n = self.hidden_size
-        first_size = (
-            annotation_size // 2 if self.attention else annotation_size
-        )  # ←h_1, or →h_{T_x}
+        # ←h_1, or →h_{T_x}
+        first_size = annotation_size // 2 if self.attention else annotation_size
         self.W_s = self.matrix(
             "W_s",
             (first_size, n),
@@ -217,9 +216,8 @@ class Decoder(PaperLayer):
         """
 
         def step(inputs, carried):
-            state, inputs = tf.nest.map_structure(
-                lambda x: x[:, tf.newaxis], (carried[0], inputs)
-            )  # K = 1
+            # K = 1
+            state, inputs = tf.nest.map_structure(lambda x: x[:, tf.newaxis], (carried[0], inputs))
             projected_context, alignment, state = self.attend(state, memory)
             state = self.update(state, inputs, projected_context)
             return tf.nest.map_structure(lambda x: x[:, 0], (state, alignment))

@@ -42,9 +42,8 @@ class ReplicaDropout(Dropout):
             return inputs
         seed = self.seed_generator.next()
         number = tf.cast(tf.distribute.get_replica_context().replica_id_in_sync_group, seed.dtype)
-        seed = tf.math.floormod(
-            seed + tf.stack([APART * number, 0]), tf.int32.max - 1
-        )  # as Keras makes 32 bits of 64
+        # as Keras makes 32 bits of 64
+        seed = tf.math.floormod(seed + tf.stack([APART * number, 0]), tf.int32.max - 1)
         return tf.nn.experimental.stateless_dropout(inputs, self.rate, seed=tf.cast(seed, tf.int32))
 
 

@@ -85,9 +85,8 @@ class GaussianWindow(Attention):
         total = self.dot(query, self.W, self.b)
         alpha, beta, step = tf.split(tf.exp(total), 3, axis=-1)  # [B, K, k]
         location += step
-        distance = (
-            location[..., tf.newaxis] - memory.positions[:, tf.newaxis, tf.newaxis]
-        )  # [B, K, k, J]
+        # [B, K, k, J]
+        distance = location[..., tf.newaxis] - memory.positions[:, tf.newaxis, tf.newaxis]
         window = tf.reduce_sum(
             alpha[..., tf.newaxis] * tf.exp(-beta[..., tf.newaxis] * distance**2), axis=2
         )

@@ -105,9 +105,8 @@ class RecurrentUnit(PaperLayer):
         def draw(role, rows=None):
             return initializer(self.initialization, role, next(seeds), rows, n, terms)
 
-        self.W, self.W_gain = self._matrix(
-            "W", gates, sum(input_sizes), draw("other", input_sizes)
-        )  # [W | W_z | W_r]
+        # [W | W_z | W_r]
+        self.W, self.W_gain = self._matrix("W", gates, sum(input_sizes), draw("other", input_sizes))
         # A gated unit's candidate does not see h' itself but r ∘ h': its U stands apart from [U_z |
         # U_r].
         apart = self.unit == "gru"

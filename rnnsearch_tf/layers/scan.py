@@ -56,9 +56,8 @@ def scan(step, inputs, state, mask=None):
 
 
 def _unstack(values):
-    time_first = _swap(
-        tf.convert_to_tensor(values)
-    )  # a mask may be an array of NumPy's, where there is no graph
+    # a mask may be an array of NumPy's, where there is no graph
+    time_first = _swap(tf.convert_to_tensor(values))
     return tf.TensorArray(time_first.dtype, tf.shape(time_first)[0]).unstack(time_first)
 
 

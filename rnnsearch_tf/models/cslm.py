@@ -63,9 +63,8 @@ class CSLM(TranslationModel):
         before = self.config.ngram_order - 1
         padded = tf.pad(words, [[0, 0], [before, 0], [0, 0]])  # [B, before + I, m]
         length = tf.shape(target_ids)[1]
-        history = tf.concat(
-            [padded[:, k : k + length] for k in range(before)], axis=-1
-        )  # [B, I, before · m], y_{i−1} last
+        # [B, I, before · m], y_{i−1} last
+        history = tf.concat([padded[:, k : k + length] for k in range(before)], axis=-1)
         return self.drop_hidden(self.rectified(history), training=training)
 
     def start(self, source_ids: tf.Tensor) -> tuple:
@@ -75,9 +74,8 @@ class CSLM(TranslationModel):
 
     def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`; there is no alignment: zeros."""
-        words = tf.concat(
-            [state["words"][..., 1:], previous_ids[..., tf.newaxis]], axis=-1
-        )  # [B, K, n − 1]
+        # [B, K, n − 1]
+        words = tf.concat([state["words"][..., 1:], previous_ids[..., tf.newaxis]], axis=-1)
         vectors = self.target_embedding(words)  # [B, K, n − 1, m]
         width = (self.config.ngram_order - 1) * self.config.embedding_size
         history = tf.reshape(vectors, tf.concat([tf.shape(previous_ids), [width]], axis=0))

@@ -100,9 +100,10 @@ class EncoderDecoder(TranslationModel):
         mask = source_ids != PAD_ID
         words = self.drop_words(self.source_embedding(source_ids), training=training)
         context = self._context(words, mask)
+        # c, m_x
         output_term = self.output_layer.context_term(
             tf.concat([context, mean_of_words(words, mask)], axis=-1)
-        )  # c, m_x
+        )
         state = self.decoder.initial_state(self.summary_matrices.initial_state(context))
         return state, Summary(output_term, self.decoder.context_term(context), mask)
 

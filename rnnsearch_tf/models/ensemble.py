@@ -103,7 +103,6 @@ class Ensemble:
         """Logits [members, B, K, V] → [B, K, V]."""
         if self.combine == "probabilities":
             log_probabilities = logits - log_sum_exp(logits, tf.nn.softmax(logits))[..., tf.newaxis]
-            return tf.reduce_logsumexp(
-                log_probabilities, axis=0
-            )  # of the sum, not of the mean: logits again
+            # of the sum, not of the mean: logits again
+            return tf.reduce_logsumexp(log_probabilities, axis=0)
         return tf.reduce_mean(logits, axis=0)

@@ -161,6 +161,5 @@ def reverse_words(values, mask):
     words = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1, keepdims=True) - 1
     position = tf.range(tf.shape(values)[1])
     mirrored = words - 1 - position  # [B, J]
-    return tf.gather(
-        values, tf.where(mirrored >= 0, mirrored, position), batch_dims=1
-    )  # no GPU can tf.reverse_sequence ids
+    # no GPU can tf.reverse_sequence ids
+    return tf.gather(values, tf.where(mirrored >= 0, mirrored, position), batch_dims=1)

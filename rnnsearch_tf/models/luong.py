@@ -87,9 +87,8 @@ class LuongModel(LayeredModel):
         with K = 1; dropout is drawn beforehand.
         """
         layer_factors = self.decoder.dropout_factors(words, training)  # [B, I, layers, n]
-        state_factors = self.drop_hidden(
-            tf.ones_like(layer_factors[:, :, 0]), training=training
-        )  # [B, I, n]
+        # [B, I, n]
+        state_factors = self.drop_hidden(tf.ones_like(layer_factors[:, :, 0]), training=training)
         inputs = tuple(values[:, :, tf.newaxis] for values in (words, layer_factors, state_factors))
         state = tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], state)
         no_alignment = tf.zeros_like(memory.mask, words.dtype)[:, tf.newaxis]
@@ -108,9 +107,8 @@ class LuongModel(LayeredModel):
         if self.config.input_feeding:
             state["attentional"] = tf.zeros_like(annotations[:, 0])
         if self.config.reverse_source:
-            annotations = reverse_words(
-                annotations, mask
-            )  # position j of the alignment is word j again
+            # position j of the alignment is word j again
+            annotations = reverse_words(annotations, mask)
         return state, self.attention.memory(self.drop_hidden(annotations, training=training), mask)
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:

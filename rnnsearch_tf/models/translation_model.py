@@ -97,9 +97,8 @@ class TranslationModel(KerasMethods):
         self.supports_masking = True
         self.shards = 1
         self.workers = Alone()
-        self.loss_metric = MeanOfSome(
-            name="loss", dtype="float64"
-        )  # negative log-likelihood of a target word, in nats; no smoothing
+        # negative log-likelihood of a target word, in nats; no smoothing
+        self.loss_metric = MeanOfSome(name="loss", dtype="float64")
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
         self.norm_metric = MeanOfSome(name="gradient_norm", dtype="float64")
@@ -202,9 +201,8 @@ class TranslationModel(KerasMethods):
             if weights is not None:
                 losses *= weights
             objective = loss.reduce(losses, sentences, words)
-            for added in (
-                self.losses
-            ):  # regularizers, and what add_loss was given; the sums over workers count each once
+            # regularizers, and what add_loss was given; the sums over workers count each once
+            for added in self.losses:
                 objective += tf.cast(added, objective.dtype) / shares_of_batch
             objective = self.optimizer.scale_loss(objective)
         variables = self.trainable_variables
@@ -325,9 +323,8 @@ class TranslationModel(KerasMethods):
         """Embeddings of the words before each target position, none before the first: [B, I] → [B,
         I, m].
         """
-        previous_ids = tf.pad(
-            target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID
-        )  # y_{i−1}
+        # y_{i−1}
+        previous_ids = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]], constant_values=PAD_ID)
         return self.drop_words(self.target_embedding(previous_ids), training=training)
 
     def output_weights(self, words=None, split_k=1):

@@ -16,14 +16,12 @@ def _require_tensorflow(backend):
         )
 
 
-_require_tensorflow(
-    os.environ["KERAS_BACKEND"]
-)  # before the import: another backend may not even be installed
+# before the import: another backend may not even be installed
+_require_tensorflow(os.environ["KERAS_BACKEND"])
 
 import keras  # noqa: E402
 
-_require_tensorflow(
-    keras.backend.backend()
-)  # Keras may have been imported before, with another setting
+# Keras may have been imported before, with another setting
+_require_tensorflow(keras.backend.backend())
 
 __all__ = ["keras"]

@@ -43,9 +43,8 @@ def import_tensorflow():
             import tensorflow_text  # noqa: F401
 
             import rnnsearch_tf.runtime.backend  # noqa: F401  Keras
-    logging.getLogger("tensorflow").setLevel(
-        logging.ERROR
-    )  # its warnings (deprecations) are for developers
+    # its warnings (deprecations) are for developers
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)
 
 
 @contextlib.contextmanager

@@ -54,12 +54,10 @@ class BeamResult(typing.NamedTuple):
 
     ids: tf.Tensor  # int32 [B, N, I], END_ID included, then PAD_ID
     lengths: tf.Tensor  # int32 [B, N], END_ID counted
-    log_probabilities: (
-        tf.Tensor
-    )  # float32 [B, N], natural log, END_ID included; NO_HYPOTHESIS if empty
-    scores: (
-        tf.Tensor
-    )  # float32 [B, N], log-probability / length^A + coverage penalty, what the list is sorted by
+    # float32 [B, N], natural log, END_ID included; NO_HYPOTHESIS if empty
+    log_probabilities: tf.Tensor
+    # float32 [B, N], log-probability / length^A + coverage penalty, what the list is sorted by
+    scores: tf.Tensor
     alignments: tf.Tensor  # float32 [B, N, I, J], zero after the length
     finished: tf.Tensor  # bool [B, N], False: cut at the maximum length, without END_ID
 
@@ -247,9 +245,10 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules) -> Beam:
     words = next_words(logits)
     places = beam.previous_ids.shape[1]  # k
     live = tf.where(beam.done[:, tf.newaxis], NO_HYPOTHESIS, beam.live)[:, :places]
+    # [b, K]
     continuing, parents, chosen = best_continuations(
         words, live, rules.config.beam_size, rules.first_word
-    )  # [b, K]
+    )
     ending = ending_now(words, live, beam, sentences)  # [b, k]
     history = beam.history.write(beam.time, sentences.rows, parents, chosen, alignment)
 
@@ -302,9 +301,8 @@ def _fill_beam(finished: Finished, ending, continuing, length, places, rules: Ru
     beam_size = rules.config.beam_size
     new = tf.concat([ending, continuing], axis=1)  # [b, k + K]
     new_keys = penalize(new, length, rules.penalty)
-    keys = tf.concat(
-        [finished_ranks(finished, rules), new_keys], axis=1
-    )  # on a tie the earlier wins
+    # on a tie the earlier wins
+    keys = tf.concat([finished_ranks(finished, rules), new_keys], axis=1)
     best = tf.math.top_k(keys, beam_size).indices  # [b, K]
     in_beam = tf.one_hot(best - beam_size, places + beam_size, True, False, dtype=tf.bool)
     in_beam = tf.reduce_any(in_beam, axis=1)  # [b, k + K]: of those that are new

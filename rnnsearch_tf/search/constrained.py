@@ -70,9 +70,8 @@ class Phrases(typing.NamedTuple):
     """
 
     ids: tf.Tensor  # int32 [B, P, L], words of each phrase, PAD_ID after the last
-    begins_within: (
-        tf.Tensor
-    )  # bool [V], whether a piece goes on in the word that the piece before it left open
+    # bool [V], whether a piece goes on in the word that the piece before it left open
+    begins_within: tf.Tensor
     ends_within: tf.Tensor  # bool [V], whether a piece leaves its word open
 
     @property
@@ -238,9 +237,8 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules, begins_within
     finished = add_finished(
         beam.finished, ending, tf.where(ending_kept, ending_keys, NO_HYPOTHESIS), length
     )
-    continuing, order = tf.math.top_k(
-        tf.where(kept, totals, NO_HYPOTHESIS), rules.config.beam_size
-    )  # [b, K]
+    # [b, K]
+    continuing, order = tf.math.top_k(tf.where(kept, totals, NO_HYPOTHESIS), rules.config.beam_size)
     of_kept = lambda values: tf.gather(values, order, batch_dims=1)  # noqa: E731
     parents = of_kept(candidates.parents)
     chosen = of_kept(candidates.words)

@@ -77,21 +77,21 @@ def empty_history(beam_size):
         return GreedyHistory(
             array(tf.int32), array(tf.int32), array(tf.int32, 1), array(tf.float32, 1, None)
         )
+    # k varies too
     return History(
         array(tf.int32),
         array(tf.int32, beam_size),
         array(tf.int32, beam_size),
         array(tf.float32, None, None),
-    )  # k varies too
+    )
 
 
 class History(typing.NamedTuple):
     """What a search writes at each step. The place of a hypothesis is its index in the beam."""
 
     rows: tf.TensorArray  # int32 [b]: rows in the batch of the sentences that were computed
-    parents: (
-        tf.TensorArray
-    )  # int32 [b, K]: back pointers, the place before the step of each hypothesis after it
+    # int32 [b, K]: back pointers, the place before the step of each hypothesis after it
+    parents: tf.TensorArray
     words: tf.TensorArray  # int32 [b, K]: the word that the step added
     alignments: tf.TensorArray  # float32 [b, k, J]: of the hypotheses before the step
 
@@ -120,9 +120,8 @@ class History(typing.NamedTuple):
             inside = time < lengths
             ends = ended & (time == lengths - 1)
             rows = self.rows.read(time)
-            row = tf.scatter_nd(
-                rows[:, tf.newaxis], tf.range(tf.size(rows)), batch_size
-            )  # a sentence that was dropped: any
+            # a sentence that was dropped: any
+            row = tf.scatter_nd(rows[:, tf.newaxis], tf.range(tf.size(rows)), batch_size)
             of = lambda values, place: tf.gather(tf.gather(values, row), place, batch_dims=1)  # noqa: E731
             word = tf.where(
                 inside, tf.where(ends, END_ID, of(self.words.read(time), places)), PAD_ID
@@ -170,9 +169,8 @@ class GreedyHistory(typing.NamedTuple):
         shape = [tf.shape(lengths)[0], steps]
         longest = tf.maximum(tf.reduce_max(lengths), 0)
         words = tf.scatter_nd(where, words, shape)[:, :longest]  # [B, I]
-        order = tf.scatter_nd(where, tf.range(1, tf.size(where) // 2 + 1), shape)[
-            :, :longest
-        ]  # 0: nothing was written
+        # 0: nothing was written
+        order = tf.scatter_nd(where, tf.range(1, tf.size(where) // 2 + 1), shape)[:, :longest]
         alignments = tf.gather(tf.pad(alignments, [[1, 0], [0, 0]]), order)  # [B, I, J], J may be 0
         inside = tf.range(longest) < lengths
         words = tf.where(ended & (tf.range(longest) == lengths - 1), END_ID, words)

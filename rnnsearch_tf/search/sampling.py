@@ -24,9 +24,8 @@ class Samples(typing.NamedTuple):
 
     ids: tf.Tensor  # int32 [B, I], END_ID included, then PAD_ID
     lengths: tf.Tensor  # int32 [B], END_ID counted
-    log_probabilities: (
-        tf.Tensor
-    )  # float32 [B], natural log under the model itself, at temperature 1
+    # float32 [B], natural log under the model itself, at temperature 1
+    log_probabilities: tf.Tensor
     finished: tf.Tensor  # bool [B], False: cut at the maximum length, without END_ID
 
 
@@ -130,9 +129,8 @@ def _noise(seeds, steps):
             [steps], seed=tf.stack([seed, 0]), dtype=tf.float64, alg="philox"
         )
 
-    seeds = tf.concat(
-        [tf.cast(seeds, tf.int64), [0]], axis=0
-    )  # one row more: map_fn cannot tell the shape of none
+    # one row more: map_fn cannot tell the shape of none
+    seeds = tf.concat([tf.cast(seeds, tf.int64), [0]], axis=0)
     return tf.map_fn(row, seeds, fn_output_signature=tf.TensorSpec([None], tf.float64))[:-1]
 
 
@@ -147,7 +145,6 @@ def _draw(log_probabilities, noise, temperature, end_forbidden, config):
     weights = tf.exp(logits - tf.reduce_max(logits, axis=1, keepdims=True))
     cumulative = tf.cumsum(weights, axis=1)
     threshold = noise[:, tf.newaxis] * cumulative[:, -1:]  # below the last, as the noise is below 1
-    words = tf.searchsorted(cumulative, threshold, side="right")[
-        :, 0
-    ]  # the first one above the threshold
+    # the first one above the threshold
+    words = tf.searchsorted(cumulative, threshold, side="right")[:, 0]
     return tf.minimum(words, vocabulary_size - 1)

@@ -57,9 +57,10 @@ def score_targets(state, memory, step: Step, target_ids) -> TargetScores:
 
     def advance(i, state, log_probabilities, alignments):
         logits, alignment, state = step(previous_by_position[i][:, tf.newaxis], state, memory)
+        # [B]
         chosen = (
             tf.gather(logits[:, 0], by_position[i], batch_dims=1) - next_words(logits).log_sum[:, 0]
-        )  # [B]
+        )
         chosen = tf.minimum(tf.cast(chosen, tf.float32), 0.0)  # as in the beam
         alignment = tf.cast(alignment[:, 0], tf.float32)  # [B, J]
         return (

@@ -76,9 +76,8 @@ def continuations_with(words: NextWords, live, ids):
     """Log-probabilities [B, K, n] of the hypotheses continued by each of the words ids int32 [B, K,
     n].
     """
-    values = tf.reshape(
-        words.blocks, tf.concat([tf.shape(words.blocks)[:2], [-1]], axis=0)
-    )  # [B, K, V], or a little more
+    # [B, K, V], or a little more
+    values = tf.reshape(words.blocks, tf.concat([tf.shape(words.blocks)[:2], [-1]], axis=0))
     chosen = tf.gather(values, ids, batch_dims=2)
     return _totals(chosen, words.log_sum[..., tf.newaxis], live[..., tf.newaxis])
 
@@ -91,9 +90,10 @@ def best_of_each(words: NextWords, live, first_word):
         (log-probabilities float32 [B, K], words int32 [B, K]).
     """
     shape = tf.shape(live)
+    # a sentence for each: [B·K, 1, …]
     apart = NextWords(
         *(tf.reshape(x, tf.concat([[-1, 1], tf.shape(x)[2:]], axis=0)) for x in words)
-    )  # a sentence for each: [B·K, 1, …]
+    )
     apart = NextWords(
         *(tf.ensure_shape(x, [None, 1, *old.shape[2:]]) for x, old in zip(apart, words))
     )
@@ -124,12 +124,10 @@ def best_continuations(words: NextWords, live, count, first_word):
     block = blocks.shape[3]
     number = _size(blocks, 2)
     all_blocks = _size(blocks, 1) * number
-    taken = (
-        tf.minimum(count, all_blocks) if tf.is_tensor(all_blocks) else min(count, all_blocks)
-    )  # C
-    first_maximum = tf.reduce_max(
-        blocks[:, :, :1, first_word:], axis=-1
-    )  # the specials are in block 0
+    # C
+    taken = tf.minimum(count, all_blocks) if tf.is_tensor(all_blocks) else min(count, all_blocks)
+    # the specials are in block 0
+    first_maximum = tf.reduce_max(blocks[:, :, :1, first_word:], axis=-1)
     maxima = tf.concat([first_maximum, maxima[:, :, 1:]], axis=2)
     maxima = tf.reshape(
         _totals(maxima, log_sum[..., tf.newaxis], live[..., tf.newaxis]), [-1, all_blocks]
@@ -140,20 +138,17 @@ def best_continuations(words: NextWords, live, count, first_word):
     ).values  # [B, C] in the order of the pairs, so that ties fall as in one top-k
     parents = chosen // number  # [B, C]
 
-    values = tf.gather(
-        tf.reshape(blocks, [-1, all_blocks, block]), chosen, batch_dims=1
-    )  # [B, C, block]
-    words = tf.expand_dims((chosen - parents * number) * block, 2) + tf.range(
-        block
-    )  # [B, C, block]
+    # [B, C, block]
+    values = tf.gather(tf.reshape(blocks, [-1, all_blocks, block]), chosen, batch_dims=1)
+    # [B, C, block]
+    words = tf.expand_dims((chosen - parents * number) * block, 2) + tf.range(block)
     log_sum, live = (
         tf.expand_dims(tf.gather(x, parents, batch_dims=1), 2) for x in (log_sum, live)
     )
     totals = tf.where(words < first_word, NO_HYPOTHESIS, _totals(values, log_sum, live))
     totals, words = (tf.reshape(x, [-1, taken * block]) for x in (totals, words))
-    if (
-        blocks.shape[2] is None or number * block < count
-    ):  # there may be fewer pairs than are wanted
+    # there may be fewer pairs than are wanted
+    if blocks.shape[2] is None or number * block < count:
         totals = tf.pad(totals, [[0, 0], [0, count]], constant_values=NO_HYPOTHESIS)
         words = tf.pad(words, [[0, 0], [0, count]])
         parents = tf.pad(parents, [[0, 0], [0, count]])

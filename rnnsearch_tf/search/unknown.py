@@ -95,9 +95,8 @@ def replace_unknown(tokens, alignments, source_tokens, lexicon: Lexicon | None =
     """
     source_lengths = tf.cast(source_tokens.row_lengths(), tf.int32)  # [B]
     real = tf.range(tf.shape(alignments)[2]) < source_lengths[:, tf.newaxis]  # [B, J]
-    weights = tf.where(
-        real[:, tf.newaxis], alignments, tf.constant(-1.0, alignments.dtype)
-    )  # weights are at least 0
+    # weights are at least 0
+    weights = tf.where(real[:, tf.newaxis], alignments, tf.constant(-1.0, alignments.dtype))
     rows = tf.cast(tokens.value_rowids(), tf.int32)  # [T], T tokens of the whole batch
     columns = tf.range(tf.shape(rows)[0]) - tf.gather(tf.cast(tokens.row_starts(), tf.int32), rows)
     unknown = (tokens.values == UNKNOWN_TOKEN) & (tf.gather(source_lengths, rows) > 0)
@@ -105,9 +104,10 @@ def replace_unknown(tokens, alignments, source_tokens, lexicon: Lexicon | None =
     where = tf.cast(tf.reshape(tf.where(unknown), [-1]), tf.int32)  # [U], the unknown words
     rows = tf.gather(rows, where)
     columns = tf.gather(columns, where)
+    # [U]
     best = tf.argmax(
         tf.gather_nd(weights, tf.stack([rows, columns], axis=1)), axis=1, output_type=tf.int32
-    )  # [U]
+    )
     words = tf.gather(
         source_tokens.values, tf.gather(tf.cast(source_tokens.row_starts(), tf.int32), rows) + best
     )

@@ -95,9 +95,8 @@ class TokenCounts:
         them.
         """
         with naming(tempfile.gettempdir()):
-            self._files.append(
-                tempfile.TemporaryFile()
-            )  # it has no name: nothing is left of it after a kill
+            # it has no name: nothing is left of it after a kill
+            self._files.append(tempfile.TemporaryFile())
             _write(self._files[-1], items)
             self._files[-1].flush()
         self._counts.clear()

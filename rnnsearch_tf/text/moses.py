@@ -199,9 +199,8 @@ def _attachments(words, rows, language):
     opens = matches(words, rf"[{CURRENCY}(\[{{¿¡]+")
     closes = matches(words, r"[,.?!:;\\%}\])]+")
     spaced = matches(words, r"[?!:;\\%]") & (language == "fr")  # quel chien ?
-    closes |= (
-        east_asian & matches(previous, f".*[{EAST_ASIAN}]") & (language != "ko")
-    )  # which has spaces between words
+    # which has spaces between words
+    closes |= east_asian & matches(previous, f".*[{EAST_ASIAN}]") & (language != "ko")
     if language == "en":
         closes |= matches(words, f"'[{ALPHA}].*") & ~matches(words, f"'[{IDEOGRAPH}].*")  # it 's
     if language == "cs":  # 3 , 14
@@ -211,9 +210,8 @@ def _attachments(words, rows, language):
         letter = matches(following, f"[{ALPHA}].*") & ~matches(following, f"[{IDEOGRAPH}].*")
         opens |= ~east_asian & matches(words, f".*[{ALPHA}]'") & letter
     quotes = matches(words, "['\"„“`]+")
-    possessive = (
-        quotes & (words == "'") & matches(previous, ".*s") & (language == "en")
-    )  # the Jones ' house
+    # the Jones ' house
+    possessive = quotes & (words == "'") & matches(previous, ".*s") & (language == "en")
     closing = _closing_quotes(words, rows, quotes, possessive, language)
     return closes | closing, opens | (quotes & ~closing), spaced
 
@@ -248,9 +246,8 @@ def _closing_quotes(words, rows, quotes, possessive, language):
     places = tf.where(quotes)[:, 0]  # [Q] of T
     kinds = tf.unique(tf.strings.regex_replace(tf.gather(words, places), "^[„“]+$", '"'), tf.int64)
     czech = tf.gather(words, places) if language == "cs" else tf.fill(tf.shape(places), "")  # [Q]
-    group = (
-        tf.gather(rows, places) * tf.size(kinds.y, tf.int64) + kinds.idx
-    )  # [Q], one number a row and kind
+    # [Q], one number a row and kind
+    group = tf.gather(rows, places) * tf.size(kinds.y, tf.int64) + kinds.idx
     order = tf.argsort(group, stable=True)
     places = tf.gather(places, order)
     group = tf.gather(group, order)
@@ -263,8 +260,7 @@ def _closing_quotes(words, rows, quotes, possessive, language):
     stretch = tf.cumsum(tf.cast(starts, tf.int32)) - 1  # [Q], 0 0 0 1 1 2 ...
     count = tf.cumsum(tf.cast(~possessive, tf.int32), exclusive=True)
     count -= tf.gather(tf.math.segment_min(count, stretch), stretch)
-    count += tf.cast(
-        tf.gather(tf.boolean_mask(czech, starts), stretch) == "“", tf.int32
-    )  # a stretch from there on is one further
+    # a stretch from there on is one further
+    count += tf.cast(tf.gather(tf.boolean_mask(czech, starts), stretch) == "“", tf.int32)
     closing = (count % 2 == 1) | possessive
     return tf.scatter_nd(places[:, None], tf.cast(closing, tf.int32), tf.shape(words, tf.int64)) > 0

@@ -62,9 +62,8 @@ class NgramModel:
         words, position = self._begun(ids, lengths)
         places = [words]
         keys = [np.arange(0)]
-        counts = [
-            np.bincount(words[position > 0], minlength=size + 1).astype(np.float64)
-        ]  # nothing counts how often a sentence begins
+        # nothing counts how often a sentence begins
+        counts = [np.bincount(words[position > 0], minlength=size + 1).astype(np.float64)]
         for n in range(2, order + 1):
             inside = np.flatnonzero(position >= n - 1)  # where an n-gram ends
             found, first, place, count = np.unique(
@@ -74,9 +73,8 @@ class NgramModel:
                 return_counts=True,
             )
             shorter = places[-1][inside[first]]  # each without its first word
-            begins = (position == n - 2) & (
-                position > 0
-            )  # ends of the shorter ones that begin a sentence: no word stands before them
+            # ends of the shorter ones that begin a sentence: no word stands before them
+            begins = (position == n - 2) & (position > 0)
             counts[-1] = np.bincount(shorter, minlength=len(counts[-1])) + np.bincount(
                 places[-1][begins], minlength=len(counts[-1])
             )

@@ -49,18 +49,16 @@ def read_phrases(text: Text, lines) -> PhraseTokens:
     readable = tf.strings.length(lines) <= MOST_BYTES  # [B]
     phrases = tf.strings.split(tf.where(readable, lines, ""), "\t")  # [B, (P)]
     tokens = _without_space(text, text.tokenize(phrases.values))  # [n, (L)]
-    so_far = phrases.with_values(
-        tf.cumsum(tokens.row_lengths())
-    )  # [B, (P)], counted from the first row on
+    # [B, (P)], counted from the first row on
+    so_far = phrases.with_values(tf.cumsum(tokens.row_lengths()))
     before = tf.gather(tf.pad(so_far.values, [[1, 0]]), phrases.row_starts())  # [B]
     fit = so_far.values - tf.gather(before, phrases.value_rowids()) <= MOST_TOKENS  # [n]
     kept = fit & (tokens.row_lengths() > 0)
     counts = tf.math.unsorted_segment_sum(
         tf.cast(kept, tf.int64), phrases.value_rowids(), phrases.nrows()
     )
-    tokens = tf.RaggedTensor.from_row_lengths(
-        tf.ragged.boolean_mask(tokens, kept), counts
-    )  # [B, (P), (L)]
+    # [B, (P), (L)]
+    tokens = tf.RaggedTensor.from_row_lengths(tf.ragged.boolean_mask(tokens, kept), counts)
     in_a_row = tokens.merge_dims(1, 2)  # [B, (T)]
     words = _at_least_one(in_a_row.to_tensor(""), "")
     ids = text.vocabulary.ids(words)

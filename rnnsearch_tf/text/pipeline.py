@@ -165,9 +165,8 @@ class Text(tf.Module):
         """
         if isinstance(ids, tf.RaggedTensor):
             ids = ids.to_tensor(PAD_ID)
-        ended = (
-            tf.cumsum(tf.cast(tf.equal(ids, END_ID), tf.int32), axis=1) > 0
-        )  # [B, I], from the end symbol on
+        # [B, I], from the end symbol on
+        ended = tf.cumsum(tf.cast(tf.equal(ids, END_ID), tf.int32), axis=1) > 0
         keep = ~ended & tf.not_equal(ids, PAD_ID)
         words = self.vocabulary.words(ids) if further is None else self._words(ids, further)
         return tf.ragged.boolean_mask(words, keep)
@@ -407,9 +406,8 @@ def _tokenize(texts, config, pieces):
     texts = tf.convert_to_tensor(texts, tf.string)
     texts.shape.assert_has_rank(1)
     if config.tokenization == "moses":
-        tokens = tokenize(
-            _cleaned(texts, config), config.language
-        )  # case decides about periods, so it goes after
+        # case decides about periods, so it goes after
+        tokens = tokenize(_cleaned(texts, config), config.language)
         return tf.strings.lower(tokens, "utf-8") if config.lowercase else tokens
     texts = _prepare(texts, config)
     return pieces.tokenize(texts) if pieces else tf.strings.split(texts)

@@ -159,9 +159,8 @@ def train(counts, size, where="training text"):
             " vocabulary_size"
         ) from None
     model = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
-    model.normalizer_spec.ClearField(
-        "normalization_rule_tsv"
-    )  # a temporary path; the rules themselves are in the model
+    # a temporary path; the rules themselves are in the model
+    model.normalizer_spec.ClearField("normalization_rule_tsv")
     return model.SerializeToString(deterministic=True)
 
 
@@ -189,9 +188,8 @@ def extended(model, counts, number):
         sentencepiece_model_pb2.ModelProto.FromString(data) for data in (model, learned)
     )
     own = {piece.piece for piece in model.pieces}
-    new = [
-        piece for piece in learned.pieces[len(SPECIAL_TOKENS) :] if piece.piece not in own
-    ]  # the most probable first
+    # the most probable first
+    new = [piece for piece in learned.pieces[len(SPECIAL_TOKENS) :] if piece.piece not in own]
     model.pieces.extend(sorted(new, key=lambda piece: len(piece.piece) > 1)[:number])
     return model.SerializeToString(deterministic=True)
 

@@ -199,9 +199,8 @@ class MetricsLog(keras.callbacks.Callback):
         """Shorten the file to the records that the state knows of."""
         with open(self.path, "r+b") as file:
             size = file.seek(0, os.SEEK_END)
-            if (
-                not self.state.batches and not self.state.metrics_bytes
-            ):  # a new training, which adds to what is there
+            # a new training, which adds to what is there
+            if not self.state.batches and not self.state.metrics_bytes:
                 self.state.metrics_bytes = size
             if size < self.state.metrics_bytes:
                 log.warning(

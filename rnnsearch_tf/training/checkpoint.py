@@ -98,9 +98,8 @@ def save_state(run, model, state: TrainingState, config: Config) -> None:
             they were.
     """
     run = Run(run)
-    replicas = (
-        model.distribute_strategy.num_replicas_in_sync
-    )  # a metric's numbers are sums over them
+    # a metric's numbers are sums over them
+    replicas = model.distribute_strategy.num_replicas_in_sync
     state.means = {
         metric.name: [
             float(keras.ops.convert_to_numpy(value)) / replicas for value in metric.variables
@@ -242,9 +241,8 @@ def _read(path):
 def _check_configuration(path, saved, config, run):
     """Refuse a checkpoint that is of another model or optimizer than the RUN's configuration."""
     for name, value in json.loads(json.dumps(saved_settings(config))).items():
-        old = saved.get(
-            name, default_of(name)
-        )  # an older checkpoint does not know an option that changes nothing by its default
+        # an older checkpoint does not know an option that changes nothing by its default
+        old = saved.get(name, default_of(name))
         if old != value:
             raise UserError(
                 f"{path}: expected a checkpoint of {run.config}, which has {name}={value}, got one"

@@ -39,9 +39,8 @@ class _Watched:
         super().build(variables)
         if not hasattr(self, "gradient_norm"):
             self.gradient_norm = tf.Variable(0.0, trainable=False, name="gradient_norm")
-        if (
-            tf.distribute.get_strategy().num_replicas_in_sync > 1
-        ):  # every replica counts: in a condition they cannot wait for one another
+        # every replica counts: in a condition they cannot wait for one another
+        if tf.distribute.get_strategy().num_replicas_in_sync > 1:
             self._iterations.value._aggregation = tf.VariableAggregation.NONE
 
     def apply(self, grads, trainable_variables=None, objective=None):
@@ -56,9 +55,8 @@ class _Watched:
         weights = (
             trainable_variables if trainable_variables is not None else self._trainable_variables
         )
-        grads = [
-            tf.convert_to_tensor(gradient) for gradient in grads
-        ]  # those of embeddings are IndexedSlices
+        # those of embeddings are IndexedSlices
+        grads = [tf.convert_to_tensor(gradient) for gradient in grads]
         self._norm = tf.linalg.global_norm(grads)
         if objective is not None:
             self._norm = tf.where(
@@ -195,6 +193,5 @@ def compile_model(model: TranslationModel, config: Config) -> None:
             training.loss_reduction, training.label_smoothing, training.guided_alignment_weight
         ),
     )
-    model.optimizer.build(
-        model.trainable_variables
-    )  # or the graph of an update is traced a second time once they are there
+    # or the graph of an update is traced a second time once they are there
+    model.optimizer.build(model.trainable_variables)

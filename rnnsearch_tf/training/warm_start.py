@@ -77,9 +77,10 @@ def _say_what_is_too_long(data, texts, pairs):
     """
     sides = list(zip(*itertools.islice(pairs, LOOKED_AT)))
     limits = (data.maximum_source_length, data.maximum_target_length)
+    # END_ID is not counted
     lengths = [
         text.encode(tf.constant(side)).row_lengths().numpy() - 1 for text, side in zip(texts, sides)
-    ]  # END_ID is not counted
+    ]
     share = np.mean((lengths[0] > limits[0]) | (lengths[1] > limits[1]))
     if share > MUCH:
         print(
@@ -102,9 +103,8 @@ def extend_weights(old, model) -> None:
     for before, weight in zip(old.trainable_variables, model.trainable_variables, strict=True):
         known = keras.ops.convert_to_numpy(before)
         fresh = keras.ops.convert_to_numpy(weight)
-        axis = next(
-            (k for k, size in enumerate(known.shape) if size != fresh.shape[k]), None
-        )  # that of the words
+        # that of the words
+        axis = next((k for k, size in enumerate(known.shape) if size != fresh.shape[k]), None)
         if axis is None:
             weight.assign(known)
             continue

@@ -92,10 +92,11 @@ class Translator:
             TracedText(target_text, translations=True),
         )
         self._shards = shard_count()
+        # lexicons, shortlists and traced functions, by what they are made from
         self._made, self._making = (
             {},
             threading.Lock(),
-        )  # lexicons, shortlists and traced functions, by what they are made from
+        )
 
     @classmethod
     def load(cls, runs, precision: str | None = None, combine: str = "probabilities") -> Translator:

@@ -194,9 +194,8 @@ def test_a_wrong_file_is_named_with_what_was_expected_and_what_came(tmp_path, te
 )
 def test_a_wrong_override(tmp_path, override, parts):
     found = message(tmp_path, "", [override])
-    assert (
-        found.startswith(f"--set {override}: ") and "bad.yaml" not in found
-    )  # the file is not to blame
+    # the file is not to blame
+    assert found.startswith(f"--set {override}: ") and "bad.yaml" not in found
     for part in parts:
         assert part in found
 

@@ -63,10 +63,11 @@ def test_values_are_laid_over_those_of_the_base(files):
         4,
         8,
     )
+    # a list is laid over as a whole
     assert (config.data.batch_size, config.data.train_source) == (
         9,
         ("c",),
-    )  # a list is laid over as a whole
+    )
     named = {
         "model.hidden_size",
         "model.embedding_size",
@@ -88,9 +89,8 @@ def test_a_name_or_a_path_relative_to_the_file(files, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "there")
     assert load_config("deeper/c.yaml") == load_config(path)
     (tmp_path / "phrasebook").write_text("model: {hidden_size: 11, maxout_size: 12}")
-    assert (
-        load_config(path).model.maxout_size == 12
-    )  # as for --config: a file of that name comes first
+    # as for --config: a file of that name comes first
+    assert load_config(path).model.maxout_size == 12
 
 
 def test_the_preset_of_a_base_holds_unless_the_file_has_its_own(files):
@@ -115,9 +115,8 @@ def test_the_preset_of_a_base_holds_unless_the_file_has_its_own(files):
         "error",
     )
     assert (none.preset, none.search.length_penalty) == (None, 1.0)
-    assert {config.data.batch_size for config in (kept, own, none, added)} == {
-        7
-    }  # which the presets have as 80
+    # which the presets have as 80
+    assert {config.data.batch_size for config in (kept, own, none, added)} == {7}
 
 
 def test_what_the_file_takes_the_effect_from_is_at_its_default(files):

@@ -52,9 +52,8 @@ def test_a_line_for_a_line_and_a_record_for_a_bad_one(
 ):
     folder = tmp_path_factory.mktemp("shard")
     data = b"\n".join(lines) + (b"\n" if ended else b"")
-    if (
-        b"\0" in data[:64]
-    ):  # zeros at every other of the first bytes: the text would be refused as UTF-16
+    # zeros at every other of the first bytes: the text would be refused as UTF-16
+    if b"\0" in data[:64]:
         lines = [b"x" * 64, *lines]
         data = b"\n".join(lines) + (b"\n" if ended else b"")
     source, output, bad = (

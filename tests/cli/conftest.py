@@ -9,9 +9,8 @@ from rnnsearch_tf.cli.main import run
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory):
     """str: path of the RUN folder."""
-    return str(
-        write_run(tmp_path_factory.mktemp("model") / "run", seed=18)
-    )  # with it some translations end, and some words are unknown
+    # with it some translations end, and some words are unknown
+    return str(write_run(tmp_path_factory.mktemp("model") / "run", seed=18))
 
 
 @pytest.fixture(scope="session")

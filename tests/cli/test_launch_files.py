@@ -84,9 +84,10 @@ def test_the_manifest_fits_together():
     )
     assert spec["parallelism"] == spec["completions"]  # all at once, or they wait for ever
     assert POD["restartPolicy"] == "Never"  # which a podFailurePolicy needs
+    # host names
     assert (
         POD["subdomain"] == SERVICE["metadata"]["name"] and SERVICE["spec"]["clusterIP"] == "None"
-    )  # host names
+    )
     assert SERVICE["spec"]["publishNotReadyAddresses"] is True
     assert SERVICE["spec"]["selector"] == labels == POLICY["spec"]["podSelector"]["matchLabels"]
     assert POD["terminationGracePeriodSeconds"] >= launch.PATIENCE

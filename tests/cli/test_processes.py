@@ -13,9 +13,8 @@ import yaml
 from rnnsearch_tf.cli.main import run
 
 RNNSEARCH = [sys.executable, "-m", "rnnsearch_tf"]
-ENVIRONMENT = {
-    name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"
-}  # pytest's own has it
+# pytest's own has it
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
 
 TRAINING = {
     "data": {
@@ -45,9 +44,8 @@ def test_a_finished_line_in_is_a_finished_line_out(run_folder):
             process.stdin.write(line)
             process.stdin.flush()
             answers.append(process.stdout.readline())
-        rest, errors = process.communicate(
-            b"She goes.", timeout=200
-        )  # a last line without its newline
+        # a last line without its newline
+        rest, errors = process.communicate(b"She goes.", timeout=200)
         watchdog.cancel()
     assert process.returncode == 0
     assert all(line.endswith(b"\n") for line in answers)

@@ -90,9 +90,8 @@ def test_what_has_arrived_on_a_pipe_is_handed_on(monkeypatch):
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as stdin:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stdin))
-        ending = threading.Timer(
-            2, os.close, [writing]
-        )  # whoever waits for ten lines gets them all at the end
+        # whoever waits for ten lines gets them all at the end
+        ending = threading.Timer(2, os.close, [writing])
         ending.start()
         batches = read_batches("-", 10)
         os.write(writing, b"one\ntwo\nthr")

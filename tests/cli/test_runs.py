@@ -32,9 +32,8 @@ def test_each_training_is_a_line(tmp_path, capsys):
         for value in (31.25, 30.0)
     ]
     write_training(tmp_path / "a", ["model.system=luong"], batches + bleu)
-    write_training(
-        tmp_path / "b", ["training.accumulate=2"], batches[:2], end='{"kind": "batc'
-    )  # killed while it wrote
+    # killed while it wrote
+    write_training(tmp_path / "b", ["training.accumulate=2"], batches[:2], end='{"kind": "batc')
     write_training(tmp_path / "c", [], [])
     (tmp_path / "nothing").mkdir()
     write_training(tmp_path / "old", [], batches)

@@ -52,18 +52,16 @@ def test_words_are_translated(rnnsearch, run_folder, text):
         assert 1 <= len(probabilities) <= 2 and probabilities == sorted(probabilities, reverse=True)
     best = {source: target for source, target, _ in reversed(rows)}
     assert best["we"] == "nous" and best["three"] == "trois" and best["green"].startswith("vert")
-    assert (
-        "</s>" in best and "</s>" not in best.values()
-    )  # it stands for any sentence, and is no translation
+    # it stands for any sentence, and is no translation
+    assert "</s>" in best and "</s>" not in best.values()
 
 
 def test_overlong_pairs_are_left_out(rnnsearch, run_folder, text, tmp_path):
     """One line of thousands of words would fill the memory: as many cells as its length squared."""
     paths = [tmp_path / name for name in ("source", "target", "short-source", "short-target")]
     sides = [path.read_text().splitlines() for path in text]
-    short = [
-        pair for pair in zip(*sides) if len(pair[0].rstrip(".?").split()) < 5
-    ]  # the period is a word too
+    # the period is a word too
+    short = [pair for pair in zip(*sides) if len(pair[0].rstrip(".?").split()) < 5]
     assert 5 < len(short) < len(sides[0])
     long = " ".join(["green"] * 2000), " ".join(["nous"] * 2000)
     for side in (0, 1):

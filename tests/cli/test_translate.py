@@ -102,9 +102,8 @@ def test_moses_nbest_lists(rnnsearch, run_folder, source, translator):
             assert float(value) / (len(hypothesis.tokens) + 1) == pytest.approx(
                 float(row[3]), abs=1e-4
             )
-    assert sorted(float(row[3]) for row in rows[:3]) == [
-        float(row[3]) for row in rows[2::-1]
-    ]  # best first
+    # best first
+    assert sorted(float(row[3]) for row in rows[:3]) == [float(row[3]) for row in rows[2::-1]]
 
 
 def test_alignments_beside_the_text(rnnsearch, run_folder, source, translator):
@@ -114,9 +113,8 @@ def test_alignments_beside_the_text(rnnsearch, run_folder, source, translator):
         text, links = line.split("\t")
         assert text == numbers.split("\t")[0] == translation.text
         links = [tuple(map(int, link.split("-"))) for link in links.split()]
-        assert sorted(i for _, i in links) == list(
-            range(len(translation.tokens))
-        )  # every target word once
+        # every target word once
+        assert sorted(i for _, i in links) == list(range(len(translation.tokens)))
         matrix = np.array(json.loads(numbers.split("\t")[1])).reshape(translation.alignment.shape)
         np.testing.assert_allclose(matrix, translation.alignment, atol=1e-4)
         for j, i in links:

@@ -224,13 +224,11 @@ def test_several_corpora_are_mixed_in_by_their_weights(run, tmp_path):
     both = load_config(
         values={"data": {"corpora": [names[0] | {"weight": 2.0}, names[1] | {"weight": 0.5}]}}
     ).data.corpora
-    change(
-        run, train_source=None, train_target=None, held_out=0, corpora=both
-    )  # 800 + 500 pairs an epoch
+    # 800 + 500 pairs an epoch
+    change(run, train_source=None, train_target=None, held_out=0, corpora=both)
     new = "data.corpora=[{source: %(source)s, target: %(target)s}]" % names[0]
-    config = continued_config(
-        run, overrides=[new, "data.held_out=0"], mix=1.3
-    )  # 400 × 1.3 pairs are 0.4 of 1300
+    # 400 × 1.3 pairs are 0.4 of 1300
+    config = continued_config(run, overrides=[new, "data.held_out=0"], mix=1.3)
     assert [corpus.weight for corpus in config.data.corpora] == [
         1.0,
         pytest.approx(0.8),

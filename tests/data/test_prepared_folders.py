@@ -91,9 +91,8 @@ def test_a_text_in_parts_is_that_of_one_file(text, made, tmp_path):
             "vocabulary.target.txt",
         }
     )
-    assert {name for name in one if one[name] != other[name]} == {
-        "manifest.json"
-    }  # it names the files
+    # it names the files
+    assert {name for name in one if one[name] != other[name]} == {"manifest.json"}
 
 
 class Stop(Exception):
@@ -357,11 +356,12 @@ def test_vocabularies_that_do_not_fit(made):
     ):
         PreparedPairs(made).texts(training(made, SPACE | {"vocabulary_size": 9}))
     prepared = PreparedPairs(made)
+    # beside a ready vocabulary: no effect
     earlier = {
         "vocabulary": "words.txt",
         "vocabulary_size": 9,
         "minimum_count": 2,
-    }  # beside a ready vocabulary: no effect
+    }
     prepared.manifest = prepared.manifest | {
         side: prepared.manifest[side] | earlier for side in ("source", "target")
     }
@@ -529,9 +529,8 @@ def test_no_training_begins_with_a_damaged_file(copy, tmp_path, name, monkeypatc
         damaged += [b"".join([*lines[:k], *lines[k + 1 :]]) for k in (1, 5, len(lines) - 2)]
     if name.endswith(".txt"):
         damaged += [b"".join([*lines[:4], lines[5], lines[4], *lines[6:]])]
-    monkeypatch.setattr(
-        training_run, "build_model", lambda *_: (_ for _ in ()).throw(Stop)
-    )  # it has gone too far then
+    # it has gone too far then
+    monkeypatch.setattr(training_run, "build_model", lambda *_: (_ for _ in ()).throw(Stop))
     for data in damaged:
         (copy / name).write_bytes(data)
         with pytest.raises((UserError, UsageError)) as raised:

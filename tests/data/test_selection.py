@@ -109,9 +109,8 @@ def cross_entropies(training, vocabulary, order, sentences):
     discounts = {n: discount(n) for n in range(1, order + 1)}
 
     def probability(word, before):
-        lower = (
-            probability(word, before[1:]) if before else 1 / (len(vocabulary) + 2)
-        )  # the end symbol, the unknown word
+        # the end symbol, the unknown word
+        lower = probability(word, before[1:]) if before else 1 / (len(vocabulary) + 2)
         follow = [number for gram, number in count.items() if gram[:-1] == before]
         if not follow:
             return lower
@@ -184,9 +183,8 @@ def test_the_lowest_are_kept_in_their_order(corpus, capsys):
     assert float(out[2].split()[1]) == pytest.approx(max(scores[line] for line in best), abs=1e-4)
     before = [(folder / name).read_bytes() for name in ("out.a", "out.b.gz")]
     assert run(command(corpus, "--keep", 0.25)) == 0
-    assert before == [
-        (folder / name).read_bytes() for name in ("out.a", "out.b.gz")
-    ]  # the same seed, the same pairs
+    # the same seed, the same pairs
+    assert before == [(folder / name).read_bytes() for name in ("out.a", "out.b.gz")]
 
 
 def test_what_cannot_be_kept_is_not(corpus, capsys):

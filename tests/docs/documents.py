@@ -30,9 +30,8 @@ def code_blocks(document):
     """(language or "", code) of every code block in order; what is indented has no language."""
     text = read(document)
     fenced = [(match.start(), match[1], match[2]) for match in FENCED.finditer(text)]
-    hidden = FENCED.sub(
-        lambda match: re.sub(r"[^\n]", ".", match[0]), text
-    )  # same places, nothing indented
+    # same places, nothing indented
+    hidden = FENCED.sub(lambda match: re.sub(r"[^\n]", ".", match[0]), text)
     indented = [
         (match.start(), "", re.sub(r"^ {4}", "", match[1], flags=re.MULTILINE))
         for match in INDENTED.finditer(hidden)

@@ -72,9 +72,8 @@ def mistakes(document):
         if verb not in (*VERBS, "papers"):
             yield verb
             continue
-        words = (
-            words[: words.index("--")] if "--" in words else words
-        )  # what stands behind it is another program's
+        # what stands behind it is another program's
+        words = words[: words.index("--")] if "--" in words else words
         named = (word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word))
         yield from (f"{verb} {flag}" for flag in named if flag.replace("_", "-") not in flags(verb))
 

@@ -70,9 +70,8 @@ def by_role(model, drawn):
         ("encoder", "decoder") if options.system in ("deep_lstm", "stacked", "luong") else ()
     ):
         calls = drawn[getattr(model, side).drop]
-        fed = (
-            options.input_feeding and side == "decoder"
-        )  # then the factors of all layers are drawn at once
+        # then the factors of all layers are drawn at once
+        fed = options.input_feeding and side == "decoder"
         roles[side] = calls[0] if fed else np.stack(calls, axis=2)  # [B, T, layers, n]
     return roles
 

@@ -28,9 +28,8 @@ WEIGHT = 0.7
 
 def linked_batch(chosen=range(len(PAIRS)), **extra):
     inputs = batch([PAIRS[row] for row in chosen], **extra)
-    links = np.zeros(
-        (len(chosen), inputs["target_ids"].shape[1], inputs["source_ids"].shape[1])
-    )  # float64, as a third is none of float32
+    # float64, as a third is none of float32
+    links = np.zeros((len(chosen), inputs["target_ids"].shape[1], inputs["source_ids"].shape[1]))
     for matrix, row in zip(links, chosen):
         for j, i in LINKS[row]:
             matrix[i, j] = 1 / sum(other == i for _, other in LINKS[row])

@@ -25,9 +25,8 @@ def test_uniform_everywhere():
     count = len(together)
     deviation = 0.08 / np.sqrt(3)
     assert abs(together.mean()) < 5 * deviation / np.sqrt(count)
-    assert together.var() == pytest.approx(
-        deviation**2, rel=5 * np.sqrt(0.8 / count)
-    )  # x² of a uniform: variance 0.8 E[x²]²
+    # x² of a uniform: variance 0.8 E[x²]²
+    assert together.var() == pytest.approx(deviation**2, rel=5 * np.sqrt(0.8 / count))
 
 
 def test_no_two_biases_are_alike():

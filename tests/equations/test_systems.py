@@ -61,9 +61,8 @@ def test_steps_of_a_search(name):
     options = options_of(model)
     state, memory = model.start(batch()["source_ids"])
     state = tf.nest.map_structure(lambda leaf: tf.repeat(leaf[:, None], 2, axis=1), state)
-    words = np.array(
-        [[[0, 0], [3, 5], [6, 2], [4, 4]], [[0, 0], [2, 6], [2, 3], [5, 1]]] * 2
-    )  # [B, I, K]
+    # [B, I, K]
+    words = np.array([[[0, 0], [3, 5], [6, 2], [4, 4]], [[0, 0], [2, 6], [2, 3], [5, 1]]] * 2)
     step = tf.function(model.step, autograph=False)
     for i in range(words.shape[1]):
         scores, alignment, state = step(tf.constant(words[:, i], tf.int32), state, memory)

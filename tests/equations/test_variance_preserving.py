@@ -54,9 +54,8 @@ def matrices(symbol, value, options):
     """
     if symbol == "W_hy":  # Σ_k W_{h^k y} h^k
         return np.split(value, options["layers"])
-    if (
-        options.get("system") == "stacked" and ".W" in symbol and len(value) == M + N
-    ):  # of the word, and of the layer below
+    # of the word, and of the layer below
+    if options.get("system") == "stacked" and ".W" in symbol and len(value) == M + N:
         return [value[:M], value[M:]]
     return [value]
 
@@ -82,9 +81,8 @@ def terms(symbol, options):
     if not unit:
         return 1
     skips = system == "stacked" and ".1." not in symbol
-    return (
-        2 + (attends and not symbol.startswith("encoder.")) + skips
-    )  # W e + U h, C c, and W' of the layer below
+    # W e + U h, C c, and W' of the layer below
+    return 2 + (attends and not symbol.startswith("encoder.")) + skips
 
 
 @pytest.mark.parametrize("case", CASES)

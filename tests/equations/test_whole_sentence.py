@@ -51,9 +51,8 @@ def test_tied_embeddings(order, rank, scaled):
         decoder_order=order, tie_target_embeddings=True, scale_embeddings=scaled, output_rank=rank
     )
     weights = model.paper_weights()
-    factor = (
-        np.sqrt(weights["E_target"].shape[1]) if scaled else 1
-    )  # what is looked up is √m times what meets the output
+    # what is looked up is √m times what meets the output
+    factor = np.sqrt(weights["E_target"].shape[1]) if scaled else 1
     np.testing.assert_allclose(
         factor * weights["W_o2" if rank else "W_o"], weights["E_target"].T, rtol=1e-14
     )
@@ -86,9 +85,8 @@ def test_steps_of_a_search(options):
     weights = model.paper_weights()
     state, memory = model.start(batch()["source_ids"])
     state = with_hypotheses(state, 2)
-    words = np.array(
-        [[[0, 0], [3, 5], [6, 2], [4, 4]], [[0, 0], [2, 6], [2, 3], [5, 1]]] * 2
-    )  # [B, I, K]
+    # [B, I, K]
+    words = np.array([[[0, 0], [3, 5], [6, 2], [4, 4]], [[0, 0], [2, 6], [2, 3], [5, 1]]] * 2)
     for i in range(words.shape[1]):
         scores, alignment, state = model.step(tf.constant(words[:, i], tf.int32), state, memory)
         assert scores.dtype == alignment.dtype == tf.float32

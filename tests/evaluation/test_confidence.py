@@ -201,9 +201,8 @@ def test_evaluate_says_what_sacrebleu_and_numpy_say(calibrated, capsys):
     assert report["correlation"] == pytest.approx(
         np.corrcoef([a.sentence for a in answers], chrf)[0, 1], abs=1e-6
     )
-    assert report["mean_confidence"] == pytest.approx(
-        np.mean(chrf), abs=2e-3
-    )  # a regression with a constant is right on the mean
+    # a regression with a constant is right on the mean
+    assert report["mean_confidence"] == pytest.approx(np.mean(chrf), abs=2e-3)
     assert [[word for word, _ in answer.words] for answer in answers] == [
         text.split() for text in texts
     ]

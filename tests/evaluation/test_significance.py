@@ -71,9 +71,8 @@ def test_intervals(systems):
     for name, values in scores(system, references, drawn).items():
         values = np.sort(values)
         assert found[name]["mean"] == pytest.approx(values.mean(), abs=1e-3)
-        assert found[name]["half_width"] == pytest.approx(
-            (values[-2] - values[1]) / 2, abs=1e-3
-        )  # a fortieth away at both ends
+        # a fortieth away at both ends
+        assert found[name]["half_width"] == pytest.approx((values[-2] - values[1]) / 2, abs=1e-3)
         assert f"bs:{SAMPLES}" in found[name]["signature"]
 
 
@@ -113,9 +112,10 @@ def test_case_counts_in_ter_too(systems):
     upper = [line.upper() for line in references]
     words = " ".join(references).split()
     assert ter(upper, references, lowercase=True).score == 0
+    # commas have no case
     assert ter(upper, references).score == pytest.approx(
         100 * sum(word != "," for word in words) / len(words)
-    )  # commas have no case
+    )
     assert "case:lc" in ter(upper, references, lowercase=True).signature
     assert compared(upper, references, references, samples=20, lowercase=True)["ter"]["score"] == 0
 

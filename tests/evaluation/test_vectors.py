@@ -138,9 +138,8 @@ def test_labels_do_not_overlap():
     shown = figure.axes[0].texts
     boxes = [label.get_window_extent() for label in shown]
     assert len(figure.axes[0].collections[0].get_offsets()) == 150
-    assert (
-        20 < len(shown) < 150 and shown[0].get_text() == "word0"
-    )  # the first has its label in any case
+    # the first has its label in any case
+    assert 20 < len(shown) < 150 and shown[0].get_text() == "word0"
     assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
 
 

@@ -112,9 +112,8 @@ class ScriptedCore(FakeCore):
         if model == "pieces":
             source, of_source = _pieces(source)
             target, of_target = _pieces(target)
-            matrix = (
-                matrix[of_target][:, of_source] / np.bincount(of_source)[of_source]
-            )  # a word's pieces share its weight
+            # a word's pieces share its weight
+            matrix = matrix[of_target][:, of_source] / np.bincount(of_source)[of_source]
         rows = (np.zeros_like(matrix) if model == "blind" else matrix).round(4).tolist()
         return self._translate(model, text) | {
             "source_tokens": " ".join(source),

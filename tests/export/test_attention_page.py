@@ -526,9 +526,8 @@ def test_any_script(open_page, text, words, direction):
         page.locator("#sentence").evaluate("each => getComputedStyle(each).direction") == direction
     )
     panel.locator("ol.source .word").first.hover()
-    assert (
-        f"“\u2068{words[0]}\u2069”" in panel.locator(".readout").inner_text()
-    )  # apart from what stands around it
+    # apart from what stands around it
+    assert f"“\u2068{words[0]}\u2069”" in panel.locator(".readout").inner_text()
 
 
 def test_pieces_of_scripts_without_spaces_stay_apart(open_page):

@@ -88,9 +88,8 @@ def test_no_python_in_the_process_and_answers_while_input_is_open(runner, check_
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
-        watchdog = threading.Timer(
-            60, process.kill
-        )  # an answer that never comes is a failure, not a wait for ever
+        # an answer that never comes is a failure, not a wait for ever
+        watchdog = threading.Timer(60, process.kill)
         watchdog.start()
         process.stdin.write("a\n")
         process.stdin.flush()

@@ -53,12 +53,10 @@ def test_the_same_output(capsys, run_folder, exported, source, words):
         found, _ = translate(capsys, model, *words, source)
         if "json" in words:
             for line, wanted in zip(map(json.loads, found), map(json.loads, expected), strict=True):
-                wanted["alignment"] = wanted["alignment"][
-                    : len(line["alignment"])
-                ]  # a cut translation has no row of the end symbol
-                if len(wanted["alignment"]) == len(
-                    wanted["tokens"]
-                ):  # its log-probability comes from a shorter length
+                # a cut translation has no row of the end symbol
+                wanted["alignment"] = wanted["alignment"][: len(line["alignment"])]
+                # its log-probability comes from a shorter length
+                if len(wanted["alignment"]) == len(wanted["tokens"]):
                     wanted["log_probability"] = line["log_probability"]
                 assert near(line, wanted)
         else:

@@ -25,9 +25,8 @@ LINES = [
 ]
 CONFIG = Config(source=TextConfig(language="en"), target=TextConfig(language="fr"))
 TOGETHER = "rnnsearch and luong-general"
-OFTEN = (
-    TOGETHER,
-)  # the others are left to ``make test-all``; the RUN of conftest.py is an RNNsearch
+# the others are left to ``make test-all``; the RUN of conftest.py is an RNNsearch
+OFTEN = (TOGETHER,)
 EXPORTED = [*(name for name in ONE_OF_EACH if name in READ_THE_SOURCE), TOGETHER]
 
 

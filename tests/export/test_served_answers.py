@@ -229,10 +229,11 @@ def test_alignments(session, translations):
         if not translation.source_tokens:
             assert matrix == []
             continue
+        # cut short, it has no row of the end symbol
         assert len(matrix) in (
             len(translation.tokens),
             len(translation.tokens) + 1,
-        )  # cut short, it has no row of the end symbol
+        )
         np.testing.assert_allclose(matrix, translation.alignment[: len(matrix)], atol=0.6e-4)
         np.testing.assert_allclose(np.sum(matrix, axis=1), 1.0, atol=1e-2)
 
@@ -375,9 +376,8 @@ def test_more_alignment_weights_than_an_answer_may_have_are_refused(session):
         match="input text: expected at most as many alignment weights",
     ) as error:
         session("translate_aligned", text=["book " * 250] * (ROWS_AT_ONCE + 1))
-    longest = (
-        201 * 301
-    )  # source tokens, with the end symbol, by one and a half times as many target tokens
+    # source tokens, with the end symbol, by one and a half times as many target tokens
+    longest = 201 * 301
     assert (
         f"[{ROWS_AT_ONCE * longest}]" in error.value.message
         and f"[{(ROWS_AT_ONCE + 1) * longest}]" in error.value.message
@@ -399,13 +399,14 @@ def test_as_many_alignment_weights_as_an_answer_may_have(monkeypatch):
         maximum_source_length=3, search=SearchConfig(maximum_length_ratio=1.5, search_again=False)
     )
     served = types.SimpleNamespace(profile=profile, source_texts=[text])
+    # more than 3 tokens are cut
     rows = {
         "a a a a": 4 * 6,
         "a a a": 4 * 6,
         "a a": 3 * 4,
         "a": 2 * 3,
         "": 1,
-    }  # more than 3 tokens are cut
+    }
 
     def answered(*texts):
         Served._within_the_answer(served, tf.constant(texts))

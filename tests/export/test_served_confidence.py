@@ -121,9 +121,8 @@ def test_log_probabilities_of_words_are_those_of_the_python_way(tokens, text):
 def test_a_run_without_a_calibration_is_exported_without_it_and_says_so(
     tmp_path, source, capsys, monkeypatch
 ):
-    monkeypatch.setattr(
-        writer, "check_export", lambda *_: 0
-    )  # another process, which other tests start
+    # another process, which other tests start
+    monkeypatch.setattr(writer, "check_export", lambda *_: 0)
     run = write_run(tmp_path / "run")
     made = writer.export_model(
         run,

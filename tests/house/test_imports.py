@@ -30,9 +30,8 @@ MOST_ARROWS = 115
 MOST_LINES = 590
 """Of a file, comments and docstrings included: is it still one thing?"""
 
-FILES = sorted(
-    path for path in PACKAGE.rglob("*.py") if path.name != "__main__.py"
-)  # those are commands
+# those are commands
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__main__.py")
 
 
 def module_of(path):

@@ -115,10 +115,11 @@ def test_no_keras_with_published_holes_is_taken():
     taken = SpecifierSet(re.search(r'"keras([^"a-z-]+)"', (ROOT / "setup.py").read_text()).group(1))
     for version in ("3.11.3", "3.12.0", "3.12.3", "3.13.1", "3.13.2", "3.14.1", "3.15.0"):
         assert version not in taken
+    # 3.12.4 is the last for Python 3.10
     for version in (
         "3.12.4",
         "3.15.1",
         "3.16.0",
         importlib.metadata.version("keras"),
-    ):  # 3.12.4 is the last for Python 3.10
+    ):
         assert version in taken

@@ -82,9 +82,8 @@ def test_evaluate_is_the_weighted_loss_of_the_reference(model, weights):
     given = model.evaluate(SOURCES, TARGETS, sample_weight=weights, verbose=0, return_dict=True)
     weights = np.ones(2) if weights is None else weights
     total = weights @ losses(model)
-    assert given["loss"] == pytest.approx(
-        total / 6, rel=1e-5
-    )  # Keras's mean is over all 2 · 3 places
+    # Keras's mean is over all 2 · 3 places
+    assert given["loss"] == pytest.approx(total / 6, rel=1e-5)
     assert given["perplexity"] == pytest.approx(np.exp(total / (weights @ [3, 2])), rel=1e-5)
 
 

@@ -306,9 +306,8 @@ def test_a_tokenizer_says_what_its_text_says(run):
     text = rnnsearch_tf.build_text(load_config(run / "config.yaml").target, lines)
     tokenizer = RNNSearchTokenizer(text)
     ids = tokenizer(lines[:3])
-    assert ids == [
-        row[:-1] for row in text.encode(tf.constant(lines[:3])).to_list()
-    ]  # keras-nlp gives lists outside of tf.data
+    # keras-nlp gives lists outside of tf.data
+    assert ids == [row[:-1] for row in text.encode(tf.constant(lines[:3])).to_list()]
     assert [value.decode() for value in tokenizer.detokenize(ids).numpy()] == list(lines[:3])
     assert tokenizer.detokenize(tokenizer(lines[0])).numpy().decode() == lines[0]
     assert (

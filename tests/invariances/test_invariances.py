@@ -105,6 +105,5 @@ def test_search_alone_or_in_a_batch(order, dtype):
         np.testing.assert_allclose(alignments[:, row].sum(axis=-1), 1.0, atol=1e-6)
         for k in range(2):
             alone, _ = search_steps(model, [source], words[:, k : k + 1])
-            np.testing.assert_allclose(
-                scores[:, row, k], alone[:, 0, 0], rtol=0, atol=1e-5
-            )  # `step` gives float32
+            # `step` gives float32
+            np.testing.assert_allclose(scores[:, row, k], alone[:, 0, 0], rtol=0, atol=1e-5)

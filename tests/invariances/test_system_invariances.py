@@ -124,9 +124,8 @@ def test_search_alone_or_in_a_batch(name):
     for row, source in enumerate(sources):
         for k in range(2):
             alone = search_steps(model, [source], words[:, k : k + 1])
-            np.testing.assert_allclose(
-                scores[:, row, k], alone[:, 0, 0], rtol=0, atol=1e-6
-            )  # `step` gives float32
+            # `step` gives float32
+            np.testing.assert_allclose(scores[:, row, k], alone[:, 0, 0], rtol=0, atol=1e-6)
 
 
 @each_system

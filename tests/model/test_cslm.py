@@ -23,9 +23,8 @@ def test_words_beyond_the_order_are_forgotten():
     model = tiny_system("cslm")
     target = [4, 4, 2, 6, 3, 5, 1]
     logits = model(batch([([3, 1], target)])).numpy()[0]
-    changed = model(batch([([3, 1], [6, *target[1:]])])).numpy()[
-        0
-    ]  # y_1 is in the history of y_2 to y_4
+    # y_1 is in the history of y_2 to y_4
+    changed = model(batch([([3, 1], [6, *target[1:]])])).numpy()[0]
     moved = np.abs(logits - changed).max(axis=1) > 0
     np.testing.assert_array_equal(moved, [False, True, True, True, False, False, False])
 

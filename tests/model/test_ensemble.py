@@ -9,9 +9,8 @@ from rnnsearch_tf.search.graphs import score_targets_graph, search_graph
 from tiny_rnnsearch import PAIRS, batch, tiny_model
 from tiny_systems import tiny_system
 
-LONGER = [
-    ([2, *source], target) for source, target in PAIRS
-]  # another way to read the source: one more word
+# another way to read the source: one more word
+LONGER = [([2, *source], target) for source, target in PAIRS]
 
 
 def members():

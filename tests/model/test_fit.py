@@ -100,9 +100,10 @@ def test_an_optimizer_of_keras_gives_the_numbers_of_ours():
     """
     ours = tiny_model("float64")
     theirs = tiny_model("float64")
+    # betas that float32, of Keras, has exactly
     rule = dict(
         learning_rate=0.01, beta_1=0.875, beta_2=0.9921875, epsilon=1e-6, global_clipnorm=1.0
-    )  # betas that float32, of Keras, has exactly
+    )
     compiled(ours, optimizer="adam", **rule)
     theirs.compile(keras.optimizers.Adam(**rule), loss=ours.loss)
     norms = [

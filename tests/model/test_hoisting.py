@@ -46,9 +46,8 @@ def test_a_loop_casts_no_weights():
     definition = search_graph(model, CONFIG).get_concrete_function().graph.as_graph_def()
     bodies = [f for f in definition.library.function if "while_body" in f.signature.name]
     arguments = {argument.name for body in bodies for argument in body.signature.input_arg}
-    outside = {
-        name for name in arguments if "placeholder" not in name
-    }  # so TensorFlow calls what a loop carries
+    # so TensorFlow calls what a loop carries
+    outside = {name for name in arguments if "placeholder" not in name}
     nodes = [
         node
         for body in bodies

@@ -138,9 +138,8 @@ def test_gradient_is_that_of_the_dropped_network():
 
 def test_dropout_draws_anew_for_every_batch_of_fit():
     model = tiny_model("float32", embedding_dropout=0.5)
-    rule = build_optimizer(
-        TrainingConfig(optimizer="sgd", learning_rate=1e-30)
-    )  # the weights stay as they are
+    # the weights stay as they are
+    rule = build_optimizer(TrainingConfig(optimizer="sgd", learning_rate=1e-30))
     model.compile(rule, loss=TranslationLoss())
     losses = []
     for _ in range(3):

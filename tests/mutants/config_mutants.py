@@ -114,7 +114,7 @@ CONFIG = [
     Mutant(
         "config/effects.py",
         "the farthest company is named",
-        "if (\n            failing[0] > most\n        ):",
+        "if failing[0] > most:",
         "if most < 0:",
         VAIN,
     ),
@@ -237,14 +237,14 @@ BASES = [
     Mutant(
         "config/loading.py",
         "a base's option is refused where the file takes its effect",
-        "named = changed | (\n            named & names_without_effect(below_it)\n        )",
+        "named = changed | (named & names_without_effect(below_it))",
         "named = changed | named",
         (f"{BASE}::test_what_the_file_takes_the_effect_from_is_at_its_default",),
     ),
     Mutant(
         "config/loading.py",
         "what has no effect in a base is dropped in silence",
-        "named = changed | (\n            named & names_without_effect(below_it)\n        )",
+        "named = changed | (named & names_without_effect(below_it))",
         "named = changed",
         (f"{BASE}::test_what_never_had_an_effect_is_refused",),
     ),

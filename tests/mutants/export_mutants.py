@@ -137,7 +137,7 @@ EXPORT = [
     Mutant(
         "export/signatures.py",
         "n-best translations see another sentence's source",
-        "tf.repeat(\n            tf.range(tf.size(source.lengths)), nbest\n        )",
+        "tf.repeat(tf.range(tf.size(source.lengths)), nbest)",
         "tf.tile(tf.range(tf.size(source.lengths)), [nbest])",
         (f"{ANSWERS}::test_nbest",),
     ),

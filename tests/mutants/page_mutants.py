@@ -31,7 +31,7 @@ CONFIDENCES = [
     Mutant(
         "export/confidence.py",
         "a token belongs to the word of its first character",
-        "counts = tf.clip_by_value(\n        left, 1, tf.maximum(sizes.values, 1)\n    )",
+        "counts = tf.clip_by_value(left, 1, tf.maximum(sizes.values, 1))",
         "counts = tf.ones_like(left)",
         (f"{CONFIDENCE}::test_log_probabilities_of_words_are_those_of_the_python_way",),
     ),

@@ -344,7 +344,7 @@ SEARCH = [
     Mutant(
         "search/hypotheses.py",
         "words of another sentence once some have left",
-        "tf.range(tf.size(rows)), batch_size\n            )",
+        "tf.range(tf.size(rows)), batch_size)",
         "rows, batch_size) % tf.size(rows)",
         (f"{BEAM}::test_a_sentence_alone_is_the_sentence_in_a_batch",),
     ),

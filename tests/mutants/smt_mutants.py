@@ -136,7 +136,7 @@ TOGETHER = [
     Mutant(
         "models/ensemble.py",
         "members are weighted by the size of their logits",
-        "tf.reduce_logsumexp(\n                log_probabilities, axis=0\n            )",
+        "tf.reduce_logsumexp(log_probabilities, axis=0)",
         "tf.reduce_logsumexp(logits, axis=0)",
         (f"{ENSEMBLE}::test_the_members_probabilities_are_averaged_word_by_word",),
     ),

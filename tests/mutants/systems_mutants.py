@@ -34,7 +34,7 @@ SYSTEMS = [
     Mutant(
         "models/luong.py",
         "alignments in the order of reading",
-        "annotations = reverse_words(\n                annotations, mask\n            )",
+        "annotations = reverse_words(annotations, mask)",
         "pass",
         (STEPS,),
     ),

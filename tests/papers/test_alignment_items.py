@@ -94,11 +94,12 @@ def test_rare_words(tmp_path, monkeypatch, capsys):
         "model.maxout_size=8",
         "model.alignment_size=8",
     ]
+    # it learns that most words are unknown
     updates = [
         "training.maximum_updates=40",
         "training.evaluate_every=40",
         "training.learning_rate=0.02",
-    ]  # it learns that most words are unknown
+    ]
     command = [
         "rare-words",
         "--data",

@@ -153,11 +153,12 @@ def workspace(tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures")
     work = Workspace(folder, None)
     write_run(work.run("rnnsearch-50", 1234).path)
+    # of the LSTMs only translations are asked for
     for name in (
         "rnnsearch-50",
         "lstm-forward",
         "lstm-reversed",
-    ):  # of the LSTMs only translations are asked for
+    ):
         card = work.run(name, 1234).model_card
         card.parent.mkdir(exist_ok=True)
         card.write_text("random weights\n")
@@ -342,9 +343,8 @@ def test_states_of_meaning_and_of_words(tmp_path, monkeypatch, meaning, near):
     monkeypatch.setattr(phrase_based, "rows", lambda folder: None)
     monkeypatch.setattr(cho2014_figures, "best_translations", lambda table: translations)
     work = Workspace(tmp_path, None)
-    monkeypatch.setattr(
-        work, "translator", lambda name, seed: sutskever2014_figures
-    )  # anything with no model in it
+    # anything with no model in it
+    monkeypatch.setattr(work, "translator", lambda name, seed: sutskever2014_figures)
     monkeypatch.setattr(sutskever2014_figures, "model", None, raising=False)
     monkeypatch.setattr(sutskever2014_figures, "source_text", None, raising=False)
     [found] = cho2014_figures.measured_paraphrases(work, "phrase-scorer")

@@ -429,9 +429,8 @@ def test_the_trainings_are_those_of_the_paper(data, tmp_path):
         )
         assert {config.source.vocabulary_size, config.target.vocabulary_size} == {30_001}
         assert not config.target.lowercase and config.target.tokenization == "moses"
-        assert (
-            config.training.epochs * wmt14.SELECTED_PAIRS > 100 * 80
-        )  # the updates end it, not the epochs
+        # the updates end it, not the epochs
+        assert config.training.epochs * wmt14.SELECTED_PAIRS > 100 * 80
         assert (
             config.data.prepared.endswith(f"ids/up-to-{longest}")
             and config.data.train_source is None
@@ -511,9 +510,10 @@ def test_the_items_at_the_papers_scale(data, capsys):
             (out / f"outputs/translations-{row['model']}-1234.json").read_text(encoding="utf-8")
         )["tokens"]
         references = [line.decode() for line in pairs_of("nc", 22)[1]]
+        # case counts
         assert row["All"] == pytest.approx(
             sacrebleu.corpus_bleu(found, [references], tokenize="none", force=True).score
-        )  # case counts
+        )
         assert "of the single sentences" not in row
     assert all(
         row["updates"] == 2 and row["training NLL"] > 0

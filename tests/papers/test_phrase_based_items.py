@@ -247,9 +247,8 @@ def test_the_phrase_based_row_of_bahdanau_2015(place, monkeypatch):
     }
     (place / "out" / "phrase-based" / "nbest.test").unlink()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert (
-        bahdanau2015.table_1(work, ["rnnsearch-50"]).ours[-1] == row
-    )  # once measured, it is shown
+    # once measured, it is shown
+    assert bahdanau2015.table_1(work, ["rnnsearch-50"]).ours[-1] == row
     (place / "out" / "measured" / "table1-phrase-based.json").unlink()
     page = bahdanau2015.table_1(work, ["rnnsearch-50"])
     assert [row["model"] for row in page.ours] == [

@@ -198,9 +198,8 @@ def test_what_is_measured_of_a_model_needs_no_model_any_more(tmp_path):
         "sutskever2014-table1", items.ITEMS["sutskever2014-table1"]
     )
     assert untrained([1, 2], "sutskever2014-table1") == []
-    assert untrained([2], "sutskever2014-table1") == [
-        ("lstm-reversed-2", 2)
-    ]  # the ensemble of the first seed is not that of the second
+    # the ensemble of the first seed is not that of the second
+    assert untrained([2], "sutskever2014-table1") == [("lstm-reversed-2", 2)]
 
 
 def test_models_that_an_item_did_not_have_before_are_trained(tmp_path):
@@ -465,10 +464,11 @@ def test_claims_are_what_the_measurements_say(tmp_path, monkeypatch):
         "rnnsearch-50": (19, 25),
         "rnnsearch-50-longer": (22,),
     }
+    # BLEU, sentences
     by_length = {
         "rnnencdec-50": [(30, 60), (5, 50), (99, 3)],
         "rnnsearch-50": [(32, 60), (30, 50), (1, 3)],
-    }  # BLEU, sentences
+    }
     for name, values in bleu.items():
         for seed, value in zip(work.seeds, values):
             work.measured(
@@ -795,9 +795,8 @@ def test_the_items_of_bahdanau_2015(tmp_path, monkeypatch, capsys):
         item: json.loads((folder / f"bahdanau2015-{item}.json").read_text(encoding="utf-8"))["ours"]
         for item in ("table1", "table2")
     }
-    rows = [
-        row for row in pages["table1"] if row["model"] in names
-    ]  # with the extra smt there is a phrase-based system too
+    # with the extra smt there is a phrase-based system too
+    rows = [row for row in pages["table1"] if row["model"] in names]
     assert len(rows) == len(names)
     for row in rows:
         texts = json.loads(

@@ -48,9 +48,8 @@ def rnnsearch_logits(w, source_ids, target_ids, drop, options):
     if options["system"] == "rnnencdec":
         shown = forward[-1]
         annotations = np.array(forward)
-        fixed = (
-            forward[-1] * drop["annotations"][-1]
-        )  # padding on the right keeps the last state; it is taken at the batch's end
+        # padding on the right keeps the last state; it is taken at the batch's end
+        fixed = forward[-1] * drop["annotations"][-1]
     else:
         backward = read(w, "backward", x[::-1])[::-1]
         shown = backward[0]

@@ -113,9 +113,8 @@ def deep_output(weights, state, previous_word, context):
         + context @ weights["C_o"]
     )
     maxout_size = len(summed) // 2
-    readout = np.array(
-        [max(summed[2 * k], summed[2 * k + 1]) for k in range(maxout_size)]
-    )  # t_i, (l,)
+    # t_i, (l,)
+    readout = np.array([max(summed[2 * k], summed[2 * k + 1]) for k in range(maxout_size)])
     if "W_o1" in weights:  # the authors' factored output matrix
         return readout @ weights["W_o1"] @ weights["W_o2"] + bias(weights, "b_softmax")
     return readout @ weights["W_o"] + bias(weights, "b_softmax")
@@ -144,9 +143,8 @@ def step(weights, previous_id, state, annotations, decoder_order):
         return deep_output(weights, state, previous_word, context), alignment, (state, context)
     alignment = align(weights, state, annotations)
     context = attend(alignment, annotations)
-    next_state = gated_unit(
-        previous_word, state, weights, context=context
-    )  # s_i = f(s_{i-1}, y_{i-1}, c_i)
+    # s_i = f(s_{i-1}, y_{i-1}, c_i)
+    next_state = gated_unit(previous_word, state, weights, context=context)
     seen = next_state if decoder_order == "look_update_generate" else state
     return deep_output(weights, seen, previous_word, context), alignment, next_state
 

@@ -182,9 +182,8 @@ def test_a_sentence_alone_is_the_sentence_in_a_batch(shrinking):
         minimum_length_ratio=0.5,
         maximum_length_ratio=2.0,
     )
-    together = search(
-        toy, config
-    )  # some sentences that are done stay in the computation, some are taken out
+    # some sentences that are done stay in the computation, some are taken out
+    together = search(toy, config)
     for sentence in range(6):
         alone = search(toy, config, [sentence], extra_padding=2)
         for n, length in enumerate(alone.lengths[0]):

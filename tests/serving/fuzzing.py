@@ -302,9 +302,8 @@ class Fuzzer:
                 response.begin()
                 text = response.read()
                 status = response.status
-            ours = (
-                response.getheader("Content-Type") == "application/json"
-            )  # otherwise it was refused as bad HTTP
+            # otherwise it was refused as bad HTTP
+            ours = response.getheader("Content-Type") == "application/json"
             fine = status == 200 or status in STATUSES and (not ours or "error" in json.loads(text))
         except (OSError, ValueError, http.client.HTTPException) as error:
             status = type(error).__name__
@@ -378,9 +377,8 @@ class Fuzzer:
         tensor.dtype = dtype
         for size in sizes:
             tensor.tensor_shape.dim.add(size=size)
-        value = (
-            self._value(dtype) if values < 100 else {types_pb2.DT_STRING: b"a"}.get(dtype, 0.5)
-        )  # not 50,000 times 3 MB
+        # not 50,000 times 3 MB
+        value = self._value(dtype) if values < 100 else {types_pb2.DT_STRING: b"a"}.get(dtype, 0.5)
         getattr(tensor, FIELDS[dtype]).extend([value] * values)
         self._call(kind, "PredictionService/Predict", request.SerializeToString(), PROPER)
 

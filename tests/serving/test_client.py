@@ -249,10 +249,11 @@ def test_tls(tmp_path):
         server.address, "mt", credentials=tls_credentials(certificate, certificate, key)
     ) as client:
         assert texts(client.translate(["a"])) == ["A"]
+    # no certificate of its own; no TLS at all
     for credentials in (
         tls_credentials(certificate),
         None,
-    ):  # no certificate of its own; no TLS at all
+    ):
         with Client(server.address, "mt", deadline=0.5, credentials=credentials) as client:
             assert "got UNAVAILABLE" in refusal(client.translate, ["a"])
     server.stop()

@@ -35,9 +35,10 @@ def start(server, *words):
         *words,
     ]
     pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    # pytest's own has it
     environment = {
         name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"
-    }  # pytest's own has it
+    }
     process = subprocess.Popen(command, env=environment, **pipes)
     watchdog = threading.Timer(100, process.kill)
     watchdog.daemon = True

@@ -144,9 +144,8 @@ def test_a_deadline_breaks_the_run_off(toy, toy_base, batching):
         == "DEADLINE_EXCEEDED"
     )
     runs = server.core.metrics
-    wait_until(
-        lambda: ":tensorflow:core:graph_runs{} 1" in runs.page(), seconds=10
-    )  # counted when it ends: it does not run for 15 s
+    # counted when it ends: it does not run for 15 s
+    wait_until(lambda: ":tensorflow:core:graph_runs{} 1" in runs.page(), seconds=10)
 
 
 def test_rows_beyond_those_that_run_wait_no_longer_than_their_callers(toy, toy_base, tmp_path):
@@ -160,9 +159,8 @@ def test_rows_beyond_those_that_run_wait_no_longer_than_their_callers(toy, toy_b
     gate.open()
     running.result(LONG)
     assert decoded(waiting.result(LONG))["y"].tolist() == [4.0, 5.0]
-    assert (
-        ":tensorflow:core:graph_runs{} 2" in server.core.metrics.page()
-    )  # what nobody waited for has not run
+    # what nobody waited for has not run
+    assert ":tensorflow:core:graph_runs{} 2" in server.core.metrics.page()
     assert "expected at most 2 rows" in refusal(client.predict, "half_plus", x=[1.0] * 3)[1]
 
 
@@ -193,9 +191,10 @@ def test_a_stop_breaks_off_what_does_not_end_in_its_grace(toy, toy_base, tmp_pat
     try:
         assert not stopping.is_alive()
         assert stuck.exception(LONG).code().name in ("CANCELLED", "UNAVAILABLE")
+        # the run itself has ended
         wait_until(
             lambda: ":tensorflow:core:graph_runs{} 1" in server.core.metrics.page(), seconds=10
-        )  # the run itself has ended
+        )
     finally:
         gate.open()
 

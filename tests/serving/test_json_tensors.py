@@ -135,9 +135,8 @@ def test_answers():
     }
     assert answer(half=np.float16([0.5])) == {"outputs": [0.5]}
     body = json_tensors.to_body({"s": text[:2], "y": np.float32([1, np.nan])}, "outputs")
-    assert (
-        "é".encode() in body and b"[1.0, NaN]" in body
-    )  # as the stock server: text raw, whole floats marked as floats
+    # as the stock server: text raw, whole floats marked as floats
+    assert "é".encode() in body and b"[1.0, NaN]" in body
 
 
 def test_answers_that_cannot_be_given():

@@ -126,9 +126,8 @@ def test_beyond_the_queue_is_unavailable(busy, tmp_path, count):
         try:
             gate.wait_until_entered()
             end = time.monotonic() + LONG
-            while (
-                sum(call.done() for call in asked) < count - 1064
-            ):  # 64 threads, 1,000 in the queue
+            # 64 threads, 1,000 in the queue
+            while sum(call.done() for call in asked) < count - 1064:
                 assert time.monotonic() < end, (
                     f"{sum(call.done() for call in asked)} of {count} refused"
                 )
@@ -195,9 +194,8 @@ def test_beyond_the_queue_of_rest_is_503(rest):
             assert core.arrived.wait(LONG)
             assert get("%s:%d" % address, "/v1/models/toy")[1] < SOON
             end = time.monotonic() + 10
-            while (
-                len(refused) < 4 and time.monotonic() < end
-            ):  # two threads and three places; before the threads took any, three
+            # two threads and three places; before the threads took any, three
+            while len(refused) < 4 and time.monotonic() < end:
                 time.sleep(0.01)
         finally:
             core.gate.set()

@@ -14,12 +14,13 @@ def families(metrics):
 
 
 def value(metrics, name, **labels):
+    # the parser adds it to counters
     found = [
         sample.value
         for family in families(metrics).values()
         for sample in family.samples
         if sample.name.removesuffix("_total") == name and sample.labels == labels
-    ]  # the parser adds it to counters
+    ]
     assert len(found) == 1, f"{name} {labels}: {found}"
     return found[0]
 
@@ -32,9 +33,8 @@ def test_requests_are_counted_by_model_and_status():
     assert value(metrics, name, model_name="mt", status="OK") == 2
     assert value(metrics, name, model_name="mt", status="NOT_FOUND") == 1
     assert families(metrics)[name].type == "counter"
-    assert (
-        f'{name}{{model_name="mt",status="OK"}} 2\n' in metrics.page()
-    )  # to the letter, as dashboards ask for it
+    # to the letter, as dashboards ask for it
+    assert f'{name}{{model_name="mt",status="OK"}} 2\n' in metrics.page()
 
 
 def test_latency_is_a_histogram_in_microseconds():

@@ -289,15 +289,13 @@ def test_http_of_all_kinds(server):
     assert b'"translation": "A"' in raw(
         server, head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks
     )
-    assert b" 413 " in raw(
-        server, head + b"Content-Length: 100001\r\n\r\n", finish=False
-    )  # said before the body is sent
+    # said before the body is sent
+    assert b" 413 " in raw(server, head + b"Content-Length: 100001\r\n\r\n", finish=False)
     assert b" 431 " in raw(server, b"GET / HTTP/1.1\r\nX: ".ljust(HEADER_LIMIT, b"x"), finish=False)
     assert b" 400 " in raw(server, b"\0\1\2\r\n\r\n")
     assert b" 400 " in raw(server, head + b"Content-Length: -1\r\n\r\n")
-    assert (
-        raw(server, head + b"Content-Length: 50\r\n\r\nhalf") == b""
-    )  # gone before the end: nobody to answer
+    # gone before the end: nobody to answer
+    assert raw(server, head + b"Content-Length: 50\r\n\r\nhalf") == b""
     assert ask(server, "GET", "/v1/models/toy")[0] == 200
 
 

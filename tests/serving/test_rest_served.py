@@ -46,9 +46,8 @@ def test_text_of_all_kinds(served, toy_base):
         f"v2:{text}" for text in texts
     ]
     assert json.loads(answer)["outputs"]["score"] == [len(text.encode()) for text in texts]
-    status, answer = post(
-        server, b'{"inputs": ["caf\xe9"]}'
-    )  # Latin-1: the model sees its bytes, the answer is UTF-8 all the same
+    # Latin-1: the model sees its bytes, the answer is UTF-8 all the same
+    status, answer = post(server, b'{"inputs": ["caf\xe9"]}')
     assert status == 200 and json.loads(answer)["outputs"] == {
         "score": [4.0],
         "source_truncated": [False],

@@ -102,9 +102,8 @@ def test_nobody_waits_longer_than_the_caller():
         with pytest.raises(ServingError, match="CANCELLED"), limited.running(1, cancelled=gone):
             raise AssertionError("it ran")
         assert time.monotonic() - started < SOON
-    with limited.running(
-        1, deadline=time.monotonic() + SOON
-    ):  # those that gave up left nothing behind
+    # those that gave up left nothing behind
+    with limited.running(1, deadline=time.monotonic() + SOON):
         pass
 
 

@@ -132,9 +132,8 @@ def alone(checkout, name, folder):
     """Become the test's process: its program, told to run one test. Does not return."""
     import tensorflow_serving
 
-    tensorflow_serving.__path__.append(
-        str(package(checkout))
-    )  # the installed package has the messages but no tests
+    # the installed package has the messages but no tests
+    tensorflow_serving.__path__.append(str(package(checkout)))
     if importlib.util.find_spec("portpicker") is None:
         sys.modules["portpicker"] = types.SimpleNamespace(pick_unused_port=unused_port)
     program = str(package(checkout) / TESTS)

@@ -77,9 +77,8 @@ class WatchedServer:
 
     def _status(self, name):
         text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        match = re.search(
-            rf"{name}:\s+(\d+) kB", text
-        )  # a process that is about to end has no such line
+        # a process that is about to end has no such line
+        match = re.search(rf"{name}:\s+(\d+) kB", text)
         return int(match[1]) * 1024 if match else 0
 
 

@@ -99,9 +99,8 @@ def test_the_table_is_of_relative_frequencies_and_word_translations(system, tmp_
     for source, target, scores, _ in rows:
         best[source] = max(best.get(source, (0.0, "")), (scores[3], target))
     single = {source: target for source, (_, target) in best.items() if len(source.split()) == 1}
-    assert (
-        sum(best[word][0] > 0.5 for word in single) > len(single) / 3
-    )  # lex(t|s) of words that have one translation
+    # lex(t|s) of words that have one translation
+    assert sum(best[word][0] > 0.5 for word in single) > len(single) / 3
 
 
 def test_a_line_of_the_nbest_list_is_moses_s(tmp_path):

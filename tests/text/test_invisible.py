@@ -126,9 +126,8 @@ def test_every_mark_that_is_sorted_is_counted():
         for code in (*range(0x300, 0x20000), *range(0xE0000, 0xE0200))
         if not 0xD800 <= code < 0xE000
     ]
-    pairs = [
-        (f"a\u0345{chr(code)}", f"a{chr(code)}\u0334") for code in codes
-    ]  # classes 240, the highest, and 1, the lowest
+    # classes 240, the highest, and 1, the lowest
+    pairs = [(f"a\u0345{chr(code)}", f"a{chr(code)}\u0334") for code in codes]
     moved = [normalize(tf.constant(lines)).numpy() for lines in zip(*pairs)]
     sorted_marks = [
         code

@@ -21,6 +21,7 @@ from rnnsearch_tf.text.pipeline import build_text
 
 MOSES = sorted(set(sacremoses.corpus.NonbreakingPrefixes().available_langs.values()))
 OTHERS = ["ja", "ko", "tr", "eo", "th"]  # of which Moses has no abbreviations
+# rules of their own, or another script; the others wait for ``make test-all``
 OFTEN = [
     "en",
     "fr",
@@ -33,7 +34,7 @@ OFTEN = [
     "zh",
     "ja",
     "ko",
-]  # rules of their own, or another script; the others wait for ``make test-all``
+]
 # a few words of each script that is not Latin; others are made of their abbreviations
 OF_SCRIPT = {
     "el": "Καλημέρα κόσμε, τι κάνεις σήμερα;",

@@ -134,14 +134,12 @@ def test_the_known_departures_from_sacremoses():
     newer_letters = "𝐀𝐁"  # of the supplementary planes: sacremoses has no letters there
     assert our_tokens([newer_letters], "en") == [[newer_letters]]
     assert their_tokens([newer_letters], "en") == [["𝐀", "𝐁"]]
-    assert our_tokens(["DOTDOTMULTI"], "en") == [
-        ["DOTDOTMULTI"]
-    ]  # how sacremoses writes ".." for itself
+    # how sacremoses writes ".." for itself
+    assert our_tokens(["DOTDOTMULTI"], "en") == [["DOTDOTMULTI"]]
     assert their_tokens(["DOTDOTMULTI"], "en") == [[".."]]
     after_virama = [["त", "'्"]]
-    assert our_texts(after_virama, "en") == [
-        "त'्"
-    ]  # one alphabet for tokenizing and joining; sacremoses has two
+    # one alphabet for tokenizing and joining; sacremoses has two
+    assert our_texts(after_virama, "en") == ["त'्"]
     assert their_texts(after_virama, "en") == ["त '्"]
 
 

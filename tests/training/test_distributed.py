@@ -51,9 +51,8 @@ def check_sums_in_bfloat16(chief, *others):
     np.testing.assert_allclose(chief["bias"], sum(own["bias"] for own in each), rtol=1e-6)
     matrix = sum(rounded(own["matrix"]) for own in each)
     if others[1:]:
-        np.testing.assert_allclose(
-            chief["matrix"], matrix, rtol=2**-8, atol=2**-7
-        )  # in which order they are summed is not promised
+        # in which order they are summed is not promised
+        np.testing.assert_allclose(chief["matrix"], matrix, rtol=2**-8, atol=2**-7)
     else:
         np.testing.assert_array_equal(chief["matrix"], rounded(matrix))
     assert all(np.array_equal(chief[name], other[name]) for name in chief for other in others)

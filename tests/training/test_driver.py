@@ -93,9 +93,8 @@ def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, monkeypatch, untr
     monkeypatch.setattr(TranslationModel, "token_losses", watched)
     monkeypatch.setattr("rnnsearch_tf.training.fit.training_shards", lambda batch_size: number)
     train(config("training.maximum_updates=17"), tmp_path / "whole")
-    train(
-        config("training.maximum_updates=10"), tmp_path / "parts"
-    )  # in the middle of an epoch, dropout on
+    # in the middle of an epoch, dropout on
+    train(config("training.maximum_updates=10"), tmp_path / "parts")
     train(config("training.maximum_updates=17"), tmp_path / "parts", resume=True)
     (whole, state), (parts, resumed) = weights(tmp_path / "whole"), weights(tmp_path / "parts")
     assert (state.batches, state.epoch, state.batches_of_epoch) == (
@@ -201,10 +200,11 @@ def test_a_checkpoint_is_written_every_so_many_minutes(tmp_path, monkeypatch):
         ),
         tmp_path,
     )
+    # beside those of the beginning and the end
     assert [batches for batches in saved if 0 < batches < 8] == [
         3,
         6,
-    ]  # beside those of the beginning and the end
+    ]
 
 
 def test_the_last_weights_are_evaluated(tmp_path, scripted_bleu):
@@ -232,9 +232,8 @@ def test_the_average_is_kept_where_it_scores_better(tmp_path, scripted_bleu):
             np.array_equal(expected[0], array)
             for array in _arrays(run / "best" / "model.weights.h5")
         )
-        assert all(
-            np.array_equal(one, other) for one, other in zip(weights(run)[0], seen[2])
-        )  # what a resumed training goes on from
+        # what a resumed training goes on from
+        assert all(np.array_equal(one, other) for one, other in zip(weights(run)[0], seen[2]))
 
 
 def test_a_finished_training_is_not_evaluated_again(tmp_path, scripted_bleu):
@@ -641,9 +640,8 @@ def test_a_training_that_learned_nothing_leaves_no_vocabulary_behind(tmp_path):
     values = json.loads(Run(tmp_path).state.read_text())
     (tmp_path / "checkpoints" / "state.previous.json").unlink()
     Run(tmp_path).best_weights.unlink()
-    Run(tmp_path).state.write_text(
-        json.dumps(values | {"batches": 0})
-    )  # as one that was killed before its first checkpoint
+    # as one that was killed before its first checkpoint
+    Run(tmp_path).state.write_text(json.dumps(values | {"batches": 0}))
     train(
         language_model(
             "target.vocabulary_size=40", "target.lowercase=true", "training.maximum_updates=1"

@@ -162,9 +162,8 @@ def test_a_killed_launchers_workers_save_and_end(tmp_path, alone):
     launcher = launched(tmp_path, tmp_path / "run")
     after(tmp_path / "run", 5, launcher)
     launcher.kill()
-    _, errors = launcher.communicate(
-        timeout=120
-    )  # until the workers have closed its standard error
+    # until the workers have closed its standard error
+    _, errors = launcher.communicate(timeout=120)
     assert "stopped by SIGTERM" in errors
     train(load_config(tmp_path / "run" / "config.yaml"), tmp_path / "run", resume=True)
     assert_alike(alone, tmp_path / "run")
@@ -198,9 +197,8 @@ def test_replicas_together_make_the_updates_of_one_process(tmp_path, names):
     vary_dropout(layers[1:], 1)
     ones = np.ones(mirrored.MANY, np.float32)
     alone = [[layer(ones, training=True) for layer in layers] for _ in range(2)]
-    np.testing.assert_array_equal(
-        np.load(tmp_path / "dropped.npy"), alone
-    )  # a replica drops what a worker of its number would
+    # a replica drops what a worker of its number would
+    np.testing.assert_array_equal(np.load(tmp_path / "dropped.npy"), alone)
     assert not np.array_equal(*alone[0])
 
     expected = worker.trained(Alone(), names)
@@ -393,8 +391,7 @@ def test_what_begins_a_training_is_not_said_again_when_it_goes_on(
     assert [start.words for start in started(command, monkeypatch, ends)] == [begins, begins]
     (tmp_path / "b" / "checkpoints").mkdir(parents=True)
     (tmp_path / "b" / "checkpoints" / "state.json").write_text("{}")
-    left_out = [
-        word for word in resumes if word != "--skip-batch"
-    ]  # it was left out, and is saved so
+    # it was left out, and is saved so
+    left_out = [word for word in resumes if word != "--skip-batch"]
     first = resumes if "--resume" in given else begins
     assert [start.words for start in started(command, monkeypatch, ends)] == [first, left_out]

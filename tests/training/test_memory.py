@@ -47,6 +47,5 @@ def test_an_update_keeps_no_memory(make):
     before = anonymous_memory()
     for _ in range(UPDATES):
         update()
-    assert (
-        anonymous_memory() - before < 400 * UPDATES
-    )  # a number that TensorFlow keeps takes 770 bytes
+    # a number that TensorFlow keeps takes 770 bytes
+    assert anonymous_memory() - before < 400 * UPDATES

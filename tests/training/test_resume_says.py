@@ -40,9 +40,8 @@ def test_stopped_before_the_first_evaluation(tmp_path, untranslated, monkeypatch
     err = capsys.readouterr().err
     assert "going on after batch 3, epoch 1 (3 batches of it)" in err
     assert rnnsearch(["translate", "--model", str(run), str(tmp_path / "missing")]) == 1
-    assert (
-        "missing: expected a text file, found none" in capsys.readouterr().err
-    )  # the model itself is fine now
+    # the model itself is fine now
+    assert "missing: expected a text file, found none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

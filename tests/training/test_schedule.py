@@ -46,9 +46,8 @@ def test_halving_every_half_epoch_after_five(epoch, batch, halvings):
 @pytest.mark.parametrize("updates", [0, 250, 500, 1000])
 def test_cosine_by_updates_counts_accumulated_batches_once(updates):
     config = settings("learning_rate=2", "schedule=cosine", "maximum_updates=1000", "accumulate=4")
-    for batch in range(
-        4 if updates < 1000 else 1
-    ):  # an update is made at the last of its four batches, with the rate of that batch
+    # an update is made at the last of its four batches, with the rate of that batch
+    for batch in range(4 if updates < 1000 else 1):
         rate = learning_rate(TrainingState(batches=4 * updates + batch), config)
         assert rate == pytest.approx(1 + math.cos(math.pi * updates / 1000))
 

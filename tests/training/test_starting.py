@@ -118,9 +118,10 @@ def test_new_words_come_behind_the_old_and_change_nothing_for_them(tmp_path, new
     old, *old_texts, _ = load_run(run)
     settings, texts, model, _ = start_from(run, settings, new_words=3)
     for side, text, before in zip((0, 1), texts, old_texts):
+        # spaces are the tokenization
         counts = collections.Counter(
             itertools.chain.from_iterable(pair[side].split() for pair in NEW)
-        )  # spaces are the tokenization
+        )
         expected = sorted(
             set(counts) - set(before.vocabulary.tokens), key=lambda word: (-counts[word], word)
         )[:3]
@@ -230,10 +231,11 @@ def test_a_new_word_is_learned(tmp_path, trained, untranslated):
         .vocabulary.words(tf.argmax(model(dict(zip(("source_ids", "target_ids"), ids))), axis=-1))
         .numpy()
     )
+    # the source decides: all four have the same two beginnings
     assert [word.decode() for word in words[:2, 1]] == [
         "zèbre",
         "yack",
-    ]  # the source decides: all four have the same two beginnings
+    ]
 
 
 def test_everything_but_the_weights_begins_anew_and_stands_by_itself(

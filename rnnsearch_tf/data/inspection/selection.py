@@ -80,16 +80,18 @@ class Side:
             counts.add(lines)
         self._text = text_of_counts(config, counts, where)
         size = self._text.vocabulary.size
+        # PAD_ID never comes
         self._models = [
             NgramModel(*self._ids(lines), size, size - 1, order) for lines in (in_domain, drawn)
-        ]  # PAD_ID never comes
+        ]
 
     def __call__(self, lines):
         """(H_in − H_out, tokens) of list[str]: float64 [B], int64 [B] without the end symbol."""
         ids, lengths = self._ids(lines)
+        # log p_out − log p_in
         difference = np.subtract(
             *(model.log_probabilities(ids, lengths) for model in reversed(self._models))
-        )  # log p_out − log p_in
+        )
         return np.add.reduceat(difference, np.cumsum(lengths) - lengths) / lengths, lengths - 1
 
     def _ids(self, lines):

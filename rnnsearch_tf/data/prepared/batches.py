@@ -135,9 +135,8 @@ class NumberedBatches:
         pair = self._pairs(tf.minimum(place, self.places - 1), epoch)
         pair = tf.reshape(tf.where(real, pair, -1), [-1, self.window * self.row])
         if self.sorted:
-            lengths = tf.cast(
-                tf.gather(self.tables.lengths, tf.maximum(pair, 0)), tf.int32
-            )  # [windows, pairs, 2]
+            # [windows, pairs, 2]
+            lengths = tf.cast(tf.gather(self.tables.lengths, tf.maximum(pair, 0)), tf.int32)
             longer = tf.where(pair < 0, tf.int32.max, tf.reduce_max(lengths, axis=-1))
             pair = tf.gather(pair, tf.argsort(longer, stable=True), batch_dims=1)
         rows = tf.reshape(pair, [self.group, self.row])
@@ -149,9 +148,8 @@ class NumberedBatches:
         if self.workers == 1:
             return rows
         own = rows[:, self.worker :: self.workers] if self.worker < self.row else rows[:, :0]
-        return tf.concat(
-            [own, rows[:, :1]], axis=1
-        )  # the row's first pair, for a share that is empty
+        # the row's first pair, for a share that is empty
+        return tf.concat([own, rows[:, :1]], axis=1)
 
     def _pairs(self, place, epoch):
         """The pairs at places of an epoch: int64 [n] -> int64 [n]."""

@@ -117,9 +117,8 @@ class PreparedPairs(Pairs):
         lengths, than this was prepared with.
         """
         for side in ("source", "target"):
-            known = {"remove_invisible": False} | self.manifest[
-                side
-            ]  # older ones were prepared before there was the option
+            # older ones were prepared before there was the option
+            known = {"remove_invisible": False} | self.manifest[side]
             self._require_equal(known, getattr(config, side), MAKES_TOKENS, side)
         self._require_equal(self.manifest, config.data, LENGTH_LIMITS, "data")
 

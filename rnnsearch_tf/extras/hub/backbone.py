@@ -46,15 +46,13 @@ class TeacherForcing(keras.layers.Layer):
 
     def call(self, encoder_token_ids, encoder_padding_mask, decoder_token_ids, training=False):
         source_ids = tf.where(tf.cast(encoder_padding_mask, tf.bool), encoder_token_ids, PAD_ID)
-        target_ids = tf.pad(
-            decoder_token_ids[:, 1:], [[0, 0], [0, 1]], constant_values=PAD_ID
-        )  # the last is never looked at
+        # the last is never looked at
+        target_ids = tf.pad(decoder_token_ids[:, 1:], [[0, 0], [0, 1]], constant_values=PAD_ID)
         logits = self.system(
             {"source_ids": source_ids, "target_ids": target_ids}, training=training
         )
-        return tf.identity(
-            logits
-        )  # without the system's mask: in keras-nlp sample weights leave padding out
+        # without the system's mask: in keras-nlp sample weights leave padding out
+        return tf.identity(logits)
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")

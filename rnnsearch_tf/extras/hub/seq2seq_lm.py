@@ -139,9 +139,8 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
             # The ratio is above 0, so that the steps are the extra ones alone. What the limit cuts
             # off is not searched for again.
             search |= {"maximum_length_ratio": 1e-9, "extra_length": max_length - 1}
-            search["search_again"] = not search[
-                "shrinking_beam"
-            ]  # without effect, it has to stay as it is by default
+            # without effect, it has to stay as it is by default
+            search["search_again"] = not search["shrinking_beam"]
         return [translation.text for translation in self.translator.translate(texts, **search)]
 
     def _sampled(self, texts, prompts, max_length, stop_token_ids, strip_prompt) -> list:
@@ -160,9 +159,8 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
             if strip_prompt:
                 mask &= ~given
             words = tf.reduce_sum(tf.cast(prompt["encoder_padding_mask"], tf.int32), axis=1) > 1
-            mask &= (
-                given | words[:, tf.newaxis]
-            )  # a text without words has no translation, as in this package's search
+            # a text without words has no translation, as in this package's search
+            mask &= given | words[:, tf.newaxis]
             generated += self.preprocessor.generate_postprocess(
                 output | {"decoder_padding_mask": mask}
             )
@@ -273,15 +271,13 @@ class RNNSearchSeq2SeqLM(keras_nlp.models.Seq2SeqLM):
             own = tf.nest.map_structure(
                 lambda leaf: tf.repeat(leaf, rows // batch_size, axis=0), memory
             )
-            previous = tf.where(index == 1, PAD_ID, prompt[:, index - 1])[
-                :, tf.newaxis
-            ]  # PAD_ID: no word yet
+            # PAD_ID: no word yet
+            previous = tf.where(index == 1, PAD_ID, prompt[:, index - 1])[:, tf.newaxis]
             logits, _, after = system.step(
                 previous, tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], cache), own
             )
-            no_padding = tf.fill(
-                [rows, 1], logits.dtype.min
-            )  # as in this package's search: <pad> is no word
+            # as in this package's search: <pad> is no word
+            no_padding = tf.fill([rows, 1], logits.dtype.min)
             logits = tf.concat([no_padding, logits[:, 0, PAD_ID + 1 :]], axis=1)
             return (
                 logits,

@@ -171,9 +171,8 @@ def rescore(entries, values, name, weight=None) -> list:
     if weight is None:
         return result
     scores = [(1 - weight) * entry.score + weight * value for entry, value in zip(entries, values)]
-    order = sorted(
-        range(len(entries)), key=lambda place: -scores[place]
-    )  # equal scores keep their order
+    # equal scores keep their order
+    order = sorted(range(len(entries)), key=lambda place: -scores[place])
     return [_with_score(result[place], scores[place]) for place in order]
 
 

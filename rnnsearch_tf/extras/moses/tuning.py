@@ -52,9 +52,8 @@ class Candidates:
                 features float [F].
             references: list[str], tokens with spaces between.
         """
-        metric = sacrebleu.BLEU(
-            tokenize="none", force=True, effective_order=True
-        )  # of which the counts are read; without it sacreBLEU warns
+        # of which the counts are read; without it sacreBLEU warns
+        metric = sacrebleu.BLEU(tokenize="none", force=True, effective_order=True)
         longest = max(map(len, lists))
         known = {}
         features = []
@@ -138,9 +137,8 @@ def best_step(candidates, weights, direction):
     start, corners, changes = _envelope(candidates, weights, direction)
     order = np.argsort(corners, kind="stable")
     corners = corners[order]
-    scores = bleu(
-        np.concatenate([start[np.newaxis], start + np.cumsum(changes[order], axis=0)])
-    )  # [corners + 1], of the stretches
+    # [corners + 1], of the stretches
+    scores = bleu(np.concatenate([start[np.newaxis], start + np.cumsum(changes[order], axis=0)]))
     if not len(corners):
         return 0.0, float(scores[0])
     bounds = np.concatenate([[corners[0] - 2], corners, [corners[-1] + 2]])

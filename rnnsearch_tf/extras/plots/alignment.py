@@ -33,9 +33,10 @@ def alignment_figure(alignment, source_tokens, target_tokens):
         UserError: matplotlib is missing, or the sizes do not fit.
     """
     require("pictures", "matplotlib")
+    # no pyplot: it would keep every figure and look for a display
     from matplotlib.figure import (
         Figure,
-    )  # no pyplot: it would keep every figure and look for a display
+    )
 
     height = len(target_tokens)
     width = len(source_tokens)
@@ -55,9 +56,8 @@ def alignment_figure(alignment, source_tokens, target_tokens):
     axes.set_xticks(range(width), labels(source_tokens), rotation=90, fontfamily=fonts)
     axes.set_yticks(range(height), labels(target_tokens), fontfamily=fonts)
     axes.tick_params(length=0)
-    figure._repr_png_ = lambda: png(
-        figure
-    )  # what Jupyter asks for; it knows by itself only the figures of pyplot
+    # what Jupyter asks for; it knows by itself only the figures of pyplot
+    figure._repr_png_ = lambda: png(figure)
     return figure
 
 
@@ -81,9 +81,8 @@ def labels(tokens) -> list:
         tokens = [
             token.removeprefix(WORD_START) if whole(token) else f"·{token}" for token in tokens
         ]
-    return [
-        token.replace("$", r"\$") for token in tokens
-    ]  # matplotlib reads a pair of dollar signs as a formula
+    # matplotlib reads a pair of dollar signs as a formula
+    return [token.replace("$", r"\$") for token in tokens]
 
 
 def vectors_figure(points, texts):
@@ -141,9 +140,10 @@ def _fonts(text) -> list:
 
     names = ["DejaVu Sans"]
     missing = {ord(character) for character in text if not character.isspace()}
+    # whose signs are all boxes
     installed = [
         font for font in font_manager.fontManager.ttflist if not font.name.startswith("Last Resort")
-    ]  # whose signs are all boxes
+    ]
     own = [font for font in installed if font.name in names]
     for font in [*own, *installed]:
         if not missing:

@@ -93,12 +93,12 @@ def in_the_plane(vectors, method: str = "tsne") -> np.ndarray:
     vectors = np.asarray(vectors, np.float64)
     if method == "pca" or not vectors.std():  # t-SNE begins with a division by the variance
         return PCA(2, svd_solver="full").fit_transform(vectors)
+    # of more than 500 dimensions, sklearn's PCA draws
     placing = TSNE(
         2, perplexity=min(PERPLEXITY, (len(vectors) - 1) / 3), init="pca", random_state=1
-    )  # of more than 500 dimensions, sklearn's PCA draws
-    with threadpool_limits(
-        1
-    ):  # where other programs run, its threads wait for each other most of the time
+    )
+    # where other programs run, its threads wait for each other most of the time
+    with threadpool_limits(1):
         return placing.fit_transform(vectors).astype(np.float64)
 
 

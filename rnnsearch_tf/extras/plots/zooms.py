@@ -71,9 +71,8 @@ def regions(points, vectors, number: int = REGIONS, members: int = MEMBERS) -> l
         distances = _distances(points, point)
         nearest = np.argsort(distances, kind="stable")[:members]
         halves[k] = distances[nearest[-1]]
-        alike[k] = np.sum(
-            units[nearest].mean(axis=0) ** 2
-        )  # the square of the mean is the mean of all products
+        # the square of the mean is the mean of all products
+        alike[k] = np.sum(units[nearest].mean(axis=0) ** 2)
     found = []
     for k in np.argsort(-alike, kind="stable"):
         if len(found) < number and all(

@@ -103,9 +103,8 @@ class Client:
         self.address = address
         self.confidence = confidence
         self.deadline = deadline
-        self._request = (
-            predict_pb2.PredictRequest()
-        )  # all outputs, as everyone asks: a server merges only requests for the same ones
+        # all outputs, as everyone asks: a server merges only requests for the same ones
+        self._request = predict_pb2.PredictRequest()
         self._request.model_spec.name = model_name
         self._request.model_spec.signature_name = signature
         if version is not None:

@@ -63,9 +63,8 @@ class Limits:
 def bound(host, port):
     """A listening socket of the address; OSError if it is taken or is none of this machine."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    both = (
-        family == socket.AF_INET6 and socket.has_dualstack_ipv6()
-    )  # "::" is every address, as gRPC takes it
+    # "::" is every address, as gRPC takes it
+    both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
     return socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=both)
 
 

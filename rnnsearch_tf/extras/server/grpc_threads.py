@@ -79,9 +79,8 @@ class Threads(grpc.ServerInterceptor):
             return handler
         pool = self._pool(handler_call_details.method)
         if pool.is_full:
-            return grpc.stream_unary_rpc_method_handler(
-                _in(self._refusals, _refuse)
-            )  # of a stream no message is read unless asked for
+            # of a stream no message is read unless asked for
+            return grpc.stream_unary_rpc_method_handler(_in(self._refusals, _refuse))
         return grpc.unary_unary_rpc_method_handler(
             _in(pool, handler.unary_unary),
             handler.request_deserializer,

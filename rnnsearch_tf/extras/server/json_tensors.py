@@ -107,9 +107,8 @@ def to_inputs(document, infos):
         raise invalid_argument(
             f"Failed to get input map for signature: {signature_name(document) or 'DEFAULT'}"
         )
-    infos = dict(
-        infos
-    )  # a protocol buffer's map raises when it is asked for a name that is no UTF-8
+    # a protocol buffer's map raises when it is asked for a name that is no UTF-8
+    infos = dict(infos)
     if "instances" in document:
         return _rows(document, infos), ROW
     if "inputs" in document:

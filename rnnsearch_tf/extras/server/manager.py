@@ -142,9 +142,8 @@ class Manager:
             bool, whether all requests ended by themselves.
         """
         grace = Grace(timeout)
-        idle = self._updating.acquire(
-            timeout=-1 if timeout is None else timeout
-        )  # else something is loading and is left to it
+        # else something is loading and is left to it
+        idle = self._updating.acquire(timeout=-1 if timeout is None else timeout)
         try:
             versions = [version for name in list(self._versions) for version in self.versions(name)]
             return all([version.unload(grace.left()) for version in versions])
@@ -162,9 +161,8 @@ class Manager:
                     servable = version.acquire()
                     if servable is not None:
                         return version, servable
-            if (
-                known is self._versions.get(name) and labels is self._labels
-            ):  # else a new version came meanwhile: look again
+            # else a new version came meanwhile: look again
+            if known is self._versions.get(name) and labels is self._labels:
                 which = f"Latest({name})" if wanted is None else f"Specific({name}, {wanted})"
                 raise not_found(f"Servable not found for request: {which}")
 
@@ -202,9 +200,8 @@ class Manager:
         version = known.get(number)
         if version is None or self._is_new_again(version, path):
             version = Version(name, number, path, self._load)
-            self._versions[name] = known | {
-                number: version
-            }  # readers see the old dict or the new one, never one that changes
+            # readers see the old dict or the new one, never one that changes
+            self._versions[name] = known | {number: version}
         if version.state == State.START or self._is_due(version):
             version.load()
 

@@ -111,9 +111,8 @@ class RestServer:
     def start(self):
         listener = self._listen()
         self.port = listener.getsockname()[1]
-        logging.getLogger("waitress.queue").setLevel(
-            logging.ERROR
-        )  # a waiting request is not worth a line
+        # a waiting request is not worth a line
+        logging.getLogger("waitress.queue").setLevel(logging.ERROR)
         self._server = connections.listen(
             self._application,
             self._sockets,
@@ -189,9 +188,8 @@ class Application:
 
     def __call__(self, environ, start_response):
         method = environ["REQUEST_METHOD"]
-        path = (
-            environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")
-        )  # WSGI's bytes-in-strings
+        # WSGI's bytes-in-strings
+        path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")
         content_type = "application/json"
         if self._page is not None and path in self._page:
             status, headers, body = self._page.answer(method, path, environ["QUERY_STRING"])
@@ -223,9 +221,8 @@ class Application:
             f"{status} {REASONS[status]}",
             [("Content-Type", content_type), ("Content-Length", str(len(body)))],
         )
-        return [
-            body if method != "HEAD" else b""
-        ]  # what followed the head would be read as the next answer
+        # what followed the head would be read as the next answer
+        return [body if method != "HEAD" else b""]
 
     def _answer(self, method, path, environ) -> bytes:
         if method == "POST" and (match := PREDICTION.fullmatch(path)):

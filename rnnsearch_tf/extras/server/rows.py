@@ -31,9 +31,8 @@ class Rows:
     def __init__(self, limit):
         self.limit = limit
         self._free = limit
-        self._waiting = (
-            collections.deque()
-        )  # the first of them is let in first, so that large requests are not passed by for ever
+        # the first of them is let in first, so that large requests are not passed by for ever
+        self._waiting = collections.deque()
         self._changed = threading.Condition()
 
     def check(self, count: int):

@@ -105,9 +105,8 @@ class Server:
         """
         with self._stopping:
             for poller in self._pollers:
-                poller.stop(
-                    None if grace is None else 0
-                )  # a load that runs does not use up the grace
+                # a load that runs does not use up the grace
+                poller.stop(None if grace is None else 0)
             grace = Grace(grace)
             with concurrent.futures.ThreadPoolExecutor(len(self._interfaces)) as pool:
                 list(pool.map(lambda interface: interface.stop(grace.left()), self._interfaces))

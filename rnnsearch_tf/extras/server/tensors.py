@@ -65,9 +65,8 @@ def _check(tensor):
     dtype = tf.dtypes.as_dtype(tensor.dtype)
     if dtype in (tf.variant, tf.resource) or dtype._is_ref_dtype:
         raise TypeError("no data")
-    _check_size(
-        tensor, dtype, math.prod(max(size, 1) for size in sizes)
-    )  # a graph may multiply what stands beside a 0
+    # a graph may multiply what stands beside a 0
+    _check_size(tensor, dtype, math.prod(max(size, 1) for size in sizes))
 
 
 def _check_size(tensor, dtype, elements):

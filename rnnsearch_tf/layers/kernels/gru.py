@@ -69,9 +69,8 @@ def gated_unit_gradient(new_state_gradient, state, gates, U, dtype=None):
     moved = new_state_gradient * z
     candidate_delta = tf.raw_ops.TanhGrad(y=candidate, dy=moved)  # moved · (1 − h̃²)
     reset_state_gradient = product(candidate_delta, U, dtype, transpose_right=True)  # ∂L/∂(r ∘ h')
-    z_delta = tf.raw_ops.SigmoidGrad(
-        y=z, dy=new_state_gradient * (candidate - state)
-    )  # … · z (1 − z)
+    # … · z (1 − z)
+    z_delta = tf.raw_ops.SigmoidGrad(y=z, dy=new_state_gradient * (candidate - state))
     r_delta = tf.raw_ops.SigmoidGrad(y=r, dy=reset_state_gradient * state)
     state_gradient = new_state_gradient - moved + reset_state_gradient * r
     return tf.concat([candidate_delta, z_delta, r_delta], axis=-1), state_gradient
@@ -205,9 +204,8 @@ def attending_gru(inputs, state, weights, memory, dtype=None):
                 _attending_backward(outer, forward, own_memory, state_weights, v_a, U, dtype)
             )
             sentence_first = [tf.transpose(values, [1, 0, 2]) for values in (alignments, deltas)]
-            context_gradient = batched_product(
-                *sentence_first, dtype, transpose_left=True
-            )  # through Σ_j α_ij C h_j
+            # through Σ_j α_ij C h_j
+            context_gradient = batched_product(*sentence_first, dtype, transpose_left=True)
             W_a_gradient = weight_gradient(before, query_deltas, dtype)
             U_gradient = weight_gradient(gates[1] * before, deltas[..., :n], dtype)
             U_gates_gradient = weight_gradient(before, deltas[..., n:], dtype)
@@ -286,12 +284,10 @@ def _attending_backward(outer, forward, memory, state_weights, v_a, U, dtype):
             delta[:, tf.newaxis], memory.annotations, dtype, transpose_right=True
         )
         weighted = alignment * (outer_alignment + through_sum[:, 0])
-        energy_delta = weighted - alignment * tf.reduce_sum(
-            weighted, axis=-1, keepdims=True
-        )  # [B, J]
-        hidden = alignment_hidden(query[:, tf.newaxis], memory.projected_annotations)[
-            :, 0
-        ]  # [B, J, n']
+        # [B, J]
+        energy_delta = weighted - alignment * tf.reduce_sum(weighted, axis=-1, keepdims=True)
+        # [B, J, n']
+        hidden = alignment_hidden(query[:, tf.newaxis], memory.projected_annotations)[:, 0]
         squares = energy_delta[..., tf.newaxis] * (hidden * hidden)
         query_delta = -v_a_row * tf.reduce_sum(squares, axis=1)  # [B, n']
         state_delta = tf.concat([delta[:, n:], query_delta], axis=-1)

@@ -87,10 +87,11 @@ def test_output_filter_chooses(predict):
 @pytest.mark.parametrize("batch_size", [0, 1, 64])
 def test_batch_sizes(predict, batch_size):
     answer = predict({"text": np.array(["ab"] * batch_size, object)})
+    # a repeated value may be said once
     assert list(answer.outputs["score"].float_val) in (
         [2.0] * batch_size,
         [2.0],
-    )  # a repeated value may be said once
+    )
     assert answer.outputs["score"].tensor_shape.dim[0].size == batch_size
 
 
