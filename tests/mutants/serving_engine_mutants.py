@@ -73,7 +73,8 @@ ENGINE = [
     Mutant(
         "extras/server/rest.py",
         "a head has a body",
-        '# what followed the head would be read as the next answer\n        return [body if method != "HEAD" else b""]',
+        "# what followed the head would be read as the next answer\n"
+        '        return [body if method != "HEAD" else b""]',
         "return [body]",
         ("serving/test_rest.py::test_a_head_is_answered_as_a_get_without_the_body",),
     ),
