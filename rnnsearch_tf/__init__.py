@@ -43,6 +43,7 @@ _MODULE_OF = {
     "load_config": "config",
     "load_model": "translation.loading",
     "open_corpus": "data.corpus",
+    "open_translator": "export.opening",
     "prepare": "data.prepared.writing",
     "train": "training.fit",
     "training_dataset": "data.dataset",

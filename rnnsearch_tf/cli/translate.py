@@ -250,9 +250,9 @@ def _load_exported(folder, form, arguments, nbest, constrained):
             " best translation only"
         )
     import_tensorflow()
-    from rnnsearch_tf.export.translator import ExportedTranslator
+    from rnnsearch_tf.export.opening import open_translator
 
-    translator = ExportedTranslator(folder)
+    translator = open_translator(folder)
     if arguments.confidence:
         translator.require("confidence")
     if constrained:

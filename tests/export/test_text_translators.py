@@ -4,7 +4,8 @@ import dataclasses
 
 import pytest
 from rnnsearch_tf.config import SearchConfig
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.export.opening import open_translator
 from rnnsearch_tf.export.profile import read_profile
 from rnnsearch_tf.export.translator import ExportedTranslator
 from rnnsearch_tf.extras.server.client import Client
@@ -67,3 +68,21 @@ def test_three_translators_answer_the_same_question_alike(translator, exported):
             assert [answer.score for answer in answers] == pytest.approx(
                 [answer.score for answer in expected], abs=1e-5
             ), type(each)
+
+
+def test_one_door_opens_every_form_of_a_model(run_folder, exported):
+    def texts(models, **keywords):
+        return [each.text for each in open_translator(models, **keywords).translate(TEXTS)]
+
+    expected = texts(run_folder)
+    assert texts([run_folder]) == texts([run_folder, run_folder]) == expected
+    assert texts([run_folder, run_folder], combine="log_probabilities") == expected
+    assert isinstance(open_translator(exported), ExportedTranslator)
+    assert open_translator(exported.parent).folder == exported  # the newest version
+    assert texts(exported) == texts([exported.parent])
+    with pytest.raises(UsageError, match="expected RUNs for an ensemble, got the exported model"):
+        open_translator([run_folder, exported])
+    with pytest.raises(UserError, match="no-such-model: expected a RUN folder"):
+        open_translator("no-such-model")
+    with pytest.raises(UserError, match="average"):
+        open_translator([run_folder, run_folder], combine="average")

@@ -218,4 +218,18 @@ EXPORT = [
         "",
         (f"{PUBLISHING}::test_only_operations_of_the_stock_server",),
     ),
+    Mutant(
+        "export/opening.py",
+        "an exported model among RUNs is opened alone",
+        "if exported and len(names) > 1:",
+        "if False:",
+        ("export/test_text_translators.py::test_one_door_opens_every_form_of_a_model",),
+    ),
+    Mutant(
+        "export/opening.py",
+        "members of an ensemble are always averaged",
+        "Translator.load(names, combine=combine)",
+        "Translator.load(names)",
+        ("export/test_text_translators.py::test_one_door_opens_every_form_of_a_model",),
+    ),
 ]

@@ -90,12 +90,12 @@ def _load(settings):
 
 
 def _of_runs(models, combine, search):
+    from rnnsearch_tf.export.opening import open_translator
     from rnnsearch_tf.runtime.cores import use_one_thread_per_op
-    from rnnsearch_tf.translation import Translator
 
     configs = [saved_config(Run(model).config) for model in models]
     use_one_thread_per_op([config.model for config in configs], configs[0].search.batch_size)
-    translator = Translator.load(models, combine=combine)
+    translator = open_translator(models, combine)
     translator.search_config(**search)
     limit = translator.maximum_lengths["source"]
 
@@ -111,9 +111,9 @@ def _of_runs(models, combine, search):
 
 
 def _of_export(folder, search):
-    from rnnsearch_tf.export.translator import ExportedTranslator
+    from rnnsearch_tf.export.opening import open_translator
 
-    translator = ExportedTranslator(folder)
+    translator = open_translator(folder)
     size = translator.search_config(**search).batch_size
 
     def translate(texts):
