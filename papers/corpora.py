@@ -91,7 +91,7 @@ class JoinedTexts:
         return []
 
     def _up_to(self, longest) -> pathlib.Path:
-        """The folder of the joined texts, written now if it is not there; only the training part
+        """The folder of the joined texts, written now if missing; only the training part
         has a longest sentence.
         """
         folder = self.folder / f"up-to-{longest}"
@@ -132,7 +132,7 @@ def write_joined(data, folder, longest: int) -> None:
         longest: words a side of a training pair may have.
 
     Raises:
-        UserError: a file of the corpus is not there.
+        UserError: a file of the corpus is missing.
     """
     sizes = {
         "train": [_random_sizes(SEED), _random_sizes(SEED + 1)],

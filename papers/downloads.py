@@ -121,7 +121,7 @@ class Archive:
         """Write its English and its French lines to two binary streams.
 
         Raises:
-            UserError: the text is not there, has other lines than expected, or is not UTF-8.
+            UserError: the text is missing, has other lines than expected, or is not UTF-8.
         """
         counts = [
             self._copy_side(path, member, stream) for member, stream in zip(self.members, streams)

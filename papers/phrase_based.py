@@ -36,7 +36,7 @@ MINUTES = 10
 
 
 def made_in(folder, data) -> pathlib.Path:
-    """The folder with all of its files, those made now that are not there.
+    """The folder with all of its files, missing ones made now.
 
     Args:
         folder: DIR/phrase-based.

@@ -53,7 +53,7 @@ class Workspace:
     """What is there of an experiment, and how the rest is made.
 
     Args:
-        folder: DIR, made if it is not there.
+        folder: DIR, created if missing.
         data: folder of the corpora.
         seeds: list[int], of the models.
         overrides: list of ``section.key=value`` for every training, to try things out; the pages
@@ -95,7 +95,7 @@ class Workspace:
             )
 
     def _begin_corpora(self):
-        """Files that are not there do not count: nothing can be made of them, and what was made of
+        """Missing files do not count: nothing can be made of them, and what was made of
         them is kept.
         """
         path = self.folder / "corpora.json"
@@ -182,7 +182,7 @@ class Workspace:
         return steps
 
     def phrase_based(self) -> pathlib.Path:
-        """The folder of the phrase-based system's files, made now if they are not there; see
+        """The folder of the phrase-based system's files, made now if missing; see
         phrase_based.py.
 
         Raises:
@@ -399,7 +399,7 @@ class Workspace:
 
 
 def _kept(path, make):
-    """What a file holds, made now if it is not there."""
+    """What a file holds, made now if missing."""
     if not path.exists():
         _write(path, make())
     return _read(path)

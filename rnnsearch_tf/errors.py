@@ -31,12 +31,12 @@ class UsageError(UserError):
 
 
 class Terminated(BaseException):
-    """SIGTERM came: the work stops, and can be gone on with; no Exception, as KeyboardInterrupt is
-    none.
+    """Raised on SIGTERM: the work stops and can be resumed. Like KeyboardInterrupt, it is not an
+    Exception.
     """
 
 
 class PeerLost(Terminated):
-    """Another worker of the same training is gone: the work stops, and can be gone on with when all
-    are there again.
+    """Another worker of the same training has ended: the work stops and can be resumed with all
+    workers.
     """

@@ -35,7 +35,7 @@ class WordLinks:
                 meets it.
 
         Raises:
-            UserError: a word is no link, or links what is not there.
+            UserError: a word is no link, or links a word that does not exist.
         """
         found = [_LINK.fullmatch(word) for word in line.split()]
         if None in found:

@@ -478,7 +478,7 @@ def _gist(text) -> str:
 
 
 def _terminated(by) -> int:
-    _say(f"stopped by {by}; it can be gone on with")
+    _say(f"stopped by {by}; it can be resumed")
     return EXIT_TERMINATED
 
 

@@ -114,7 +114,7 @@ def input_batches(names, size, hint="check the path"):
     see :func:`read_batches`.
 
     Raises:
-        UserError: at once, before anything is read: a file is not there; the message ends with the
+        UserError: at once, before anything is read: a file is missing; the message ends with the
             hint.
     """
     check_inputs(names, hint)

@@ -148,7 +148,7 @@ def _configuration(arguments, workers):
         return _own_or_given(arguments)
     if arguments.resume:
         raise UsageError(
-            "expected --resume or --from, got both; --resume goes on with the training in --output,"
+            "expected --resume or --from, got both; --resume resumes the training in --output,"
             " which knows what it began from: leave --from out"
         )
     return continued_config(

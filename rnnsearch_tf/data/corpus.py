@@ -103,7 +103,7 @@ def check_files(config: Config) -> None:
     and no TensorFlow.
 
     Raises:
-        UserError: a file is not there.
+        UserError: a file is missing.
         UsageError: as of :func:`open_corpus`.
     """
     if config.data.corpus == "files" and config.data.prepared is None:

@@ -69,7 +69,7 @@ def training_dataset(
 
     Raises:
         UserError: bad lines under on_bad_line "error", unreadable files, no pair within the length
-            limits, or links of words that are not there.
+            limits, or links of words that do not exist.
     """
     if isinstance(pairs, PreparedPairs):
         pairs.check_texts((source_text, target_text))

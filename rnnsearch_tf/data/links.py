@@ -73,7 +73,7 @@ def with_links(data, pairs: Pairs) -> Pairs:
     """The training pairs with the links of the files that data.train_alignments names.
 
     Raises:
-        UserError: a file is not there.
+        UserError: a file is missing.
         UsageError: there are not as many files as of the text.
     """
     name = "data.train_alignments"

@@ -49,7 +49,7 @@ def open_files(data, source, target, names) -> Pairs:
         names: what messages call the two options.
 
     Raises:
-        UserError: a file is not there, or a pattern fits none.
+        UserError: a file is missing, or a pattern fits none.
         UsageError: there are not as many files on both sides.
     """
     sides = [files_of(data, value, name) for value, name in zip((source, target), names)]

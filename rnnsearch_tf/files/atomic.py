@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written under another name, synced, then renamed."""
+"""Atomic file writes: a file is written under another name, synced, then renamed."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def new_folder(path):
 
 @contextlib.contextmanager
 def locked(folder, name=None, waiting=None):
-    """A folder, made if it is not there, that no other process has in such a block at the same
+    """A folder, created if missing, that no other process has in such a block at the same
     time; gives whether it is locked.
 
     The lock ends with the process, however that ends. A file system without locks gives False.
@@ -137,7 +137,7 @@ def _lock(descriptor, name, waiting):
 
 
 def make_folder(path) -> pathlib.Path:
-    """Make a folder, and those above it, if it is not there.
+    """Make a folder, and those above it, if missing.
 
     Raises:
         UserError: it cannot be made.

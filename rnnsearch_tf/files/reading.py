@@ -253,7 +253,7 @@ def _pairs(files, size):
 
 
 def check_inputs(names, hint="check the path"):
-    """Raise UserError, which ends with the hint, where one of them is not there; before long work.
+    """Raise UserError, which ends with the hint, where one of them is missing; before long work.
     Standard input and descriptors always are.
     """
     for name in names:

@@ -169,7 +169,7 @@ class Run:
 
     @property
     def resume_command(self) -> str:
-        """The command that goes on with its training."""
+        """The command that resumes its training."""
         return f"rnnsearch train --output {shlex.quote(str(self))} --resume"
 
     def vocabulary(self, side) -> pathlib.Path:

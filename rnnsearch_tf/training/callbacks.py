@@ -32,7 +32,7 @@ BATCHES_BETWEEN_RECORDS = 100
 class Clock(keras.callbacks.Callback):
     """Counts batches, epochs and seconds into the state.
 
-    A resumed epoch goes on with what was averaged over its first part.
+    A resumed epoch continues the averages over its first part.
     """
 
     def __init__(self, state):

@@ -65,7 +65,7 @@ def train(
 
     Args:
         config: Config.
-        output: path of the RUN folder, made if it is not there.
+        output: path of the RUN folder, created if missing.
         resume: go on from RUN/checkpoints.
         start_from: path of another RUN folder, whose best weights, vocabularies and SentencePiece
             models this training begins with; optimizer, counters and best score are new. ``config``

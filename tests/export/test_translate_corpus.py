@@ -192,7 +192,7 @@ def test_told_to_end_it_leaves_whole_files_and_says_that_it_can_be_gone_on_with(
     out, errors = translate_corpus(
         capsys, run_folder, corpus, tmp_path / "out", "--workers", 1, code=75
     )
-    assert not out and "stopped by SIGTERM; it can be gone on with" in errors
+    assert not out and "stopped by SIGTERM; it can be resumed" in errors
     assert sorted(os.listdir(tmp_path / "out")) == [
         "bad-lines",
         "part-1.txt",

@@ -67,7 +67,7 @@ CONTINUING = [
     ),
     Mutant(
         "data/continuing.py",
-        "another model is gone on with",
+        "another model is continued",
         "if key not in free and old[key] != new[key]:",
         "if False:",
         (f"{CONFIG}::test_what_is_refused", f"{START}::test_what_is_refused"),

@@ -382,7 +382,7 @@ CORPORA = [
     ),
     Mutant(
         "data/prepared/writing.py",
-        "a text edited to the same size is gone on with",
+        "preparing a text edited to the same size is resumed",
         ", os.stat(path).st_mtime_ns]",
         "]",
         (

@@ -83,7 +83,7 @@ def test_a_signal_is_kept_until_all_know():
 
 
 def test_every_worker_drops_other_values():
-    """The chief's state decides all of them, also when it is gone on with."""
+    """The chief's state decides all of them, also when training is resumed."""
     layers = [Dropout(0.5, seed=3), Dropout(0.5, seed=4)]
     outputs = []
     for number in range(3):

@@ -171,7 +171,7 @@ def _part(partial, number):
 
 
 def _write_pieces(pieces, config, partial, processes):
-    """All parts that are not there yet."""
+    """All parts that do not exist yet."""
     _encoded.cache_clear()  # another preparation had other vocabularies
     left = [number for number in range(len(pieces)) if not _part(partial, number)("json").exists()]
     requests = [

@@ -103,7 +103,7 @@ class PhraseBased:
         """Train a system; its weights are still to be tuned.
 
         Args:
-            folder: made if it is not there.
+            folder: created if missing.
             source, target: text files, aligned by line.
 
         Raises:
