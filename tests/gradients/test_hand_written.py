@@ -14,7 +14,7 @@ from rnnsearch_tf.layers.kernels.gru import attending_gru, gru
 from rnnsearch_tf.layers.kernels.lstm import lstm
 
 B = 3
-STEPS = 3
+TARGET_LENGTH = 3
 J = 4
 N = 2
 ALIGNMENT = 3
@@ -66,7 +66,7 @@ def test_lstm():
 
 
 def decoder_inputs():
-    shapes = [(B, STEPS, 3 * N), (B, N), (B, J, 3 * N), (B, J, ALIGNMENT)]
+    shapes = [(B, TARGET_LENGTH, 3 * N), (B, N), (B, J, 3 * N), (B, J, ALIGNMENT)]
     shapes += [(N, ALIGNMENT), (ALIGNMENT, 1), (N, N), (N, 2 * N)]
     return variables(*shapes)
 
@@ -85,8 +85,8 @@ def decoder_outputs(inputs):
 @pytest.mark.parametrize("outputs", ("states", "alignments", "both"))
 def test_attending_gru(outputs):
     inputs = decoder_inputs()
-    outer_states = numbers(B, STEPS, N, seed=10) * (outputs != "alignments")
-    outer_alignments = numbers(B, STEPS, J, seed=11) * (outputs != "states")
+    outer_states = numbers(B, TARGET_LENGTH, N, seed=10) * (outputs != "alignments")
+    outer_alignments = numbers(B, TARGET_LENGTH, J, seed=11) * (outputs != "states")
 
     @tf.function(autograph=False)
     def loss():

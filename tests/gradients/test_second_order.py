@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from gradients.test_hand_written import (
-    I,
+    B,
     J,
     N,
-    B,
+    TARGET_LENGTH,
     decoder_inputs,
     decoder_outputs,
     gru_inputs,
@@ -48,8 +48,8 @@ def lstm_case():
 
 def decoder_case():
     inputs = decoder_inputs()
-    outer_states = numbers(B, I, N, seed=10)
-    outer_alignments = numbers(B, I, J, seed=11)
+    outer_states = numbers(B, TARGET_LENGTH, N, seed=10)
+    outer_alignments = numbers(B, TARGET_LENGTH, J, seed=11)
 
     def loss():
         states, alignments = decoder_outputs(inputs)
