@@ -1,9 +1,9 @@
 """One of several workers, or one process alone: trains tiny models on the same batches and keeps
 their weights.
 
-    TF_CONFIG=… python worker.py FOLDER
+    TF_CONFIG=… python worker.py FOLDER NAME…
 
-Writes FOLDER/worker-INDEX.npz: of every row of COMBINATIONS the weights, the optimizer's numbers,
+Writes FOLDER/worker-INDEX.npz: of every named row of COMBINATIONS the weights, the optimizer's numbers,
 and what ``fit`` reported; and FOLDER/sums-INDEX.npz, the sums of :func:`gradients` sent in
 bfloat16.
 """
@@ -186,6 +186,6 @@ if __name__ == "__main__":
     workers._LARGE = 20  # so that some of the tiny weights are
     this = workers.join()
     np.savez(pathlib.Path(sys.argv[1], f"sums-{this.index}.npz"), **sums_in_bfloat16(this))
-    np.savez(pathlib.Path(sys.argv[1], f"worker-{this.index}.npz"), **trained(this))
+    np.savez(pathlib.Path(sys.argv[1], f"worker-{this.index}.npz"), **trained(this, sys.argv[2:]))
     this.barrier()
     os._exit(0)

@@ -54,6 +54,7 @@ def run(runner, *words, text=""):
     )
 
 
+@pytest.mark.slow
 def test_make_check(runner):
     result = subprocess.run(
         ["make", "-C", str(FOLDER), "check", f"PYTHON={sys.executable}"],

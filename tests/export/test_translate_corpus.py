@@ -131,6 +131,7 @@ class _Replacing:
         return self.translator.translate(texts, replace_unknown=True)
 
 
+@pytest.mark.slow
 def test_killed_workers_end_too_and_the_same_command_goes_on(
     capsys, run_folder, translator, tmp_path
 ):

@@ -34,6 +34,7 @@ LARGEST = 400_000  # bytes
 ABSOLUTE = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|var|opt|work|mnt|Users)/\w|\b[A-Z]:\\\\")
 
 every_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+SLOW = {"03-your-own-text", "04-why-attention", "05-decoding", "07-phrase-tables"}
 
 
 def with_parameters(notebook, values):
@@ -66,7 +67,11 @@ def kernel():
         yield one
 
 
-@every_notebook
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(each, marks=[pytest.mark.slow] if each.stem in SLOW else []) for each in PATHS],
+    ids=lambda path: path.stem,
+)
 def test_notebooks_run_with_small_parameters(path, kernel):
     kernel.nb = with_parameters(read(path), QUICK[path.stem])
     before = (

@@ -111,6 +111,7 @@ def firsts(path, count):
     return [found.get(sentence, "") for sentence in range(count)]
 
 
+@pytest.mark.slow
 def test_the_tables_of_cho_2014(place, capsys):
     folder = place / "out" / "phrase-based"
     rows = {row["model"]: row for row in reproduced(place, "cho2014-table1")}

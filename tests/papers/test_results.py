@@ -48,7 +48,14 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("item", MADE)
+@pytest.mark.parametrize(
+    "item",
+    [
+        # figures 4 and 5 take 20 seconds each
+        pytest.param(name, marks=[pytest.mark.slow] if name.startswith("cho2014-figure") else [])
+        for name in MADE
+    ],
+)
 def test_a_page_is_what_its_measurements_make(item, folder):
     command = json.loads((RESULTS / f"{item}.json").read_text(encoding="utf-8"))["made"]["command"]
     first, count = re.search(r"--seed (\d+) --seeds (\d+)", command).groups()

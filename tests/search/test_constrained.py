@@ -80,7 +80,12 @@ PHRASES = [[[3]], [[3, 4]], [[3, 3, 4]], [[3, 4, 3]], [[2], [4]], [[2, 2], [4]],
 @pytest.mark.parametrize("within", [(), pytest.param((4, 3), marks=pytest.mark.slow)], ids=str)
 @pytest.mark.parametrize(
     "options",
-    [dict(length_penalty=0.0), {}, dict(shrinking_beam=True), dict(minimum_length_ratio=3.0)],
+    [
+        dict(length_penalty=0.0),
+        pytest.param({}, marks=pytest.mark.slow),
+        pytest.param(dict(shrinking_beam=True), marks=pytest.mark.slow),
+        dict(minimum_length_ratio=3.0),
+    ],
     ids=str,
 )
 def test_a_wide_beam_is_brute_force(options, within):

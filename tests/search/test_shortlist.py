@@ -152,7 +152,7 @@ def test_columns_are_gathered_once(name):
     assert counts[1] - counts[0] == 2
 
 
-@pytest.mark.parametrize("name", [pytest.param("rnnsearch", marks=pytest.mark.slow), "ensemble"])
+@pytest.mark.parametrize("name", ["rnnsearch", pytest.param("ensemble", marks=pytest.mark.slow)])
 def test_phrases_may_be_used_too(name):
     """Words that the shortlist leaves out (4), and words that the vocabulary lacks; with a
     shortlist of everything nothing changes.

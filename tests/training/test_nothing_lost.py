@@ -198,6 +198,7 @@ def stop(monkeypatch):
     return arrange
 
 
+@pytest.mark.slow
 def test_sigterm_in_every_phase(tmp_path, stop, monkeypatch, capsys):
     """Exit code 75 each time; where nothing was saved yet the same command begins, else --resume
     goes on; nothing is lost.

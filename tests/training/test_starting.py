@@ -204,6 +204,7 @@ def test_new_words_of_the_new_text_alone(tmp_path, trained, new_text):
     )
 
 
+@pytest.mark.slow
 def test_a_new_word_is_learned(tmp_path, trained, untranslated):
     pairs = [
         ("The zebra.", "Le zèbre."),
