@@ -17,21 +17,21 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 
 PROGRAM = """
 import json
-from rnnsearch_tf import parallel
+from rnnsearch_tf.runtime import cores
 from rnnsearch_tf.config.options import ModelConfig
 small, large = ModelConfig(hidden_size=256), ModelConfig(hidden_size=257)
-answers = {"before": parallel.shard_count()}
-answers["large"] = parallel.use_one_thread_per_op([small, large], 80, cores=2)
-answers["few sentences"] = parallel.use_one_thread_per_op([small], 31, cores=2)
-answers["one core"] = parallel.use_one_thread_per_op([small], 80, cores=1)
-answers["small"] = parallel.use_one_thread_per_op([small, small], 32, cores=2)
+answers = {"before": cores.shard_count()}
+answers["large"] = cores.use_one_thread_per_op([small, large], 80, cores=2)
+answers["few sentences"] = cores.use_one_thread_per_op([small], 31, cores=2)
+answers["one core"] = cores.use_one_thread_per_op([small], 80, cores=1)
+answers["small"] = cores.use_one_thread_per_op([small, small], 32, cores=2)
 import tensorflow as tf
 answers["sum"] = int(tf.constant(1) + 1)
-answers["told"] = parallel.use_one_thread_per_op([small], 80, cores=2)
+answers["told"] = cores.use_one_thread_per_op([small], 80, cores=2)
 answers["settings"] = [tf.config.threading.get_intra_op_parallelism_threads(), \
 tf.config.threading.get_inter_op_parallelism_threads()]
-answers["after"] = [parallel.shard_count(), parallel.training_shards(80), \
-parallel.training_shards(31), parallel.training_shards(1)]
+answers["after"] = [cores.shard_count(), cores.training_shards(80), \
+cores.training_shards(31), cores.training_shards(1)]
 print(json.dumps(answers))
 """
 
@@ -62,12 +62,12 @@ def test_small_models_only_and_whoever_set_threads_keeps_them():
 ARRANGED = """
 import json, sys
 import tensorflow as tf
-from rnnsearch_tf import parallel
+from rnnsearch_tf.runtime import cores
 from rnnsearch_tf.config.options import ModelConfig
 if sys.argv[1:] == ["late"]:
     tf.constant(1)
-print(json.dumps([parallel.use_one_thread_per_op([ModelConfig(hidden_size=8)], 80, cores=2), \
-parallel.shard_count()]))
+print(json.dumps([cores.use_one_thread_per_op([ModelConfig(hidden_size=8)], 80, cores=2), \
+cores.shard_count()]))
 """
 
 
@@ -127,8 +127,8 @@ COMMAND = """
 import json, sys
 from rnnsearch_tf.cli.main import run
 assert run(sys.argv[1:]) == 0
-from rnnsearch_tf import parallel
-print(json.dumps(parallel.shard_count()))
+from rnnsearch_tf.runtime import cores
+print(json.dumps(cores.shard_count()))
 """
 
 

@@ -220,7 +220,7 @@ def test_a_held_out_text_or_a_named_vocabulary_that_has_changed_is_begun_anew(
 
 KILLED = """
 import os, signal, sys
-from rnnsearch_tf.data import counting, preparing
+from rnnsearch_tf.data.prepared import writing as preparing
 from test_prepared_folders import configuration
 join = preparing._join
 def killed(partial, parts, kind):
