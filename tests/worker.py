@@ -3,9 +3,9 @@ their weights.
 
     TF_CONFIG=… python worker.py FOLDER NAME…
 
-Writes FOLDER/worker-INDEX.npz: of every named row of COMBINATIONS the weights, the optimizer's numbers,
-and what ``fit`` reported; and FOLDER/sums-INDEX.npz, the sums of :func:`gradients` sent in
-bfloat16.
+Writes FOLDER/worker-INDEX.npz: of every named row of COMBINATIONS the weights, the optimizer's
+numbers, and what ``fit`` reported; and FOLDER/sums-INDEX.npz, the sums of :func:`gradients` sent
+in bfloat16.
 """
 
 import os

@@ -2,7 +2,9 @@
 
 from mutants import Mutant
 
-TOGETHER = "training/test_distributed.py::test_workers_together_make_the_updates_of_one_process[2-all]"
+TOGETHER = (
+    "training/test_distributed.py::test_workers_together_make_the_updates_of_one_process[2-all]"
+)
 KILLED = "training/test_launch.py::test_a_killed_worker_is_started_again[2-1]"
 REPLICAS = (
     "training/test_launch.py::test_replicas_together_make_the_updates_of_one_process[accumulate]"
