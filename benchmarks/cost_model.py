@@ -3,7 +3,7 @@ training costs on another machine.
 
     taskset -c 1 python benchmarks/cost_model.py --threads 1
     python benchmarks/cost_model.py --hours --rate 40e12 --share 0.3 --price 2.5     the paper's
-    training, from three numbers alone
+        training, from three numbers alone
 
 RNNsearch of a Size, trained by ``model.fit`` on random batches without padding, each point in a
 process of its own. The formulas are sums of the terms below, fitted to POINTS by least squares of

@@ -2,8 +2,8 @@
 answers, and how long health takes.
 
     python benchmarks/hostile.py [--requests 20000] [--seed 1] [--concurrency 16] [--minutes 60]
-    [--export DIR] [--quick] python benchmarks/hostile.py --command "my-server --model {export}
-    --rest {rest}"
+        [--export DIR] [--quick]
+    python benchmarks/hostile.py --command "my-server --model {export} --rest {rest}"
 
 Exports `tatoeba-en-fr` with every signature (or takes the folder of its versions, --export), starts
 the server on loopback in a process of its own, and sends requests of every signature over gRPC and

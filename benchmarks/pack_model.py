@@ -8,7 +8,7 @@ config.yaml. Tatoeba's:
 
     rnnsearch train --config tatoeba-en-fr --output runs/tatoeba
     rnnsearch evaluate --model runs/tatoeba --source held-out.en --reference held-out.fr --calibrate
-    # data.held_out's pairs
+        # data.held_out's pairs
 """
 
 import argparse

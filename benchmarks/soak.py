@@ -2,7 +2,7 @@
 
     python benchmarks/soak.py serving --minutes 30 [--model tatoeba-en-fr | --served DIR] [--rate 3]
     python benchmarks/soak.py training --minutes 30 [--config phrasebook] [--set section.key=value
-    …] [--trim]
+        …] [--trim]
 
 serving: `rnnsearch serve` in a process of its own is asked so many times a second: one sentence, a
     long one, 16 of them, n-best

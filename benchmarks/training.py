@@ -2,10 +2,12 @@
 part.
 
     python benchmarks/training.py [--sizes SMALL PAPER] [--systems NAME ...] [--precisions float32
-    mixed_bfloat16] python benchmarks/training.py --model RUN python benchmarks/training.py
-    --systems rnnsearch --source-length 10 20 40 80      one row a length, to see how cost grows
+        mixed_bfloat16]
+    python benchmarks/training.py --model RUN
+    python benchmarks/training.py --systems rnnsearch --source-length 10 20 40 80      one row a
+        length, to see how cost grows
     python benchmarks/training.py --deterministic --sizes SMALL --systems rnnsearch    what
-    training.deterministic costs
+        training.deterministic costs
 
 Each row is a process of its own that trains by ``model.fit`` on random batches without padding.
 Before every update a large matrix product is timed in the same process: the ceiling. GFLOP/s counts

@@ -6,10 +6,12 @@ loaded once for all of them.
 Trains FOLDER/RUN for each RUN, each time killed at a MOMENT and then resumed, at last to its end. A
 moment is
 
-    replace:3   before the third file takes its place       save:2      in the middle of the second
-    checkpoint's model batch:7     after the seventh batch of the process       evaluate:1  in the
-    middle of the first evaluation finish:1    in the middle of the last evaluation          2.5
-    after 2.5 seconds of training
+    replace:3   before the third file takes its place
+    save:2      in the middle of the second checkpoint's model
+    batch:7     after the seventh batch of the process
+    evaluate:1  in the middle of the first evaluation
+    finish:1    in the middle of the last evaluation
+    2.5         after 2.5 seconds of training
 
 Prints a JSON line for each RUN: seconds of its last process.
 """

@@ -3,7 +3,8 @@ red.
 
     python tests/mutants/run.py                 every fault
     python tests/mutants/run.py encoder 7 20-30 those whose file or description has the word, or by
-    number python tests/mutants/run.py --list
+        number
+    python tests/mutants/run.py --list
 
 Exit code 0: every fault was caught. A fault whose text is no longer in its file counts
 as not caught: the list has to follow the code.

@@ -7,9 +7,10 @@ what leaves it, and not on what goes from one position to the next; that is the 
     words        E x_j and E y_{i−1}, wherever they enter
     annotations  h_j as attention, or the fixed context, sees them; s_0 is made of them as they were
     states       s_i on its way to the output (with Luong's attention: to the attention); the
-    recurrence keeps s_i itself readout      t_i after maxout, ŝ_t on its way to the output; what is
-    fed back is ŝ_t itself layers       of a stack: the state of a layer on its way to the next,
-    each layer by factors of its own
+                 recurrence keeps s_i itself
+    readout      t_i after maxout, ŝ_t on its way to the output; what is fed back is ŝ_t itself
+    layers       of a stack: the state of a layer on its way to the next, each layer by factors of
+                 its own
 
 Nothing of the package is imported. Weights as in rnnsearch.py, encoder_decoder.py, layered.py.
 """

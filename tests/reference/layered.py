@@ -3,7 +3,7 @@
     deep LSTM          Sutskever, Vinyals, Le 2014, §2 and §3.4; its units: Graves 2013, eqs. 7-11
     stacked network    the notes before that paper: x_t to every layer, every layer to the output
     Luong's attention  the same notes: e_j = score(s_t, h_j), ŝ_t = tanh(W_c [c_t ; s_t]), p =
-    softmax(W_s ŝ_t)
+        softmax(W_s ŝ_t)
 
 Nothing of the package is imported. Weights come by symbol, input size first; layer k of the
 encoder has encoder.k.W, of the decoder decoder.k.W. What is absent is zero. The gated unit,

@@ -2,12 +2,15 @@
 their papers.
 
     RNNencdec                 Bahdanau et al. 2015, §4.2, A.2: c_i = →h_{T_x}, s_0 = tanh(W_s
-    →h_{T_x}) reset gate after          Cho et al. 2014a, version 1 (arXiv 1406.1078v1), z as Keras
-    and cuDNN have it LSTM units                Hochreiter and Schmidhuber 1997 with the forget gate
-    of Gers et al. 2000 Gaussian windows          Graves 2013 (arXiv 1308.0850), eqs. 46-51;
-    Bahdanau et al. 2015, §6.1 coverage                  See et al. 2017 (arXiv 1704.04368), eqs.
-    10-11 layer normalization       Ba et al. 2016 (arXiv 1607.06450), each product of a unit by
-    itself, no shift
+                              →h_{T_x})
+    reset gate after          Cho et al. 2014a, version 1 (arXiv 1406.1078v1), z as Keras and cuDNN
+                              have it
+    LSTM units                Hochreiter and Schmidhuber 1997 with the forget gate of Gers et al.
+                              2000
+    Gaussian windows          Graves 2013 (arXiv 1308.0850), eqs. 46-51; Bahdanau et al. 2015, §6.1
+    coverage                  See et al. 2017 (arXiv 1704.04368), eqs. 10-11
+    layer normalization       Ba et al. 2016 (arXiv 1607.06450), each product of a unit by itself,
+                              no shift
 
 Nothing of the package is imported. As in rnnsearch.py, weights come by symbol, input size
 first, and a bias that is absent is zero; a gain that is absent means no normalization.

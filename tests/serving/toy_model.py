@@ -2,14 +2,19 @@
 
 Signatures (B rows each):
     serving_default  text string[B] → translation "v<version>:<text>", score float[B] = bytes of
-    text, source_truncated bool[B] = False half_plus        x float[B] → y float[B] = x/2 + 1 +
-    version (version 1 is the published tests' half_plus_two) column           x float[B, 1] → y =
-    x/2 + 1 + version, of any shape; product = x · [[2]], which needs a matrix rows             x
-    float[B] → rows int64[B]: how many rows the call had, so that merged requests show echo
-    a_bytes string, b bool, i32, i64, f32, f64, u8: each [B, …] → the same slow             x
-    float[B], seconds float[B] → y = x after the longest of `seconds`, in a tf loop gate
-    path string[B] → opened string[B]: writes path[0].entered, then waits until the file path[0]
-    exists refuse           x float[B] → y, or INVALID_ARGUMENT "x must not be negative"
+        text, source_truncated bool[B] = False
+    half_plus        x float[B] → y float[B] = x/2 + 1 + version (version 1 is the published tests'
+                     half_plus_two)
+    column           x float[B, 1] → y = x/2 + 1 + version, of any shape; product = x · [[2]], which
+                     needs a matrix
+    rows             x float[B] → rows int64[B]: how many rows the call had, so that merged requests
+                     show
+    echo             a_bytes string, b bool, i32, i64, f32, f64, u8: each [B, …] → the same
+    slow             x float[B], seconds float[B] → y = x after the longest of `seconds`, in a tf
+                     loop
+    gate             path string[B] → opened string[B]: writes path[0].entered, then waits until the
+                     file path[0] exists
+    refuse           x float[B] → y, or INVALID_ARGUMENT "x must not be negative"
 """
 
 import contextlib

@@ -3,7 +3,7 @@
     RNNSEARCH_SERVER   host:port of gRPC
     RNNSEARCH_REST     host:port of REST
     RNNSEARCH_MODELS   the folder of write_models.py as that server sees it; without it the tests of
-    reloading are skipped
+                       reloading are skipped
 
 serving/README.md says how to start tensorflow_model_server for it.
 """
