@@ -9,10 +9,12 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
-# Format and common mistakes; .venv/bin/ruff format . and ruff check --fix . correct most of it.
+# Format, common mistakes and types; .venv/bin/ruff format . and ruff check --fix . correct most of
+# the first two.
 lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/mypy
 
 # With those that take minutes each: long fuzzing, soaks.
 test-all: setup
