@@ -23,6 +23,7 @@ with an internal error.
 import argparse
 import base64
 import collections
+import concurrent.futures
 import contextlib
 import gzip
 import http.client
@@ -417,6 +418,9 @@ def attack(server, ports, count, seed, concurrency, minutes):
     """(outcomes, broken answers, seconds that health took each time) of `count` requests, or of as
     many as the minutes allow.
     """
+    # here, since threads that import it at the same time find it half imported
+    import tensorflow  # noqa: F401
+
     end = time.monotonic() + 60 * minutes
     share = -(-count // concurrency)
     senders = [Hostile(*ports, f"{seed}/{number}") for number in range(concurrency)]
@@ -434,11 +438,8 @@ def attack(server, ports, count, seed, concurrency, minutes):
         stdout=subprocess.PIPE,
         text=True,
     ) as watch:
-        threads = [threading.Thread(target=work, args=[sender]) for sender in senders]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with concurrent.futures.ThreadPoolExecutor(concurrency) as threads:
+            list(threads.map(work, senders))  # raises what a sender raised
         delays = sorted(json.loads(watch.communicate()[0]))  # closes its standard input
     outcomes = sum((sender.outcomes for sender in senders), collections.Counter())
     return outcomes, [line for sender in senders for line in sender.broken], delays
