@@ -4,11 +4,11 @@ The names in ``__all__`` are the public interface, with the modules ``rnnsearch_
 ``rnnsearch_tf.models``, ``rnnsearch_tf.search``, ``rnnsearch_tf.evaluation`` and
 ``rnnsearch_tf.extras.hub``. Everything else is private and may change.
 
-``import rnnsearch_tf`` itself imports neither TensorFlow nor Keras: a name is imported when it is
-first used. ``Config`` and ``load_config`` need neither at all. The first use of any other name, and
-of these where Keras is imported already, registers this package's classes with Keras, so that
-``keras.models.load_model`` finds them; so does ``import rnnsearch_tf`` where Keras was imported
-before. ``rnnsearch_tf.load_model`` needs neither.
+``import rnnsearch_tf`` itself imports neither TensorFlow nor Keras: each name is imported on first
+use. ``Config`` and ``load_config`` never need them. The first use of any other name registers this
+package's classes with Keras, so that ``keras.models.load_model`` finds them. If Keras has been
+imported already, ``import rnnsearch_tf`` and every first use register them.
+``rnnsearch_tf.load_model`` does not depend on it.
 
 Example:
     >>> import rnnsearch_tf
@@ -16,8 +16,11 @@ Example:
     256
 """
 
+from __future__ import annotations
+
 import importlib
 import sys
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -58,15 +61,15 @@ _PUBLIC_MODULES = {
     "search": "search",
 }
 _WITHOUT_TENSORFLOW = ("config",)
-"""What is defined here does not import TensorFlow, and does not register anything."""
+"""Modules that import no TensorFlow and register no classes."""
 
 _REGISTERED_BY = ("models", "training.optimizers")
-"""Importing these registers every class that a ``.keras`` file of this package may name."""
+"""Modules whose import registers every class that a ``.keras`` file of this package may name."""
 
 __all__ = sorted(_MODULE_OF)
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _PUBLIC_MODULES:
         return importlib.import_module(f"{__name__}.{_PUBLIC_MODULES[name]}")
     if name not in _MODULE_OF:
@@ -80,11 +83,11 @@ def __getattr__(name):
     return value
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted([*globals(), *__all__, *_PUBLIC_MODULES])
 
 
-def _register_with_keras():
+def _register_with_keras() -> None:
     for module in _REGISTERED_BY:
         importlib.import_module(f"{__name__}.{module}")
 

@@ -1,26 +1,27 @@
 """The errors a user can cause.
 
-Everything a user does wrong raises :class:`UserError`; the command line prints
-its message as one line and exits with its code, without a traceback.
+Every mistake of a user raises :class:`UserError`; the command line prints its message as one line
+and exits with its code, without a traceback.
 """
+
+from __future__ import annotations
 
 
 class UserError(Exception):
-    """A mistake in the input, named so that it can be corrected.
+    """A mistake in the input, described so that it can be corrected.
 
-    The message says what was expected, what came, where, and what to do. It is no ValueError: code
-    that turns what a library says of a damaged file into words of its own must not do so with words
-    that are there already.
+    The message says what was expected, what was found, where, and what to do. It is not a
+    ValueError: code that catches a library's ValueError about a damaged file must not catch this.
 
     Attributes:
         exit_code: process exit status when the error reaches the command line:
-            1 for a failure while working, 2 for wrong usage.
+            1 for a failure at run time, 2 for wrong usage.
     """
 
     exit_code = 1
 
-    def __init__(self, message=""):
-        # its own, since AutoGraph puts a stack into the message of errors that have Exception's
+    def __init__(self, message: object = "") -> None:
+        # AutoGraph adds a stack trace to the message of errors that inherit Exception's __init__
         super().__init__(message)
 
 
@@ -31,12 +32,11 @@ class UsageError(UserError):
 
 
 class Terminated(BaseException):
-    """Raised on SIGTERM: the work stops and can be resumed. Like KeyboardInterrupt, it is not an
-    Exception.
+    """Raised on SIGTERM. The work can be resumed.
+
+    Like KeyboardInterrupt, it is not an Exception.
     """
 
 
 class PeerLost(Terminated):
-    """Another worker of the same training has ended: the work stops and can be resumed with all
-    workers.
-    """
+    """Another worker was lost. Training can be resumed once all workers are back."""

@@ -2,3 +2,8 @@
 
 May import errors.
 """
+
+import os
+
+AnyPath = str | os.PathLike[str]
+"""A path, as :func:`open` takes it."""

@@ -1,4 +1,4 @@
-"""Atomic file writes: a file is written under another name, synced, then renamed."""
+"""Atomic file writes: write to a temporary name, fsync, rename."""
 
 from __future__ import annotations
 
@@ -9,33 +9,37 @@ import os
 import pathlib
 import shutil
 import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.untrusted import refuse_link
 
 PARTIAL = "partial-"
-"""What the name of a file that is still being written begins with; its end is that of the final
-name.
-"""
+"""Prefix of the names of temporary files and folders."""
 
 
 @contextlib.contextmanager
-def replacing(path, rename=None, alone=True):
-    """The path of a file to be written in the block, which then takes the place of ``path`` in one
-    move.
+def replacing(
+    path: AnyPath,
+    rename: Callable[[pathlib.Path, pathlib.Path], object] | None = None,
+    one_writer: bool = True,
+) -> Iterator[pathlib.Path]:
+    """Yield a temporary path to write to; after the block, that file replaces ``path`` atomically.
 
-    A kill or a power failure at any moment leaves the old file or the new one. If the block fails,
-    the old one stays.
+    A kill or a power failure at any moment leaves either the old or the new file. If the block
+    fails, the old file stays.
 
     Args:
-        path: of the file.
-        rename: called with both paths when the new file is on the disk; None: os.replace.
-        alone: False where another process may write the same file at the same time: the new one is
-            called ``.NAME.`` and a suffix of its own until then.
+        path: the file to replace.
+        rename: called with both paths once the new file is synced; None: os.replace.
+        one_writer: False if another process may write the same file at the same time: the temporary
+            file is then called ``.NAME.`` with a random suffix.
 
     Raises:
-        UserError: the file cannot be written, because the disk is full, say; or a link stands where
-            the new one is to grow.
+        UserError: the file cannot be written, for example because the disk is full; or the
+            temporary path is a link.
 
     Example:
         >>> import tempfile
@@ -46,8 +50,9 @@ def replacing(path, rename=None, alone=True):
         ('one', 'partial-names.txt', False)
     """
     path = pathlib.Path(path)
-    partial = path.with_name(PARTIAL + path.name if alone else f".{path.name}.{uuid.uuid4().hex}")
-    _make_way(partial)
+    name = PARTIAL + path.name if one_writer else f".{path.name}.{uuid.uuid4().hex}"
+    partial = path.with_name(name)
+    _remove_leftover(partial)
     try:
         yield partial
         sync(partial)
@@ -60,9 +65,9 @@ def replacing(path, rename=None, alone=True):
             partial.unlink(missing_ok=True)
 
 
-def _make_way(partial):
-    """Remove what a killed process left of a file: written over, a second name of another file
-    would change that file, too.
+def _remove_leftover(partial: pathlib.Path) -> None:
+    """Remove the temporary file of a killed process. If it is a hard link, writing to it would
+    change another file.
     """
     refuse_link(partial)
     try:
@@ -72,9 +77,9 @@ def _make_way(partial):
 
 
 @contextlib.contextmanager
-def new_folder(path):
-    """The path of a folder to be filled in the block, which then appears as ``path``, where there
-    is nothing yet, in one move.
+def new_folder(path: AnyPath) -> Iterator[pathlib.Path]:
+    """Yield a temporary folder to fill; after the block, it is renamed to ``path`` atomically.
+    ``path`` must not exist yet.
 
     Raises:
         UserError: it cannot be written.
@@ -82,7 +87,7 @@ def new_folder(path):
     path = pathlib.Path(path)
     partial = path.with_name(PARTIAL + path.name)
     try:
-        shutil.rmtree(partial, ignore_errors=True)  # a killed process's
+        shutil.rmtree(partial, ignore_errors=True)  # left by a killed process
         partial.mkdir(parents=True)
         yield partial
         sync_all(partial)
@@ -95,20 +100,22 @@ def new_folder(path):
 
 
 @contextlib.contextmanager
-def locked(folder, name=None, waiting=None):
-    """A folder, created if missing, that no other process has in such a block at the same
-    time; gives whether it is locked.
+def locked(
+    folder: AnyPath, name: object = None, waiting: Callable[[], object] | None = None
+) -> Iterator[bool]:
+    """Hold an exclusive lock on a folder, which is created if missing. Yield whether the lock was
+    obtained: False on a file system without locks.
 
-    The lock ends with the process, however that ends. A file system without locks gives False.
+    The operating system releases the lock when the process ends, even by a kill.
 
     Args:
         folder: its path.
-        name: what the message calls it; None: the path.
-        waiting: called where another process has it, whose end is then waited for; None: that is an
-            error.
+        name: how messages name it; None: the path.
+        waiting: called before waiting for another process that holds the lock; None: a held lock is
+            an error.
 
     Raises:
-        UserError: another process has it, or it cannot be made.
+        UserError: another process holds the lock, or the folder cannot be created.
     """
     try:
         descriptor = os.open(make_folder(folder), os.O_RDONLY)
@@ -120,7 +127,7 @@ def locked(folder, name=None, waiting=None):
         os.close(descriptor)
 
 
-def _lock(descriptor, name, waiting):
+def _lock(descriptor: int, name: object, waiting: Callable[[], object] | None) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -136,11 +143,11 @@ def _lock(descriptor, name, waiting):
     return True
 
 
-def make_folder(path) -> pathlib.Path:
-    """Make a folder, and those above it, if missing.
+def make_folder(path: AnyPath) -> pathlib.Path:
+    """Create a folder and its parents if missing.
 
     Raises:
-        UserError: it cannot be made.
+        UserError: it cannot be created.
     """
     path = pathlib.Path(path)
     try:
@@ -153,24 +160,24 @@ def make_folder(path) -> pathlib.Path:
     return path
 
 
-def sync_all(folder) -> None:
-    """Wait until a folder and all that is in it are on the disk."""
+def sync_all(folder: AnyPath) -> None:
+    """Call fsync on a folder and on everything in it."""
     for path, _, files in os.walk(folder):
         for name in files:
             sync(os.path.join(path, name))
         sync(path)
 
 
-def write_file(path, content: str | bytes) -> None:
-    """Write a whole file; a string as UTF-8, its line breaks as they are. Errors as of
-    :func:`replacing`.
+def write_file(path: AnyPath, content: str | bytes) -> None:
+    """Write a whole file atomically; a string as UTF-8 with unchanged line breaks. Raises the
+    errors of :func:`replacing`.
     """
     with replacing(path) as partial:
         partial.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
-def sync(path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+def sync(path: AnyPath) -> None:
+    """Call fsync on a file, or on the entries of a folder."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -179,21 +186,19 @@ def sync(path) -> None:
 
 
 class NamedFile:
-    """A new binary file, for a ``with`` block; whatever cannot be written is a UserError that names
-    it.
-    """
+    """A new binary file for a ``with`` block; a failed write is a UserError that names the file."""
 
-    def __init__(self, path):
+    def __init__(self, path: AnyPath) -> None:
         self._path = path
         with naming(path):
             self._file = open(path, "wb")
 
-    def __enter__(self):
+    def __enter__(self) -> NamedFile:
         return self
 
-    def __exit__(self, kind, *_):
+    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
         with naming(self._path) if kind is None else contextlib.suppress(OSError):
-            self._file.close()  # which writes what is left
+            self._file.close()  # writes what is still buffered
 
     def write(self, data: bytes) -> None:
         with naming(self._path):
@@ -201,16 +206,16 @@ class NamedFile:
 
 
 @contextlib.contextmanager
-def naming(path):
-    """Inside, what fails to be written is a UserError that names the path."""
+def naming(path: AnyPath) -> Iterator[None]:
+    """Turn an OSError inside the block into a UserError that names the path."""
     try:
         yield
     except OSError as error:
         raise cannot_write(path, error) from None
 
 
-def cannot_write(path, error) -> UserError:
-    """The error to raise for an OSError met while a file was written."""
+def cannot_write(path: AnyPath, error: OSError) -> UserError:
+    """The UserError to raise for an OSError during a write."""
     reason = error.strerror or " ".join(str(error).split())[:200]
     full = error.errno in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error)
     hint = (

@@ -1,7 +1,7 @@
-"""Files of others: looked at before a library reads them, so that no code comes from them and none
-takes all memory.
+"""Checks of files from others before a library reads them: they must not run code or exhaust the
+memory.
 
-Keras itself refuses most of this; what it lets a file name changes from version to version.
+Keras refuses most of this itself, but what it allows changes from version to version.
 """
 
 from __future__ import annotations
@@ -11,44 +11,46 @@ import os
 import pathlib
 import stat
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
 
 MOST_EXPANSION = 200
-"""How many times as large as packed the files of an archive may be; weights hardly shrink."""
+"""Largest ratio of unpacked to packed size of an archive; weights hardly compress."""
 
 SMALL_ARCHIVE = 1 << 24
-"""Bytes up to which an archive may expand however well it was packed."""
+"""Unpacked bytes that are allowed at any ratio."""
 
 MOST_JSON = 1 << 24
-"""Bytes of a JSON file that describes a model."""
+"""Most bytes of a JSON file that describes a model."""
 
 MOST_TOKENS = 10_000_000
-"""Entries of a vocabulary at most, in an option and in a file."""
+"""Most entries of a vocabulary, in an option and in a file."""
 
-OWN = "rnnsearch_tf>"
-"""What the registered names of this package's classes begin with."""
+REGISTERED_PREFIX = "rnnsearch_tf>"
+"""Prefix of the registered names of this package's classes."""
 
 MODULES = ("keras", "keras.optimizers", "keras.optimizers.schedules", "keras.dtype_policies")
-"""Where else a saved model may name a class from; no layers: a Lambda has code."""
+"""Other modules whose classes a saved model may name. No Keras layers: a Lambda contains code."""
 
 
 MODEL_FILES = (".json", ".weights.h5")
-"""What the names of the files of a ``.keras`` archive end with."""
+"""Endings of the file names in a ``.keras`` archive."""
 
 
-def check_archive(path, endings: Sequence[str], what="an archive") -> None:
-    """Refuse a zip archive (``.keras``, ``.npz``) with other files in it than expected, links, or
-    far more bytes than it has.
+def check_archive(path: AnyPath, endings: Sequence[str], what: str = "an archive") -> None:
+    """Refuse a zip archive (``.keras``, ``.npz``) that contains unexpected files, folders or links,
+    or that expands too much.
 
     Args:
-        path: of the archive.
-        endings: what the name of a file in it ends with, such as ``.npy``; folders there are none.
-        what: what errors say was expected.
+        path: the archive.
+        endings: allowed endings of the names of its files, such as ``.npy``.
+        what: what error messages say was expected.
 
     Raises:
-        UserError: one of these, or no archive at all.
+        UserError: it contains one of these, or is not an archive.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -72,8 +74,8 @@ def check_archive(path, endings: Sequence[str], what="an archive") -> None:
         raise _refused(path, f"at most {limit:,} bytes, unpacked", f"{size:,}")
 
 
-def check_model_archive(path) -> None:
-    """Refuse a ``.keras`` file that names code: other classes than this package's, optimizers and
+def check_model_archive(path: AnyPath) -> None:
+    """Refuse a ``.keras`` file that names any class but those of this package, optimizers and
     number types.
     """
     check_archive(path, MODEL_FILES, "a model that model.save wrote")
@@ -85,21 +87,21 @@ def check_model_archive(path) -> None:
                 )
 
 
-def check_preset(folder) -> None:
-    """Refuse a preset's folder whose JSON files name code, or whose links lead outside it."""
+def check_preset(folder: AnyPath) -> None:
+    """Refuse a preset's folder whose JSON files name other classes, or whose links lead outside."""
     for path in sorted(pathlib.Path(folder).rglob("*")):
         check_inside(path, folder)
         if path.suffix == ".json" and path.is_file():
             _check_json(path, path.stat().st_size, path.read_bytes)
 
 
-def check_inside(path, folder) -> None:
+def check_inside(path: AnyPath, folder: AnyPath) -> None:
     """Refuse a link to a file outside the folder.
 
     Raises:
-        UserError: it is one.
+        UserError: the path is such a link.
     """
-    # a loop of links has no resolve()
+    # realpath, since Path.resolve() fails on a loop of links
     if not pathlib.Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         raise _refused(
             path,
@@ -109,11 +111,11 @@ def check_inside(path, folder) -> None:
         )
 
 
-def refuse_link(path) -> None:
-    """Refuse any link in the place of what is about to be written.
+def refuse_link(path: AnyPath) -> None:
+    """Refuse a path to write to that is a link.
 
     Raises:
-        UserError: it is one.
+        UserError: the path is a link.
     """
     if os.path.islink(path):
         raise UserError(
@@ -122,14 +124,13 @@ def refuse_link(path) -> None:
         )
 
 
-def check_links(folder) -> None:
-    """Refuse a folder that has links to places outside it, however deep: before anything is written
-    there.
+def check_links(folder: AnyPath) -> None:
+    """Refuse a folder to write to that contains, at any depth, a link to a place outside it.
 
-    The folder itself may be reached by a link.
+    The folder itself may be reached through a link.
 
     Raises:
-        UserError: there is one.
+        UserError: there is such a link.
     """
     for path, folders, files in os.walk(folder):
         for name in sorted(folders + files):
@@ -137,20 +138,20 @@ def check_links(folder) -> None:
                 check_inside(os.path.join(path, name), folder)
 
 
-def _check_json(where, size, read):
+def _check_json(where: AnyPath, size: int, read: Callable[[], bytes]) -> None:
     if size > MOST_JSON:
         raise _refused(where, f"at most {MOST_JSON:,} bytes", f"{size:,}")
     try:
         tree = json.loads(read())
     except (ValueError, zipfile.BadZipFile):
-        return  # who reads it next says what is wrong
+        return  # invalid JSON is reported by the loader
     except RecursionError:
         raise _refused(where, "a description of a model", "one nested without end") from None
     _check_objects(tree, where)
 
 
-def _check_objects(tree, where):
-    """Refuse objects of other classes, wherever they stand."""
+def _check_objects(tree: Any, where: AnyPath) -> None:
+    """Refuse objects of other classes at any depth."""
     if isinstance(tree, list):
         for value in tree:
             _check_objects(value, where)
@@ -161,7 +162,7 @@ def _check_objects(tree, where):
             str(tree.get(key)) for key in ("class_name", "module", "registered_name")
         )
         if (
-            not registered.startswith(OWN)
+            not registered.startswith(REGISTERED_PREFIX)
             and module not in MODULES
             or name in ("__lambda__", "function", "Lambda")
         ):
@@ -174,7 +175,7 @@ def _check_objects(tree, where):
         _check_objects(value, where)
 
 
-def _refused(where, expected, got) -> UserError:
+def _refused(where: AnyPath, expected: str, got: str) -> UserError:
     return UserError(
         f"{where}: refused: expected {expected}, got {got}; do not use the file unless you know"
         " where it is from"

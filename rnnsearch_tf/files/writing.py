@@ -1,4 +1,4 @@
-"""Results out: text line by line as it is made, or a whole file or none."""
+"""Write results: text line by line as it is produced, or a whole file atomically."""
 
 from __future__ import annotations
 
@@ -10,40 +10,47 @@ import pathlib
 import re
 import shutil
 import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, Any, BinaryIO
 
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import cannot_write, replacing
+
+OutputFile = AnyPath | None
+"""A path, whose ending ``.gz`` selects compression; None or ``-`` for standard output."""
 
 _STANDARD_OUTPUT = None, "-"
 
 
 class Output:
-    """Where results go: a file (``.gz`` compressed by name) or standard output.
+    """A text stream for results: a file (compressed if its name ends in ``.gz``) or standard
+    output.
 
-    A `write` ends with a flush, so that a reader has the lines at once: such a file grows under its
-    own name.
+    Every `write` flushes by default, so that a reader gets the lines at once; the file therefore
+    has its final name from the start.
 
     Args:
         name: path; None or ``-`` for standard output.
-        inputs: names of the files that are read meanwhile.
+        inputs: names of the input files, which must not be overwritten.
 
     Raises:
         UsageError: the file is one of the inputs.
         UserError: the file cannot be written.
     """
 
-    def __init__(self, name=None, inputs=()):
+    def __init__(self, name: OutputFile = None, inputs: Iterable[Any] = ()) -> None:
         _refuse_inputs(name, inputs)
         self._name = name
-        self._stream = sys.stdout
-        if name not in _STANDARD_OUTPUT:
+        self._stream: IO[str] = sys.stdout
+        if name is not None and name != "-":
             with _named(name):
                 self._stream = (gzip.open if str(name).endswith(".gz") else open)(
                     name, "wt", encoding="utf-8", newline="\n"
                 )
 
-    def write(self, lines, flush=True):
-        """Write one line for each string; a line break inside one becomes a space."""
+    def write(self, lines: Iterable[str], flush: bool = True) -> None:
+        """Write each string as a line; line breaks inside a string become a space."""
         with _named(self._name):
             for line in lines:
                 self._stream.write(re.sub("[\r\n]+", " ", line))
@@ -51,24 +58,24 @@ class Output:
         if flush:
             self.flush()
 
-    def flush(self):
+    def flush(self) -> None:
         with _named(self._name):
             self._stream.flush()
 
-    def __enter__(self):
+    def __enter__(self) -> Output:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         if self._name not in _STANDARD_OUTPUT:
-            with _named(self._name):  # what a full disk did not take is tried again
+            with _named(self._name):  # closing retries what a full disk did not take
                 self._stream.close()
 
 
-def check_output(name, inputs=()) -> None:
-    """Raise before long work what writing its results would raise after it; nothing is written.
-    Arguments and errors as of :class:`Output`.
+def check_output(name: OutputFile, inputs: Iterable[Any] = ()) -> None:
+    """Check before long work that its results can be written; write nothing. Arguments and errors
+    as in :class:`Output`.
     """
-    if name in _STANDARD_OUTPUT:
+    if name is None or name == "-":
         return
     _refuse_inputs(name, inputs)
     path = pathlib.Path(name)
@@ -81,14 +88,14 @@ def check_output(name, inputs=()) -> None:
             raise cannot_write(name, OSError(code, os.strerror(code)))
 
 
-def check_outputs(names, inputs=()) -> None:
-    """:func:`check_output` of several files, which have to be different ones; names by flag,
+def check_outputs(names: Mapping[str, OutputFile], inputs: Iterable[Any] = ()) -> None:
+    """Call :func:`check_output` for several files, which must differ; `names` is
     {"--output": path or None}.
     """
-    places = {}
+    places: dict[str, str] = {}
     for flag, name in names.items():
         check_output(name, inputs)
-        if name in _STANDARD_OUTPUT:
+        if name is None or name == "-":
             continue
         other = places.setdefault(os.path.realpath(name), flag)
         if other != flag:
@@ -98,8 +105,8 @@ def check_outputs(names, inputs=()) -> None:
             )
 
 
-def _refuse_inputs(name, inputs):
-    if name not in _STANDARD_OUTPUT and pathlib.Path(name).is_file():
+def _refuse_inputs(name: OutputFile, inputs: Iterable[Any]) -> None:
+    if name is not None and name != "-" and pathlib.Path(name).is_file():
         for other in inputs:
             if (
                 other not in _STANDARD_OUTPUT
@@ -113,17 +120,17 @@ def _refuse_inputs(name, inputs):
 
 
 @contextlib.contextmanager
-def whole_file(name):
-    """A binary stream whose file appears under its name only once everything is written.
+def whole_file(name: OutputFile) -> Iterator[BinaryIO | gzip.GzipFile]:
+    """Yield a binary stream whose file appears under its name only once everything is written.
 
     Args:
-        name: path, ``.gz`` compressed by name; None or ``-`` for standard output. What is
-            there and no plain file (a pipe, /dev/stdout) is written to as it is.
+        name: path, compressed if it ends in ``.gz``; None or ``-`` for standard output. An existing
+            path that is not a plain file (a pipe, /dev/stdout) is written to directly.
 
     Raises:
         UserError: the file cannot be written.
     """
-    if name in _STANDARD_OUTPUT:
+    if name is None or name == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
@@ -132,11 +139,11 @@ def whole_file(name):
         if path.exists() and not path.is_file():
             raw = stack.enter_context(open(path, "wb"))
         else:
-            partial = stack.enter_context(replacing(path, alone=False))
+            partial = stack.enter_context(replacing(path, one_writer=False))
             raw = stack.enter_context(open(partial, "wb"))
             if path.exists():
                 shutil.copymode(path, partial)
-        # No name and no time inside: the same results make the same bytes.
+        # no name and no time in the gzip header, so that equal results give equal bytes
         packed = path.name.endswith(".gz")
         yield (
             stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0))
@@ -146,12 +153,14 @@ def whole_file(name):
 
 
 @contextlib.contextmanager
-def _named(name):
-    """Inside, an error of writing names the file, if it is one."""
+def _named(name: OutputFile) -> Iterator[None]:
+    """Turn an OSError inside the block into a UserError that names the file, except for standard
+    output.
+    """
     try:
         yield
     except OSError as error:
-        # a pipe by name: its reader has gone as that of standard output
-        if name in _STANDARD_OUTPUT or isinstance(error, BrokenPipeError):
+        # the reader of a named pipe may end as that of standard output may
+        if name is None or name == "-" or isinstance(error, BrokenPipeError):
             raise
         raise cannot_write(name, error) from None

@@ -1,4 +1,4 @@
-"""What surrounds TensorFlow: its quiet import, cores, child processes, progress bars, optional
+"""The surroundings of TensorFlow: its quiet import, cores, child processes, progress bars, optional
 packages.
 
 May import errors.

@@ -1,4 +1,4 @@
-"""Keras on TensorFlow, checked once: every module that computes imports Keras from here."""
+"""Keras on TensorFlow, checked once. Every module that needs Keras imports it from here."""
 
 import os
 
@@ -8,7 +8,7 @@ os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 
-def _require_tensorflow(backend):
+def _require_tensorflow(backend: str) -> None:
     if backend != "tensorflow":
         raise UsageError(
             f"rnnsearch_tf: expected Keras on its TensorFlow backend, got {backend!r}; "

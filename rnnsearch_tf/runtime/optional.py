@@ -1,4 +1,6 @@
-"""Packages that only an extra brings, such as ``pip install "rnnsearch-tf[plots]"``."""
+"""Optional packages, installed by an extra such as ``pip install "rnnsearch-tf[plots]"``."""
+
+from __future__ import annotations
 
 import importlib.util
 
@@ -11,23 +13,26 @@ PACKAGES = {
     "machine": ("sil-machine", "smt"),
     "thot": ("sil-thot", "smt"),
 }
-"""{module: (its package, the extra)}"""
+"""{module: (package, extra)}"""
 
 THOT = "machine", "thot"
-"""The modules of the phrase-based system and of the word aligners."""
+"""The modules that the phrase-based system and the word aligners need."""
 
 
-def has(*modules) -> bool:
-    """Whether these modules can be imported."""
+def has(*modules: str) -> bool:
+    """Whether all these modules can be imported."""
     return all(importlib.util.find_spec(module) for module in modules)
 
 
-def require(what: str, *modules) -> None:
-    """Raise UserError for a missing package now, before work is done in vain.
+def require(what: str, *modules: str) -> None:
+    """Fail early if an optional package is missing.
 
     Args:
-        what: what needs it.
+        what: what needs the package, for the message.
         modules: keys of PACKAGES.
+
+    Raises:
+        UserError: a module cannot be imported.
     """
     for module in modules:
         if not has(module):

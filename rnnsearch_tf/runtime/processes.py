@@ -1,8 +1,8 @@
-"""Work on the files of a text in several processes: each does one file after the other.
+"""Process the files of a text in several processes, each of which takes one file after another.
 
-A process is a Python of its own that is told over its standard input what to do next, so that
-scripts and notebooks can start it as well as the command line. It ends with the process that
-started it, even when that is killed.
+Every process is a separate Python that reads its requests from standard input, so that scripts and
+notebooks can start it as well as the command line. It ends with the process that started it, even
+if that is killed.
 """
 
 from __future__ import annotations
@@ -16,23 +16,25 @@ import queue
 import subprocess
 import sys
 import threading
+from collections.abc import Collection, Mapping, Sequence
+from typing import IO, Any
 
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.runtime.cores import available_cores
 from rnnsearch_tf.runtime.progress import progress
 
 SMALL = 10_000_000
-"""Bytes of text files up to which starting processes takes longer than the work."""
+"""Bytes of text below which starting processes takes longer than the work."""
 
 _PROGRAM = "from rnnsearch_tf.runtime.processes import answer; answer()"
 
 
-def processes_for(pieces) -> int:
-    """How many processes some Pairs are worth: one for each core, but no more than there are; 1:
-    none beside this one.
+def processes_for(pieces: Collection[Any]) -> int:
+    """Number of processes to use for a list of Pairs: one per core but at most one for each; 1,
+    this process alone, if the text is small.
 
     Args:
-        pieces: list of Pairs.
+        pieces: Pairs, each with its `source` and `target`.
     """
     paths = [getattr(pairs, side) for pairs in pieces for side in ("source", "target")]
     size = sum(
@@ -44,20 +46,21 @@ def processes_for(pieces) -> int:
 
 
 class Processes:
-    """So many processes, started when they are first needed; used in a ``with`` block, at whose end
-    they end.
+    """A pool of processes, started on first use, for a ``with`` block; they end with the block.
 
     Args:
-        number: int; 1: this process alone does all of it.
+        number: how many; 1: this process does all the work.
     """
 
-    def __init__(self, number: int):
-        self.number, self._started, self._failed = number, [], threading.Event()
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._started: list[_Process] = []
+        self._failed = threading.Event()
 
-    def __enter__(self):
+    def __enter__(self) -> Processes:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         for process in self._started:
             if error != (None, None, None):
                 process.kill()
@@ -66,24 +69,23 @@ class Processes:
             process.wait()
             process.stdout.close()
 
-    def call(self, function: str, requests: list, doing: str) -> None:
-        """Call a function for every request; a single one is left to this process.
+    def call(self, function: str, requests: Sequence[Mapping[str, Any]], doing: str) -> None:
+        """Call a function for every request; a single request is handled by this process.
 
         Args:
-            function: its name with its module: ``module:function``; it is called as
-                ``function(**request)``.
-            requests: list of dictionaries that JSON can hold.
-            doing: what is shown beside the progress.
+            function: its module and name, ``module:function``; called as ``function(**request)``.
+            requests: dictionaries that can be written as JSON.
+            doing: text beside the progress bar.
 
         Raises:
-            UserError: as the function raises it; or a process was killed.
+            UserError: the function raised it; or a process was killed.
         """
         number = min(self.number, len(requests))
         if number <= 1:
             for request in progress(requests, doing=doing, unit="files"):
                 pkgutil.resolve_name(function)(**request)
             return
-        waiting = queue.SimpleQueue()
+        waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
         for request in requests:
             waiting.put(json.dumps({"function": function, "request": request}) + "\n")
         self._started += [_start() for _ in range(number - len(self._started))]
@@ -91,21 +93,21 @@ class Processes:
             progress(doing=doing, total=len(requests), unit="files") as bar,
             concurrent.futures.ThreadPoolExecutor(number) as threads,
         ):
-            every = [
-                threads.submit(self._hand_out, process, waiting, bar)
+            futures = [
+                threads.submit(self._send_requests, process, waiting, bar)
                 for process in self._started[:number]
             ]
             try:
-                for one in concurrent.futures.as_completed(every):
-                    one.result()
+                for future in concurrent.futures.as_completed(futures):
+                    future.result()
             except BaseException:
                 self._failed.set()
                 for process in self._started:
                     process.kill()
                 raise
 
-    def _hand_out(self, process, waiting, bar):
-        """Give one process one request after the other."""
+    def _send_requests(self, process: _Process, waiting: queue.SimpleQueue[str], bar: Any) -> None:
+        """Send one process requests, one after another, until none is left."""
         while not self._failed.is_set():
             try:
                 request = waiting.get_nowait()
@@ -114,11 +116,18 @@ class Processes:
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(request)
                 process.stdin.flush()
-            _heed(process.stdout.readline(), process, self._failed)
+            _raise_reported(process.stdout.readline(), process, self._failed)
             bar.update(1)
 
 
-def _start():
+class _Process(subprocess.Popen[str]):
+    """A process whose standard input and output are pipes."""
+
+    stdin: IO[str]
+    stdout: IO[str]
+
+
+def _start() -> _Process:
     environment = os.environ | dict.fromkeys(
         ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"), "1"
     )
@@ -127,18 +136,19 @@ def _start():
         "CUDA_VISIBLE_DEVICES": "",
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }
-    pipes = dict(
+    return _Process(
+        [sys.executable, "-c", _PROGRAM],
+        env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         encoding="utf-8",
     )
-    return subprocess.Popen([sys.executable, "-c", _PROGRAM], env=environment, **pipes)
 
 
-def _heed(answer, process, failed):
-    """Raise what a process has met."""
+def _raise_reported(answer: str, process: _Process, failed: threading.Event) -> None:
+    """Raise the error that a process reports in its answer, if any."""
     if not answer:
         if not failed.is_set():
             raise UserError(
@@ -155,19 +165,19 @@ def _heed(answer, process, failed):
 
 
 def answer() -> None:
-    """What one of the processes runs: a request a line in, an answer a line out; it ends with its
-    input.
+    """The main loop of a child process: read a request per line, write an answer per line, end with
+    the input.
     """
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    requests = queue.SimpleQueue()
-    os.dup2(2, 1)  # whatever else prints
+    requests: queue.SimpleQueue[str] = queue.SimpleQueue()
+    os.dup2(2, 1)  # other output must not mix with the answers
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
     while True:
-        asked = json.loads(requests.get())
+        message = json.loads(requests.get())
         error = None
         code = None
         try:
-            pkgutil.resolve_name(asked["function"])(**asked["request"])
+            pkgutil.resolve_name(message["function"])(**message["request"])
         except UserError as problem:
             error = str(problem)
             code = problem.exit_code
@@ -178,8 +188,8 @@ def answer() -> None:
         answers.flush()
 
 
-def _read(requests):
-    """Hand on what comes in; its end is the end of this process, in the middle of its work too."""
+def _read(requests: queue.SimpleQueue[str]) -> None:
+    """Queue the lines of standard input; when it ends, end this process even during its work."""
     for line in sys.stdin:
         requests.put(line)
     os._exit(0)

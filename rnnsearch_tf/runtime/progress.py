@@ -1,7 +1,6 @@
-"""What a person sees on standard error while something takes long: a bar by tqdm, a sentence, a
-colour.
+"""Progress on standard error: tqdm bars, messages about long steps, colours.
 
-Only what the command line runs shows it. From Python it is switched on as any log is:
+The command line shows it. From Python it is off; switch it on by its log level:
 ``logging.getLogger("rnnsearch_tf.runtime.progress").setLevel("INFO")``.
 """
 
@@ -12,38 +11,40 @@ import logging
 import os
 import sys
 import threading
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
 
 log = logging.getLogger("rnnsearch_tf.runtime.progress")
 
 SECONDS_OF_SILENCE = 2.0
-"""What takes less time shows nothing."""
+"""Shorter work shows no progress."""
 
 SECONDS_BETWEEN_LINES = 60.0
-"""In a log file or a pipe, where a bar cannot be drawn again."""
+"""Time between lines in a log file or a pipe, where a bar cannot be redrawn."""
 
 COLOURS = {"red": 31, "green": 32}
 
 
 def progress(
-    items=None,
+    items: Iterable[Any] | None = None,
     *,
     doing: str,
     total: int | None = None,
     unit: str = "sentences",
     hidden: bool = False,
-):
-    """A bar: the share done, the time left, the rate. In a log, one line a minute.
+) -> Any:
+    """A progress bar with the share done, the time left and the rate; in a log, one line a minute.
 
     Args:
-        items: iterable to pass on while counting; None for ``with progress(...) as bar:
+        items: iterable to yield from while counting; None for ``with progress(...) as bar:
             bar.update(number)``.
-        doing: what is done, in front of the bar.
-        total: how many there are; None where that is not known.
+        doing: text in front of the bar.
+        total: number of items; None: unknown.
         unit: what is counted.
-        hidden: True shows nothing.
+        hidden: True: show nothing.
 
     Returns:
-        tqdm.
+        A tqdm.
 
     Example:
         >>> sum(progress([1, 2, 3], doing="adding", unit="numbers"))
@@ -73,27 +74,27 @@ def _silence() -> float:
 
 
 class _Lines:
-    """A stream that makes a line of every form of the bar."""
+    """A stream that writes every update of the bar as a line."""
 
-    def __init__(self, stream):
+    def __init__(self, stream: IO[str]) -> None:
         self.stream = stream
 
-    def write(self, text):
+    def write(self, text: str) -> None:
         if text.strip():
             self.stream.write(text.strip() + "\n")
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
 
 
 @contextlib.contextmanager
-def announced(doing: str, stream=None):
-    """Says what is being done, if it takes longer than two seconds and cannot be counted; in a log
-    if it takes longer than a minute.
+def announced(doing: str, stream: IO[str] | None = None) -> Iterator[None]:
+    """Print a message if the block, which has no countable items, takes longer than two seconds; in
+    a log, longer than a minute.
 
     Args:
-        doing: what is done: "building the graph of the search".
-        stream: where to say it; None takes standard error.
+        doing: the message, such as "building the graph of the search".
+        stream: where to print it; None: standard error.
     """
     timer = threading.Timer(
         _silence(), lambda: print(f"{doing} …", file=stream or sys.stderr, flush=True)
@@ -107,8 +108,8 @@ def announced(doing: str, stream=None):
 
 
 def coloured(text: str, colour: str) -> str:
-    """The text in a colour where standard error is a terminal that has some (NO_COLOR and TERM=dumb
-    are heeded).
+    """The text in a colour if standard error is a terminal with colours (respects NO_COLOR and
+    TERM=dumb).
     """
     if not sys.stderr.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
@@ -116,7 +117,7 @@ def coloured(text: str, colour: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time that is left or was taken, for people.
+    """A duration in words.
 
     Example:
         >>> duration(42), duration(600), duration(9000)

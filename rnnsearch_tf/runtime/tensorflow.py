@@ -1,4 +1,6 @@
-"""TensorFlow imported without its remarks about the machine on standard error."""
+"""Import TensorFlow quietly."""
+
+from __future__ import annotations
 
 import contextlib
 import gc
@@ -6,26 +8,28 @@ import logging
 import os
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator
+from typing import TextIO
 
 from rnnsearch_tf.runtime.progress import announced
 
-SELDOM = 50_000, 50, 50
-"""Objects made between two searches for garbage while modules are imported; Python's own 700 cost a
-fifth of that time (RESULTS.md).
+GC_THRESHOLDS = 50_000, 50, 50
+"""Thresholds of the garbage collector during the import; with Python's default of 700 it takes a
+fifth of the import time (RESULTS.md).
 """
 
 OPTIONAL = "IPython", "matplotlib", "sklearn"
-"""Packages that Keras imports where they are installed, for what no command uses; a third of the
-time (RESULTS.md).
+"""Packages that Keras imports if they are installed, for functions that no command uses; they take
+a third of the import time (RESULTS.md).
 """
 
 
-def import_tensorflow():
-    """Import TensorFlow and Keras; what it writes meanwhile is shown only if the import fails, or
-    under RNNSEARCH_DEBUG.
+def import_tensorflow() -> None:
+    """Import TensorFlow and Keras; show their messages only if the import fails or RNNSEARCH_DEBUG
+    is set.
 
-    Some of those lines come before any log level is heeded, so the file
-    descriptor itself is turned aside.
+    TensorFlow writes some messages before it reads the log level, so the file descriptor of
+    standard error is redirected.
     """
     if os.environ.get("RNNSEARCH_DEBUG"):
         import tensorflow  # noqa: F401
@@ -34,24 +38,26 @@ def import_tensorflow():
     if "tensorflow" not in sys.modules:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         with (
-            _standard_error_aside() as shown,
-            announced("loading TensorFlow", shown),
-            _garbage_left_alone(),
+            _standard_error_redirected() as terminal,
+            announced("loading TensorFlow", terminal),
+            _rare_garbage_collection(),
             _without(OPTIONAL),
         ):
             import tensorflow  # noqa: F401
             import tensorflow_text  # noqa: F401
 
             import rnnsearch_tf.runtime.backend  # noqa: F401  Keras
-    # its warnings (deprecations) are for developers
+    # its deprecation warnings are for developers
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
 
 
 @contextlib.contextmanager
-def _without(names):
-    """Inside, these packages cannot be imported, unless they are already; afterwards they can."""
+def _without(names: Iterable[str]) -> Iterator[None]:
+    """Make these packages fail to import inside the block, unless they are imported already."""
     hidden = [name for name in names if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # None: ImportError
+    for name in hidden:
+        # None makes the import fail; ignored: typeshed declares modules only
+        sys.modules[name] = None  # type: ignore[assignment]
     try:
         yield
     finally:
@@ -60,12 +66,10 @@ def _without(names):
 
 
 @contextlib.contextmanager
-def _garbage_left_alone():
-    """Inside, garbage is seldom searched for. What is there at the end stays: no later search looks
-    at it, and those come as often as ever.
-    """
+def _rare_garbage_collection() -> Iterator[None]:
+    """Collect garbage rarely inside the block, then exempt from collection what was allocated."""
     before = gc.get_threshold()
-    gc.set_threshold(*SELDOM)
+    gc.set_threshold(*GC_THRESHOLDS)
     try:
         yield
     finally:
@@ -74,15 +78,16 @@ def _garbage_left_alone():
 
 
 @contextlib.contextmanager
-def _standard_error_aside():
+def _standard_error_redirected() -> Iterator[TextIO]:
+    """Redirect standard error to a file, which is shown if the block fails; yield the original."""
     sys.stderr.flush()
-    with tempfile.TemporaryFile() as aside, os.fdopen(os.dup(2), "w", encoding="utf-8") as real:
-        os.dup2(aside.fileno(), 2)
+    with tempfile.TemporaryFile() as file, os.fdopen(os.dup(2), "w", encoding="utf-8") as original:
+        os.dup2(file.fileno(), 2)
         try:
-            yield real
+            yield original
         except BaseException:
-            aside.seek(0)
-            real.buffer.write(aside.read())
+            file.seek(0)
+            original.buffer.write(file.read())
             raise
         finally:
-            os.dup2(real.fileno(), 2)
+            os.dup2(original.fileno(), 2)

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from rnnsearch_tf.runtime.tensorflow import SELDOM, _garbage_left_alone, _without
+from rnnsearch_tf.runtime.tensorflow import GC_THRESHOLDS, _rare_garbage_collection, _without
 
 
 def test_garbage_is_searched_for_as_often_as_ever_once_all_is_imported():
@@ -16,8 +16,8 @@ def test_garbage_is_searched_for_as_often_as_ever_once_all_is_imported():
     before = gc.get_threshold()
     frozen = gc.get_freeze_count()
     try:
-        with _garbage_left_alone():
-            assert gc.get_threshold() == SELDOM
+        with _rare_garbage_collection():
+            assert gc.get_threshold() == GC_THRESHOLDS
         assert gc.get_threshold() == before and gc.get_freeze_count() > frozen
     finally:
         gc.unfreeze()

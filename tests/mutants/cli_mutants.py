@@ -17,7 +17,7 @@ COMMAND_LINE = [
     Mutant(
         "files/reading.py",
         "waits for a full batch",
-        "if lines and not _more_waits(stream):",
+        "if lines and not _can_read_now(stream):",
         "if False:",
         (f"{LINES}::test_what_has_arrived_on_a_pipe_is_handed_on",),
     ),

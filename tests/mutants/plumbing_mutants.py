@@ -101,14 +101,14 @@ RUNTIME = [
     Mutant(
         "runtime/tensorflow.py",
         "why an import fails is lost",
-        "            real.buffer.write(aside.read())\n",
+        "            original.buffer.write(file.read())\n",
         "",
         REMARKS,
     ),
     Mutant(
         "runtime/tensorflow.py",
         "remarks of an import that went well are shown",
-        "        os.dup2(aside.fileno(), 2)\n",
+        "        os.dup2(file.fileno(), 2)\n",
         "",
         REMARKS,
     ),
