@@ -17,20 +17,19 @@ from rnnsearch_tf.config.loading import (
     option_fields,
     default_of,
 )
+from rnnsearch_tf.config.data_options import CorpusConfig, DataConfig
+from rnnsearch_tf.config.model_options import ModelConfig
 from rnnsearch_tf.config.options import (
     Config,
-    CorpusConfig,
-    DataConfig,
-    ModelConfig,
     SearchConfig,
     TextConfig,
     TrainingConfig,
     END_ID,
     PAD_ID,
-    PRESETS,
     SPECIAL_TOKENS,
     UNKNOWN_ID,
 )
+from rnnsearch_tf.config.presets import PRESETS
 
 __all__ = [
     "Config",

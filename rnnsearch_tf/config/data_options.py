@@ -14,23 +14,23 @@ class CorpusConfig:
     """One of several training texts."""
 
     source: str | tuple[str, ...] | None = option(
-        None, "source side: a file, a list of files or a pattern, as train_source"
+        None, "source side: a file, a list of files or a pattern, like train_source"
     )
     target: str | tuple[str, ...] | None = option(None, "target side")
     weight: float = option(
         1.0,
-        "how often an epoch goes through it; 0.25: a quarter of the pairs, drawn anew each time",
+        "how often an epoch reads it; 0.25: a quarter of the pairs, sampled anew for each epoch",
         above=0.0,
     )
     held_out: int = option(
         0,
-        "about so many pairs stay out: those that data.held_out took out of this text in another"
+        "approximate number of pairs to exclude: those held out by data.held_out in another"
         " training",
         unit="pairs",
         minimum=0,
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for side in ("source", "target"):
             if getattr(self, side) is None and (self.source or self.target):
                 raise UsageError(
@@ -41,11 +41,11 @@ class CorpusConfig:
 
 @dataclasses.dataclass(frozen=True)
 class DataConfig:
-    """Where the pairs come from and how they are batched."""
+    """Sources of the sentence pairs, and batching."""
 
     corpus: str = option(
         "files",
-        "files: those that the options below name; phrasebook: the built-in corpus; "
+        "files: the files named below; phrasebook: the built-in corpus; "
         "phrase_table: the distinct pairs of a Moses phrase table, with the development files"
         " below",
         choices=("files", "phrasebook", "phrase_table"),
@@ -59,7 +59,7 @@ class DataConfig:
     train_source: str | tuple[str, ...] | None = option(
         None,
         "training text, source side, one sentence a line, plain or .gz: a file, a list such as"
-        " [a.en, b.en.gz], or a pattern such as corpus.*.en.gz, whose files are taken in the order"
+        " [a.en, b.en.gz], or a pattern such as corpus.*.en.gz, whose files are read in the order"
         " of their names",
         only_with={"corpus": ("files",)},
         facts=("names_training_text",),
@@ -72,7 +72,7 @@ class DataConfig:
     )
     corpora: tuple[CorpusConfig, ...] | None = option(
         None,
-        "in place of train_source and train_target: a list of several training texts, each with"
+        "instead of train_source and train_target: a list of several training texts, each with"
         " source, target and weight, such as {source: back-translated.en.gz, target: news.de.gz,"
         " weight: 0.5}",
         only_with={"corpus": ("files",)},
@@ -80,17 +80,17 @@ class DataConfig:
     )
     prepared: str | None = option(
         None,
-        "in place of every training text above: a folder that `rnnsearch prepare` wrote; its pairs"
-        " are read by number, shuffled as a whole",
+        "instead of all training texts above: a folder that `rnnsearch prepare` wrote; its pairs"
+        " are shuffled over the whole corpus",
         only_with={"corpus": ("files",)},
         facts=("names_training_text",),
     )
     train_alignments: str | tuple[str, ...] | None = option(
         None,
-        "for training.guided_alignment_weight: links of the training text's words, a line of"
-        " `source-target` for each pair, as `rnnsearch align` and word aligners write them; as many"
-        " files as train_source. They number Moses tokens, or what spaces separate under"
-        " tokenization: space and sentencepiece; the built-in corpus has its own",
+        "for training.guided_alignment_weight: word alignment of the training text, a line of"
+        " `source-target` links for each pair, as `rnnsearch align` and word aligners write it; as"
+        " many files as train_source. Links count Moses tokens, or, with tokenization: space or"
+        " sentencepiece, words between spaces; the built-in corpus has its own",
         only_with={"corpus": ("files",), "training.guided_alignment_weight": GIVEN},
     )
     development_source: str | None = option(
@@ -107,8 +107,8 @@ class DataConfig:
     )
     held_out: int = option(
         0,
-        "where no development files are named: about so many pairs are taken out of the training"
-        " text, or of the first of corpora, for development, none of whose sentences training sees;"
+        "if no development files are named: approximate number of pairs to take out of the training"
+        " text, or of the first of corpora, for development; training sees none of their sentences;"
         " 0: none",
         unit="pairs",
         minimum=0,
@@ -116,8 +116,8 @@ class DataConfig:
     )
     phrase_table: str | None = option(
         None,
-        "table of corpus: phrase_table, plain or .gz; its phrases are tokens, for tokenization:"
-        " space",
+        "phrase table for corpus: phrase_table, plain or .gz; its phrases are tokenized already, so"
+        " use tokenization: space",
         only_with={"corpus": ("phrase_table",)},
         facts=("names_training_text",),
     )
@@ -136,7 +136,7 @@ class DataConfig:
     )
     maximum_source_length: int = option(
         50,
-        "longer sentences are left out of training, the end symbol not counted",
+        "longer sentences are left out of training; the end symbol does not count",
         unit="tokens",
         minimum=1,
         facts=("limits_lengths",),
@@ -150,43 +150,43 @@ class DataConfig:
     )
     on_bad_line: str = option(
         "error",
-        "invalid UTF-8, an empty line, or a line without partner: error stops at it; skip counts"
-        " and reports it",
+        "for invalid UTF-8, an empty line, or a line without a partner: error: stop; skip: skip,"
+        " count and report it",
         choices=("error", "skip"),
         only_with={"corpus": ("files", "phrase_table")},
     )
     batching: str = option(
         "paper",
-        "paper: read 20 batches of pairs, sort them by length, cut, shortest first; bucketed: pairs"
-        " of like length, as tf.data's bucket_by_sequence_length puts them together; unsorted: as"
-        " they come",
+        "paper: read 20 batches of pairs, sort them by length, cut them, shortest first; bucketed:"
+        " pairs of similar length, by tf.data's bucket_by_sequence_length; unsorted: in the order"
+        " that they are read",
         choices=("paper", "bucketed", "unsorted"),
     )
-    batch_size: int = option(80, "sentence pairs of one update", unit="pairs", minimum=1)
+    batch_size: int = option(80, "sentence pairs per update", unit="pairs", minimum=1)
     batches_read_ahead: int = option(
         20,
-        "batches sorted together under batching: paper",
+        "batches sorted together with batching: paper",
         unit="batches",
         minimum=1,
         only_with={"batching": ("paper",)},
     )
     bucket_width: int = option(
         2,
-        "lengths that share a bucket under batching: bucketed",
+        "number of lengths that share a bucket with batching: bucketed",
         unit="tokens",
         minimum=1,
         only_with={"batching": ("bucketed",), "prepared": (None,)},
     )
     shuffle_buffer: int = option(
         200_000,
-        "pairs held in memory to shuffle an epoch; 0 keeps the order of the files",
+        "pairs held in memory to shuffle an epoch; 0: keep the order of the files",
         unit="pairs",
         minimum=0,
     )
     shuffle_batches: int = option(
         0,
-        "batches held to shuffle their order after sorting; 0 keeps it, as the authors'"
-        " program did",
+        "batches held to shuffle their order after sorting; 0: keep it, as the authors' program"
+        " did",
         unit="batches",
         minimum=0,
     )

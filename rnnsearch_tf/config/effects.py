@@ -1,46 +1,52 @@
-"""Options that have an effect only beside certain values of others, as ``only_with`` of their
-fields says.
+"""Options that have an effect only with certain values of others: ``only_with`` of their fields.
 
-What is not at its default and has no effect is an error, so that nobody believes in a setting that
-does nothing.
+An option that is not at its default but has no effect is an error, so that nobody relies on a
+setting that does nothing.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
+from rnnsearch_tf.config.option import Section
 from rnnsearch_tf.errors import UsageError
 
 GIVEN = "any value but null, 0 and false"
-"""In ``only_with``: the other option only has to be set."""
+"""In ``only_with``: the other option must be set, to any value."""
+
+_Field = dataclasses.Field[Any]
+_Wanted = str | tuple[Any, ...]  # GIVEN, or the values that would do
 
 
-def sections_of(config) -> dict:
+def sections_of(config: Section) -> dict[str, Section]:
     """{name: dataclass} of the sections of a Config."""
     values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     return {name: value for name, value in values.items() if dataclasses.is_dataclass(value)}
 
 
-def check_effects(sections: dict, named: set | None = None) -> None:
-    """Raise UsageError where an option is not at its default and has no effect beside the others.
+def check_effects(sections: Mapping[str, Section], named: Collection[str] | None = None) -> None:
+    """Raise UsageError if an option is not at its default and has no effect.
 
     Args:
-        sections: {name of a section: its dataclass}; what needs an option of another section is
-            taken to have its effect.
-        named: dotted names of the options that are looked at; None: all.
+        sections: {name of a section: its dataclass}; conditions on a missing section count as met.
+        named: dotted names of the options to check; None: all.
     """
     for name, field, other, wanted in _without_effect(sections):
         if named is None or name in named:
-            value = _words(_value(sections, other))
+            value = _as_yaml(_value(sections, other))
             raise UsageError(
-                f"{name}: has no effect with {other}={value}; {_change(other, wanted)}, or leave"
-                f" {name} at its default, {_words(field.default)}"
+                f"{name}: has no effect with {other}={value}; {_advice(other, wanted)}, or leave"
+                f" {name} at its default, {_as_yaml(field.default)}"
             )
 
 
-def with_defaults_where_unnamed(sections: dict, named: set) -> dict:
-    """The sections; every option that has no effect, and is not one of the dotted names, is at its
-    default.
+def with_defaults_where_unnamed(
+    sections: dict[str, Section], named: Collection[str]
+) -> dict[str, Section]:
+    """The sections, with options that have no effect reset to their defaults, except those whose
+    dotted names are given.
     """
     while idle := [
         (name, field) for name, field, *_ in _without_effect(sections) if name not in named
@@ -52,9 +58,9 @@ def with_defaults_where_unnamed(sections: dict, named: set) -> dict:
     return sections
 
 
-def evaluation_defaults(training, named: set = frozenset()) -> dict:
-    """{name: default} of the options of the evaluations that are not at their defaults, without
-    those of the dotted names.
+def evaluation_defaults(training: Section, named: Collection[str] = ()) -> dict[str, Any]:
+    """{name: default} of the evaluation options that are not at their defaults, except those whose
+    dotted names are given.
 
     Args:
         training: TrainingConfig.
@@ -67,74 +73,73 @@ def evaluation_defaults(training, named: set = frozenset()) -> dict:
     }
 
 
-def names_without_effect(sections: dict) -> set:
-    """Dotted names of the options that have no effect beside the others, those at their defaults
-    too.
-    """
-    return {name for name, field in _fields(sections) if _missing_company(name, field, sections)}
+def names_without_effect(sections: Mapping[str, Section]) -> set[str]:
+    """Dotted names of the options that have no effect, including those at their defaults."""
+    return {name for name, field in _fields(sections) if _unmet_condition(name, field, sections)}
 
 
-def _without_effect(sections):
-    """Yield (dotted name, field, other option, its values that would do) of what is not at its
-    default and has no effect.
+def _without_effect(
+    sections: Mapping[str, Section],
+) -> Iterator[tuple[str, _Field, str, _Wanted]]:
+    """Yield (dotted name, field, other option, values of it that would do) of every option that is
+    not at its default and has no effect.
     """
     for name, field in _fields(sections):
         if _value(sections, name) != field.default and (
-            missing := _missing_company(name, field, sections)
+            unmet := _unmet_condition(name, field, sections)
         ):
-            yield name, field, *missing
+            yield name, field, *unmet
 
 
-def _fields(sections):
+def _fields(sections: Mapping[str, Section]) -> Iterator[tuple[str, _Field]]:
     for section, values in sections.items():
         for field in dataclasses.fields(values):
             yield f"{section}.{field.name}", field
 
 
-def _missing_company(name, field, sections):
-    """(the other option that keeps this one from having an effect, the values of it that would do),
-    or None.
-    """
+def _unmet_condition(
+    name: str, field: _Field, sections: Mapping[str, Section]
+) -> tuple[str, _Wanted] | None:
+    """(other option without which this one has no effect, values of it that would do), or None."""
     section = name.partition(".")[0]
     most = -1
-    missing = None
-    for company in field.metadata.get("only_with", ()):
+    unmet = None
+    for conditions in field.metadata.get("only_with", ()):
         others = [
             (other if "." in other else f"{section}.{other}", wanted)
-            for other, wanted in company.items()
+            for other, wanted in conditions.items()
         ]
-        failing = [number for number, each in enumerate(others) if not _met(sections, *each)]
+        failing = [number for number, each in enumerate(others) if not _is_met(sections, *each)]
         if not failing:
             return None
-        # the nearest of several companies is the one that most of holds, from its beginning on
+        # report the alternative whose first unmet condition comes last
         if failing[0] > most:
             most = failing[0]
-            missing = others[failing[0]]
-    return missing
+            unmet = others[failing[0]]
+    return unmet
 
 
-def _met(sections, other, wanted):
+def _is_met(sections: Mapping[str, Section], other: str, wanted: _Wanted) -> bool:
     if other.partition(".")[0] not in sections:
         return True
     value = _value(sections, other)
     return bool(value) if wanted is GIVEN else value in wanted
 
 
-def _value(sections, name):
+def _value(sections: Mapping[str, Section], name: str) -> Any:
     section, _, key = name.partition(".")
     return getattr(sections[section], key)
 
 
-def _change(other, wanted):
-    """What to do, in words."""
+def _advice(other: str, wanted: _Wanted) -> str:
+    """The change that gives the option an effect, in words."""
     if wanted is GIVEN:
         return f"set {other}"
-    *words, last = map(_words, wanted)
+    *words, last = map(_as_yaml, wanted)
     return f"set {other} to {', '.join(words)} or {last}" if words else f"set {other}={last}"
 
 
-def _words(value):
-    """A value as YAML has it."""
+def _as_yaml(value: Any) -> str:
     return (
         {None: "null", True: "true", False: "false"}[value]
         if value is None or isinstance(value, bool)

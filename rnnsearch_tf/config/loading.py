@@ -1,17 +1,16 @@
-"""Configurations: read, checked against what ``options.py`` declares, written.
+"""Read configurations, check them against the options declared in ``options.py``, write them.
 
-Loading checks every key and value; an unknown key is refused with the nearest
-name. Values are taken in this order, later ones winning::
+Loading checks every key and value; an unknown key is refused, and the error suggests the nearest
+name. Values have this precedence, later ones win::
 
     defaults  <  below  <  preset  <  base  <  YAML file  <  --set section.key=value
 
-A YAML file may begin with ``base:``, which names another one to lay its values over,
-section by section: a shipped configuration by its name, or a file by its path, relative
-to the file that names it. A base may have a base. A list takes the place of the base's.
-The preset of a base holds unless the file names its own, or ``preset: null``. Either lies
-below the values of both.
+A YAML file may begin with ``base:``, the name of a shipped configuration or the path of a file,
+relative to the file that names it. The file's values override those of its base, section by
+section; a list replaces the base's list. A base may have a base. The preset of a base applies
+unless the file names its own or ``preset: null``. The values of both files override the preset.
 
-Nothing here imports TensorFlow, so that ``--help`` and the checks answer at once.
+Nothing here imports TensorFlow, so that ``--help`` and the checks respond at once.
 
 Example:
     >>> config = load_config(overrides=["preset=groundhog", "model.hidden_size=8"])
@@ -26,12 +25,12 @@ import difflib
 import functools
 import math
 import operator
-import os
 import pathlib
 import re
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import yaml
 
@@ -41,58 +40,48 @@ from rnnsearch_tf.config.effects import (
     sections_of,
     with_defaults_where_unnamed,
 )
-from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.files.atomic import write_file
-from rnnsearch_tf.config.options import (  # noqa: F401  what the package calls its configuration
-    Config,
-    DataConfig,
-    END_ID,
-    ModelConfig,
-    PAD_ID,
-    PRESETS,
-    SPECIAL_TOKENS,
-    SearchConfig,
-    TextConfig,
-    TrainingConfig,
-    UNKNOWN_ID,
-)
+from rnnsearch_tf.config.option import Section, Tree
+from rnnsearch_tf.config.options import Config
+from rnnsearch_tf.config.presets import PRESETS
 from rnnsearch_tf.config.training_text import names_development_text
-from rnnsearch_tf.config.yaml_files import (
-    parse_value,
-    read_with_bases,
-    read_yaml,
-)  # noqa: F401
+from rnnsearch_tf.config.yaml_files import parse_value, read_with_bases, read_yaml
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files import AnyPath
+from rnnsearch_tf.files.atomic import write_file
+
+SectionT = typing.TypeVar("SectionT")
 
 
 def load_config(
-    path: str | os.PathLike | None = None,
+    path: AnyPath | None = None,
     overrides: Sequence[str] = (),
-    values: dict | None = None,
-    below: dict | None = None,
-    called: str | os.PathLike | None = None,
+    values: Tree | None = None,
+    below: Tree | None = None,
+    called: AnyPath | None = None,
 ) -> Config:
     """Read a configuration, check it, and return it.
+
+    An option of the file that loses its effect through an override is reset to its default, as is
+    one of a base that loses it through the file. If the development text is removed, so are the
+    evaluation options.
 
     Args:
         path: YAML file, or the name of a shipped configuration, or None for the defaults.
             Only such a file may have a ``base``.
         overrides: strings ``section.key=value``; the value is read as YAML.
-        values: nested dictionary to use in place of a file.
-        below: nested dictionary of what stands where neither the file nor its preset says
-            otherwise; None: the defaults. What has no effect there is at its default, as it is in a
-            preset.
-        called: what messages call the configuration where there is no file.
+        values: nested dictionary to use instead of a file.
+        below: nested dictionary that overrides the defaults but not the preset and the file; None:
+            the defaults. Options without effect in it are reset to their defaults, as in a preset.
+        called: name of the configuration in messages if there is no file.
 
     Returns:
         Config: frozen; every value has its declared type and lies within its limits.
 
     Raises:
-        UsageError: the file is missing or not YAML, a key is unknown (the message
-            names the nearest one), a value has the wrong type or is out of range, or an option that
-            is not at its default has no effect beside the others. An option of the file that loses
-            its effect by an override takes its default; so does one of a base that loses it by the
-            file. If the development text is taken away, the options of the evaluations take their
-            defaults too. Or a base is missing, is no text, or leads back to the file.
+        UsageError: the file is missing or not YAML; a key is unknown (the message names the nearest
+            one); a value has the wrong type or is out of range; an option that is not at its
+            default has no effect with the others; or a base is missing, is not a text, or leads
+            back to the file.
     """
     where, (tree, *layers) = _layers(Config(), path, overrides, values)
     where = where if called is None else str(called)
@@ -100,7 +89,7 @@ def load_config(
     for layer in layers:
         _, below_it = _sections(tree, below, where)
         changed = set(_names(layer))
-        # what lost its effect takes its default
+        # an option that lost its effect is reset to its default
         named = changed | (named & names_without_effect(below_it))
         tree = _merge(tree, layer)
         _, sections = _sections(tree, below, where)
@@ -109,44 +98,45 @@ def load_config(
         ):
             tree = _merge(tree, {"training": evaluation_defaults(sections["training"], changed)})
     read, sections = _sections(tree, below, where)
-    return _made(Config(), read | with_defaults_where_unnamed(sections, named), where)
+    return _replaced(Config(), read | with_defaults_where_unnamed(sections, named), where)
 
 
-def _sections(tree, below, where):
-    """(the checked values of a nested dictionary, every section with them put in)."""
+def _sections(tree: Tree, below: Tree | None, where: str) -> tuple[Tree, dict[str, Section]]:
+    """(the checked values of a nested dictionary, all sections with these values)."""
     read = _values(Config(), _merge(below or {}, _with_preset(tree)), where, prefix="")
     return read, {name: read.get(name, section) for name, section in sections_of(Config()).items()}
 
 
-def saved_config(path: str | os.PathLike, overrides: Sequence[str] = ()) -> Config:
-    """The configuration that :func:`save_config` wrote, of a RUN.
+def saved_config(path: AnyPath, overrides: Sequence[str] = ()) -> Config:
+    """Read the configuration of a RUN, which :func:`save_config` wrote.
 
-    Options without effect, which earlier versions took, are at their defaults.
+    Options without effect, which earlier versions accepted, are reset to their defaults.
 
     Args:
-        path: of the file.
-        overrides: as of :func:`load_config`.
+        path: the file.
+        overrides: as in :func:`load_config`.
 
     Raises:
-        UsageError: as there.
+        UsageError: as in :func:`load_config`.
     """
     return load_config(overrides=overrides, below=_with_preset(read_yaml(path)), called=path)
 
 
 def named_options(
-    path: str | os.PathLike | None = None, overrides: Sequence[str] = (), default=Config()
-) -> set:
-    """Dotted names, such as ``data.batch_size``, of what a YAML file, its bases and overrides set.
+    path: AnyPath | None = None, overrides: Sequence[str] = (), default: Section = Config()
+) -> set[str]:
+    """Dotted names, such as ``data.batch_size``, of the options that a YAML file, its bases and
+    overrides set.
 
     Args:
-        path, overrides: as of :func:`load_config`.
-        default: a Config, or the dataclass of options that the file is of.
+        path, overrides: as in :func:`load_config`.
+        default: a Config, or another dataclass of options that the file describes.
     """
     _, layers = _layers(default, path, overrides, None)
     return {name for layer in layers for name in _names(layer)}
 
 
-def shipped_configs() -> dict:
+def shipped_configs() -> dict[str, pathlib.Path]:
     """Paths of the configurations that come with the package, by name."""
     return {
         path.stem: path
@@ -156,11 +146,11 @@ def shipped_configs() -> dict:
     }
 
 
-def shipped_config(name) -> pathlib.Path:
+def shipped_config(name: AnyPath) -> pathlib.Path:
     """The path of a shipped configuration.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: none has that name.
     """
     shipped = shipped_configs()
     if name not in shipped:
@@ -170,59 +160,63 @@ def shipped_config(name) -> pathlib.Path:
             f"{name}: expected a YAML configuration file or the name of a shipped one, found"
             f" neither; {hint}"
         )
-    return shipped[name]
+    return shipped[str(name)]
 
 
-def load_section(default, path=None, overrides=()):
-    """A dataclass of options that is a file of its own, read and checked as :func:`load_config`
-    does it.
+def load_section(
+    default: SectionT, path: AnyPath | None = None, overrides: Sequence[str] = ()
+) -> SectionT:
+    """Read a dataclass of options from its own file, and check it as :func:`load_config` does.
 
     Args:
-        default: the dataclass with the values that the file need not repeat.
-        path, overrides: as there.
+        default: the dataclass with its defaults.
+        path, overrides: as in :func:`load_config`.
     """
     where, layers = _layers(default, path, overrides, None)
     return _build(default, functools.reduce(_merge, layers), where, prefix="")
 
 
-def check_value(name, value, where=None):
-    """One option's value, checked as in a file: its type and limits, not what depends on other
-    options.
+def check_value(name: str, value: Any, where: str | None = None) -> Any:
+    """Check the value of one option as in a file: its type and limits, but not its relations to
+    other options.
 
     Args:
         name: dotted name, such as ``search.beam_size``.
-        value: of the declared type.
-        where: what the error message calls it; None takes the name.
+        value: the value to check.
+        where: name of the option in messages; None: `name`.
+
+    Returns:
+        The value in its declared type.
 
     Raises:
         UsageError: the value has the wrong type or is out of range.
     """
     *sections, key = name.split(".")
-    owner = Config
+    owner: Section = Config
     for section in sections:
         owner = typing.get_type_hints(owner)[section]
     field = next(field for field in dataclasses.fields(owner) if field.name == key)
     return _check(value, typing.get_type_hints(owner)[key], field, where or name)
 
 
-def check_field(value, hint, field, where):
-    """:func:`check_value` of an option that is declared outside of the configuration.
+def check_field(value: Any, hint: Any, field: dataclasses.Field[Any], where: str) -> Any:
+    """Like :func:`check_value`, for an option that is declared outside of the configuration.
 
     Args:
-        value: of the declared type.
+        value: the value to check.
         hint: the declared type.
-        field: from :func:`rnnsearch_tf.config.options.option`, with the limits.
-        where: what the error message calls it.
+        field: from :func:`rnnsearch_tf.config.option.option`, with the limits.
+        where: name of the option in messages.
     """
     return _check(value, hint, field, where)
 
 
-def as_dictionary(config) -> dict:
+def as_dictionary(config: Section) -> Tree:
     """The configuration as nested dictionaries of plain values, in declared order."""
     return dataclasses.asdict(config)
 
 
-def save_config(config, path) -> None:
+def save_config(config: Section, path: AnyPath) -> None:
     """Write the effective configuration, or another dataclass of options; loading the file gives an
     equal one.
     """
@@ -230,7 +224,9 @@ def save_config(config, path) -> None:
     write_file(path, text)
 
 
-def option_fields(section_class=Config, prefix=""):
+def option_fields(
+    section_class: Section = Config, prefix: str = ""
+) -> Iterator[tuple[str, dataclasses.Field[Any]]]:
     """Yield (dotted name, dataclass field) of every option, in declared order."""
     hints = typing.get_type_hints(section_class)
     for field in dataclasses.fields(section_class):
@@ -240,8 +236,8 @@ def option_fields(section_class=Config, prefix=""):
             yield prefix + field.name, field
 
 
-def default_of(name: str):
-    """The default of an option; the two sides have other ones.
+def default_of(name: str) -> Any:
+    """The default of an option, which may differ between the source and the target side.
 
     Example:
         >>> default_of("source.language"), default_of("target.language")
@@ -250,8 +246,10 @@ def default_of(name: str):
     return operator.attrgetter(name)(Config())
 
 
-def _layers(default, path, overrides, values):
-    """(what messages call the source, nested dictionaries, the lowest first)."""
+def _layers(
+    default: Section, path: AnyPath | None, overrides: Sequence[str], values: Tree | None
+) -> tuple[str, list[Tree]]:
+    """(name of the source in messages, nested dictionaries by rising precedence)."""
     if path is None:
         where = "configuration"
         layers = [dict(values or {})]
@@ -260,27 +258,27 @@ def _layers(default, path, overrides, values):
     else:
         where = str(path)
         layers = [read_yaml(_file(path))]
-    changes = {}
+    changes: Tree = {}
     for text in overrides:
         update = _parsed(text)
-        # by itself, so that the file is not blamed for it
+        # checked separately, so that the error does not name the file
         _check_names(default, update, f"--set {text}")
         changes = _merge(changes, update)
     return where, [*layers, changes] if overrides else layers
 
 
-def _with_bases(path):
-    """(what messages call a file and its bases, their nested dictionaries, the lowest first)."""
+def _with_bases(path: AnyPath) -> tuple[str, list[Tree]]:
+    """(name of a file and its bases in messages, nested dictionaries by rising precedence)."""
     files = read_with_bases(str(path), _file(path), shipped_config)
     for name, tree in files:
-        _check_names(Config(), tree, name)  # by itself, so that no other file is blamed for it
-    *bases, own = [name for name, _ in files]
-    where = f"{own} (base: {', '.join(reversed(bases))})" if bases else own
+        _check_names(Config(), tree, name)  # separately, so that the error names the right file
+    *bases, last = [name for name, _ in files]
+    where = f"{last} (base: {', '.join(reversed(bases))})" if bases else last
     return where, [tree for _, tree in files]
 
 
-def _file(path):
-    """A file that is there, or the shipped configuration of this name."""
+def _file(path: AnyPath) -> AnyPath:
+    """The path itself, or that of the shipped configuration of this name if no file exists."""
     named = (
         not pathlib.Path(path).exists()
         and pathlib.PurePath(path).suffix == ""
@@ -289,14 +287,14 @@ def _file(path):
     return shipped_config(path) if named else path
 
 
-def _with_preset(tree: dict) -> dict:
-    """A nested dictionary laid over what the preset that it names fixes."""
+def _with_preset(tree: Tree) -> Tree:
+    """A nested dictionary, merged over the values of the preset that it names."""
     preset = tree.get("preset")
     return _merge(PRESETS[preset], tree) if isinstance(preset, str) and preset in PRESETS else tree
 
 
-def _parsed(text: str) -> dict:
-    """One ``section.key=value`` as a nested dictionary."""
+def _parsed(text: str) -> Tree:
+    """``section.key=value`` as a nested dictionary."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise UsageError(
@@ -305,15 +303,15 @@ def _parsed(text: str) -> dict:
     *sections, key = name.strip().split(".")
     if not _is_plain_text(name.strip(), value):
         value = parse_value(value, f"--set {text}")
-    update = {key: value}
+    update: Tree = {key: value}
     for section in reversed(sections):
         update = {section: update}
     return update
 
 
-def _is_plain_text(name, value):
-    """Whether a value is of an option that takes text, a path say, and is written without quotes:
-    then it is what stands there.
+def _is_plain_text(name: str, value: str) -> bool:
+    """Whether a value is unquoted text, such as a path, of an option that takes text; it is then
+    not parsed as YAML.
     """
     if not value or value != value.strip() or value in ("null", "~") or value[0] in "'\"[{":
         return False
@@ -322,31 +320,34 @@ def _is_plain_text(name, value):
 
 
 @functools.cache
-def _type_hints():
+def _type_hints() -> dict[str, Any]:
     """{dotted name: type} of every option."""
-    hints = {}
+    hints: dict[str, Any] = {}
     for section, owner in typing.get_type_hints(Config).items():
-        own = typing.get_type_hints(owner) if dataclasses.is_dataclass(owner) else {None: owner}
-        hints |= {section if key is None else f"{section}.{key}": hint for key, hint in own.items()}
+        if dataclasses.is_dataclass(owner):
+            inner = typing.get_type_hints(owner)
+            hints |= {f"{section}.{key}": hint for key, hint in inner.items()}
+        else:
+            hints[section] = owner
     return hints
 
 
-def _check_names(default, tree, where, prefix=""):
-    """Refuse an unknown name or a bad value, whatever the other options are."""
+def _check_names(default: Section, tree: Any, where: str, prefix: str = "") -> None:
+    """Refuse an unknown name or a bad value, independently of the other options."""
     for key, value, section in _entries(default, tree, where, prefix):
         if section is not None:
             _check_names(section, value, where, f"{prefix}{key}.")
 
 
-def _names(tree, prefix=""):
-    """Dotted names of what a nested dictionary has."""
+def _names(tree: Tree, prefix: str = "") -> Iterator[str]:
+    """Dotted names of the values in a nested dictionary."""
     for key, value in tree.items():
         yield from (
             _names(value, f"{prefix}{key}.") if isinstance(value, dict) else [f"{prefix}{key}"]
         )
 
 
-def _merge(below: dict, above: dict) -> dict:
+def _merge(below: Tree, above: Tree) -> Tree:
     merged = dict(below)
     for key, value in above.items():
         both = isinstance(value, dict) and isinstance(merged.get(key), dict)
@@ -354,28 +355,31 @@ def _merge(below: dict, above: dict) -> dict:
     return merged
 
 
-def _build(default, tree, where, prefix):
-    """The section `default` with its dictionary's values put in, every key and value checked."""
-    return _made(default, _values(default, tree, where, prefix), where)
+def _build(default: Section, tree: Any, where: str, prefix: str) -> Section:
+    """The section `default` with the values of a dictionary, every key and value checked."""
+    return _replaced(default, _values(default, tree, where, prefix), where)
 
 
-def _values(default, tree, where, prefix):
-    """{key: checked value}; of a section within this one the section."""
+def _values(default: Section, tree: Any, where: str, prefix: str) -> Tree:
+    """{key: checked value, or the section within this one}."""
     values = {}
     for key, value, section in _entries(default, tree, where, prefix):
         values[key] = value if section is None else _build(section, value, where, f"{prefix}{key}.")
     return values
 
 
-def _made(default, values, where):
+def _replaced(default: Section, values: Tree, where: str) -> Section:
+    """The dataclass with other values; errors of its own checks name the place."""
     try:
         return dataclasses.replace(default, **values)
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from None
 
 
-def _entries(default, tree, where, prefix):
-    """Yield (key, its checked value, None), or (key, dictionary, the section's default) of a
+def _entries(
+    default: Section, tree: Any, where: str, prefix: str
+) -> Iterator[tuple[str, Any, Section | None]]:
+    """Yield (key, checked value, None) of every option, and (key, dictionary, default) of every
     section within this one.
     """
     if not isinstance(tree, dict):
@@ -400,8 +404,8 @@ def _entries(default, tree, where, prefix):
             yield key, _check(value, hints[key], fields[key], f"{where}: {prefix}{key}"), None
 
 
-def _nearest(prefix, key, fields) -> str:
-    """The words "; did you mean ...?" for a misspelt or misplaced key."""
+def _nearest(prefix: str, key: str, fields: Iterable[str]) -> str:
+    """The hint "; did you mean ...?" for a misspelt or misplaced key."""
     close = difflib.get_close_matches(str(key), fields, n=1)
     if close:
         return f"; did you mean {prefix}{close[0]}?"
@@ -411,11 +415,13 @@ def _nearest(prefix, key, fields) -> str:
     return f"; expected one of {', '.join(fields)}"
 
 
-def _check_list(value, kind, field, where):
+def _check_list(
+    value: Any, kind: Any, field: dataclasses.Field[Any], where: str
+) -> tuple[Any, ...]:
     """A YAML list as a tuple, each entry checked."""
     if not isinstance(value, (list, tuple)) or not value:
         raise UsageError(f"{where}: expected a list such as [a, b], got {value!r}")
-    if dataclasses.is_dataclass(kind):
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         return tuple(
             _build(kind(), entry, f"{where}: entry {number}", prefix="")
             for number, entry in enumerate(value, start=1)
@@ -423,9 +429,9 @@ def _check_list(value, kind, field, where):
     return tuple(_check(entry, kind, field, where) for entry in value)
 
 
-def _check_code(value, pattern, where):
+def _check_code(value: Any, pattern: str, where: str) -> str:
     """A language code."""
-    value = "no" if value is False else value  # Norwegian, which YAML takes for false
+    value = "no" if value is False else value  # YAML reads no, Norwegian, as false
     if not isinstance(value, str) or not re.fullmatch(pattern, value):
         raise UsageError(
             f"{where}: expected a language code such as es, tdt or pt-BR, got {value!r}"
@@ -433,14 +439,14 @@ def _check_code(value, pattern, where):
     return value
 
 
-def _check(value, hint, field, where):
-    """The value, of its declared type and within its limits, or an error."""
+def _check(value: Any, hint: Any, field: dataclasses.Field[Any], where: str) -> Any:
+    """The value in its declared type; UsageError if it has another type or is out of range."""
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if value is None and type(None) in kinds:
         return None
     kind = next(k for k in kinds if k is not type(None))
     lists = [k for k in kinds if typing.get_origin(k) is tuple]
-    # a list, or the one of several things that is written as one
+    # a list, or the alternative of a union that is written as a list
     if lists and (kind in lists or isinstance(value, (list, tuple))):
         kind = lists[0]
         return _check_list(value, typing.get_args(kind)[0], field, where)
@@ -471,9 +477,9 @@ def _check(value, hint, field, where):
     if kind is float and not math.isfinite(value):
         raise UsageError(f"{where}: expected a number, got {value}")
     for limit, fine, words in (
-        (meta["minimum"], lambda a, b: a >= b, "at least"),
-        (meta["maximum"], lambda a, b: a <= b, "at most"),
-        (meta["above"], lambda a, b: a > b, "more than"),
+        (meta["minimum"], operator.ge, "at least"),
+        (meta["maximum"], operator.le, "at most"),
+        (meta["above"], operator.gt, "more than"),
     ):
         if limit is not None and not fine(value, limit):
             raise UsageError(f"{where}: expected {words} {limit}, got {value}")

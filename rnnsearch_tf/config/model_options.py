@@ -11,8 +11,8 @@ from rnnsearch_tf.config.presets import LAYERED, MAXOUT, SYSTEMS, TRANSLATING
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:
-    """Architecture; sizes by the letters of Bahdanau et al. 2015. ``only_with`` says which systems
-    have an option.
+    """Architecture; sizes have the letters of Bahdanau et al. 2015. ``only_with`` lists the systems
+    that have an option.
     """
 
     system: str = option(
@@ -31,14 +31,14 @@ class ModelConfig:
     )
     layer_normalization: bool = option(
         False,
-        "the products of every recurrent unit are normalized (Ba et al. 2016)",
+        "normalize the matrix products of every recurrent unit (Ba et al. 2016)",
         only_with={"system": ("rnnsearch", "rnnencdec", *LAYERED)},
     )
     forget_bias: float = option(
         0.0,
-        "the bias towards keeping its state that every recurrent unit begins with; 1 carries the"
-        " state through long sentences from the start. It is of an LSTM's forget gate (Gers et al."
-        " 2000; Jozefowicz et al. 2015) or, which needs biases: all, of a gated unit's update gate",
+        "initial bias of every recurrent unit towards keeping its state; 1 carries the state"
+        " through long sentences from the start. It is the bias of an LSTM's forget gate (Gers et"
+        " al. 2000; Jozefowicz et al. 2015) or, with biases: all, of a gated unit's update gate",
         minimum=0.0,
         only_with=(
             {"system": TRANSLATING, "biases": ("all",)},
@@ -67,28 +67,27 @@ class ModelConfig:
     )
     reverse_source: bool = option(
         False,
-        "the source words are read last to first, the end symbol still last",
+        "read the source words last to first; the end symbol stays last",
         only_with={"system": LAYERED},
     )
     attention: str = option(
         "content",
-        "content: by the annotations (Bahdanau et al. 2015); coverage: the same, knowing where it"
-        " has looked before (See et al. 2017); gaussian_window: windows that move right (Graves"
-        " 2013)",
+        "content: by the annotations (Bahdanau et al. 2015); coverage: also by earlier attention"
+        " weights (See et al. 2017); gaussian_window: windows that move right (Graves 2013)",
         choices=("content", "coverage", "gaussian_window"),
         only_with={"system": ("rnnsearch",)},
     )
     windows: int = option(
         10,
-        "Gaussian windows under attention: gaussian_window",
+        "number of Gaussian windows with attention: gaussian_window",
         unit="windows",
         minimum=1,
         only_with={"system": ("rnnsearch",), "attention": ("gaussian_window",)},
     )
     attention_score: str = option(
         "general",
-        "of a state s and an annotation h: dot: sᵀ h; general: sᵀ W_a h; concat: v_aᵀ tanh(W_a [s"
-        " ; h])",
+        "score of a state s and an annotation h: dot: sᵀ h; general: sᵀ W_a h; concat: v_aᵀ"
+        " tanh(W_a [s ; h])",
         choices=("dot", "general", "concat"),
         only_with={"system": ("luong",)},
     )
@@ -99,7 +98,7 @@ class ModelConfig:
     )
     ngram_order: int = option(
         7,
-        "the word that is predicted, and those before it that are looked at",
+        "n: the predicted word and the n − 1 words before it",
         unit="words",
         minimum=2,
         only_with={"system": ("cslm",)},
@@ -141,40 +140,39 @@ class ModelConfig:
     )
     decoder_order: str = option(
         "look_generate_update",
-        "look_generate_update: y_i is read out of s_{i-1}, then s_i = f(s_{i-1}, y_i, c_i) (the"
-        " authors' program); paper: y_i is read out of s_{i-1}, and s_i = f(s_{i-1}, y_{i-1}, c_i)"
-        " (Appendix A.2.2); look_update_generate: s_i = f(s_{i-1}, y_{i-1}, c_i), then y_i is read"
-        " out of s_i (eq. 4)",
+        "look_generate_update: y_i is predicted from s_{i-1}, then s_i = f(s_{i-1}, y_i, c_i) (the"
+        " authors' program); paper: y_i is predicted from s_{i-1}, and s_i = f(s_{i-1}, y_{i-1},"
+        " c_i) (Appendix A.2.2); look_update_generate: s_i = f(s_{i-1}, y_{i-1}, c_i), then y_i is"
+        " predicted from s_i (eq. 4)",
         choices=("look_generate_update", "paper", "look_update_generate"),
         only_with={"system": ("rnnsearch", "rnnencdec")},
     )
     biases: str = option(
         "groundhog",
         "groundhog: on the embeddings, the candidate states, s_0, the hidden term of the readout"
-        " and the softmax; none: as the formulas are printed; all: on the gates and the alignment"
-        " model too. An LSTM has one on every gate, and deep_lstm, luong and stacked none on the"
-        " embeddings, unless none",
+        " and the softmax; none: as the formulas are printed; all: also on the gates and the"
+        " alignment model. Unless none, an LSTM has one on every gate, and deep_lstm, luong and"
+        " stacked have none on the embeddings",
         choices=("groundhog", "none", "all"),
     )
     initialization: str = option(
         "paper",
         "paper: N(0, 0.01²), alignment N(0, 0.001²), orthogonal recurrent matrices, v_a and biases"
-        " 0; variance_preserving: words of unit variance, Glorot uniform for every other matrix of"
-        " the paper by its own sizes, v_a too, orthogonal recurrent matrices: what learns fastest"
+        " 0; variance_preserving: embeddings of unit variance, Glorot uniform for v_a and every"
+        " other matrix of the paper by its own sizes, orthogonal recurrent matrices; learns fastest"
         " here; uniform: every weight and bias between −0.08 and 0.08 (Sutskever et al. 2014)",
         choices=("paper", "variance_preserving", "uniform"),
     )
     tie_target_embeddings: bool = option(
         False,
-        "the output matrix is the target embedding; needs what meets it (output_rank, else"
-        " maxout_size; else hidden_size) to be of embedding_size",
+        "use the target embedding as the output matrix; its input size (output_rank, else"
+        " maxout_size, else hidden_size) must be embedding_size",
         only_with={"system": (*MAXOUT, "deep_lstm", "luong")},
     )
     scale_embeddings: bool = option(
         False,
-        "words are looked up √embedding_size times as large as they are stored (Vaswani et al."
-        " 2017), on both sides: words learn faster under Adam, and a tied embedding is of the right"
-        " scale for both its uses",
+        "multiply the embeddings of both sides by √embedding_size on lookup (Vaswani et al. 2017):"
+        " words learn faster with Adam, and a tied embedding has the right scale for both uses",
     )
     embedding_dropout: float = option(
         0.0,
@@ -185,8 +183,8 @@ class ModelConfig:
     )
     hidden_dropout: float = option(
         0.0,
-        "share of annotation and decoder-state components dropped in training, before attention and"
-        " deep output",
+        "share of components of annotations and decoder states dropped in training, before"
+        " attention and deep output",
         minimum=0.0,
         maximum=0.95,
         facts=("free_of_weights",),
@@ -202,7 +200,7 @@ class ModelConfig:
 
 
 def check_tied(model: ModelConfig) -> None:
-    """A target embedding that is the output matrix too has the size of what meets that matrix."""
+    """Raise UsageError if a tied target embedding does not fit the input size of the output."""
     name = (
         "hidden_size"
         if model.system not in MAXOUT

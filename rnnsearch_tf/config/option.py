@@ -1,54 +1,70 @@
-"""How an option is declared, and how what is declared of it is looked up."""
+"""Declare an option as a dataclass field, and look up its facts."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+Section = Any
+"""A dataclass of options, or an instance of it."""
+
+Tree = dict[str, Any]
+"""Options as nested dictionaries, as a YAML file has them."""
+
+Conditions = Mapping[str, str | tuple[Any, ...]]
+"""{other option: the values of it with which an option has an effect, or GIVEN}."""
 
 FACTS = {
     "saved": "part of a saved model; cannot change when its training is resumed",
-    "free_of_weights": "of the model or its texts, but neither weights nor ids depend on it",
+    "free_of_weights": "affects neither weights nor ids, though part of the model or its texts",
     "limits_training": "ends the training",
-    "limits_lengths": "longer sentences are left out of training",
-    "names_training_text": "says which text is the training text",
-    "names_development_text": "says which text is the development text",
-    "makes_tokens": "decides which tokens a text has",
-    "makes_vocabulary": "decides which tokens have an id",
+    "limits_lengths": "excludes longer sentences from training",
+    "names_training_text": "names the training text",
+    "names_development_text": "names the development text",
+    "makes_tokens": "affects how a text is cut into tokens",
+    "makes_vocabulary": "affects which tokens have an id",
     "is_file": "is the path of a file",
 }
-"""What a field may say of its option beside its value: {fact: meaning}."""
+"""Facts that a field may declare about its option: {fact: meaning}."""
 
 
 def option(
-    default,
-    meaning,
+    default: Any,
+    meaning: str,
     *,
-    unit=None,
-    choices=None,
-    minimum=None,
-    maximum=None,
-    above=None,
-    pattern=None,
-    renamed=(),
-    only_with=(),
-    of_evaluations=False,
-    facts=(),
-    flag=None,
-):
-    """One option: a dataclass field that carries its documentation and its limits.
+    unit: str | None = None,
+    choices: Sequence[str] | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    above: float | None = None,
+    pattern: str | None = None,
+    renamed: Mapping[str, str] | tuple[()] = (),
+    only_with: Conditions | tuple[Conditions, ...] = (),
+    of_evaluations: bool = False,
+    facts: Iterable[str] = (),
+    flag: str | None = None,
+) -> Any:
+    """Declare an option: a dataclass field that carries its documentation and its limits.
 
     Args:
-        default, meaning, unit, choices, minimum, maximum, above, pattern: what they say.
-        renamed: {former name of a choice: its name}.
-        only_with: {other option: the values of it with which this one has an effect, a tuple, or
-            GIVEN}; or several such dictionaries, one of which has to hold as a whole. A name
-            without a section is of the same section.
-        of_evaluations: whether it has an effect only where there is a development text.
-        facts: which of FACTS hold.
-        flag: of the verbs that search, such as ``--beam-size``; None: it has none that takes a
-            value.
+        default: its default.
+        meaning: what it does, for the user.
+        unit: unit of a number.
+        choices: the values that it may have.
+        minimum, maximum, above: limits of a number; it must be greater than `above`.
+        pattern: regular expression of a language code.
+        renamed: {former name of a choice: its new name}.
+        only_with: {other option: tuple of its values with which this option has an effect, or
+            GIVEN}; or several such dictionaries, one of which has to hold completely. A name
+            without a section belongs to the same section.
+        of_evaluations: whether it has an effect only if there is a development text.
+        facts: keys of FACTS.
+        flag: its command-line flag in the verbs that search, such as ``--beam-size``; None: it has
+            no flag that takes a value.
 
     Raises:
-        KeyError: a fact is none of FACTS.
+        KeyError: a fact is not in FACTS.
     """
     limits = dict(
         meaning=meaning,
@@ -62,18 +78,18 @@ def option(
     only_with = (only_with,) if isinstance(only_with, dict) else only_with
     effect = dict(renamed=renamed, only_with=only_with, of_evaluations=of_evaluations)
     known = dict(facts=frozenset(fact for fact in facts if FACTS[fact]), flag=flag)
-    return dataclasses.field(default=default, metadata=limits | effect | known)
+    return dataclasses.field(default=default, metadata={**limits, **effect, **known})
 
 
-def names_with(section, fact: str) -> tuple[str, ...]:
-    """Names of the options of a section of which a fact holds, in order.
+def names_with(section: Section, fact: str) -> tuple[str, ...]:
+    """Names of a section's options that declare a fact, in order.
 
     Args:
         section: the section's dataclass, such as TrainingConfig, or an instance of it.
-        fact: one of FACTS.
+        fact: a key of FACTS.
 
     Raises:
-        KeyError: it is none.
+        KeyError: the fact is not in FACTS.
 
     Example:
         >>> from rnnsearch_tf.config import SearchConfig

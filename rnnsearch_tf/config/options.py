@@ -1,45 +1,36 @@
 """Every option of the project, once: its default, its unit, its meaning, its limits.
 
-One small dataclass per section of the YAML file; those of the data and of the model
-sections stand in ``data_options.py`` and ``model_options.py``. ``loading.py`` reads and checks
-files against what is declared here; ``presets.py`` has the presets.
+One small dataclass per section of the YAML file; the data and the model sections are in
+``data_options.py`` and ``model_options.py``. ``loading.py`` reads files and checks them against
+these declarations; ``presets.py`` has the presets.
 """
 
 from __future__ import annotations
 
 import dataclasses
 
+from rnnsearch_tf.config.data_options import DataConfig
 from rnnsearch_tf.config.effects import GIVEN, check_effects, sections_of
-from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.config.data_options import CorpusConfig, DataConfig  # noqa: F401
 from rnnsearch_tf.config.model_options import ModelConfig, check_tied
 from rnnsearch_tf.config.option import option
-
-# PRESETS: read from here by those who read options
-from rnnsearch_tf.config.presets import (  # noqa: F401
-    ATTENDING,
-    LAYERED,
-    MAXOUT,
-    PRESETS,
-    SYSTEMS,
-    TRANSLATING,
-)
+from rnnsearch_tf.config.presets import ATTENDING, TRANSLATING
 from rnnsearch_tf.config.training_text import (
     check_guided_alignment,
     check_sampling,
     check_training_text,
 )
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files.untrusted import MOST_TOKENS
 
 PAD_ID = 0
 END_ID = 1
 UNKNOWN_ID = 2
-"""Ids of the special tokens, in both vocabularies. Id 0 pads, and stands for
-"no word" where the previous word of the first target position is asked for."""
+"""Ids of the special tokens, in both vocabularies. Id 0 is padding, and the previous word of the
+first target position.
+"""
 
 SPECIAL_TOKENS = ("<pad>", "</s>", "<unk>")
 """The first three lines of every vocabulary file."""
-
 
 LANGUAGE_CODE = r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*"
 
@@ -50,9 +41,9 @@ class TextConfig:
 
     language: str = option(
         "en",
-        "code of this side's language, such as es or pt-BR; decides the Moses rules: a language"
-        " that Moses has none of gets those common to all, and English abbreviations; sentencepiece"
-        " and space need none",
+        "language code of this side, such as es or pt-BR; selects the Moses rules: a language"
+        " without any gets the common rules and English abbreviations; sentencepiece and space need"
+        " none",
         pattern=LANGUAGE_CODE,
         facts=("makes_tokens",),
     )
@@ -65,7 +56,7 @@ class TextConfig:
     )
     unicode_form: str = option(
         "NFC",
-        "Unicode normal form taken first",
+        "Unicode normalization form, applied first",
         choices=("NFC", "NFKC", "none"),
         facts=("makes_tokens",),
     )
@@ -76,14 +67,14 @@ class TextConfig:
     )
     remove_invisible: bool = option(
         False,
-        "take out characters that nobody sees: soft hyphens, zero-width spaces, byte-order marks"
-        " within a line, direction marks, C1 controls (U+200C and U+200D stay); `rnnsearch init`"
-        " and the shipped configurations set it, a model trained without it keeps false",
+        "remove invisible characters: soft hyphens, zero-width spaces, byte-order marks within a"
+        " line, direction marks, C1 controls (not U+200C and U+200D); `rnnsearch init` and the"
+        " shipped configurations set it to true; a model trained without it keeps false",
         facts=("makes_tokens",),
     )
     vocabulary_size: int = option(
         30_001,
-        "entries, the special tokens included (the paper's shortlist: 30,001 symbols)",
+        "entries, including the special tokens (the paper's shortlist: 30,001 symbols)",
         unit="tokens",
         minimum=4,
         maximum=MOST_TOKENS,
@@ -92,31 +83,31 @@ class TextConfig:
     )
     minimum_count: int = option(
         1,
-        "words rarer than this in the training text stay out (not for sentencepiece)",
+        "words rarer than this in the training text are left out (not for sentencepiece)",
         minimum=1,
         only_with={"tokenization": ("moses", "space"), "vocabulary": (None,)},
         facts=("makes_vocabulary",),
     )
     sampling: float | None = option(
         None,
-        "subword regularization (Kudo 2018; only for sentencepiece): in training a word is cut into"
-        " other pieces every time, segmentation x with a chance in proportion to p(x) to the power"
-        " of this; 0.3 is strong, 1 weak; null: always the likeliest",
+        "subword regularization (Kudo 2018; only for sentencepiece): training samples the"
+        " segmentation x of a word anew each time, with probability proportional to p(x) to the"
+        " power of this; 0.3 is strong, 1 weak; null: always the most probable one",
         minimum=0.0,
         only_with={"tokenization": ("sentencepiece",)},
         facts=("free_of_weights",),
     )
     vocabulary: str | None = option(
         None,
-        "ready vocabulary file, one token a line, or a SentencePiece model; null builds it from the"
-        " training text",
+        "existing vocabulary file, one token a line, or a SentencePiece model; null: build it from"
+        " the training text",
         facts=("makes_vocabulary",),
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class TrainingConfig:
-    """Objective, optimizer, how long, how often to look."""
+    """Objective, optimizer, duration, evaluations."""
 
     optimizer: str = option(
         "adadelta",
@@ -172,7 +163,7 @@ class TrainingConfig:
     )
     halve_after: float = option(
         5.0,
-        "under schedule: halving, when the learning rate is first halved",
+        "with schedule: halving, when the learning rate is first halved",
         unit="epochs",
         minimum=0.0,
         only_with={"schedule": ("halving",)},
@@ -182,14 +173,14 @@ class TrainingConfig:
     )
     global_clipnorm: float | None = option(
         1.0,
-        "the gradient over all parameters together is cut to this L2 norm; null: not cut",
+        "clip the gradient of all parameters together to this L2 norm; null: no clipping",
         above=0.0,
         facts=("saved",),
     )
     loss_reduction: str = option(
         "sum",
-        "what the gradient is of: sum of all words' losses in the batch (the authors' program); "
-        "batch_mean: divided by sentences; token_mean: divided by target tokens",
+        "loss that is minimized: sum: the sum of all words' losses in the batch (the authors'"
+        " program); batch_mean: divided by sentences; token_mean: divided by target tokens",
         choices=("sum", "batch_mean", "token_mean"),
         facts=("saved",),
     )
@@ -202,16 +193,16 @@ class TrainingConfig:
     )
     guided_alignment_weight: float = option(
         0.0,
-        "w: a target word costs w · (− Σ_j A_ij log α_ij) besides, where it looks elsewhere than"
-        " its links A say (guided alignment, Chen et al. 2016); 0: without",
+        "w: guided alignment (Chen et al. 2016) adds w · (− Σ_j A_ij log α_ij) to the loss of every"
+        " target word with links A; 0: off",
         minimum=0.0,
         only_with={"model.system": ATTENDING},
         facts=("saved",),
     )
     worker_gradients: str = option(
         "exact",
-        "how several workers send each other large gradients: exact, as they are computed;"
-        " bfloat16, rounded, half the bytes; their sum is rounded again at every worker",
+        "number format in which workers exchange large gradients: exact: as computed; bfloat16:"
+        " rounded, half the bytes; the sum is rounded again at every worker",
         choices=("exact", "bfloat16"),
     )
     accumulate: int = option(
@@ -223,15 +214,16 @@ class TrainingConfig:
     )
     non_finite_gradient: str = option(
         "error",
-        "when a gradient has NaN or Inf: error stops training; skip leaves the weights as they are"
-        " for that update; decay_weights takes 0.1·θ for gradient, as the authors' program did",
+        "what to do if a gradient has NaN or Inf: error: stop training; skip: skip the update;"
+        " decay_weights: use 0.1·θ as the gradient, as the authors' program did",
         choices=("error", "skip", "decay_weights"),
         renamed={"shrink": "decay_weights"},
         facts=("saved",),
     )
     precision: str = option(
         "float32",
-        "numbers computed with; mixed_bfloat16: matrix products in bfloat16, the rest in float32",
+        "number format of the computation; mixed_bfloat16: matrix products in bfloat16, the rest in"
+        " float32",
         choices=("float32", "mixed_bfloat16", "float64"),
         facts=("saved",),
     )
@@ -245,7 +237,7 @@ class TrainingConfig:
     )
     maximum_minutes: float | None = option(
         None,
-        "stop after this much training time, evaluation and resumed parts included",
+        "stop after this much training time, including evaluations and the time before a resume",
         unit="minutes",
         above=0.0,
         facts=("limits_training",),
@@ -257,40 +249,46 @@ class TrainingConfig:
         minimum=1,
     )
     evaluate_sentences: int = option(
-        1000, "development sentences used for it", unit="sentences", minimum=1, of_evaluations=True
+        1000,
+        "development sentences per evaluation",
+        unit="sentences",
+        minimum=1,
+        of_evaluations=True,
     )
     evaluate_beam_size: int = option(
         1,
-        "beam size of those translations",
+        "beam size of the translations in an evaluation",
         minimum=1,
         of_evaluations=True,
         only_with={"model.system": TRANSLATING},
     )
     best_by: str = option(
         "bleu",
-        "what decides which weights are the best, and patience: bleu: of the translated development"
-        " text; loss: of a target word of it, in nats; a language model always goes by loss",
+        "score that selects the best weights, also for patience: bleu: BLEU of the translated"
+        " development text; loss: its loss per target word, in nats; a language model always uses"
+        " loss",
         choices=("bleu", "loss"),
         of_evaluations=True,
         only_with={"model.system": TRANSLATING},
     )
     keep_evaluated: int = option(
         4,
-        "weights kept of the last evaluations, in RUN/evaluated, for `rnnsearch average`; 0: none",
+        "number of last evaluations whose weights are kept in RUN/evaluated, for `rnnsearch"
+        " average`; 0: none",
         unit="files",
         minimum=0,
     )
     average: int = option(
         0,
-        "at the end the weights of so many of the last evaluations are averaged, and are the best"
-        " if they score better than each by itself; at most keep_evaluated; 0: not",
+        "number of last evaluations whose weights are averaged at the end; the average becomes the"
+        " best weights if it scores better than each of them; at most keep_evaluated; 0: off",
         unit="evaluations",
         minimum=0,
         of_evaluations=True,
     )
     evaluate_after: int = option(
         0,
-        "no evaluation before this many updates, but for that at the end; at most maximum_updates",
+        "no evaluation before this many updates, except at the end; at most maximum_updates",
         unit="updates",
         minimum=0,
     )
@@ -304,12 +302,12 @@ class TrainingConfig:
         of_evaluations=True,
     )
     tensorboard: bool = option(
-        False, "write TensorBoard events, with attention images, to RUN/tensorboard"
+        False, "write TensorBoard events, including images of attention, to RUN/tensorboard"
     )
     deterministic: bool = option(
         False,
-        "only operations whose result is always the same, also with several threads (on the same"
-        " machine); not with maximum_minutes",
+        "use deterministic operations only: on the same machine the result is always the same, also"
+        " with several threads; not with maximum_minutes",
     )
     seed: int = option(
         1234,
@@ -322,7 +320,7 @@ class TrainingConfig:
 
 @dataclasses.dataclass(frozen=True)
 class SearchConfig:
-    """Beam search. The defaults are the usual rules; preset groundhog has the authors'."""
+    """Beam search. The defaults are the usual rules; the preset groundhog has the authors'."""
 
     beam_size: int = option(
         12,
@@ -334,19 +332,19 @@ class SearchConfig:
     nbest: int = option(1, "translations returned per sentence, at most beam_size", minimum=1)
     shrinking_beam: bool = option(
         False,
-        "true: every finished hypothesis takes its place out of the beam (the authors' program);"
-        " false: fixed beam",
+        "true: every finished hypothesis reduces the beam size by one (the authors' program);"
+        " false: fixed beam size",
     )
     search_again: bool = option(
         True,
-        "under shrinking_beam, a sentence none of whose hypotheses finished is searched again, with"
-        " the unknown word allowed, then with a wider beam (the authors' program)",
+        "with shrinking_beam, search again if no hypothesis of a sentence finishes: with the"
+        " unknown word allowed, then with a wider beam (the authors' program)",
         only_with={"shrinking_beam": (True,)},
     )
     length_penalty: float = option(
         1.0,
-        "hypotheses are ranked by log-probability / length^A, the end symbol counted; 0: by"
-        " log-probability",
+        "hypotheses are ranked by log-probability / length^A, where the length includes the end"
+        " symbol; 0: by log-probability",
         minimum=0.0,
         flag="--length-penalty",
     )
@@ -358,28 +356,30 @@ class SearchConfig:
     )
     coverage_penalty: float = option(
         0.0,
-        "B: the finished hypotheses are ranked with B · Σ_j log(min(Σ_i α_ij, 1)) added, so that"
-        " source words never attended to cost (Wu et al. 2016, eq. 14); 0: without",
+        "B: B · Σ_j log(min(Σ_i α_ij, 1)) is added to the score of finished hypotheses, which"
+        " penalizes source words without attention (Wu et al. 2016, eq. 14); 0: off",
         minimum=0.0,
         only_with={"model.system": ATTENDING},
         flag="--coverage-penalty",
     )
     minimum_length_ratio: float = option(
         0.0,
-        "the end symbol is forbidden for the first ⌊ratio · source length⌋ steps, end symbol"
-        " counted (authors: 0.5)",
+        "the end symbol is forbidden for the first ⌊ratio · source length⌋ steps; the source length"
+        " includes the end symbol (authors: 0.5)",
         minimum=0.0,
     )
     maximum_length_ratio: float = option(
-        3.0, "at most this many steps per source token, end symbol counted", above=0.0
+        3.0, "most steps per source token, including the end symbol", above=0.0
     )
-    extra_length: int = option(0, "steps allowed beyond that", unit="tokens", minimum=0)
+    extra_length: int = option(
+        0, "steps allowed beyond maximum_length_ratio", unit="tokens", minimum=0
+    )
     allow_unknown: bool = option(
-        True, "false: the unknown word is never produced, but where search_again allows it"
+        True, "false: never produce the unknown word, unless search_again allows it"
     )
     replace_unknown: bool = option(
         False,
-        "each unknown word becomes the most attended source word, or its translation in the"
+        "replace each unknown word by the most attended source word, or by its translation in the"
         " lexicon",
         only_with={"model.system": ATTENDING},
     )
@@ -393,15 +393,15 @@ class SearchConfig:
     shortlist: str | None = option(
         None,
         "file of `source-word target-word probability` lines, as `rnnsearch shortlist` writes it:"
-        " every sentence is searched among the likely translations of its words and the frequent"
-        " words alone (Jean et al. 2015), which is faster and may cost BLEU; log-probabilities are"
-        " then those of a softmax over these words",
+        " the search considers only the likely translations of a sentence's words and the frequent"
+        " words (Jean et al. 2015), which is faster and may cost BLEU; log-probabilities are then"
+        " those of a softmax over these words",
         facts=("is_file",),
         flag="--shortlist",
     )
     shortlist_frequent: int = option(
         1_000,
-        "under shortlist, the first so many words of the target vocabulary are always allowed",
+        "with shortlist, number of first words of the target vocabulary that are always allowed",
         unit="words",
         minimum=0,
         only_with={"shortlist": GIVEN},
@@ -409,7 +409,7 @@ class SearchConfig:
     )
     shortlist_translations: int = option(
         20,
-        "under shortlist, likely translations of each source word",
+        "with shortlist, likely translations of each source word",
         unit="words",
         minimum=1,
         only_with={"shortlist": GIVEN},
@@ -423,7 +423,7 @@ class SearchConfig:
         flag="--batch-size",
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.nbest > self.beam_size:
             raise UsageError(
                 f"search.nbest: expected at most search.beam_size = {self.beam_size}, got"
@@ -433,11 +433,11 @@ class SearchConfig:
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """The whole configuration: one attribute per section of the YAML file."""
+    """The whole configuration, with one attribute per section of the YAML file."""
 
     preset: str | None = option(
         None,
-        "groundhog: what the authors' program did; paper: Appendix A of the paper as printed",
+        "groundhog: settings of the authors' program; paper: Appendix A of the paper as printed",
         choices=("groundhog", "paper"),
     )
     source: TextConfig = dataclasses.field(default_factory=TextConfig)
@@ -447,7 +447,7 @@ class Config:
     training: TrainingConfig = dataclasses.field(default_factory=TrainingConfig)
     search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_together(self)
 
 
@@ -457,8 +457,10 @@ def _check_together(config: Config) -> None:
     check_effects(sections_of(config))
     check_tied(config.model)
     check_training_text(config.data)
-    check_guided_alignment(config)
-    check_sampling(config)
+    check_guided_alignment(config.data, training.guided_alignment_weight)
+    check_sampling(
+        config.data, {"source": config.source.sampling, "target": config.target.sampling}
+    )
     if training.deterministic and training.maximum_minutes:
         minutes = training.maximum_minutes
         raise UsageError(

@@ -1,6 +1,10 @@
-"""What each preset fixes, and groups of systems."""
+"""The values of each preset, and groups of systems."""
 
-_FAITHFUL = {
+from __future__ import annotations
+
+from typing import Any
+
+_FAITHFUL: dict[str, dict[str, Any]] = {
     "data": dict(batching="paper", batch_size=80, batches_read_ahead=20, shuffle_batches=0),
     "model": dict(
         unit="gru",
@@ -52,7 +56,7 @@ PRESETS = {
         }
     ),
 }
-"""What each preset fixes; a YAML file may still override any of it."""
+"""Values that each preset sets; a YAML file may override any of them."""
 
 
 SYSTEMS = ("rnnsearch", "rnnencdec", "encoder_decoder", "deep_lstm", "luong", "stacked", "cslm")

@@ -1,29 +1,26 @@
-"""Which options name the training text, and that one way of naming it is used at a time."""
+"""Checks of the options that name the training and the development text."""
 
 from __future__ import annotations
 
+from rnnsearch_tf.config.data_options import DataConfig
 from rnnsearch_tf.errors import UsageError
 
 
-def names_development_text(data) -> bool:
-    """Whether a DataConfig names a development text; yes of a prepared corpus, which may have one.
-    Opens no file.
+def names_development_text(data: DataConfig) -> bool:
+    """Whether the options name a development text; true for a prepared corpus, which may contain
+    one. Opens no file.
     """
     named = data.development_source or data.development_target or data.held_out or data.prepared
     return data.corpus == "phrasebook" or bool(named)
 
 
-def check_training_text(data) -> None:
-    """Raise UsageError where a DataConfig names training text in two ways.
-
-    Args:
-        data: DataConfig.
-    """
+def check_training_text(data: DataConfig) -> None:
+    """Raise UsageError if the options name training text in two ways."""
     if data.held_out and (
         data.corpus != "files" or data.development_source or data.development_target
     ):
         raise UsageError(
-            "data.held_out: takes a development text out of the training files, where no"
+            "data.held_out: takes a development text out of the training files, if no"
             f" development files are named; got data.corpus={data.corpus},"
             f" data.development_source={data.development_source}; set data.held_out=0"
         )
@@ -32,7 +29,7 @@ def check_training_text(data) -> None:
         data,
         "prepared",
         (*files, "corpora", "held_out"),
-        "it says what `rnnsearch prepare` reads: for training",
+        "it names input of `rnnsearch prepare`; for training",
     )
     _check_alone(data, "corpora", files, "put them into the list, or")
     for number, corpus in enumerate(data.corpora or (), start=1):
@@ -42,16 +39,11 @@ def check_training_text(data) -> None:
             )
 
 
-def check_guided_alignment(config) -> None:
-    """Raise UsageError where a Config asks for guided alignment without links.
-
-    Args:
-        config: Config.
-    """
-    data = config.data
+def check_guided_alignment(data: DataConfig, weight: float) -> None:
+    """Raise UsageError if guided alignment is on, with a weight other than 0, but has no links."""
     name = "training.guided_alignment_weight"
-    # which has its own links
-    if not config.training.guided_alignment_weight or data.corpus == "phrasebook":
+    # the phrasebook has its own links
+    if not weight or data.corpus == "phrasebook":
         return
     for other in ("phrase_table", "corpora", "prepared"):
         if getattr(data, other) is not None:
@@ -61,25 +53,31 @@ def check_guided_alignment(config) -> None:
             )
     if data.train_alignments is None:
         raise UsageError(
-            f"{name}: expected data.train_alignments beside it, links of the training text's words,"
-            " got none; set it, or the weight to 0"
+            f"{name}: expected data.train_alignments, links of the training text's words, got none;"
+            " set it, or the weight to 0"
         )
 
 
-def check_sampling(config) -> None:
-    """Raise UsageError where a Config draws subwords of text that is ids already."""
-    for side in ("source", "target"):
-        text = getattr(config, side)
-        if text.sampling is not None and config.data.prepared is not None:
+def check_sampling(data: DataConfig, sampling: dict[str, float | None]) -> None:
+    """Raise UsageError if subwords are sampled from a prepared corpus, which has ids already.
+
+    Args:
+        data: the data options.
+        sampling: {side: its option `sampling`}.
+    """
+    for side, alpha in sampling.items():
+        if alpha is not None and data.prepared is not None:
             raise UsageError(
-                f"{side}.sampling: draws other pieces every time, and"
-                f" data.prepared={config.data.prepared} has ids, which stay; set"
+                f"{side}.sampling: samples new pieces every time, but"
+                f" data.prepared={data.prepared} has fixed ids; set"
                 f" {side}.sampling=null, or train from the text"
             )
 
 
-def _check_alone(data, name, others, hint):
-    """An option that stands in place of others; a prepared corpus has its held-out text with it."""
+def _check_alone(data: DataConfig, name: str, others: tuple[str, ...], hint: str) -> None:
+    """Raise UsageError if an option is set together with one that it replaces. A prepared corpus
+    contains its held-out text.
+    """
     if getattr(data, name) is None:
         return
     for other in others:

@@ -1,14 +1,18 @@
-"""YAML read as configurations need it: bounded, keys once, decimal numbers, errors by line."""
+"""Read YAML for configurations: limited size, unique keys, decimal numbers, errors with lines."""
 
 from __future__ import annotations
 
 import os
 import pathlib
 import re
+from collections.abc import Callable
+from typing import Any
 
 import yaml
 
+from rnnsearch_tf.config.option import Tree
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files import AnyPath
 
 _NUMBERS = {
     "tag:yaml.org,2002:int": r"[-+]?(?:0x[0-9a-fA-F_]+|0b[01_]+|0|[1-9][0-9_]*)",
@@ -17,14 +21,18 @@ _NUMBERS = {
         r"|\.(?:nan|NaN|NAN)"
     ),
 }
-"""What a number looks like in a configuration."""
+"""Regular expressions of numbers in a configuration."""
 
 MOST_CHARACTERS = 1_000_000
-"""Characters of a YAML file at most, and values in it."""
+"""Most characters of a YAML file, and most values in it."""
 
 
-def read_yaml(path) -> dict:
-    """The nested dictionary of a YAML file; UsageError where it is none."""
+def read_yaml(path: AnyPath) -> Tree:
+    """Read a YAML file as nested dictionaries.
+
+    Raises:
+        UsageError: the file is missing, is not YAML, or is too large.
+    """
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read(MOST_CHARACTERS + 1)
@@ -34,8 +42,8 @@ def read_yaml(path) -> dict:
         ) from None
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"{path}: expected a YAML file in UTF-8, got byte 0x{error.object[error.start]:02x},"
-            " which is none; check the path"
+            f"{path}: expected a YAML file in UTF-8, got byte 0x{error.object[error.start]:02x};"
+            " check the path"
         ) from None
     except OSError as error:
         raise UsageError(
@@ -50,14 +58,14 @@ def read_yaml(path) -> dict:
         tree = yaml.load(text, _Loader)
         if _size(tree, {}) > MOST_CHARACTERS:
             raise UsageError(
-                f"{path}: expected a configuration, got one that anchors and aliases blow up; write"
-                " the values out"
+                f"{path}: expected a configuration, got too many values by anchors and aliases;"
+                " write the values out"
             )
     except yaml.YAMLError as error:
         raise UsageError(_not_yaml(path, text, error)) from None
     except RecursionError:
         raise UsageError(
-            f"{path}: expected sections of `key: value` lines, got ones nested without end; check"
+            f"{path}: expected sections of `key: value` lines, got too deeply nested ones; check"
             " the file"
         ) from None
     if tree is None:
@@ -67,19 +75,21 @@ def read_yaml(path) -> dict:
     return tree
 
 
-def read_with_bases(name: str, file, shipped) -> list:
-    """A YAML file and those that it is laid over, each without its ``base``.
+def read_with_bases(
+    name: str, file: AnyPath, shipped: Callable[[str], pathlib.Path]
+) -> list[tuple[str, Tree]]:
+    """Read a YAML file and its bases, each without its ``base``.
 
     Args:
-        name: what messages call the file.
+        name: the file's name in messages.
         file: its path.
-        shipped: gives the path of a shipped configuration by its name, or raises UsageError.
+        shipped: returns the path of a shipped configuration by its name, or raises UsageError.
 
     Returns:
-        list of (name, nested dictionary); the file is the last, each is laid over those before it.
+        list of (name, nested dictionary), the file last; each overrides those before it.
 
     Raises:
-        UsageError: a file is missing or not YAML, or names a base that is none or leads back to it.
+        UsageError: a file is missing or not YAML, or a base is invalid or leads back to the file.
     """
     tree = read_yaml(file)
     found = [(name, tree)]
@@ -102,8 +112,10 @@ def read_with_bases(name: str, file, shipped) -> list:
     return found[::-1]
 
 
-def _base_file(file, base, shipped):
-    """(what messages call it, the path) of what a file names as its base."""
+def _base_file(
+    file: AnyPath, base: Any, shipped: Callable[[str], pathlib.Path]
+) -> tuple[str, pathlib.Path]:
+    """(name in messages, path) of the base that a file names."""
     no_name = r"[\0-\x1f\ud800-\udfff]"
     if not isinstance(base, str) or not base or re.search(no_name, base):
         raise UsageError(
@@ -117,10 +129,10 @@ def _base_file(file, base, shipped):
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice in a section; PyYAML takes the last.
+    """Refuses a key that occurs twice in a section; PyYAML takes the last.
 
-    Numbers are decimal: what YAML 1.1 takes for octal or for base 60, 010 and 12:30, is text, which
-    no number is.
+    Numbers are decimal: what YAML 1.1 reads as octal or base 60, 010 and 12:30, is text, which an
+    option with a number refuses.
     """
 
     yaml_implicit_resolvers = {
@@ -128,7 +140,7 @@ class _Loader(yaml.SafeLoader):
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
-    def construct_mapping(self, node, deep=False):
+    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Any, Any]:
         entries = node.value if isinstance(node, yaml.MappingNode) else ()
         known = set()
         for key in (key for key, _ in entries if isinstance(key, yaml.ScalarNode)):
@@ -136,7 +148,7 @@ class _Loader(yaml.SafeLoader):
                 raise yaml.constructor.ConstructorError(
                     None,
                     None,
-                    f"{key.value} stands here for the second time; put the two together",
+                    f"{key.value} occurs here for the second time; put the two together",
                     key.start_mark,
                 )
             known.add(key.value)
@@ -147,9 +159,9 @@ for _tag, _pattern in _NUMBERS.items():
     _Loader.add_implicit_resolver(_tag, re.compile(f"^{_pattern}$"), list("-+.0123456789"))
 
 
-def parse_value(text: str, where: str):
-    """The value of one option, written as YAML; UsageError, which names the place, where it is
-    none.
+def parse_value(text: str, where: str) -> Any:
+    """Parse the value of an option, written as YAML; UsageError, which names the place, if that
+    fails.
     """
     try:
         return yaml.load(text, _Loader)
@@ -157,16 +169,16 @@ def parse_value(text: str, where: str):
         raise UsageError(f"{where}: expected a YAML value after '=', got {text!r}") from None
 
 
-def read_value(text: str):
-    """The text of a flag as a value of a configuration; what is not YAML is the text itself."""
+def read_value(text: str) -> Any:
+    """Parse the text of a flag as the value of an option; return the text if it is not YAML."""
     try:
         return yaml.load(text, _Loader)
     except yaml.YAMLError:
         return text
 
 
-def _not_yaml(path, text, error) -> str:
-    """What is wrong with a YAML file, and in which line."""
+def _not_yaml(path: AnyPath, text: str, error: Any) -> str:
+    """The message about a YAML syntax error, with its line."""
     mark = getattr(error, "problem_mark", None)
     if mark is None:  # a character that YAML does not allow
         return (
@@ -179,12 +191,12 @@ def _not_yaml(path, text, error) -> str:
     )
 
 
-def _size(tree, known) -> int:
-    """Count the values in nested lists and dictionaries; one in several places counts in each."""
+def _size(tree: Any, known: dict[int, int]) -> int:
+    """Count the values in nested lists and dictionaries; a shared one counts in each place."""
     if not isinstance(tree, (dict, list)):
         return 1
     if id(tree) not in known:
-        known[id(tree)] = MOST_CHARACTERS + 1  # of one that contains itself
+        known[id(tree)] = MOST_CHARACTERS + 1  # applies if it contains itself
         known[id(tree)] = 1 + sum(
             _size(value, known) for value in (tree.values() if isinstance(tree, dict) else tree)
         )

@@ -22,7 +22,8 @@ from rnnsearch_tf.data.inspection.fitting import held_out_size
 from rnnsearch_tf.data.shards import files_of
 from rnnsearch_tf.errors import UsageError, UserError
 from rnnsearch_tf.config.option import names_with
-from rnnsearch_tf.config.options import DataConfig, TrainingConfig
+from rnnsearch_tf.config.data_options import DataConfig
+from rnnsearch_tf.config.options import TrainingConfig
 from rnnsearch_tf.runs.folder import Run
 
 

@@ -146,7 +146,7 @@ def _check_json(where: AnyPath, size: int, read: Callable[[], bytes]) -> None:
     except (ValueError, zipfile.BadZipFile):
         return  # invalid JSON is reported by the loader
     except RecursionError:
-        raise _refused(where, "a description of a model", "one nested without end") from None
+        raise _refused(where, "a description of a model", "a too deeply nested one") from None
     _check_objects(tree, where)
 
 

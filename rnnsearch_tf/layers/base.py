@@ -21,7 +21,7 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import ModelConfig, check_field
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.initializers import initializer
-from rnnsearch_tf.config.options import option
+from rnnsearch_tf.config.option import option
 
 KERAS_KEYWORDS = ("name", "dtype", "trainable", "activity_regularizer")
 """Arguments of ``keras.layers.Layer`` that every layer here takes besides its options."""

@@ -18,7 +18,7 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 PROGRAM = """
 import json
 from rnnsearch_tf.runtime import cores
-from rnnsearch_tf.config.options import ModelConfig
+from rnnsearch_tf.config import ModelConfig
 small, large = ModelConfig(hidden_size=256), ModelConfig(hidden_size=257)
 answers = {"before": cores.shard_count()}
 answers["large"] = cores.use_one_thread_per_op([small, large], 80, cores=2)
@@ -63,7 +63,7 @@ ARRANGED = """
 import json, sys
 import tensorflow as tf
 from rnnsearch_tf.runtime import cores
-from rnnsearch_tf.config.options import ModelConfig
+from rnnsearch_tf.config import ModelConfig
 if sys.argv[1:] == ["late"]:
     tf.constant(1)
 print(json.dumps([cores.use_one_thread_per_op([ModelConfig(hidden_size=8)], 80, cores=2), \

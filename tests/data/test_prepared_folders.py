@@ -410,7 +410,7 @@ def test_vocabularies_that_do_not_fit(made):
                 "data": {"prepared": "p"},
                 "target": {"tokenization": "sentencepiece", "sampling": 0.3},
             },
-            "target.sampling: draws other pieces every time.*set target.sampling=null",
+            "target.sampling: samples new pieces every time.*set target.sampling=null",
         ),
     ],
 )
