@@ -31,9 +31,9 @@ def answer(size, core, variable, gradients):
     import tensorflow as tf
 
     from ours import Ours, dataset_of
-    from rnnsearch_tf.distributed.workers import Alone, join
+    from rnnsearch_tf.distributed.workers import SingleWorker, join
 
-    workers = join() if variable else Alone()
+    workers = join() if variable else SingleWorker()
     workers.exchange_dtype = tf.bfloat16 if gradients == "bfloat16" else None
     ours = Ours(size, seed=1)
     ours.model.workers = workers

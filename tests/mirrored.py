@@ -30,13 +30,13 @@ def main(folder, *names):
 
     from rnnsearch_tf.config import load_config
     from rnnsearch_tf.training.fit import train
-    from rnnsearch_tf.distributed.workers import Alone
+    from rnnsearch_tf.distributed.workers import SingleWorker
 
     strategy = tf.distribute.MirroredStrategy()
     with strategy.scope():
         if names:
             np.save(folder / "dropped.npy", dropped(strategy))
-            np.savez(folder / "replicas.npz", **worker.trained(Alone(), names))
+            np.savez(folder / "replicas.npz", **worker.trained(SingleWorker(), names))
             return
         # in the scope: there is one strategy a process
         train(load_config(overrides=OPTIONS), folder / "run", distribute="mirrored")

@@ -1,7 +1,6 @@
-"""The workers of a training that runs in several processes, as the environment variable TF_CONFIG
-names them.
+"""The workers of a training in several processes, from the environment variable TF_CONFIG.
 
-It is TensorFlow's own form, one object for each process::
+Every process has one JSON object in TensorFlow's format::
 
     {"cluster": {"worker": ["host-a:2222", "host-b:2222"]}, "task": {"type": "worker", "index": 0}}
 """
@@ -11,17 +10,18 @@ from __future__ import annotations
 import json
 import os
 import socket
+from typing import Any
 
 from rnnsearch_tf.errors import UsageError
 
 VARIABLE = "TF_CONFIG"
 
 DISTRIBUTIONS = ("mirrored", "multi-worker")
-"""How a training may share every batch: between the GPUs of one process, or between processes."""
+"""Ways to share every batch: between the GPUs of one process, or between processes."""
 
 
 def worker_variable(index: int, addresses: list[str]) -> str:
-    """The value of TF_CONFIG for one of the workers.
+    """The value of TF_CONFIG for one worker.
 
     Example:
         >>> worker_variable(1, ["a:2222", "b:2222"])
@@ -33,7 +33,7 @@ def worker_variable(index: int, addresses: list[str]) -> str:
 
 
 def free_addresses(count: int) -> list[str]:
-    """Addresses of this machine, with ports that nobody listens to now."""
+    """Addresses of this machine with free ports."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
     for each in sockets:
@@ -42,8 +42,10 @@ def free_addresses(count: int) -> list[str]:
 
 
 def this_worker() -> tuple[int, list[str]]:
-    """(this process's number, the addresses of all workers) as TF_CONFIG says; UsageError where it
-    says none.
+    """(this worker's number, the addresses of all workers) from TF_CONFIG.
+
+    Raises:
+        UsageError: TF_CONFIG is not set, or describes anything but a cluster of workers.
     """
     text = os.environ.get(VARIABLE)
     example = worker_variable(0, ["host-a:2222", "host-b:2222"])
@@ -54,7 +56,7 @@ def this_worker() -> tuple[int, list[str]]:
             f" {advice}"
         )
     try:
-        values = json.loads(text)
+        values: Any = json.loads(text)
         addresses = values["cluster"]["worker"]
         task = values["task"]
         index = task["index"]

@@ -1,49 +1,54 @@
-"""What several workers must all know after a batch: how far training is, whether it ends, whether a
-signal came.
-"""
+"""Synchronize the workers after a batch: training time, the decision to stop, signals."""
+
+from __future__ import annotations
 
 import signal
+from typing import Any
 
+from rnnsearch_tf.distributed.workers import SingleWorker
 from rnnsearch_tf.runtime.backend import keras
 
 
 class Agreement(keras.callbacks.Callback):
-    """Gives every worker the chief's clock and decisions, so that all have the same learning rate
-    and stop at the same batch.
+    """Copies the chief's clock and decisions to every worker, so that all have the same learning
+    rate and stop at the same batch.
 
-    It waits for all workers, the chief's evaluation included. Goes behind the callbacks that
-    decide, and before Interruption.
+    It waits for all workers, including the chief's evaluation. Its place is after the callbacks
+    that decide, and before Interruption.
 
     Args:
-        workers: Workers.
+        workers: the workers of this training.
         state: TrainingState.
         interruption: Interruption.
     """
 
-    def __init__(self, workers, state, interruption):
+    def __init__(self, workers: SingleWorker, state: Any, interruption: Any) -> None:
         super().__init__()
         self.workers = workers
         self.state = state
         self.interruption = interruption
 
-    def on_train_batch_end(self, batch, logs=None):
-        self.agree()
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        self.synchronize()
 
-    def on_epoch_end(self, epoch, logs=None):
-        self.agree()
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.synchronize()
 
-    def agree(self):
-        """Raises PeerLost where another worker is gone."""
+    def synchronize(self) -> None:
+        """Wait for all workers and take over the chief's values and any signal.
+
+        Raises:
+            PeerLost: another worker was lost.
+        """
         state = self.state
         asked = self.interruption.asked
         decided = (state.seconds, state.evaluations_since_best, self.model.stop_training)
-        told = map(float, decided if self.workers.chief else (0, 0, 0))
-        came = (float(asked == number) for number in (signal.SIGINT, signal.SIGTERM))
-        seconds, evaluations, stop, *came = self.workers.agree(*told, *came)
-        state.seconds, state.evaluations_since_best, self.model.stop_training = (
-            seconds,
-            int(evaluations),
-            bool(stop),
-        )
-        if any(came):
-            self.interruption.agreed = signal.SIGINT if came[0] else signal.SIGTERM
+        # the sum over all workers is the chief's value
+        sent = map(float, decided if self.workers.chief else (0, 0, 0))
+        signals = (float(asked == number) for number in (signal.SIGINT, signal.SIGTERM))
+        seconds, evaluations, stop, *received = self.workers.all_reduce(*sent, *signals)
+        state.seconds = seconds
+        state.evaluations_since_best = int(evaluations)
+        self.model.stop_training = bool(stop)
+        if any(received):
+            self.interruption.agreed = signal.SIGINT if received[0] else signal.SIGTERM

@@ -1,9 +1,9 @@
-"""The processes that train one model together, each on its share of every batch.
+"""The workers of a training: processes that train one model, each on its share of every batch.
 
-Every worker has the whole model and makes the same update: the gradients of the shares are summed
-over all workers, and so are the numbers that the loss is divided by. Worker 0 is the chief, which
-alone writes files. Under a ``tf.distribute.MirroredStrategy`` one process has several replicas of
-the model; the sums are then over the replicas.
+Every worker has the whole model and makes the same update: gradients, and the numbers that the loss
+is divided by, are summed over all workers. Only worker 0, the chief, writes files. Under a
+``tf.distribute.MirroredStrategy`` one process has several replicas of the model; the sums are then
+over the replicas.
 """
 
 from __future__ import annotations
@@ -12,44 +12,41 @@ import contextlib
 import ctypes
 import functools
 import zlib
+from collections.abc import Iterable, Iterator, Sequence
 
 import tensorflow as tf
 
 from rnnsearch_tf.distributed.addresses import this_worker
 from rnnsearch_tf.errors import PeerLost, UsageError, UserError
 
-_GROUP = 7001  # of the collective operations; no other is used in the cluster with this number
-# numbers of a tensor that is summed by itself: to put it beside others takes longer than to send
-# it apart
+_GROUP = 7001  # key of our collective operations, used by no other in the cluster
+# elements of a tensor that is sent by itself: concatenating it with others would take longer
 _LARGE = 1 << 16
-# of malloc.h
+# from malloc.h
 _MALLOPT_TRIM_THRESHOLD = -1
 _MALLOPT_MMAP_THRESHOLD = -3
-# how many different numbers of rows are sent: each has its own key, of which TensorFlow remembers
-# every one
-_NUMBERS_OF_ROWS = 64
+# number of distinct row counts; TensorFlow caches one collective key for each
+_ROW_COUNTS = 64
 
 
-class Alone:
-    """One process, whether or not it has several replicas.
+class SingleWorker:
+    """The only process of a training, with one or several replicas; the interface of Workers.
 
     Attributes:
-        index: int, 0; the number of this worker.
-        count: int, 1; how many there are.
-        chief: bool, True; whether this worker writes files.
-        exchange_dtype: tf.DType that several workers send large gradients in; None, their own. Set
+        index: the number of this worker, from 0.
+        count: the number of workers.
+        chief: whether this worker writes files.
+        exchange_dtype: tf.DType in which workers send large gradients; None: their own. Set it
             before ``fit``.
     """
 
-    index = 0
-    count = 1
-    chief = True
-    exchange_dtype = None
+    index: int = 0
+    count: int = 1
+    chief: bool = True
+    exchange_dtype: tf.DType | None = None
 
     def counts(self, *numbers: tf.Tensor) -> list[tf.Tensor]:
-        """Integers of a batch, int32 scalars -> their sums over all workers, the same in all of
-        them.
-        """
+        """Sum integers of a batch, int32 scalars, over all workers; all get the same result."""
         if _replicas() == 1:
             return list(numbers)
         # int32 has no GPU kernels
@@ -58,54 +55,50 @@ class Alone:
             for total in self.sums(tf.cast(number, tf.float64) for number in numbers)
         ]
 
-    def sums(self, tensors) -> list[tf.Tensor]:
-        """Tensors of an update, or tf.IndexedSlices -> their sums over all workers, tensors with
-        the same bits in all of them.
+    def sums(self, tensors: Iterable[tf.Tensor | tf.IndexedSlices]) -> list[tf.Tensor]:
+        """Sum the tensors of an update over all workers; all get the same bits. The result of
+        tf.IndexedSlices is a dense tensor.
         """
         tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]
         if _replicas() == 1:
             return tensors
         return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, tensors)
 
-    def agree(self, *numbers: float) -> list[float]:
-        """At least one number known to Python -> their sums over all workers; waits for all of
-        them.
-        """
+    def all_reduce(self, *numbers: float) -> list[float]:
+        """Sum Python numbers, at least one, over all workers; waits for all of them."""
         return list(numbers)
 
     def barrier(self) -> None:
-        """Wait for all workers before this one ends, since its end is an error to those that still
-        need it.
-        """
+        """Wait for all workers before this one ends, which would be an error for the others."""
         with contextlib.suppress(PeerLost):
-            self.agree(0)
+            self.all_reduce(0)
 
 
-class Workers(Alone):
-    """This process as one of several; made by :func:`join`.
+class Workers(SingleWorker):
+    """This process as one of several workers; made by :func:`join`.
 
     Args:
-        index: int, the number of this worker, from 0.
-        count: int, how many there are.
+        index: the number of this worker, from 0.
+        count: the number of workers.
     """
 
-    def __init__(self, index: int, count: int):
+    def __init__(self, index: int, count: int) -> None:
         self.index = index
         self.count = count
         self.chief = index == 0
 
-    def counts(self, *numbers):
+    def counts(self, *numbers: tf.Tensor) -> list[tf.Tensor]:
         return [
             tf.cast(total, tf.int32)
             for total in tf.unstack(self._sum(tf.cast(tf.stack(numbers), tf.float64), "counts"))
         ]
 
-    def sums(self, tensors):
-        """Of a large tf.IndexedSlices, the gradient of an embedding, only the rows are sent that a
-        word of the batch has.
+    def sums(self, tensors: Iterable[tf.Tensor | tf.IndexedSlices]) -> list[tf.Tensor]:
+        """Sum the tensors of an update over all workers.
 
-        One operation sums all small tensors of a type, which would take their time one by one; the
-        operations come in one order.
+        Of a large tf.IndexedSlices, the gradient of an embedding, only the rows of words in the
+        batch are sent. All small tensors of a dtype are summed by one operation, which is faster
+        than one operation each. The operations have a fixed order.
         """
         tensors = list(tensors)
         large = [tensor.shape.num_elements() >= _LARGE for tensor in tensors]
@@ -115,7 +108,7 @@ class Workers(Alone):
             if large[place] and isinstance(tensor, tf.IndexedSlices)
         ]
         totals = dict(zip(sparse, self._sums_of_rows([tensors[place] for place in sparse])))
-        groups = {}
+        groups: dict[object, list[int]] = {}
         before = list(totals.values())
         for place, tensor in enumerate(tensors):
             if place not in totals:
@@ -142,16 +135,16 @@ class Workers(Alone):
             }
         return [totals[place] for place in range(len(tensors))]
 
-    def agree(self, *numbers):
-        """Raises PeerLost where another worker is gone."""
+    def all_reduce(self, *numbers: float) -> list[float]:
+        """Sum Python numbers over all workers; raises PeerLost if another worker was lost."""
         with losing_peers():
             return self._sum(tf.constant(numbers, tf.float64), "agreed").numpy().tolist()
 
-    def _sums_of_rows(self, slices):
-        """[IndexedSlices of V rows] -> [their sums, tensors].
+    def _sums_of_rows(self, slices: Sequence[tf.IndexedSlices]) -> list[tf.Tensor]:
+        """Sum gradients of embeddings, IndexedSlices of V rows, over n workers.
 
-        Every worker sends its rows to all, padded with zeros to the K of the worker with most: K (n
-        - 1) rows of n workers. The sum of whole matrices sends 2 V (n - 1) / n, and is taken where
+        Every worker sends its rows to all others, padded with zeros to K, the most rows of any
+        worker: K (n - 1) rows. Summing whole matrices sends 2 V (n - 1) / n rows, and is used if
         that is less.
         """
         if not slices:
@@ -164,10 +157,10 @@ class Workers(Alone):
                 merge="Max",
             )
         )
-        totals = []
+        totals: list[tf.Tensor] = []
         for number, (each, (indices, values), longest) in enumerate(zip(slices, rows, most)):
             vocabulary_size = each.shape[0]
-            step = max(vocabulary_size // _NUMBERS_OF_ROWS, 1)
+            step = max(vocabulary_size // _ROW_COUNTS, 1)
             steps = (tf.cast(longest, tf.int32) + step - 1) // step
             gathered = functools.partial(
                 self._sum_of_gathered, each.shape, indices, values, number, steps, steps * step
@@ -179,7 +172,15 @@ class Workers(Alone):
                 )
         return totals
 
-    def _sum_of_gathered(self, shape, indices, values, number, steps, rows):
+    def _sum_of_gathered(
+        self,
+        shape: tf.TensorShape,
+        indices: tf.Tensor,
+        values: tf.Tensor,
+        number: int,
+        steps: tf.Tensor,
+        rows: tf.Tensor,
+    ) -> tf.Tensor:
         missing = rows - tf.size(indices)
         indices = self._gather(tf.pad(indices, [[0, missing]]), f"indices {number}", steps)
         with tf.control_dependencies([indices]):
@@ -188,26 +189,26 @@ class Workers(Alone):
             )
         total = tf.zeros(shape, values.dtype)
         received = tf.cast(sent, values.dtype)
-        # in one order, for the same bits
+        # in a fixed order, for the same bits
         for indices, values in zip(tf.split(indices, self.count), tf.split(received, self.count)):
             total = tf.tensor_scatter_nd_add(total, indices[:, tf.newaxis], values)
         return total
 
-    def _sum_of_whole(self, slices, number):
+    def _sum_of_whole(self, slices: tf.IndexedSlices, number: int) -> tf.Tensor:
         whole = tf.reshape(tf.convert_to_tensor(slices), [-1])
         return tf.reshape(self._sum_of_large(whole, f"whole {number}"), slices.shape)
 
-    def _sum_of_large(self, values, name):
+    def _sum_of_large(self, values: tf.Tensor, name: str) -> tf.Tensor:
         return tf.cast(self._sum(self._as_sent(values), name), values.dtype)
 
-    def _as_sent(self, values):
+    def _as_sent(self, values: tf.Tensor) -> tf.Tensor:
         return tf.cast(values, self.exchange_dtype or values.dtype)
 
-    def _gather(self, values, name, size):
-        """Values [N, ...] -> those of all workers [count·N, ...]; ``size``, an int32 scalar, is
-        another one for another N.
+    def _gather(self, values: tf.Tensor, name: str, size: tf.Tensor) -> tf.Tensor:
+        """All-gather: values [N, ...] -> those of all workers [count·N, ...]; ``size``, an int32
+        scalar, differs for every N.
         """
-        # TensorFlow gathers no bfloat16
+        # TensorFlow cannot gather bfloat16
         sent = tf.bitcast(values, tf.float16) if values.dtype == tf.bfloat16 else values
         gathered = tf.raw_ops.CollectiveGatherV2(
             input=sent,
@@ -218,7 +219,7 @@ class Workers(Alone):
         )
         return tf.bitcast(gathered, values.dtype)
 
-    def _sum(self, values, name, merge="Add"):
+    def _sum(self, values: tf.Tensor, name: str, merge: str = "Add") -> tf.Tensor:
         return tf.raw_ops.CollectiveReduceV2(
             input=values,
             group_size=self.count,
@@ -230,42 +231,43 @@ class Workers(Alone):
         )
 
 
-def _key(name, values):
-    """A sum has the same key in every graph, since two workers may run differently traced ones, and
-    one for each size, which may not change.
+def _key(name: str, values: tf.Tensor) -> int:
+    """The key of a collective operation. It is the same in every graph, since workers may trace
+    different graphs, and differs for every size, since the size of a key must not change.
     """
     return zlib.crc32(f"{name} {values.shape[0]} {values.dtype.name}".encode()) >> 2
 
 
-def _unique_rows(slices):
-    """(indices [N] of the rows that are not zero, each once, int32; these rows [N, m])."""
+def _unique_rows(slices: tf.IndexedSlices) -> tuple[tf.Tensor, tf.Tensor]:
+    """(indices int32 [N] of the rows that are not zero, each once; these rows [N, m])."""
     indices, places = tf.unique(slices.indices)
     return tf.cast(indices, tf.int32), tf.math.unsorted_segment_sum(
         slices.values, places, tf.size(indices)
     )
 
 
-_joined = {}
+_strategies: dict[str, tf.distribute.Strategy] = {}
 
 
-def join() -> Alone:
-    """Become the worker that TF_CONFIG says, and wait until all have come; before TensorFlow's
-    first operation, once a process.
+def join() -> SingleWorker:
+    """Become the worker that TF_CONFIG names, and wait until all workers have joined. Call it
+    before TensorFlow's first operation.
 
     Returns:
-        Workers; Alone where there is one worker only.
+        Workers; SingleWorker if there is only one.
 
     Raises:
-        UsageError: TF_CONFIG is not set, or is no such cluster; or TensorFlow has worked already.
+        UsageError: TF_CONFIG is not set or does not describe a cluster of workers; or TensorFlow
+            has already run an operation.
     """
     index, addresses = this_worker()
     if len(addresses) == 1:
-        return Alone()
-    if not _joined:
+        return SingleWorker()
+    if not _strategies:
         _keep_freed_memory()
         try:
-            # connects the workers, and watches whether they live
-            _joined["strategy"] = tf.distribute.MultiWorkerMirroredStrategy()
+            # connects the workers, and detects lost ones
+            _strategies["workers"] = tf.distribute.MultiWorkerMirroredStrategy()
         except RuntimeError as error:
             if "startup" not in str(error):
                 raise UserError(
@@ -279,12 +281,12 @@ def join() -> Alone:
     return Workers(index, len(addresses))
 
 
-def _keep_freed_memory():
-    """Have glibc keep what is freed: up to 1 GiB, of blocks up to 32 MiB. Its own environment
-    variables (``MALLOC_…``) no longer count.
+def _keep_freed_memory() -> None:
+    """Let glibc keep freed memory: up to 1 GiB, in blocks up to 32 MiB. This overrides its
+    environment variables (``MALLOC_…``).
 
-    The buffers of the sums come and go with every update, and to get them from the system again
-    takes longer.
+    The buffers of the sums are allocated for every update, and getting them from the system each
+    time is slower.
     """
     with contextlib.suppress(OSError, AttributeError):  # another C library
         libc = ctypes.CDLL(None)
@@ -293,19 +295,19 @@ def _keep_freed_memory():
 
 
 def mirrored() -> tf.distribute.Strategy:
-    """The MirroredStrategy in whose scope this is called, or one of all GPUs: one a process, since
-    TensorFlow mixes up the sums of two.
+    """The current strategy, or a MirroredStrategy over all GPUs: one per process, since TensorFlow
+    confuses the sums of two.
     """
     if tf.distribute.has_strategy():
         return tf.distribute.get_strategy()
-    if "replicas" not in _joined:
-        _joined["replicas"] = tf.distribute.MirroredStrategy()
-    return _joined["replicas"]
+    if "replicas" not in _strategies:
+        _strategies["replicas"] = tf.distribute.MirroredStrategy()
+    return _strategies["replicas"]
 
 
 @contextlib.contextmanager
-def losing_peers():
-    """Inside, the error of a sum for which a worker is missing becomes PeerLost."""
+def losing_peers() -> Iterator[None]:
+    """Turn the error of a collective operation that misses a worker into PeerLost."""
     try:
         yield
     except (
@@ -321,5 +323,5 @@ def losing_peers():
         raise PeerLost("the end of another worker") from None
 
 
-def _replicas():
+def _replicas() -> int:
     return tf.distribute.get_strategy().num_replicas_in_sync

@@ -28,7 +28,7 @@ from rnnsearch_tf.models.keras_fit import KerasMethods, batch_inputs, with_int32
 from rnnsearch_tf.models.loss import TranslationLoss, counts
 from rnnsearch_tf.models.metrics import MeanOfSome, Perplexity, TokensPerSecond
 from rnnsearch_tf.runtime.cores import split_batch
-from rnnsearch_tf.distributed.workers import Alone
+from rnnsearch_tf.distributed.workers import SingleWorker
 
 
 class TranslationModel(KerasMethods):
@@ -70,7 +70,7 @@ class TranslationModel(KerasMethods):
     Attributes:
         shards: int, 1; set before ``fit``: shards of a batch that are computed at the same time.
             See parallel.py.
-        workers: Alone; set before ``fit``: the Workers that this process trains with. See
+        workers: SingleWorker; set before ``fit``: the Workers that this process trains with. See
             workers.py.
     """
 
@@ -96,7 +96,7 @@ class TranslationModel(KerasMethods):
         self.supports_jit = False  # XLA would compile every batch shape anew
         self.supports_masking = True
         self.shards = 1
-        self.workers = Alone()
+        self.workers = SingleWorker()
         # negative log-likelihood of a target word, in nats; no smoothing
         self.loss_metric = MeanOfSome(name="loss", dtype="float64")
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")

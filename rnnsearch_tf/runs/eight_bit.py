@@ -1,29 +1,37 @@
-"""Weights in eight bits: every column of a matrix has its own scale, w ≈ scale · q with q in −127 …
-127.
+"""Store weights in eight bits: every column of a matrix has its own scale, w ≈ scale · q with q in
+−127 … 127.
 """
 
 from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
+from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.untrusted import check_archive
 
 SMALLEST = 4096
-"""Entries; smaller arrays (biases, v_a) are kept in float32: nothing is gained and digits are lost.
+"""Entries of the smallest array that is quantized. Smaller ones (biases, v_a) stay in float32:
+they would lose precision and hardly save space.
 """
 
+Array = np.ndarray[Any, Any]
 
-def is_small(array) -> bool:
-    """Whether an array is kept as it is."""
+
+def is_small(array: Array) -> bool:
+    """Whether an array is not quantized: it is small, or a vector."""
     return array.size < SMALLEST or array.ndim < 2
 
 
-def quantize(array):
-    """(values int8, scale float32 [1, columns]) of an array of floats [rows, columns]; (array,
-    None) of a small one or a vector.
+def quantize(array: Array) -> tuple[Array, Array | None]:
+    """Quantize an array of floats [rows, columns].
+
+    Returns:
+        (values int8 [rows, columns], scale float32 [1, columns]); (array, None) if it is small.
     """
     if is_small(array):
         return array, None
@@ -33,11 +41,11 @@ def quantize(array):
     return np.rint(array / scale).astype(np.int8), scale
 
 
-def save_weights(path, variables) -> None:
-    """Write Keras variables in eight bits as a compressed .npz file: ``w0``, ``w1``, … and ``s0``,
-    … of those with a scale.
+def save_weights(path: AnyPath, variables: Iterable[Any]) -> None:
+    """Write Keras variables in eight bits as a compressed .npz file: values ``w0``, ``w1``, … and
+    the scales ``s0``, … of the quantized ones.
     """
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for number, variable in enumerate(variables):
         values, scale = quantize(np.asarray(variable))
         arrays[f"w{number}"] = values
@@ -46,12 +54,12 @@ def save_weights(path, variables) -> None:
     np.savez_compressed(path, **arrays)
 
 
-def load_weights(path, variables) -> None:
-    """Give Keras variables the values of a file that :func:`save_weights` wrote.
+def load_weights(path: AnyPath, variables: Sequence[Any]) -> None:
+    """Load Keras variables from a file that :func:`save_weights` wrote.
 
     Raises:
-        ValueError: the file is damaged, holds other variables, or Python objects, which are not
-            read.
+        ValueError: the file is damaged, or contains other variables or Python objects, which are
+            not read.
     """
     check_archive(path, (".npy",))
     try:

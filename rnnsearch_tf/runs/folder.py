@@ -1,24 +1,23 @@
-"""The folder that training writes and everything else reads.
+"""The RUN folder, which training writes and everything else reads.
 
 ::
 
     RUN/config.yaml              the effective configuration
     RUN/vocabulary.source.txt    one token a line, line number = id
     RUN/vocabulary.target.txt
-    RUN/source.spm.model         the SentencePiece model of a side cut into subwords
-    RUN/best/                    the weights that did best on the development set; of a model that
-                                 comes with the package, in eight bits
+    RUN/source.spm.model         the SentencePiece model of a side with subwords
+    RUN/best/                    the weights with the best score on the development set; of a model
+                                 that comes with the package, in eight bits
     RUN/evaluated/               the weights of the last evaluations, for averaging
-    RUN/checkpoints/             for --resume: the last two, each a model and where the training
-                                 stood
-    RUN/confidence.json          how sure its probabilities make it, after `evaluate --calibrate`
+    RUN/checkpoints/             for --resume: the last two, each a model and the training state
+    RUN/confidence.json          the calibration of its probabilities, by `evaluate --calibrate`
     RUN/metrics.jsonl            one object every 100 batches, epoch or evaluation
-    RUN/tensorboard/             the same and pictures of alignments, under training.tensorboard
+    RUN/tensorboard/             the same, and images of alignments, with training.tensorboard
     RUN/refused_batch.txt        the pairs of the batch whose gradient was not finite, if
                                  training stopped at one
-    RUN/model_card.md            what it is, and how well it did
-    RUN/SHA256SUMS               checksums of the files that a model needs, as sha256sum writes
-                                 and checks them
+    RUN/model_card.md            description and scores of the model
+    RUN/SHA256SUMS               checksums of the files that a model needs, in the format of
+                                 sha256sum
 """
 
 from __future__ import annotations
@@ -33,39 +32,48 @@ import pathlib
 import re
 import shlex
 import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.errors import UsageError, UserError
+from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import make_folder, replacing, write_file
-from rnnsearch_tf.runs.pretrained import pretrained_models
 from rnnsearch_tf.files.untrusted import check_inside
+from rnnsearch_tf.runs.pretrained import pretrained_models
+
+if TYPE_CHECKING:
+    import keras
 
 log = logging.getLogger("rnnsearch_tf")
 
 _CHECKSUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 CHECKSUMS = "SHA256SUMS"
-"""Name of a list of checksums, as sha256sum writes it."""
+"""Name of a list of checksums in the format of sha256sum."""
 
-_noticed = set()  # RUNs whose missing checksums were spoken of
+Checksums = dict[str, set[str]]
+"""{name of a file: the digests that are valid for it}."""
+
+_warned: set[pathlib.Path] = set()  # RUNs already warned about
 
 
 class Run:
     """A RUN folder: the paths of its files, their checksums, reading and writing of weights.
 
     Args:
-        path: of the folder, which need not exist yet; or a Run.
+        path: the folder, which need not exist yet; or a Run.
 
     Attributes:
         path: pathlib.Path of the folder.
         config, best_weights, eight_bit_weights, confidence, evaluated, checkpoints, state,
         previous_state, metrics, tensorboard, refused_batch, model_card, checksums:
-            pathlib.Path of each file or folder in it, there or not.
+            pathlib.Path of each file or folder in it, which may not exist.
 
     Example:
         >>> Run("runs/demo").vocabulary("source").as_posix()
         'runs/demo/vocabulary.source.txt'
     """
 
-    def __init__(self, path):
+    def __init__(self, path: AnyPath) -> None:
         self.path = pathlib.Path(path)
         self.config = self.path / "config.yaml"
         self.best_weights = self.path / "best" / "model.weights.h5"
@@ -82,15 +90,14 @@ class Run:
         self.checksums = self.path / CHECKSUMS
 
     @classmethod
-    def open(cls, path) -> Run:
-        """The Run of a folder, or of a model that comes with the package, that holds everything
-        that using its model needs.
+    def open(cls, path: AnyPath) -> Run:
+        """Open a complete RUN, or a model that comes with the package.
 
         Args:
-            path: of the folder, or the name of such a model; or a Run.
+            path: the folder, or the name of such a model; or a Run.
 
         Raises:
-            UserError: the folder or a part of it is missing; the message names what.
+            UserError: the folder or a part that the model needs is missing; the message names it.
         """
         run = cls(path)
         if not run.path.is_dir():
@@ -109,7 +116,7 @@ class Run:
             )
         if (run.path / "saved_model.pb").exists():
             raise UserError(
-                f"{run}: expected a RUN folder, got an exported SavedModel; of the verbs only"
+                f"{run}: expected a RUN folder, got an exported SavedModel; only the verbs"
                 " translate and translate-corpus take one"
             )
         needed = [
@@ -129,7 +136,7 @@ class Run:
             if trained:
                 reason = f"did you mean {trained}?"
             if run.state.exists():
-                reason += f"; go on with: {run.resume_command}"
+                reason += f"; resume with: {run.resume_command}"
             raise UserError(
                 f"{run}: expected a RUN folder that `rnnsearch train` wrote, got one without"
                 f" {', '.join(missing)}; {reason}"
@@ -139,8 +146,8 @@ class Run:
         return run
 
     def refuse_training(self) -> None:
-        """Raise UsageError where there is a training that has learned something, or a model, which
-        a new one would overwrite.
+        """Raise UsageError if a new training would overwrite a model or a training that has
+        learned from at least one batch.
         """
         if any(path.exists() and _batches(path) != 0 for path in (self.state, self.previous_state)):
             raise UsageError(
@@ -154,17 +161,17 @@ class Run:
             )
 
     def clear(self) -> None:
-        """Remove what a training that has learned nothing has left: its vocabularies may be of
+        """Remove the files of a training that has learned nothing: its vocabularies may come from
         other settings or another text.
         """
         shutil.rmtree(self.checkpoints, ignore_errors=True)
         for path in self.text_files():
             path.unlink()
 
-    def __fspath__(self):
+    def __fspath__(self) -> str:
         return str(self.path)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.path)
 
     @property
@@ -172,16 +179,16 @@ class Run:
         """The command that resumes its training."""
         return f"rnnsearch train --output {shlex.quote(str(self))} --resume"
 
-    def vocabulary(self, side) -> pathlib.Path:
+    def vocabulary(self, side: str) -> pathlib.Path:
         """The vocabulary file of a side, "source" or "target"."""
         return self.path / f"vocabulary.{side}.txt"
 
-    def subword_model(self, side) -> pathlib.Path:
-        """The SentencePiece model of a side that is cut into subwords."""
+    def subword_model(self, side: str) -> pathlib.Path:
+        """The SentencePiece model of a side with subwords."""
         return self.path / f"{side}.spm.model"
 
-    def text_files(self) -> list:
-        """Paths of the files that say how text becomes ids, those that are there."""
+    def text_files(self) -> list[pathlib.Path]:
+        """Paths of the existing vocabularies and SentencePiece models."""
         paths = [
             path(side)
             for side in ("source", "target")
@@ -189,18 +196,18 @@ class Run:
         ]
         return [path for path in paths if path.exists()]
 
-    def evaluated_weights(self) -> list:
+    def evaluated_weights(self) -> list[pathlib.Path]:
         """Paths of the weights of the last evaluations, oldest first."""
         return sorted(self.evaluated.glob("batch-*.weights.h5"))
 
-    def weights_after(self, batches) -> pathlib.Path:
-        """Where the weights of the evaluation after so many batches are kept."""
+    def weights_after(self, batches: int) -> pathlib.Path:
+        """The file for the weights of the evaluation after this number of batches."""
         return self.evaluated / f"batch-{batches:08}.weights.h5"
 
     # ---- weights ----
 
-    def read_weights(self, model, path=None) -> None:
-        """Give a model the best weights, or those of another file of the RUN.
+    def read_weights(self, model: keras.Model, path: pathlib.Path | None = None) -> None:
+        """Load the best weights into a model, or those of another file of the RUN.
 
         Raises:
             UserError: the file is missing, damaged, or belongs to another architecture.
@@ -214,7 +221,7 @@ class Run:
             )
         try:
             if packed:
-                from rnnsearch_tf.runs.eight_bit import load_weights  # NumPy takes its time
+                from rnnsearch_tf.runs.eight_bit import load_weights  # imports NumPy, which is slow
 
                 load_weights(path, model.trainable_variables)
             else:
@@ -227,38 +234,38 @@ class Run:
                 f" got others or a damaged file ({reason})"
             ) from None
 
-    def write_weights(self, model, path=None) -> None:
-        """Write a model's weights as the best, or to another file of the RUN, in one move, and
-        their checksum.
+    def write_weights(self, model: keras.Model, path: pathlib.Path | None = None) -> None:
+        """Write a model's weights atomically, as the best or to another file of the RUN, and their
+        checksum.
 
-        Both checksums count in between: a kill at any moment leaves a RUN that loads.
+        Old and new checksum are both valid during the swap, so a crash leaves a loadable RUN.
         """
         path = path or self.best_weights
         if path == self.best_weights:
-            self.confidence.unlink(missing_ok=True)  # it was of other weights
+            self.confidence.unlink(missing_ok=True)  # it belongs to the old weights
         make_folder(path.parent)
         with replacing(path, self.replace) as partial, _without_optimizer(model):
             model.save_weights(partial)
 
     # ---- checksums ----
 
-    def verify(self, paths=None) -> None:
+    def verify(self, paths: Sequence[pathlib.Path] | None = None) -> None:
         """Compare files with their checksums; half a gigabyte takes about a second.
 
-        A RUN without checksums is good with one notice, a changed config.yaml, which people do
+        A RUN without checksums is accepted with one notice; a changed config.yaml, which users may
         edit, with a warning.
 
         Args:
-            paths: of files in the RUN; None: those that using the model needs.
+            paths: files of the RUN; None: those that the model needs.
 
         Raises:
-            UserError: a file is not what was written, or the list of checksums is none.
+            UserError: a file has changed, or the list of checksums is malformed.
         """
         known = self._read_checksums()
         paths = self._needed_files() if paths is None else paths
         unknown = [self._name(path) for path in paths if self._name(path) not in known]
-        if unknown and self.path.resolve() not in _noticed:
-            _noticed.add(self.path.resolve())
+        if unknown and self.path.resolve() not in _warned:
+            _warned.add(self.path.resolve())
             log.warning(
                 "notice: %s: no checksum of %s: damage to it cannot be seen; `cd %s && sha256sum %s"
                 " > %s` writes checksums of the files as they are",
@@ -281,22 +288,20 @@ class Run:
                 f" {found[:12]}…: it was damaged or changed; copy the RUN again"
             )
 
-    def record(self, paths=None) -> None:
-        """Write the checksums of files as they are; paths as for :meth:`verify`."""
+    def record(self, paths: Iterable[pathlib.Path] | None = None) -> None:
+        """Write the current checksums of files; paths as in :meth:`verify`."""
         paths = self._needed_files() if paths is None else paths
         self._write_checksums(
             self._read_checksums() | {self._name(path): {digest_of(path)} for path in paths}
         )
 
-    def recorded(self, paths) -> list:
-        """Those of the files that have a checksum."""
+    def recorded(self, paths: Iterable[pathlib.Path]) -> list[pathlib.Path]:
+        """The files that have a checksum."""
         known = self._read_checksums()
         return [path for path in paths if self._name(path) in known]
 
-    def replace(self, partial, path) -> None:
-        """Put a file that is written whole in the place of another, and record it; both are on the
-        same file system.
-        """
+    def replace(self, partial: pathlib.Path, path: pathlib.Path) -> None:
+        """Replace a file by a complete one on the same file system, and record its checksum."""
         name = self._name(path)
         new = digest_of(partial)
         known = self._read_checksums()
@@ -304,37 +309,37 @@ class Run:
         os.replace(partial, path)
         self._write_checksums(known | {name: {new}})
 
-    def remove(self, path) -> None:
-        """Delete a file, and its checksum."""
+    def remove(self, path: pathlib.Path) -> None:
+        """Delete a file and its checksum."""
         known = self._read_checksums()
         known.pop(self._name(path), None)
         self._write_checksums(known)
         path.unlink()
 
-    def _needed_files(self):
+    def _needed_files(self) -> list[pathlib.Path]:
         return [
             path
             for path in (self.config, *self.text_files(), self.best_weights, self.eight_bit_weights)
             if path.exists()
         ]
 
-    def _name(self, path):
+    def _name(self, path: pathlib.Path) -> str:
         return path.relative_to(self.path).as_posix()
 
-    def _read_checksums(self) -> dict:
+    def _read_checksums(self) -> Checksums:
         return read_checksums(self.checksums)
 
-    def _write_checksums(self, known):
+    def _write_checksums(self, known: Checksums) -> None:
         write_checksums(self.checksums, known)
 
 
-def read_checksums(path) -> dict:
-    """{name: set of the digests that count} of a file of checksums; empty where there is no file.
+def read_checksums(path: pathlib.Path) -> Checksums:
+    """Read a file of checksums, {name: set of valid digests}; empty if there is no file.
 
     Raises:
-        UserError: a line is none of sha256sum's.
+        UserError: a line does not have the format of sha256sum.
     """
-    known = {}
+    known: Checksums = {}
     if not path.exists():
         return known
     for number, line in enumerate(
@@ -350,8 +355,8 @@ def read_checksums(path) -> dict:
     return known
 
 
-def write_checksums(path, known) -> None:
-    """Write {name: set of digests} as sha256sum does, in one move."""
+def write_checksums(path: AnyPath, known: Mapping[str, set[str]]) -> None:
+    """Write {name: set of digests} atomically in the format of sha256sum."""
     lines = [
         f"{digest}  {name}\n"
         for name, digests in sorted(known.items())
@@ -361,8 +366,8 @@ def write_checksums(path, known) -> None:
 
 
 @contextlib.contextmanager
-def _without_optimizer(model):
-    """Inside, Keras neither writes the optimizer's moments with the weights nor looks for them."""
+def _without_optimizer(model: keras.Model) -> Iterator[None]:
+    """Hide the optimizer inside the block, so that Keras does not save or load its state."""
     optimizer = getattr(model, "optimizer", None)
     model.optimizer = None
     try:
@@ -371,7 +376,7 @@ def _without_optimizer(model):
         model.optimizer = optimizer
 
 
-def digest_of(path) -> str:
+def digest_of(path: AnyPath) -> str:
     """The SHA-256 of a file, in hexadecimal."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
@@ -380,8 +385,10 @@ def digest_of(path) -> str:
     return digest.hexdigest()
 
 
-def _batches(state):
-    """Batches that a training has learned from, by its state.json; None of one that is damaged."""
+def _batches(state: pathlib.Path) -> Any:
+    """Number of batches that a training has learned from, by its state.json; None if that is
+    damaged.
+    """
     try:
         return json.loads(state.read_text(encoding="utf-8")).get("batches")
     except (OSError, ValueError, AttributeError):

@@ -49,7 +49,7 @@ from rnnsearch_tf.training.bad_batch import name_batch
 from rnnsearch_tf.training.checkpoint import TrainingState, load_state, save_state, saved_settings
 from rnnsearch_tf.translation import Translator
 from rnnsearch_tf.files.untrusted import check_links
-from rnnsearch_tf.distributed.workers import Alone, join, losing_peers, mirrored
+from rnnsearch_tf.distributed.workers import SingleWorker, join, losing_peers, mirrored
 
 
 def train(
@@ -96,7 +96,7 @@ def train(
             f"train: expected distribute to be one of {', '.join(DISTRIBUTIONS)}, or None, got"
             f" {distribute!r}"
         )
-    workers = join() if distribute == "multi-worker" else Alone()
+    workers = join() if distribute == "multi-worker" else SingleWorker()
     strategy = mirrored() if distribute == "mirrored" else tf.distribute.get_strategy()
     if distribute == "mirrored":
         print(
@@ -112,7 +112,7 @@ def train(
         if workers.chief:
             begun = _begin(run, config, resume, start_from, new_words, skip_batch, stack)
         else:
-            workers.agree(0)  # the chief has saved what it begins with
+            workers.all_reduce(0)  # the chief has saved what it begins with
             begun = _follow(run)
         return _train(run, workers, *begun, save_first=not resume or skip_batch)
 
@@ -208,7 +208,7 @@ def _train(run, workers, config, texts, pairs, model, state, save_first):
             # a training that is killed has a beginning to go on from, and a disk that is full is
             # met now
             save()
-        workers.agree(0)
+        workers.all_reduce(0)
         try:
             development.catch_up()
             _fit(model, config, texts, pairs, state, callbacks, workers)
@@ -230,7 +230,9 @@ def _train(run, workers, config, texts, pairs, model, state, save_first):
             )
             if isinstance(stop, NonFiniteGradient):
                 with interruption.at_once():
-                    refused = _batches(config, texts, pairs, state, callbacks[0], Alone())().take(1)
+                    refused = _batches(
+                        config, texts, pairs, state, callbacks[0], SingleWorker()
+                    )().take(1)
                     raise _named(
                         stop, run, name_batch(next(iter(refused)), texts, pairs, run.refused_batch)
                     ) from None
@@ -351,7 +353,7 @@ def _fit(model, config, texts, pairs, state, callbacks, workers):
     model.stop_training = False
     for callback in callbacks:
         if isinstance(callback, Agreement):
-            callback.agree()
+            callback.synchronize()
     if _reached(state, settings):
         return
     rest_of_epoch = _batches(config, texts, pairs, state, clock, workers)

@@ -11,7 +11,7 @@ import pytest
 import worker
 
 from rnnsearch_tf.distributed.addresses import free_addresses, worker_variable
-from rnnsearch_tf.distributed.workers import Alone
+from rnnsearch_tf.distributed.workers import SingleWorker
 
 TESTS = pathlib.Path(__file__).parents[1]
 
@@ -71,7 +71,7 @@ def test_workers_together_make_the_updates_of_one_process(tmp_path, count, names
     """Every reduction of the loss, accumulation, clipping, gradients that are not finite, ragged
     batches, shares without a row.
     """
-    alone = worker.trained(Alone(), names)
+    alone = worker.trained(SingleWorker(), names)
     found = weights(tmp_path, count, names)
     check_sums_in_bfloat16(*found[count:])
     chief, *others = found[:count]

@@ -25,7 +25,7 @@ from rnnsearch_tf.distributed.addresses import free_addresses, this_worker, work
 from rnnsearch_tf.config import load_config
 from rnnsearch_tf.layers.dropout import Dropout, vary_dropout
 from rnnsearch_tf.training.fit import train
-from rnnsearch_tf.distributed.workers import Alone
+from rnnsearch_tf.distributed.workers import SingleWorker
 
 TESTS = pathlib.Path(__file__).parents[1]
 OPTIONS = [
@@ -201,7 +201,7 @@ def test_replicas_together_make_the_updates_of_one_process(tmp_path, names):
     np.testing.assert_array_equal(np.load(tmp_path / "dropped.npy"), alone)
     assert not np.array_equal(*alone[0])
 
-    expected = worker.trained(Alone(), names)
+    expected = worker.trained(SingleWorker(), names)
     replicas = np.load(tmp_path / "replicas.npz")
     assert expected.keys() == set(replicas)
     for name in expected:

@@ -25,7 +25,7 @@ class Several:
         self.chief = number == 0
         self.said = said
 
-    def agree(self, *numbers):
+    def all_reduce(self, *numbers):
         self.said.append(numbers)
         return list(map(sum, zip(*self.said)))
 
@@ -45,7 +45,7 @@ def agreements(seconds, asked, stopping):
         )
         one.set_model(types.SimpleNamespace(stop_training=stopping[number]))
         made.append(one)
-        one.agree()
+        one.synchronize()
     return made
 
 
