@@ -19,15 +19,13 @@ SMALLEST = 4096
 they would lose precision and hardly save space.
 """
 
-Array = np.ndarray[Any, Any]
 
-
-def is_small(array: Array) -> bool:
+def is_small(array: np.ndarray) -> bool:
     """Whether an array is not quantized: it is small, or a vector."""
     return array.size < SMALLEST or array.ndim < 2
 
 
-def quantize(array: Array) -> tuple[Array, Array | None]:
+def quantize(array: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """Quantize an array of floats [rows, columns].
 
     Returns:

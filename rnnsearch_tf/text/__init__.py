@@ -1,4 +1,4 @@
-"""Text to tokens to ids and back, in TensorFlow operations: the same for training and for serving.
+"""Text to tokens to ids and back, in TensorFlow operations, for both training and serving.
 
 May import errors, files, runtime, config and runs.
 """

@@ -1,15 +1,17 @@
-"""Character classes of the Moses rules, written for RE2 (the regular expressions of TensorFlow).
+"""Character classes of the Moses rules, written for RE2 (TensorFlow's regular expressions).
 
-Each constant is the inside of a bracket expression: ``[{ALPHA}]``, ``[^{ALPHA}]``.
-RE2 has no name for the Unicode properties Alphabetic and White_Space, so what its
-general categories leave out is listed here.
+Each constant is the inside of a bracket expression: ``[{ALPHA}]``, ``[^{ALPHA}]``. RE2 has no names
+for the Unicode properties Alphabetic and White_Space, so the characters that its general categories
+miss are listed here.
 """
+
+from __future__ import annotations
 
 import re
 import unicodedata
 
-# Alphabetic signs that are not of category L or N: vowel signs, points and viramas of the
-# Semitic and Indic scripts, circled letters. Accents (U+0300 and on) are not among them.
+# Alphabetic characters outside the categories L and N: vowel signs, points and viramas of the
+# Semitic and Indic scripts, circled letters. Accents (from U+0300) are not included.
 _ALPHABETIC_SIGNS = (
     "345 5b0-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 64b-657 659-65f 670 6d6-6dc 6e1-6e8 6ed 711-73f"
     " 7a6-7b0 816-817 81b-82c 8e4-8e9 8f0-94f 955-963 981-9e3 a01-a75 a81-ae3 afd-b4d b56-b63"
@@ -25,15 +27,16 @@ _ALPHABETIC_SIGNS = (
 
 
 def _bracket(code_points: str) -> str:
-    """``"5b0-5bd 5bf"`` as RE2 writes it, ``\\x{5b0}-\\x{5bd}\\x{5bf}``."""
+    """``"5b0-5bd 5bf"`` in RE2's syntax, ``\\x{5b0}-\\x{5bd}\\x{5bf}``."""
     return re.sub(r"[0-9a-f]+", lambda match: rf"\x{{{match[0]}}}", code_points).replace(" ", "")
 
 
 def word_in_form(word: str, form: str) -> str:
-    """A word in a Unicode normal form, as the option `unicode_form` names it: ``NFC``, ``NFKC`` or
+    """Normalize a word to a Unicode form of the option `unicode_form`: ``NFC``, ``NFKC`` or
     ``none``.
     """
-    return word if form == "none" else unicodedata.normalize(form, word)
+    # ignored: the option has been checked, but typeshed wants a literal
+    return word if form == "none" else unicodedata.normalize(form, word)  # type: ignore[arg-type]
 
 
 def _characters(code_points: str) -> str:
@@ -48,27 +51,27 @@ def _characters(code_points: str) -> str:
 
 _SPACE = "9-d 1c-20 85 a0 1680 2000-200a 2028-2029 202f 205f 3000"
 SPACE = _bracket(_SPACE)
-"""What Python's ``\\s`` and ``str.split`` take for white space."""
+"""White space, as Python's ``\\s`` and ``str.split`` define it."""
 
 CONTROL = _bracket("1-1f") + r"\x00"
 """ASCII control characters, which Moses deletes."""
 
 _INVISIBLE = "80-84 86-9f ad 200b 200e-200f 202a-202e 2060-2064 2066-2069 feff"
 INVISIBLE = _bracket(_INVISIBLE)
-"""What nobody sees: C1 control characters, the soft hyphen, zero-width space and no-break space (a
-byte-order mark within a text), direction marks, invisible operators. The joiners U+200C and U+200D
-are not among them: Persian, Indic scripts and emoji are written with them.
+"""Invisible characters: C1 control characters, the soft hyphen, zero-width space and no-break space
+(a byte-order mark within a text), direction marks, invisible operators. The joiners U+200C and
+U+200D are not included: Persian, Indic scripts and emoji use them.
 """
 
 INVISIBLE_CHARACTERS = _characters(_INVISIBLE)
-"""The characters of INVISIBLE in a str."""
+"""The characters of INVISIBLE, as a str."""
 
 BLANK_CHARACTERS = _characters(_SPACE) + INVISIBLE_CHARACTERS
-"""Those that make a line that looks empty, white space too."""
+"""White space and invisible characters: a line of them looks empty."""
 
 MARK = r"\p{M}" + _bracket("897 10d69-10d6d 113ce-113d0 1612f 1e5ee-1e5ef")
-"""Combining marks; those with numbers are younger than RE2's tables, and older than those of the
-library that normalizes text.
+"""Combining marks. Those listed by number are newer than RE2's tables, but known to the library
+that normalizes text.
 """
 
 ALPHA = r"\p{L}\p{Nl}" + _bracket(_ALPHABETIC_SIGNS)
@@ -78,9 +81,7 @@ LOWER = r"\p{Ll}" + _bracket("aa ba 2b0-2b8 2c0-2c1 2e0-2e4 2170-217f 24d0-24e9"
 CURRENCY = r"\p{Sc}"
 
 IDEOGRAPH = r"\p{Han}" + _bracket("ac00-d7a3")
-"""Han characters and Hangul syllables: outside the alphabets of most languages, each a token of its
-own.
-"""
+"""Han characters and Hangul syllables: in most languages each is a separate token."""
 
 _HAN = (
     "2e80-2e99 2e9b-2ef3 2f00-2fd5 3001-3003 3005-3011 3013-301f 3021-302d 3030 3037-303f 30fb"
@@ -96,19 +97,17 @@ _HANGUL = (
     " d7b0-d7fb fe45-fe46 ff61-ff65 ffa0-ffdc "
 )
 
-OWN_LETTERS = {"zh": _bracket(_HAN), "ja": _bracket(_HAN + _KANA), "ko": _bracket(_HANGUL)}
-"""What Moses counts among the letters in that language beyond those of all languages, marks such as
-U+3002 included.
-"""
+LANGUAGE_LETTERS = {"zh": _bracket(_HAN), "ja": _bracket(_HAN + _KANA), "ko": _bracket(_HANGUL)}
+"""Additional letters of a language in Moses, including marks such as U+3002."""
 
-OTHERS_IDEOGRAPHS = {"zh": _bracket("ac00-d7a3"), "ja": _bracket("ac00-d7a3"), "ko": r"\p{Han}"}
-"""IDEOGRAPH without the language's own."""
+FOREIGN_IDEOGRAPHS = {"zh": _bracket("ac00-d7a3"), "ja": _bracket("ac00-d7a3"), "ko": r"\p{Han}"}
+"""IDEOGRAPH without the ideographs of the language."""
 
 EAST_ASIAN = _bracket(
     "1100-11ff 2e80-a4cf a840-a87f ac00-d7af f900-faff fe30-fe4f ff65-ffdc 17000-18aff 1b000-1b12f"
     " 1b170-1b2ff 20000-2ffff"
 )
-"""Blocks whose characters are written without spaces between them; the detokenizer joins them."""
+"""Blocks of characters that are written without spaces; the detokenizer joins them."""
 
 WORD_START = "▁"
-"""How SentencePiece writes the space before a word: U+2581."""
+"""SentencePiece's symbol for the space before a word: U+2581."""

@@ -1,9 +1,10 @@
-"""Phrases that have to stand in translations, as files and marked source lines have them."""
+"""Read the phrases that translations must contain, from files and from marked source lines."""
 
 from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable, Iterator
 from xml.sax import saxutils
 
 from rnnsearch_tf.errors import UserError
@@ -12,17 +13,19 @@ _MARK = re.compile(r'<term\s+translation\s*=\s*"([^"]*)"\s*>(.*?)</term\s*>')
 _PART_OF_MARK = re.compile(r"</?term\b.{0,40}")
 
 
-def with_constraints(batches, phrase_lines, name):
-    """Yield (texts, phrases of each) for batches of source lines.
+def with_constraints(
+    batches: Iterable[list[str]], phrase_lines: Iterable[Iterable[str]], name: object
+) -> Iterator[tuple[list[str], list[list[str]]]]:
+    """Yield (texts, phrases of each text) for batches of source lines.
 
     Args:
         batches: lists of source lines.
-        phrase_lines: lists of lines of phrases, of any length; line k belongs to source line k.
-            Tabs stand between phrases; empty ones are passed over.
-        name: of the file that they come from.
+        phrase_lines: lists, of any length, of lines of phrases; line k belongs to source line k.
+            Tabs separate phrases; empty ones are skipped.
+        name: the file with the phrases, for errors.
 
     Raises:
-        UserError: the file has fewer or more lines than there are source lines.
+        UserError: the numbers of lines of phrases and of source lines differ.
     """
     lines = itertools.chain.from_iterable(phrase_lines)
     sources = 0
@@ -45,8 +48,8 @@ def with_constraints(batches, phrase_lines, name):
     check_lines(name, count, sources, " or more" if count < sources else "")
 
 
-def check_lines(name, phrases, sources, more="") -> None:
-    """Raise UserError where there are fewer or more lines of phrases than source lines."""
+def check_lines(name: object, phrases: int, sources: int, more: str = "") -> None:
+    """Raise UserError if the numbers of lines of phrases and of source lines differ."""
     if phrases != sources:
         raise UserError(
             f"{name}: expected a line of phrases for each of {sources}{more} source lines, got"
@@ -55,13 +58,14 @@ def check_lines(name, phrases, sources, more="") -> None:
 
 
 def without_marks(line: str, where: str) -> tuple[str, list[str]]:
-    """(the source line, its phrases) of a line with marks ``<term
-    translation="chambre">room</term>``.
+    """Split a line with marks ``<term translation="chambre">room</term>`` into (the source line,
+    its phrases).
 
-    The line is XML text: ``&lt; &gt; &amp; &quot; &apos;`` stand for < > & " '. Other tags, and an
-    & by itself, are text.
+    The line is XML text: ``&lt; &gt; &amp; &quot; &apos;`` mean < > & " '. Other tags and a single
+    & are plain text.
 
     Args:
+        line: the marked line.
         where: name of the line in errors.
 
     Raises:
@@ -81,7 +85,7 @@ def without_marks(line: str, where: str) -> tuple[str, list[str]]:
         found = repr(wrong[0]) if wrong else "an empty translation"
         raise UserError(
             f'{where}: expected <term translation="PHRASE">WORDS</term> around words to be'
-            f" translated by the phrase, got {found}; complete the mark, or write &lt; for a < of"
+            f" translated by the phrase, got {found}; complete the mark, or write &lt; for a < in"
             " the text"
         )
     return saxutils.unescape(text, _QUOTES), phrases

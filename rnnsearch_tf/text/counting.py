@@ -1,6 +1,4 @@
-"""Exact counts of more words than memory should hold: sorted files, added up while they are read
-side by side.
-"""
+"""Count words exactly in limited memory: sorted temporary files, which are merged at the end."""
 
 from __future__ import annotations
 
@@ -9,9 +7,12 @@ import heapq
 import itertools
 import operator
 import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import IO
 
 import tensorflow as tf
 
+from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import naming
 from rnnsearch_tf.runtime.progress import progress
 from rnnsearch_tf.text.vocabulary import batches
@@ -19,16 +20,19 @@ from rnnsearch_tf.text.vocabulary import batches
 _WORDS_IN_MEMORY = 500_000
 
 OPEN_AT_ONCE = 100
-"""Files of saved counts; a process may have no more than 1,024 open on most systems."""
+"""Most open files of saved counts; most systems allow a process 1,024 open files."""
+
+Line = str | bytes
+_Counts = Iterable[tuple[bytes, int]]  # (word, count), by rising words
 
 
 class TokenCounts:
-    """How often each token of a text occurs, counted as the text goes by.
+    """Counts how often each token of a text occurs.
 
     Args:
         tokenize: function string [B] -> RaggedTensor string [B, None].
-        most_lines: lines counted; None: all.
-        most_words: different words held in memory; more are kept in temporary files.
+        most_lines: number of lines to count; None: all.
+        most_words: most distinct words in memory; more are kept in temporary files.
 
     Example:
         >>> counts = TokenCounts(tf.strings.split)
@@ -37,20 +41,26 @@ class TokenCounts:
         [('a', 1), ('b', 2)]
     """
 
-    def __init__(self, tokenize, most_lines=None, most_words=_WORDS_IN_MEMORY):
+    def __init__(
+        self,
+        tokenize: Callable[[tf.Tensor], tf.RaggedTensor],
+        most_lines: int | None = None,
+        most_words: int = _WORDS_IN_MEMORY,
+    ) -> None:
         @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string)])
-        def distinct(texts):
+        def distinct(texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             words, _, counts = tf.unique_with_counts(tokenize(texts).flat_values, tf.int64)
             return words, counts
 
-        self._distinct, self._counts = distinct, collections.Counter()
+        self._distinct = distinct
+        self._counts: collections.Counter[bytes] = collections.Counter()
         self.most_lines = most_lines
         self._most_words = most_words
         self._lines_left = most_lines
-        self._files = []
+        self._files: list[IO[bytes]] = []
 
-    def add(self, lines):
-        """Count the tokens of a list of lines, str or bytes."""
+    def add(self, lines: Sequence[Line]) -> None:
+        """Count the tokens of some lines."""
         if self._lines_left is not None:
             lines = lines[: self._lines_left]
             self._lines_left -= len(lines)
@@ -60,11 +70,11 @@ class TokenCounts:
         for word, count in zip(words.numpy().tolist(), counts.numpy().tolist()):
             self._counts[word] += count
         if len(self._counts) > self._most_words:
-            self._put_away(sorted(self._counts.items()))
+            self._move_to_file(sorted(self._counts.items()))
 
-    def total(self, most=None) -> collections.Counter:
-        """The counts, by str; no more than `most`, those of the most frequent words, and of equals
-        the first by code points.
+    def total(self, most: int | None = None) -> collections.Counter[str]:
+        """The counts by word; of the `most` most frequent words only if given, ties in the order of
+        code points.
         """
         items = ((word.decode("utf-8"), count) for word, count in self._items())
         return collections.Counter(
@@ -75,65 +85,66 @@ class TokenCounts:
             )
         )
 
-    def save(self, path):
-        """Write the counts to a file; UserError, which names it, where that fails."""
+    def save(self, path: AnyPath) -> None:
+        """Write the counts to a file; UserError, which names the file, if that fails."""
         with naming(path), open(path, "wb") as file:
             _write(file, self._items())
 
-    def add_saved(self, path):
-        """Add the counts that :meth:`save` has written."""
+    def add_saved(self, path: AnyPath) -> None:
+        """Add the counts from a file that :meth:`save` wrote."""
         self._files.append(open(path, "rb"))
         if len(self._files) > OPEN_AT_ONCE:
             read = self._files
             self._files = []
-            self._put_away(_merged([*map(_read, read), sorted(self._counts.items())]))
+            self._move_to_file(_merged([*map(_read, read), sorted(self._counts.items())]))
             for file in read:
                 file.close()
 
-    def _put_away(self, items):
-        """Write (word, count) pairs to a file, and forget the counts in memory, which are among
-        them.
-        """
+    def _move_to_file(self, items: _Counts) -> None:
+        """Write counts to a temporary file, and clear the memory, whose counts they include."""
         with naming(tempfile.gettempdir()):
-            # it has no name: nothing is left of it after a kill
+            # a file without a name, which disappears even if the process is killed
             self._files.append(tempfile.TemporaryFile())
             _write(self._files[-1], items)
             self._files[-1].flush()
         self._counts.clear()
 
-    def _items(self):
-        """Yield (word, count), words as bytes in rising order."""
+    def _items(self) -> Iterator[tuple[bytes, int]]:
+        """Yield (word, count) by rising words."""
         return _merged([*map(_read, self._files), sorted(self._counts.items())])
 
 
-def _merged(streams):
-    """Yield the (word, count) pairs of several streams, each in rising order, those of a word added
-    up.
-    """
+def _merged(streams: Iterable[_Counts]) -> Iterator[tuple[bytes, int]]:
+    """Merge sorted streams of (word, count), and add the counts of equal words."""
     for word, group in itertools.groupby(heapq.merge(*streams), key=operator.itemgetter(0)):
         yield word, sum(count for _, count in group)
 
 
-def _write(file, items) -> None:
-    """Write (word, count) pairs, words as bytes in rising order, one a line, to a binary file."""
+def _write(file: IO[bytes], items: _Counts) -> None:
+    """Write (word, count) pairs, one a line."""
     file.writelines(b"%d %s\n" % (count, word) for word, count in items)
 
 
-def _read(file):
-    """Yield what :func:`_write` wrote, from the file's beginning."""
+def _read(file: IO[bytes]) -> Iterator[tuple[bytes, int]]:
+    """Yield the pairs that :func:`_write` wrote, from the start of the file."""
     file.seek(0)
     for line in file:
         count, _, word = line.rstrip(b"\n").partition(b" ")
         yield word, int(count)
 
 
-def count_tokens(counts, pairs):
-    """Count the tokens of (source, target) lines; `counts` has a TokenCounts for each side that is
-    counted.
+def count_tokens(
+    counts: Mapping[str, TokenCounts | None], pairs: Iterable[tuple[Line, Line]]
+) -> None:
+    """Count the tokens of (source, target) lines.
+
+    Args:
+        counts: {side: its TokenCounts, or None if the side is not counted}.
+        pairs: read to its end, unless no side is counted.
     """
     if not any(counts.values()):
         return
     for batch in batches(progress(pairs, doing="reading the training text", unit="pairs")):
         for side, lines in zip(("source", "target"), zip(*batch)):
-            if counts.get(side):
-                counts[side].add(lines)
+            if counter := counts.get(side):
+                counter.add(lines)

@@ -1,6 +1,9 @@
-"""In what encoding a text may be that is not UTF-8."""
+"""Guess the encoding of a text that is not UTF-8."""
+
+from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from rnnsearch_tf.text.languages import base
 
@@ -21,15 +24,15 @@ _BY_LANGUAGE = {
 _WESTERN = ("iso8859-1", "cp1252")
 
 
-def guess(lines, language) -> str | None:
-    """The likeliest encoding of lines of a language.
+def guess(lines: Sequence[bytes], language: str) -> str | None:
+    """The most likely encoding of lines in a language.
 
     Args:
-        lines: list of bytes, each of them no UTF-8.
-        language: its code.
+        lines: lines that are not valid UTF-8.
+        language: language code.
 
     Returns:
-        A name that iconv knows too, or None where no encoding that is usual for the language fits.
+        A name that iconv knows too; None if no usual encoding of the language fits.
 
     Example:
         >>> guess(["Où est l'été ?".encode("latin-1")], "fr")
@@ -40,14 +43,12 @@ def guess(lines, language) -> str | None:
         names for languages, names in _BY_LANGUAGE.items() if base(language) in languages.split()
     )
     scores = {name: _likelihood(text, name) for name in next(known, _WESTERN)}
-    best = max(scores, key=scores.get)
+    best = max(scores, key=lambda name: scores[name])
     return best if scores[best] > 0.5 else None
 
 
-def _likelihood(text, encoding) -> float:
-    """Of the characters beyond ASCII, the share that are letters, small ones, or quotation marks
-    and dashes of that language's print.
-    """
+def _likelihood(text: bytes, encoding: str) -> float:
+    """The share of lower-case letters and typographic marks among the characters beyond ASCII."""
     try:
         beyond = re.sub("[\x00-\x7f]", "", text.decode(encoding))
     except UnicodeDecodeError:

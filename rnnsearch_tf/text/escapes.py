@@ -1,6 +1,9 @@
-"""The escapes of Moses, whose files cannot hold ``|`` and other special characters."""
+"""The escapes of Moses, whose files cannot contain ``|`` and other special characters."""
+
+from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 ESCAPES = [  # in the order of detokenizer.perl
     (" @-@ ", "-"),
@@ -15,23 +18,22 @@ ESCAPES = [  # in the order of detokenizer.perl
     ("&#93;", "]"),
     ("&amp;", "&"),
 ]
-"""(regular expression, what it stands for)."""
+"""(regular expression, its replacement)."""
 
 ESCAPED = re.compile("|".join(["^@-@$", *(escaped for escaped, _ in ESCAPES[1:])]))
-"""Found in a word that is written with escapes."""
+"""Matches in a word with escapes."""
 
 _PATTERNS = [(re.compile(escaped.encode()), plain.encode()) for escaped, plain in ESCAPES]
 
 
-def joined_words(tokens) -> list:
-    """To which word each token belongs once ``@-@`` has become a hyphen between its neighbours,
-    from 0.
+def joined_words(tokens: Iterable[str]) -> list[int]:
+    """The number of each token's word, from 0, where ``@-@`` joins its neighbours to one word.
 
     Example:
         >>> joined_words("a well @-@ known man".split())
         [0, 1, 1, 1, 2]
     """
-    words = []
+    words: list[int] = []
     glued = False
     for token in tokens:
         hyphen = token == "@-@" and not glued
@@ -41,8 +43,8 @@ def joined_words(tokens) -> list:
     return words
 
 
-def unescape_bytes(line) -> bytes:
-    """A line with the escapes undone.
+def unescape_bytes(line: bytes) -> bytes:
+    """Undo the escapes in a line.
 
     Example:
         >>> unescape_bytes(b"l&apos; homme")

@@ -1,20 +1,26 @@
-"""What the Moses rules know of a language, by its code."""
+"""Language codes, and the Moses rules that exist for them."""
+
+from __future__ import annotations
 
 import functools
 import importlib.resources
 import logging
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.abc import Traversable
 
 log = logging.getLogger("rnnsearch_tf")
 
 CHINESE = ("zh", "yue", "wuu", "cmn")
 
 UNSEGMENTED = (*CHINESE, "ja", "th", "lo", "km", "my", "bo", "dz")
-"""Written without spaces between words."""
+"""Languages that are written without spaces between words."""
 
 
 @functools.cache
-def base(code) -> str:
+def base(code: str) -> str:
     """The language of a code, without script and region.
 
     Example:
@@ -24,15 +30,20 @@ def base(code) -> str:
     return re.split("[-_]", code)[0].lower()
 
 
-def abbreviations(code):
-    """The path of the file of the language's abbreviations; None where Moses has none of it."""
-    path = importlib.resources.files("rnnsearch_tf.text") / "prefixes" / f"{base(code)}.txt"
+def abbreviations(code: str) -> Traversable | None:
+    """The file of a language's abbreviations; None if Moses has none."""
+    path = abbreviations_file(code)
     return path if path.is_file() else None
 
 
+def abbreviations_file(code: str) -> Traversable:
+    """The path of the file of a language's abbreviations, which may not exist."""
+    return importlib.resources.files("rnnsearch_tf.text") / "prefixes" / f"{base(code)}.txt"
+
+
 @functools.cache
-def warn_once(code) -> None:
-    """Say, once a process, what the Moses rules do not know of the language."""
+def warn_once(code: str) -> None:
+    """Warn, once per process, if the Moses rules do not cover a language."""
     if base(code) in UNSEGMENTED:
         log.warning(
             "warning: language %r: Moses does not segment it into words, which it writes without"

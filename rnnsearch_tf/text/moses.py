@@ -1,15 +1,17 @@
-"""Moses tokenization and detokenization, a whole batch at a time.
+"""Moses tokenization and detokenization of a whole batch at once.
 
-The rules of Moses' tokenizer.perl as sacremoses has them, without escaping and without the
-aggressive hyphen splitting. What sacremoses lacks of today's script is not here either: the colon
-of Finnish and Swedish (`USA:n`), `l·l` of Catalan, elision in Catalan and Irish, glottal stops of
-Somali and Tetum, the period split off a last `U.S.`. Each rule is one regular expression over all
-lines; only the rule about abbreviations looks at a token and the one after it.
+The rules are those of Moses' tokenizer.perl as implemented by sacremoses, without escaping and
+without aggressive hyphen splitting. Rules of the current script that sacremoses lacks are missing
+here too: the colon of Finnish and Swedish (`USA:n`), `l·l` of Catalan, elision in Catalan and
+Irish, glottal stops of Somali and Tetum, the period split off a final `U.S.`. Each rule is one
+regular expression over all lines; only the rule about abbreviations uses a token and the next one.
 
-detokenizer.perl walks through a sentence and decides before each token whether a
-space comes. Here the same decision is taken for all tokens at once; what the walk
-remembers, whether a quotation is open, is a count of the quotes so far.
+detokenizer.perl goes through a sentence and decides before each token whether to write a space.
+Here this decision is made for all tokens at once; the script's state, whether a quotation is open,
+is computed by counting the quotes so far.
 """
+
+from __future__ import annotations
 
 import functools
 import re
@@ -21,32 +23,32 @@ from rnnsearch_tf.text.characters import (
     ALPHA,
     CURRENCY,
     EAST_ASIAN,
+    FOREIGN_IDEOGRAPHS,
     IDEOGRAPH,
+    LANGUAGE_LETTERS,
     LOWER,
     NUMBER,
-    OTHERS_IDEOGRAPHS,
-    OWN_LETTERS,
     SPACE,
 )
 from rnnsearch_tf.text.escapes import ESCAPES
-from rnnsearch_tf.text.languages import abbreviations, base
+from rnnsearch_tf.text.languages import abbreviations, abbreviations_file, base
 
 _COMMAS = [
     (r"(\.\.+)", r" \1 "),  # a run of periods is one token
-    (rf"([^{NUMBER}]),", r"\1 , "),  # a comma stays only within a number: 5,300
+    (rf"([^{NUMBER}]),", r"\1 , "),  # a comma is kept only within a number: 5,300
     (rf",([^{NUMBER}])", r" , \1"),
     (rf"([{NUMBER}]),$", r"\1 , "),
 ]
 
 _APOSTROPHE = {
-    "en": [  # the apostrophe goes with what follows: it 's, the 1980 's
+    "en": [  # the apostrophe belongs to the next token: it 's, the 1980 's
         (rf"([^{ALPHA}])'([^{ALPHA}])", r"\1 ' \2"),
         (rf"([^{ALPHA}{NUMBER}])'([{ALPHA}])", r"\1 ' \2"),
         (rf"([{ALPHA}])'([^{ALPHA}])", r"\1 ' \2"),
         (rf"([{ALPHA}])'([{ALPHA}])", r"\1 '\2"),
         (rf"([{NUMBER}])'(s)", r"\1 '\2"),
     ],
-    "fr": [  # the apostrophe goes with what precedes: l' homme
+    "fr": [  # the apostrophe belongs to the previous token: l' homme
         (rf"([^{ALPHA}])'([^{ALPHA}])", r"\1 ' \2"),
         (rf"([^{ALPHA}])'([{ALPHA}])", r"\1 ' \2"),
         (rf"([{ALPHA}])'([^{ALPHA}])", r"\1 ' \2"),
@@ -56,14 +58,14 @@ _APOSTROPHE = {
 _APOSTROPHE["it"] = _APOSTROPHE["fr"]
 _APOSTROPHE_ALONE = [("'", " ' ")]  # in every other language
 
-_CLOSING = [(r"\.' *$", " . '")]  # a closing quote takes the full stop off the last word
+_CLOSING = [(r"\.' *$", " . '")]  # the period before a closing quote is split off the last word
 
 
-def tokenize(texts, language):
+def tokenize(texts: tf.Tensor, language: str) -> tf.RaggedTensor:
     """Split text into Moses tokens.
 
-    Departs from sacremoses, its yardstick, only where its Unicode tables end:
-    letters newer than those tables and of the supplementary planes stay together.
+    It differs from sacremoses only for letters that are newer than sacremoses' Unicode tables or in
+    the supplementary planes: here they stay together.
 
     Args:
         texts: string [B], valid UTF-8, cleaned (:func:`~rnnsearch_tf.text.pipeline.clean`).
@@ -87,21 +89,21 @@ def tokenize(texts, language):
     return _split_periods(tf.strings.split(texts), language)
 
 
-def _special(language):
-    """The rule that a sign, and an ideograph outside the language's alphabet, stands alone."""
-    letters = OWN_LETTERS.get(language, "")
-    ideographs = OTHERS_IDEOGRAPHS.get(language, IDEOGRAPH)
+def _special(language: str) -> tuple[str, str]:
+    """The rule that a sign, or an ideograph outside the language's alphabet, is a token."""
+    letters = LANGUAGE_LETTERS.get(language, "")
+    ideographs = FOREIGN_IDEOGRAPHS.get(language, IDEOGRAPH)
     return rf"([^{ALNUM}{letters}\s.'`,-]|[{ideographs}])", r" \1 "
 
 
-def prefixes(language):
-    """The language's abbreviations, from ``prefixes/LANGUAGE.txt``; English ones, as in Moses,
-    where there is no such file.
+def prefixes(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The language's abbreviations, from ``prefixes/LANGUAGE.txt``; as in Moses, the English ones
+    if there is no such file.
 
     Returns:
-        (words, words that count only before a digit): two tuples of str, without the period.
+        (abbreviations, abbreviations only before a digit), without the period.
     """
-    path = abbreviations(language) or abbreviations("en")
+    path = abbreviations(language) or abbreviations_file("en")
     lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
     lines = [line for line in lines if line and not line[0].startswith("#")]
     return tuple(line[0] for line in lines if len(line) == 1), tuple(
@@ -110,17 +112,17 @@ def prefixes(language):
 
 
 @functools.cache
-def _period_patterns(language):
-    """Tokens that keep their period: anywhere, and before a digit."""
+def _period_patterns(language: str) -> tuple[str, str | None]:
+    """Patterns of the tokens that keep their period: anywhere, and before a digit."""
     always, before_digit = ("|".join(map(re.escape, words)) for words in prefixes(language))
-    letter = rf"[{ALPHA}{OWN_LETTERS.get(language, '')}]"
+    letter = rf"[{ALPHA}{LANGUAGE_LETTERS.get(language, '')}]"
     dotted = rf".*{letter}.*\..*|.*\..*{letter}.*"  # an inner period and a letter: U.S. p.m.
     return rf"(?:{always}|{dotted})\.", rf"(?:{before_digit})\." if before_digit else None
 
 
-def _split_periods(tokens, language):
-    """Split the last period off each token, unless it is an abbreviation's or a lower-case word
-    follows.
+def _split_periods(tokens: tf.RaggedTensor, language: str) -> tf.RaggedTensor:
+    """Split the last period off each token, unless the token is an abbreviation or a lower-case
+    word follows.
 
     Args:
         tokens: RaggedTensor string [B, None].
@@ -143,7 +145,7 @@ def _split_periods(tokens, language):
     return tokens.with_values(tf.strings.split(words)).merge_dims(1, 2)
 
 
-def detokenize(tokens, language):
+def detokenize(tokens: tf.RaggedTensor, language: str) -> tf.Tensor:
     """Join Moses tokens into text.
 
     Args:
@@ -171,8 +173,8 @@ def detokenize(tokens, language):
     return tf.strings.strip(texts)
 
 
-def unescape(tokens):
-    """Tokens without Moses' escapes, split at white space again: RaggedTensor string [B, None]."""
+def unescape(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+    """Undo Moses' escapes and split the tokens at white space: RaggedTensor string [B, None]."""
     texts = tf.strings.reduce_join(tokens, axis=1, separator=" ")
     texts = tf.strings.regex_replace(texts, f"[{SPACE}]+", " ")
     texts = tf.strings.join([" ", texts, " "])
@@ -181,16 +183,18 @@ def unescape(tokens):
     return tf.strings.split(texts)
 
 
-def _attachments(words, rows, language):
-    """How each token hangs together with its neighbours.
+def _attachments(
+    words: tf.Tensor, rows: tf.Tensor, language: str
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Decide how each token is attached to its neighbours.
 
     Args:
         words: string [T], the tokens of all rows.
         rows: int64 [T], the row of each token.
 
     Returns:
-        (closes, opens, spaced), bool [T]: it takes no space before it; it takes none
-        after it; it takes one before it whatever precedes.
+        (closes, opens, spaced), bool [T]: the token has no space before it; no space after it;
+        always a space before it.
     """
     matches = tf.strings.regex_full_match
     previous, following = _neighbours(words, rows)  # string [T]; "" at the ends of a row
@@ -199,14 +203,14 @@ def _attachments(words, rows, language):
     opens = matches(words, rf"[{CURRENCY}(\[{{¿¡]+")
     closes = matches(words, r"[,.?!:;\\%}\])]+")
     spaced = matches(words, r"[?!:;\\%]") & (language == "fr")  # quel chien ?
-    # which has spaces between words
+    # Korean has spaces between words
     closes |= east_asian & matches(previous, f".*[{EAST_ASIAN}]") & (language != "ko")
     if language == "en":
         closes |= matches(words, f"'[{ALPHA}].*") & ~matches(words, f"'[{IDEOGRAPH}].*")  # it 's
     if language == "cs":  # 3 , 14
         before, _ = _neighbours(previous, rows)
         closes |= matches(words, "[0-9]+") & matches(previous, "[.,]") & matches(before, "[0-9]+")
-    if language in ("fr", "it", "ga"):  # l' homme; the one rule that could fit beside another
+    if language in ("fr", "it", "ga"):  # l' homme; the only rule that may apply with another one
         letter = matches(following, f"[{ALPHA}].*") & ~matches(following, f"[{IDEOGRAPH}].*")
         opens |= ~east_asian & matches(words, f".*[{ALPHA}]'") & letter
     quotes = matches(words, "['\"„“`]+")
@@ -216,10 +220,8 @@ def _attachments(words, rows, language):
     return closes | closing, opens | (quotes & ~closing), spaced
 
 
-def _neighbours(words, rows):
-    """The token before and the token after each, within its row; string [T] each, "" where there is
-    none.
-    """
+def _neighbours(words: tf.Tensor, rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """The previous and the next token of each in its row, string [T] each; "" if there is none."""
     size = tf.size(rows)
     before = tf.equal(tf.concat([[-1], rows], 0)[:size], rows)
     after = tf.equal(tf.concat([rows, [-1]], 0)[1:], rows)
@@ -228,13 +230,15 @@ def _neighbours(words, rows):
     return previous, following
 
 
-def _closing_quotes(words, rows, quotes, possessive, language):
-    """Which quotes close: every second one of its kind in the row, and possessive apostrophes.
+def _closing_quotes(
+    words: tf.Tensor, rows: tf.Tensor, quotes: tf.Tensor, possessive: tf.Tensor, language: str
+) -> tf.Tensor:
+    """Find the closing quotes: every second one of its kind in the row, and possessive apostrophes.
 
-    Moses counts the quotes of each kind: an even count so far opens, an odd one
-    closes. A possessive apostrophe at an even count closes and is not counted, so
-    that after it the count is even in either case, as at the start of a row. In Czech „ always
-    opens and “ always closes, and the count goes on from there.
+    Moses counts the quotes of each kind: a quote opens at an even count and closes at an odd one. A
+    possessive apostrophe at an even count closes and is not counted. The count after a possessive
+    is therefore always even, as at the start of a row. In Czech, „ always opens and “ always
+    closes, and counting continues from there.
 
     Args:
         words, rows: string [T] and int64 [T].
@@ -260,7 +264,7 @@ def _closing_quotes(words, rows, quotes, possessive, language):
     stretch = tf.cumsum(tf.cast(starts, tf.int32)) - 1  # [Q], 0 0 0 1 1 2 ...
     count = tf.cumsum(tf.cast(~possessive, tf.int32), exclusive=True)
     count -= tf.gather(tf.math.segment_min(count, stretch), stretch)
-    # a stretch from there on is one further
+    # a stretch that starts at “ has one more
     count += tf.cast(tf.gather(tf.boolean_mask(czech, starts), stretch) == "“", tf.int32)
     closing = (count % 2 == 1) | possessive
     return tf.scatter_nd(places[:, None], tf.cast(closing, tf.int32), tf.shape(words, tf.int64)) > 0

@@ -1,8 +1,7 @@
-"""Phrases that have to stand in a translation: text → tokens → ids, as they stand in the middle of
-a sentence.
+"""Phrases that a translation must contain: text → tokens → ids, as in the middle of a sentence.
 
-A word that the vocabulary lacks has an id of its own beyond it, so that search tells it from others
-and the output is spelled right.
+A word that the vocabulary lacks gets an id beyond the vocabulary, so that the search distinguishes
+it from other words and the output has its spelling.
 
 Dimension letters: B sentences, P phrases of a sentence, L tokens of a phrase, V vocabulary.
 """
@@ -19,37 +18,33 @@ from rnnsearch_tf.text.characters import EAST_ASIAN, WORD_START
 from rnnsearch_tf.text.pipeline import Text
 
 MOST_TOKENS = 64
-"""Tokens that the phrases of a sentence may have together; its translation may become longer by as
-many.
-"""
+"""Most tokens of all phrases of a sentence together; its translation may become longer by this."""
 
 MOST_BYTES = 16_384
-"""Bytes that the phrases of a sentence may have together, 256 a token; a longer line is not read at
-all.
-"""
+"""Most bytes of all phrases of a sentence together, 256 a token; a longer line is ignored."""
 
 
 class PhraseTokens(typing.NamedTuple):
     """The phrases of a batch; P, L and T are from 1 to MOST_TOKENS."""
 
-    ids: tf.Tensor  # int32 [B, P, L], PAD_ID after the last; V + n is the n-th of `tokens`
-    tokens: tf.Tensor  # string [B, T], those of all phrases of a sentence in a row, "" for padding
-    # bool [B], False: phrases were left out, the sentence had more than MOST_TOKENS or MOST_BYTES
+    ids: tf.Tensor  # int32 [B, P, L], padded with PAD_ID; V + n is the n-th of `tokens`
+    tokens: tf.Tensor  # string [B, T], the tokens of all phrases of a sentence, padded with ""
+    # bool [B], False: the sentence had more than MOST_TOKENS or MOST_BYTES, phrases were left out
     fits: tf.Tensor
 
 
-def read_phrases(text: Text, lines) -> PhraseTokens:
+def read_phrases(text: Text, lines: tf.Tensor) -> PhraseTokens:
     """Read the phrases of each sentence.
 
     Args:
         text: Text of the target side.
-        lines: string [B], the phrases of a sentence with tabs between; what has no token is passed
-            over.
+        lines: string [B], the phrases of each sentence, separated by tabs; phrases without tokens
+            are skipped.
     """
     readable = tf.strings.length(lines) <= MOST_BYTES  # [B]
     phrases = tf.strings.split(tf.where(readable, lines, ""), "\t")  # [B, (P)]
     tokens = _without_space(text, text.tokenize(phrases.values))  # [n, (L)]
-    # [B, (P)], counted from the first row on
+    # [B, (P)], tokens up to each phrase, over all rows
     so_far = phrases.with_values(tf.cumsum(tokens.row_lengths()))
     before = tf.gather(tf.pad(so_far.values, [[1, 0]]), phrases.row_starts())  # [B]
     fit = so_far.values - tf.gather(before, phrases.value_rowids()) <= MOST_TOKENS  # [n]
@@ -74,20 +69,20 @@ def read_phrases(text: Text, lines) -> PhraseTokens:
     return PhraseTokens(ids, words, readable & all_fit)
 
 
-def _at_least_one(values, padding):
-    """values [B, ...] with one place of padding in every axis but the first that has none."""
+def _at_least_one(values: tf.Tensor, padding: str | int) -> tf.Tensor:
+    """Pad every axis of size 0 except the first to size 1."""
     missing = tf.cast(tf.shape(values)[1:] == 0, tf.int32)
     after = tf.concat([[0], missing], axis=0)
     return tf.pad(values, tf.stack([tf.zeros_like(after), after], axis=1), constant_values=padding)
 
 
-def word_joints(text: Text):
-    """Whether each token goes on in the word of the token before it, and whether it leaves its word
-    open: bool [V] twice.
+def word_joints(text: Text) -> tuple[tf.Tensor, tf.Tensor]:
+    """Whether each token can continue the word of the previous token, and whether its word can be
+    continued by the next token: bool [V] each.
 
-    Only subwords do: a piece that begins with a letter or digit goes on, one that ends with such a
-    character leaves its word open. Scripts that are written without spaces do not show where a word
-    ends: their pieces go on in no word.
+    Both are false but for subwords: a piece that begins with a letter or digit continues a word,
+    and the word of a piece that ends with one can be continued. Scripts without spaces do not show
+    where a word ends: their pieces continue no word.
     """
     if text.config.tokenization != "sentencepiece":
         none = tf.fill([text.vocabulary.size], False)
@@ -97,11 +92,11 @@ def word_joints(text: Text):
     return begins & ~tf.strings.regex_full_match(tokens, f"[{EAST_ASIAN}].*"), ends
 
 
-def _without_space(text, tokens):
-    """Phrases [n, (L)] without the space that SentencePiece sets before every text, where the
-    script is written without spaces.
+def _without_space(text: Text, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+    """Remove the space that SentencePiece adds before every text from phrases [n, (L)] in scripts
+    without spaces.
 
-    A piece that the vocabulary has only with the space keeps it.
+    A piece that the vocabulary contains only with the space keeps it.
     """
     if text.config.tokenization != "sentencepiece":
         return tokens
@@ -115,11 +110,11 @@ def _without_space(text, tokens):
     return tf.concat([first, tokens[:, 1:]], axis=1)
 
 
-def _of_word(character):
+def _of_word(character: str) -> bool:
     return unicodedata.category(character)[0] in "LMN"
 
 
-def _first_places(flat):
-    """Where each string [B, n] stands first in its row: int32 [B, n]."""
+def _first_places(flat: tf.Tensor) -> tf.Tensor:
+    """The index of the first occurrence of each string [B, n] in its row: int32 [B, n]."""
     same = flat[:, :, tf.newaxis] == flat[:, tf.newaxis]
     return tf.argmax(tf.cast(same, tf.int32), axis=2, output_type=tf.int32)

@@ -1,4 +1,4 @@
-"""One side of the model, both ways: text -> tokens -> ids, and ids -> tokens -> text."""
+"""Text handling of one side of the model: text -> tokens -> ids, and ids -> tokens -> text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import dataclasses
 import os
 import pathlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -14,13 +15,14 @@ import tensorflow as tf
 from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID, Config, TextConfig
 from rnnsearch_tf.config.option import names_with
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.files.reading import read_lines
-from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.runs.folder import Run
+from rnnsearch_tf.runtime.progress import announced
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.characters import CONTROL, INVISIBLE, MARK, SPACE
-from rnnsearch_tf.text.counting import TokenCounts, count_tokens
+from rnnsearch_tf.text.counting import Line, TokenCounts, count_tokens
 from rnnsearch_tf.text.escapes import ESCAPED
 from rnnsearch_tf.text.languages import warn_once
 from rnnsearch_tf.text.moses import detokenize, tokenize, unescape
@@ -29,7 +31,7 @@ from rnnsearch_tf.text.vocabulary import Vocabulary, batches
 
 _MOST_MARKS = 30
 _CUT_UNKNOWN = " ".join(re.findall(r"\w+|\W", SPECIAL_TOKENS[UNKNOWN_ID]))
-"""The unknown word as Moses's rules cut it."""
+"""The tokens of the unknown word under Moses' rules."""
 
 
 class Text(tf.Module):
@@ -44,7 +46,7 @@ class Text(tf.Module):
         subword_model: bytes of the SentencePiece model; only for ``tokenization: sentencepiece``.
 
     Raises:
-        UserError: the SentencePiece model is no model or does not fit the vocabulary.
+        UserError: the SentencePiece model is malformed or does not fit the vocabulary.
 
     Example:
         >>> text = build_text(TextConfig(language="fr"), ["L'homme dort.", "L'homme rit."])
@@ -56,19 +58,19 @@ class Text(tf.Module):
 
     def __init__(
         self, config: TextConfig, vocabulary: Vocabulary, subword_model: bytes | None = None
-    ):
+    ) -> None:
         super().__init__(name="text")
         self.config = config
         self.vocabulary = vocabulary
-        self._subwords = None
+        self._subwords: subwords.Subwords | None = None
         if config.tokenization == "moses":
             warn_once(config.language)
         if config.tokenization == "sentencepiece":
-            self._subwords = subwords.Subwords(subword_model)
+            self._subwords = subwords.Subwords(subword_model or b"")
             _check_pieces(self._subwords.pieces, vocabulary.tokens)
 
-    def tokenize(self, texts):
-        """Normalize, lower-case if so configured, and split.
+    def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Normalize, lower-case if configured, and split into tokens.
 
         Args:
             texts: string [B]; invalid UTF-8 becomes U+FFFD.
@@ -78,9 +80,9 @@ class Text(tf.Module):
         """
         return _tokenize(texts, self.config, self._subwords)
 
-    def tokenize_translations(self, texts):
-        """As :meth:`tokenize`, of texts that a model wrote: an unknown word, ``<unk>``, is one
-        token, which Moses's rules cut into three.
+    def tokenize_translations(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Like :meth:`tokenize`, for the output of a model: an unknown word, ``<unk>``, which
+        Moses' rules would cut into three, is one token.
         """
         tokens = self.tokenize(texts)
         if self.config.tokenization != "moses":
@@ -90,39 +92,42 @@ class Text(tf.Module):
             tf.strings.regex_replace(lines, _CUT_UNKNOWN, SPECIAL_TOKENS[UNKNOWN_ID])
         )
 
-    def prepared(self, texts):
-        """Texts as SentencePiece meets them: normalized, cleaned, lower-cased if so configured;
-        string [B] -> string [B].
+    def prepared(self, texts: tf.Tensor) -> tf.Tensor:
+        """Prepare texts for SentencePiece: normalize, clean, lower-case if configured; string [B]
+        -> string [B].
         """
         return _prepare(texts, self.config)
 
-    def sampler(self):
-        """The SubwordSampler of the option ``sampling``; None where it is not set."""
+    def sampler(self) -> SubwordSampler | None:
+        """The SubwordSampler of the option ``sampling``; None if it is not set."""
         alpha = self.config.sampling
-        return None if alpha is None else SubwordSampler(self._subwords.model, alpha)
+        return None if alpha is None else SubwordSampler(self._subword_model(), alpha)
 
-    def split(self, texts):
-        """As :meth:`tokenize`, of lines that are Moses tokens already, with spaces between, escaped
-        (``&apos;``) or not.
+    def _subword_model(self) -> bytes:
+        assert self._subwords is not None  # tokenization: sentencepiece
+        return self._subwords.model
 
-        Words stay as they were cut, and escaped where the vocabulary of ``tokenization: space`` has
+    def split(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Like :meth:`tokenize`, for lines of Moses tokens separated by spaces, with or without
+        escapes (``&apos;``).
+
+        The words are kept, and also their escapes if the vocabulary of ``tokenization: space`` has
         escaped words; subword pieces are those of the detokenized line.
         """
         if self.config.tokenization == "sentencepiece":
-            return self.tokenize(detokenize(_split(texts), self.config.language))  # which unescapes
+            # detokenize undoes the escapes
+            return self.tokenize(detokenize(_split(texts), self.config.language))
         return self.words(texts)
 
-    def words(self, texts):
-        """The Moses tokens of such lines as they were cut, normalized as text is; RaggedTensor
-        string [B, None].
-        """
+    def words(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """The words of lines as in :meth:`split`, normalized; RaggedTensor string [B, None]."""
         if self.config.tokenization == "space" and any(map(ESCAPED.search, self.vocabulary.tokens)):
             return self.tokenize(texts)
         joined = tf.strings.reduce_join(unescape(_split(texts)), axis=1, separator=" ")
         return _tokenize(joined, dataclasses.replace(self.config, tokenization="space"), None)
 
-    def same_as(self, other) -> bool:
-        """Whether both make the same ids of every text, and the same text of all ids."""
+    def same_as(self, other: Text) -> bool:
+        """Whether both give the same ids for every text, and the same text for all ids."""
         settings = [
             tuple(getattr(text.config, name) for name in names_with(TextConfig, "makes_tokens"))
             for text in (self, other)
@@ -134,7 +139,7 @@ class Text(tf.Module):
             and self.vocabulary.tokens == other.vocabulary.tokens
         )
 
-    def detokenize(self, tokens):
+    def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
         """Join tokens into text: RaggedTensor string [B, None] -> string [B].
 
         Tokens of ``tokenization: space`` are joined by spaces.
@@ -145,34 +150,36 @@ class Text(tf.Module):
             return tf.strings.reduce_join(tokens, axis=1, separator=" ")
         return detokenize(tokens, self.config.language)
 
-    def ids(self, tokens):
-        """Ids with the end symbol after each row: RaggedTensor string [B, None] -> RaggedTensor
-        int32 [B, None].
+    def ids(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Ids of tokens, with the end symbol after each row: RaggedTensor string [B, None] ->
+        RaggedTensor int32 [B, None].
         """
         ids = self.vocabulary.ids(tokens)
         return tf.concat([ids, tf.fill([ids.nrows(), 1], END_ID)], axis=1)
 
-    def tokens(self, ids, further=None):
+    def tokens(
+        self, ids: tf.Tensor | tf.RaggedTensor, further: tf.Tensor | None = None
+    ) -> tf.RaggedTensor:
         """Tokens of ids, up to the end symbol and without padding.
 
         Args:
             ids: int32 [B, I], or RaggedTensor int32 [B, None].
-            further: string [B, n], the tokens of the ids from the vocabulary's size on; None: those
-                are unknown words.
+            further: string [B, n], additional tokens of each row, whose ids start at the
+                vocabulary's size; None: those ids are unknown words.
 
         Returns:
             RaggedTensor string [B, None].
         """
         if isinstance(ids, tf.RaggedTensor):
             ids = ids.to_tensor(PAD_ID)
-        # [B, I], from the end symbol on
+        # bool [B, I], true from the end symbol on
         ended = tf.cumsum(tf.cast(tf.equal(ids, END_ID), tf.int32), axis=1) > 0
         keep = ~ended & tf.not_equal(ids, PAD_ID)
         words = self.vocabulary.words(ids) if further is None else self._words(ids, further)
         return tf.ragged.boolean_mask(words, keep)
 
-    def _words(self, ids, further):
-        """Words of ids, those from the vocabulary's size on among the further ones of their row."""
+    def _words(self, ids: tf.Tensor, further: tf.Tensor) -> tf.Tensor:
+        """Words of ids; ids beyond the vocabulary are looked up in the further words of the row."""
         places = ids - self.vocabulary.size
         return tf.where(
             places < 0,
@@ -180,45 +187,45 @@ class Text(tf.Module):
             tf.gather(further, tf.maximum(places, 0), batch_dims=1),
         )
 
-    def encode(self, texts):
-        """Ids of texts: string [B] -> RaggedTensor int32 [B, None], each row ended by the end
+    def encode(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Ids of texts: string [B] -> RaggedTensor int32 [B, None]; each row ends with the end
         symbol.
         """
         return self.ids(self.tokenize(texts))
 
-    def decode(self, ids):
+    def decode(self, ids: tf.Tensor | tf.RaggedTensor) -> tf.Tensor:
         """Texts of ids: int32 [B, I] or ragged -> string [B]."""
         return self.detokenize(self.tokens(ids))
 
-    def save(self, folder, side):
+    def save(self, folder: AnyPath, side: str) -> None:
         """Write ``vocabulary.SIDE.txt``, and ``SIDE.spm.model`` with subwords; `side` is "source"
         or "target".
         """
         run = Run(folder)
         if self._subwords is not None:
             write_file(run.subword_model(side), self._subwords.model)
-        self.vocabulary.save(run.vocabulary(side))  # last: with it the side is whole
+        self.vocabulary.save(run.vocabulary(side))  # last: its presence means a complete side
 
 
 class TracedText:
-    """A Text whose operations are traced: one sentence meets many small ones, which take longer one
-    by one.
+    """A Text with traced operations: running many small operations one by one is slower.
 
     Args:
         text: Text.
-        translations: its lines are what a model wrote, see :meth:`Text.tokenize_translations`.
+        translations: whether lines are the output of a model, see
+            :meth:`Text.tokenize_translations`.
     """
 
-    def __init__(self, text, translations=False):
+    def __init__(self, text: Text, translations: bool = False) -> None:
         tokenize = text.tokenize_translations if translations else text.tokenize
         lines = tf.TensorSpec([None], tf.string)
         ids = tf.TensorSpec([None, None], tf.int32)
         tokens = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
 
-        def traced(function, signature):
+        def traced(function: Any, signature: Any) -> Any:
             return tf.function(function, autograph=False, input_signature=[signature])
 
-        def with_ids(tokens):
+        def with_ids(tokens: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
             return tokens, text.ids(tokens)
 
         self._tokenize = traced(lambda lines: with_ids(tokenize(lines)), lines)
@@ -231,25 +238,25 @@ class TracedText:
         )
         self._detokenize = traced(text.detokenize, tokens)
 
-    def tokens_and_ids(self, lines, tokenized=False):
-        """(tokens, ids) of every line, as lists; the ids end with the end symbol, the tokens have
-        none.
-        """
+    def tokens_and_ids(
+        self, lines: Sequence[Line], tokenized: bool = False
+    ) -> tuple[list[list[str]], list[list[int]]]:
+        """(tokens, ids) of every line, as lists; only the ids have an end symbol."""
         tokens, ids = (self._split if tokenized else self._tokenize)(tf.constant(lines, tf.string))
         return strings(tokens), ids.to_list()
 
-    def texts_and_tokens(self, tokens):
-        """(texts, tokens) of a RaggedTensor [B, None]: list of str, list of lists of str."""
+    def texts_and_tokens(self, tokens: tf.RaggedTensor) -> tuple[list[str], list[list[str]]]:
+        """(texts, tokens) of a RaggedTensor [B, None], as lists."""
         return [text.decode("utf-8") for text in self._detokenize(tokens).numpy()], strings(tokens)
 
 
-def strings(tokens) -> list:
+def strings(tokens: tf.RaggedTensor) -> list[list[str]]:
     """Tokens of a ragged tensor, as lists of str."""
     return [[token.decode("utf-8") for token in row] for row in tokens.to_list()]
 
 
-def build_text(config: TextConfig, training: str | os.PathLike | Iterable) -> Text:
-    """Make the text handling of one side from its training text.
+def build_text(config: TextConfig, training: AnyPath | Iterable[str]) -> Text:
+    """Build the text handling of one side from its training text.
 
     With ``config.vocabulary``, a vocabulary file or a SentencePiece model, the training text is not
     read.
@@ -259,22 +266,25 @@ def build_text(config: TextConfig, training: str | os.PathLike | Iterable) -> Te
         training: path of a line file (plain or .gz, streamed), or an iterable of str.
 
     Raises:
-        UserError: a file is missing, malformed or empty, or the sentencepiece package is.
+        UserError: a file is missing, malformed or empty, or the package sentencepiece is missing.
     """
-    is_file = isinstance(training, (str, os.PathLike))
+    where = "training text"
+    if isinstance(training, (str, os.PathLike)):
+        where = str(training)
+        training = read_lines(training)
     counts = token_counts(config)
-    for batch in batches(read_lines(training) if is_file else training) if counts else ():
-        counts.add(batch)
-    return text_of_counts(config, counts, str(training) if is_file else "training text")
+    if counts:
+        for batch in batches(training):
+            counts.add(batch)
+    return text_of_counts(config, counts, where)
 
 
-def build_texts(config: Config, pairs: Iterable) -> list[Text]:
-    """As :func:`build_text`, of both sides in one pass over their training text.
+def build_texts(config: Config, pairs: Iterable[tuple[Line, Line]]) -> list[Text]:
+    """Like :func:`build_text`, for both sides in one pass over their training text.
 
     Args:
         config: Config.
-        pairs: iterable of (source, target) lines, str or bytes; read to its end, unless
-            vocabularies are given.
+        pairs: (source, target) lines, read to the end unless both vocabularies are given.
 
     Returns:
         [source Text, target Text].
@@ -288,19 +298,21 @@ def build_texts(config: Config, pairs: Iterable) -> list[Text]:
     ]
 
 
-def extend_texts(texts: Sequence[Text], pairs: Iterable, number: int) -> list[Text]:
-    """Texts whose vocabularies have words of another text too, behind their own, whose ids stay.
+def extend_texts(
+    texts: Sequence[Text], pairs: Iterable[tuple[Line, Line]], number: int
+) -> list[Text]:
+    """Append words of another text to the vocabularies; existing ids stay the same.
 
     Args:
         texts: (source Text, target Text).
-        pairs: iterable of (source, target) lines of the other text, str or bytes; read to its end.
-        number: words to add to each side at most: its most frequent ones, none rarer than the
-            option ``minimum_count``; of a side that is cut into subwords, pieces: the characters
-            that it lacks, then the most probable.
+        pairs: (source, target) lines of the other text, read to the end.
+        number: most words to add to each side: its most frequent ones, none rarer than the option
+            ``minimum_count``; for a side with subwords, pieces: the characters that it lacks, then
+            the most probable pieces.
 
     Returns:
-        [source Text, target Text]; the option ``vocabulary_size`` of each has grown where it counts
-        and there are more entries now.
+        [source Text, target Text]; without the option ``vocabulary``, the option
+        ``vocabulary_size`` has grown to the number of entries.
     """
     sides = dict(zip(("source", "target"), texts))
     counts = {side: _word_counts(text.config) for side, text in sides.items()}
@@ -308,11 +320,11 @@ def extend_texts(texts: Sequence[Text], pairs: Iterable, number: int) -> list[Te
     return [_extended(text, counts[side].total(), number) for side, text in sides.items()]
 
 
-def load_text(folder, side, config: TextConfig) -> Text:
-    """Read what ``Text.save`` wrote.
+def load_text(folder: AnyPath, side: str, config: TextConfig) -> Text:
+    """Load the files that ``Text.save`` wrote.
 
     Raises:
-        UserError: a file is missing or malformed, or the two do not belong together.
+        UserError: a file is missing or malformed, or the two files do not belong together.
     """
     run = Run(folder)
     subword_model = (
@@ -321,9 +333,9 @@ def load_text(folder, side, config: TextConfig) -> Text:
     return Text(config, Vocabulary.load(run.vocabulary(side)), subword_model)
 
 
-def shortfall(text, side, config: TextConfig) -> str | None:
-    """A sentence about a built vocabulary that has fewer entries than were asked for; None where it
-    has them all.
+def shortfall(text: Text, side: str, config: TextConfig) -> str | None:
+    """A message about a built vocabulary that is smaller than ``vocabulary_size``; None if it is
+    not.
     """
     if config.vocabulary is not None or text.vocabulary.size >= config.vocabulary_size:
         return None
@@ -338,9 +350,9 @@ def shortfall(text, side, config: TextConfig) -> str | None:
     )
 
 
-def padded(rows) -> np.ndarray:
-    """Rows of ids as one matrix, filled up with PAD_ID on the right: list of B lists or arrays ->
-    int32 [B, longest].
+def padded(rows: Sequence[Any]) -> np.ndarray:
+    """Make a matrix of rows of ids, padded with PAD_ID on the right: B lists or arrays -> int32
+    [B, longest].
 
     Example:
         >>> padded([[5, 1], [1]]).tolist()
@@ -352,18 +364,18 @@ def padded(rows) -> np.ndarray:
     return matrix
 
 
-def normalize(texts, form="NFC", remove_invisible=False):
-    """Replace invalid UTF-8 by U+FFFD and take a Unicode normal form.
+def normalize(texts: tf.Tensor, form: str = "NFC", remove_invisible: bool = False) -> tf.Tensor:
+    """Replace invalid UTF-8 by U+FFFD and apply a Unicode normal form.
 
-    A normal form sorts the marks on a letter, in a time that is quadratic in their number. So of a
-    run of marks the first 30 are kept, the number that the Stream-Safe Text Format of Unicode (UAX
-    #15) takes for more than any writing has.
+    Normalization sorts the marks on a letter, in time quadratic in their number. Therefore only the
+    first 30 of a run of marks are kept: no script needs more, according to Unicode's Stream-Safe
+    Text Format (UAX #15).
 
     Args:
         texts: string [B] (or any shape).
         form: ``"NFC"``, ``"NFKC"`` or ``"none"``.
-        remove_invisible: bool, whether to take out the characters that nobody sees first, see
-            `INVISIBLE` in characters.py.
+        remove_invisible: whether to remove invisible characters first, see `INVISIBLE` in
+            characters.py.
 
     Returns:
         string, same shape, always valid UTF-8.
@@ -377,20 +389,20 @@ def normalize(texts, form="NFC", remove_invisible=False):
         texts = tf.strings.regex_replace(texts, f"[{INVISIBLE}]+", "")
     if form == "none":
         return texts
-    import tensorflow_text  # its op library takes a second to load, and form "none" does without
+    import tensorflow_text  # not needed for "none": its op library takes a second to load
 
     texts = tf.strings.regex_replace(texts, f"([{MARK}]{{{_MOST_MARKS}}})[{MARK}]+", r"\1")
     return tensorflow_text.normalize_utf8(texts, form)
 
 
-def in_form(lines, form) -> list:
-    """Lines in a Unicode normal form: list[str] -> list[str], as :func:`normalize`."""
+def in_form(lines: Sequence[str], form: str) -> list[str]:
+    """Apply :func:`normalize` to a list of lines."""
     return [line.decode("utf-8") for line in normalize(tf.constant(lines, tf.string), form).numpy()]
 
 
-def clean(texts):
-    """Turn every run of white space (Unicode's too) into one space, delete control characters,
-    strip.
+def clean(texts: tf.Tensor) -> tf.Tensor:
+    """Replace every run of white space (including Unicode's) by one space, delete control
+    characters, and strip.
 
     Example:
         >>> clean(tf.constant([" a\\t\\u00a0b\\x07 "])).numpy()[0]
@@ -398,55 +410,57 @@ def clean(texts):
     """
     texts = tf.strings.regex_replace(texts, f"[{SPACE}]+", " ")
     texts = tf.strings.regex_replace(texts, f"[{CONTROL}]", "")
-    texts = tf.strings.regex_replace(texts, "  +", " ")  # "a \x07 b" has left two
+    texts = tf.strings.regex_replace(texts, "  +", " ")  # two are left of "a \x07 b"
     return tf.strings.strip(texts)
 
 
-def _tokenize(texts, config, pieces):
+def _tokenize(
+    texts: tf.Tensor, config: TextConfig, pieces: subwords.Subwords | None
+) -> tf.RaggedTensor:
     texts = tf.convert_to_tensor(texts, tf.string)
     texts.shape.assert_has_rank(1)
     if config.tokenization == "moses":
-        # case decides about periods, so it goes after
+        # lower-case afterwards, since the rules about periods depend on case
         tokens = tokenize(_cleaned(texts, config), config.language)
         return tf.strings.lower(tokens, "utf-8") if config.lowercase else tokens
     texts = _prepare(texts, config)
     return pieces.tokenize(texts) if pieces else tf.strings.split(texts)
 
 
-def _split(texts):
+def _split(texts: tf.Tensor) -> tf.RaggedTensor:
     return tf.strings.split(tf.convert_to_tensor(texts, tf.string))
 
 
-def _cleaned(texts, config):
+def _cleaned(texts: tf.Tensor, config: TextConfig) -> tf.Tensor:
     return clean(normalize(texts, config.unicode_form, config.remove_invisible))
 
 
-def _prepare(texts, config):
+def _prepare(texts: tf.Tensor, config: TextConfig) -> tf.Tensor:
     texts = _cleaned(texts, config)
     return tf.strings.lower(texts, "utf-8") if config.lowercase else texts
 
 
-def token_counts(config: TextConfig, most_lines: int | None = None):
-    """TokenCounts of the words that a vocabulary is made of, or subwords are learned from; None
-    where a vocabulary is given.
+def token_counts(config: TextConfig, most_lines: int | None = None) -> TokenCounts | None:
+    """TokenCounts of the words from which a vocabulary or subwords are built; None if a vocabulary
+    is given.
     """
     return _word_counts(config, most_lines) if config.vocabulary is None else None
 
 
-def _word_counts(config, most_lines=None):
-    """TokenCounts of words; of a side that is cut into subwords, what spaces separate."""
+def _word_counts(config: TextConfig, most_lines: int | None = None) -> TokenCounts:
+    """TokenCounts of words; for a side with subwords, of strings between spaces."""
     if most_lines is None and config.tokenization == "sentencepiece":
         most_lines = subwords.MOST_LINES
     return TokenCounts(lambda texts: _tokenize(texts, config, None), most_lines)
 
 
-def _extended(text, counts, number):
-    """The Text with words that were counted in another text, or pieces of them, behind its own."""
+def _extended(text: Text, counts: Mapping[str, int], number: int) -> Text:
+    """The Text, extended by words or pieces that were counted in another text."""
     config = text.config
     model = None
     if config.tokenization == "sentencepiece":
         with announced("learning new subwords"):
-            model = subwords.extended(text._subwords.model, counts, number)
+            model = subwords.extended(text._subword_model(), counts, number)
         vocabulary = Vocabulary(subwords.Subwords(model).pieces)
     else:
         vocabulary = text.vocabulary.extended(counts, number, config.minimum_count)
@@ -458,11 +472,17 @@ def _extended(text, counts, number):
     return Text(dataclasses.replace(config, vocabulary_size=size), vocabulary, model)
 
 
-def text_of_counts(config: TextConfig, counts, where) -> Text:
-    """The Text of the vocabulary that the configuration names, or of the words counted."""
-    if config.tokenization != "sentencepiece":
-        if counts is None:
+def text_of_counts(config: TextConfig, counts: TokenCounts | None, where: str) -> Text:
+    """Build a Text from the counts of :func:`token_counts`, or, if they are None, from the
+    vocabulary that the configuration names.
+    """
+    if counts is None:
+        assert config.vocabulary is not None
+        if config.tokenization != "sentencepiece":
             return Text(config, Vocabulary.load(config.vocabulary))
+        model = _read_model(config.vocabulary)
+        where = config.vocabulary
+    elif config.tokenization != "sentencepiece":
         return Text(
             config,
             Vocabulary.build(
@@ -472,16 +492,13 @@ def text_of_counts(config: TextConfig, counts, where) -> Text:
                 where,
             ),
         )
-    if counts is None:
-        model = _read_model(config.vocabulary)
-        where = config.vocabulary
     else:
         with announced(f"learning {config.vocabulary_size:,} subwords"):
             model = subwords.train(counts.total(), config.vocabulary_size, where)
     return Text(config, Vocabulary(subwords.Subwords(model, where).pieces), model)
 
 
-def _read_model(path):
+def _read_model(path: AnyPath) -> bytes:
     try:
         return pathlib.Path(path).read_bytes()
     except OSError as error:
@@ -490,8 +507,8 @@ def _read_model(path):
         ) from None
 
 
-def _check_pieces(pieces, tokens):
-    """The vocabulary file of a subword model is the list of its pieces."""
+def _check_pieces(pieces: list[str], tokens: list[str]) -> None:
+    """Raise UserError unless the vocabulary is the list of the subword model's pieces."""
     if pieces != tokens:
         line = next(
             (k for k, (piece, token) in enumerate(zip(pieces, tokens)) if piece != token),

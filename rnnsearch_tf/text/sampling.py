@@ -1,11 +1,13 @@
-"""Subword regularization (Kudo 2018): a sentence is cut into other pieces every time it is read.
+"""Subword regularization (Kudo 2018): the segmentation of a sentence is sampled anew at each use.
 
     P(x) ∝ p(x)^α        p: the unigram model's probability of a segmentation x, α: the sharpness
 
-Pieces do not cross spaces, so that the words of a sentence are independent of one another: every
-word's segmentation is drawn by itself, from its likeliest ones. (Kudo draws from the likeliest of
-the whole sentence, or of all; a word seldom has more than a few that matter.)
+Pieces do not cross spaces, so the words of a sentence are independent, and the segmentation of each
+word is sampled separately from its most probable ones. (Kudo samples from the most probable ones of
+the whole sentence, or from all; a word rarely has more than a few that matter.)
 """
+
+from __future__ import annotations
 
 import numpy as np
 
@@ -13,41 +15,41 @@ from rnnsearch_tf.config import END_ID
 from rnnsearch_tf.errors import UserError
 
 SEGMENTATIONS = 16
-"""Segmentations of a word that are drawn from."""
+"""Number of segmentations of a word to sample from."""
 
-_REMEMBERED = 200_000  # words whose segmentations are kept; the others are cut anew each time
+_CACHED = 200_000  # words whose segmentations are kept
 
 
 class SubwordSampler:
-    """Draws segmentations.
+    """Samples segmentations.
 
     Args:
         model: bytes of a SentencePiece unigram model.
-        alpha: α; 0 makes all segmentations of a word equally likely, a large one gives the
-            likeliest alone.
+        alpha: α; with 0 all segmentations of a word are equally likely, with a large value only the
+            most probable one is used.
 
     Raises:
         UserError: the package sentencepiece is missing.
     """
 
-    def __init__(self, model, alpha):
+    def __init__(self, model: bytes, alpha: float) -> None:
         try:
             import sentencepiece
         except ImportError:
             raise UserError(
-                "sampling: expected the package sentencepiece for drawing subwords, found none; pip"
-                ' install "rnnsearch-tf[subwords]"'
+                "sampling: expected the package sentencepiece for sampling subwords, found none;"
+                ' pip install "rnnsearch-tf[subwords]"'
             ) from None
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         self.alpha = alpha
-        self._known = {}
+        self._known: dict[str, tuple[list[np.ndarray], np.ndarray]] = {}
 
-    def encode(self, line, generator):
-        """Ids of one sentence, the end symbol last.
+    def encode(self, line: str, generator: np.random.Generator) -> np.ndarray:
+        """Sample the ids of a sentence, followed by the end symbol.
 
         Args:
-            line: str, as :meth:`Text.prepared` gives it.
-            generator: numpy.random.Generator, which alone decides.
+            line: the sentence, from :meth:`Text.prepared`.
+            generator: the only source of randomness.
 
         Returns:
             int32 [pieces + 1].
@@ -60,9 +62,9 @@ class SubwordSampler:
         ]
         return np.concatenate([*chosen, [END_ID]]).astype(np.int32)
 
-    def _segmentations(self, word):
-        """(list of int32 ids, likeliest first; up to what number in [0, 1) each but the last is
-        drawn).
+    def _segmentations(self, word: str) -> tuple[list[np.ndarray], np.ndarray]:
+        """(int32 ids of each segmentation, most probable first; their cumulative probabilities
+        without the last, which is 1).
         """
         if word in self._known:
             return self._known[word]
@@ -76,6 +78,6 @@ class SubwordSampler:
             [np.array([piece.id for piece in one.pieces], np.int32) for one in found],
             until,
         )
-        if len(self._known) < _REMEMBERED:
+        if len(self._known) < _CACHED:
             self._known[word] = segmentations
         return segmentations

@@ -1,19 +1,24 @@
 """SentencePiece subwords: trained with the sentencepiece package, run with tensorflow_text's op."""
 
+from __future__ import annotations
+
 import hashlib
 import io
 import pathlib
 import tempfile
+from collections.abc import Mapping
+from typing import Any
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import END_ID, PAD_ID, SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.text.characters import WORD_START
 
 MOST_LINES = 5_000_000
-"""Lines that a model is learned from; more teach it nothing, and their words are held in memory."""
+"""Most lines to learn a model from; more do not improve it, and their words take memory."""
 
 
 class Subwords(tf.Module):
@@ -24,10 +29,10 @@ class Subwords(tf.Module):
         where: its name in errors.
 
     Raises:
-        UserError: the bytes are no model, or the special tokens are elsewhere.
+        UserError: the bytes are not a model, or the special tokens are not its first pieces.
     """
 
-    def __init__(self, model, where="SentencePiece model"):
+    def __init__(self, model: bytes, where: AnyPath = "SentencePiece model") -> None:
         super().__init__(name="subwords")
         self.model = model
         try:
@@ -52,27 +57,27 @@ class Subwords(tf.Module):
             )
 
     @property
-    def pieces(self):
-        """All pieces, list of str in the order of their ids."""
+    def pieces(self) -> list[str]:
+        """All pieces in the order of their ids."""
         return self._text.split("\n")
 
-    def tokenize(self, texts):
+    def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Most probable pieces: string [B] -> RaggedTensor string [B, None]."""
         return self._op.tokenize(texts)
 
 
-def _tokenizer(model):
-    """tensorflow_text's tokenizer, with a resource that stays.
+def _tokenizer(model: bytes) -> Any:
+    """tensorflow_text's tokenizer with a permanent resource.
 
-    Its own belongs to a kernel in TensorFlow's cache, and goes when ``tf.random.set_seed`` empties
-    that. One that has a name belongs to the process; it is named after the bytes, so that equal
-    models share it. In a SavedModel nothing is different.
+    Its usual resource belongs to a kernel in TensorFlow's cache, and is lost when
+    ``tf.random.set_seed`` clears the cache. A named resource belongs to the process; its name is a
+    hash of the bytes, so that equal models share it. A SavedModel is not affected.
     """
-    import tensorflow_text  # its op library takes a second to load, and words do without
+    import tensorflow_text  # only for subwords: its op library takes a second to load
     from tensorflow_text.python.ops import sentencepiece_tokenizer as library
 
     class Named(library._SentencepieceModelResource):
-        def _create_resource(self):
+        def _create_resource(self) -> Any:
             if not tf.executing_eagerly():
                 return super()._create_resource()
             name = f"rnnsearch_tf-{hashlib.sha256(model).hexdigest()}"
@@ -85,32 +90,31 @@ def _tokenizer(model):
     return tokenizer
 
 
-def join(pieces):
-    """Text of pieces: RaggedTensor string [B, None] -> string [B]."""
+def join(pieces: tf.RaggedTensor) -> tf.Tensor:
+    """Join pieces into text: RaggedTensor string [B, None] -> string [B]."""
     texts = tf.strings.reduce_join(pieces, axis=1)
     return tf.strings.strip(tf.strings.regex_replace(texts, WORD_START, " "))
 
 
-def train(counts, size, where="training text"):
+def train(counts: Mapping[str, int], size: int, where: AnyPath = "training text") -> bytes:
     """Train a unigram model (Kudo 2018).
 
-    Pieces do not cross spaces, so that the words and how often they occur say all that the text
-    does. Every character of the text is kept (coverage 1: Latin alphabets are small) and there is
-    no byte fallback, so that a piece is always text. Where the text cannot support so many pieces,
-    there are fewer. One thread: with more, the sums, and so the model, would depend on their
-    number.
+    Pieces do not cross spaces, so word counts are sufficient. Every character of the text is kept
+    (coverage 1: Latin alphabets are small), and there is no byte fallback, so that every piece is
+    valid text. If the text cannot support `size` pieces, there are fewer. Training uses one thread:
+    with more, the sums, and thus the model, would depend on the number of threads.
 
     Args:
-        counts: Counter of the words of the normalized text.
-        size: pieces, the special tokens included.
+        counts: counts of the words of the normalized text.
+        size: number of pieces, including the special tokens.
         where: name of the text in errors.
 
     Returns:
-        bytes, the same for the same counts.
+        The bytes of the model, the same for the same counts.
 
     Raises:
-        UserError: the package is missing, the text is empty, or `size` is smaller
-            than the text's alphabet.
+        UserError: the package is missing, the text is empty, or `size` is smaller than the text's
+            alphabet.
     """
     try:
         import sentencepiece
@@ -125,13 +129,13 @@ def train(counts, size, where="training text"):
     lines = (
         f"{word}\t{counts[word]}" for word in sorted(counts, key=lambda word: (-counts[word], word))
     )
-    model = io.BytesIO()
+    written = io.BytesIO()
     try:
         with tempfile.TemporaryDirectory() as folder:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=lines,
                 input_format="tsv",
-                model_writer=model,
+                model_writer=written,
                 model_type="unigram",
                 vocab_size=size,
                 hard_vocab_limit=False,
@@ -158,45 +162,52 @@ def train(counts, size, where="training text"):
             f"{where}: expected text for {size} subwords, SentencePiece says: {problem}; change"
             " vocabulary_size"
         ) from None
-    model = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
+    # ignored here and below: ModelProto is generated at run time
+    model = sentencepiece_model_pb2.ModelProto.FromString(  # type: ignore[attr-defined]
+        written.getvalue()
+    )
     # a temporary path; the rules themselves are in the model
     model.normalizer_spec.ClearField("normalization_rule_tsv")
     return model.SerializeToString(deterministic=True)
 
 
-def extended(model, counts, number):
-    """A model with pieces of another text behind its own, whose ids stay.
+def extended(model: bytes, counts: Mapping[str, int], number: int) -> bytes:
+    """Append pieces of another text to a model, whose ids stay the same.
 
-    The new pieces are those that a model of the same size, learned from the other text, has and
-    this one lacks: first the characters that it lacks, then the most probable pieces. Each keeps
-    the log-probability that it has there.
+    A model of the same size is learned from the other text. The new pieces are those of its pieces
+    that this model lacks: first single characters, then the most probable pieces. Each keeps its
+    log-probability from the other model.
 
     Args:
         model: bytes of a unigram model.
-        counts: Counter of the words of the other text, normalized.
+        counts: counts of the words of the other text, normalized.
         number: most pieces to add.
 
     Returns:
-        bytes. Errors as of :func:`train`.
+        The bytes of the extended model.
+
+    Raises:
+        UserError: as in :func:`train`.
     """
     size = len(Subwords(model).pieces)
     alphabet = len(set().union(*counts))
     learned = train(counts, max(size, 2 * alphabet), "text")
     from sentencepiece import sentencepiece_model_pb2
 
-    model, learned = (
-        sentencepiece_model_pb2.ModelProto.FromString(data) for data in (model, learned)
+    this, other = (
+        sentencepiece_model_pb2.ModelProto.FromString(data)  # type: ignore[attr-defined]
+        for data in (model, learned)
     )
-    own = {piece.piece for piece in model.pieces}
-    # the most probable first
-    new = [piece for piece in learned.pieces[len(SPECIAL_TOKENS) :] if piece.piece not in own]
-    model.pieces.extend(sorted(new, key=lambda piece: len(piece.piece) > 1)[:number])
-    return model.SerializeToString(deterministic=True)
+    known = {piece.piece for piece in this.pieces}
+    # most probable first
+    new = [piece for piece in other.pieces[len(SPECIAL_TOKENS) :] if piece.piece not in known]
+    this.pieces.extend(sorted(new, key=lambda piece: len(piece.piece) > 1)[:number])
+    return this.SerializeToString(deterministic=True)
 
 
-def _rules(folder):
-    """SentencePiece's own normalization: none but that a U+2581 of the text, which would come back
-    as a space, is "_".
+def _rules(folder: str) -> str:
+    """Write SentencePiece's normalization rules; the path of the file. The only rule replaces
+    U+2581, which would be decoded as a space, by "_".
     """
     path = pathlib.Path(folder) / "rules.tsv"
     write_file(path, "2581\t5F\n")

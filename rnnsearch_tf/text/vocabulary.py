@@ -1,32 +1,45 @@
-"""The words a model knows: token to id and back.
+"""The vocabulary of a model: token to id and back.
 
-File format: UTF-8, one token a line, the line number counted from 0 is the id;
-the first three lines are the special tokens ``<pad>``, ``</s>`` and ``<unk>``.
+File format: UTF-8, one token a line; the line number, counted from 0, is the id. The first three
+lines are the special tokens ``<pad>``, ``</s>`` and ``<unk>``.
 """
+
+from __future__ import annotations
 
 import itertools
 import re
+import typing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import SPECIAL_TOKENS, UNKNOWN_ID
 from rnnsearch_tf.errors import UserError
+from rnnsearch_tf.files import AnyPath
 from rnnsearch_tf.files.atomic import write_file
 from rnnsearch_tf.files.reading import read_lines
 from rnnsearch_tf.files.untrusted import MOST_TOKENS
 
 _LINES_AT_ONCE = 2048
 
+ItemT = typing.TypeVar("ItemT")
+
 
 class Vocabulary(tf.Module):
     """A list of tokens as two lookup tables, which an export tracks.
 
-    A word of the text that is spelled like a special token is an unknown word: no
-    text can produce padding or an early end. ``<unk>`` in tokenized text thus stays
-    ``<unk>``.
+    A word in the text that is spelled like a special token is an unknown word: no text can produce
+    padding or an early end. ``<unk>`` in tokenized text thus stays ``<unk>``.
+
+    Args:
+        tokens: the tokens in the order of their ids.
+        where: name of the list in errors.
 
     Attributes:
-        size: number of tokens, the special ones included.
+        size: number of tokens, including the special ones.
+
+    Raises:
+        UserError: the list is not a valid vocabulary.
 
     Example:
         >>> vocabulary = Vocabulary(["<pad>", "</s>", "<unk>", "chat"])
@@ -34,10 +47,7 @@ class Vocabulary(tf.Module):
         [3, 2, 2]
     """
 
-    def __init__(self, tokens, where="vocabulary"):
-        """Take the tokens in the order of their ids; UserError, which names `where`, when the list
-        is not a vocabulary.
-        """
+    def __init__(self, tokens: Iterable[str], where: AnyPath = "vocabulary") -> None:
         super().__init__(name="vocabulary")
         tokens = list(tokens)
         _check(tokens, where)
@@ -50,31 +60,31 @@ class Vocabulary(tf.Module):
         self._token_of = _table(ids, words, SPECIAL_TOKENS[UNKNOWN_ID])
 
     @property
-    def tokens(self):
-        """All tokens, list of str in the order of their ids."""
+    def tokens(self) -> list[str]:
+        """All tokens in the order of their ids."""
         return self._text.split("\n")
 
-    def ids(self, tokens):
-        """Ids of tokens: string of any shape, or ragged -> int32 of the same shape."""
+    def ids(self, tokens: tf.Tensor | tf.RaggedTensor) -> tf.Tensor | tf.RaggedTensor:
+        """Look up ids: string of any shape, or ragged -> int32 of the same shape."""
         return tf.cast(self._id_of.lookup(tokens), tf.int32)
 
-    def words(self, ids):
-        """Tokens of ids: int32 of any shape, or ragged -> string of the same shape; an id out of
-        range is ``<unk>``.
+    def words(self, ids: tf.Tensor | tf.RaggedTensor) -> tf.Tensor | tf.RaggedTensor:
+        """Look up tokens: int32 of any shape, or ragged -> string of the same shape; an id out of
+        range gives ``<unk>``.
         """
         return self._token_of.lookup(tf.cast(ids, tf.int64))
 
-    def save(self, path):
+    def save(self, path: AnyPath) -> None:
         """Write the vocabulary file."""
         write_file(path, self._text + "\n")
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: AnyPath) -> Vocabulary:
         """Read a vocabulary file.
 
         Raises:
-            UserError: no file, invalid UTF-8, a missing special token, an empty line,
-                a token with a space, a duplicate; names file and line.
+            UserError: the file is missing, is not UTF-8, lacks a special token, or has an empty
+                line, a token with a space or a duplicate; the message names file and line.
         """
         tokens = list(itertools.islice(read_lines(path), MOST_TOKENS + 1))
         if len(tokens) > MOST_TOKENS:
@@ -84,15 +94,21 @@ class Vocabulary(tf.Module):
         return cls(tokens, path)
 
     @classmethod
-    def build(cls, counts, size, minimum_count=1, where="training text"):
-        """Keep the most frequent tokens of a text.
+    def build(
+        cls,
+        counts: Mapping[str, int],
+        size: int,
+        minimum_count: int = 1,
+        where: AnyPath = "training text",
+    ) -> Vocabulary:
+        """Make a vocabulary of the most frequent tokens of a text.
 
-        Order: the special tokens, then falling frequency, then code points.
+        Order: the special tokens, then by falling frequency, then by code points.
 
         Args:
-            counts: Counter of str, as :class:`~rnnsearch_tf.text.counting.TokenCounts` has it.
-            size: most entries, the special tokens included.
-            minimum_count: rarer tokens stay out.
+            counts: counts of the tokens, see :class:`~rnnsearch_tf.text.counting.TokenCounts`.
+            size: most entries, including the special tokens.
+            minimum_count: rarer tokens are left out.
             where: name of the text in errors.
 
         Raises:
@@ -110,33 +126,35 @@ class Vocabulary(tf.Module):
             )
         return cls([*SPECIAL_TOKENS, *words[: size - len(SPECIAL_TOKENS)]])
 
-    def extended(self, counts, number, minimum_count=1):
-        """This vocabulary, ids as they are, with the most frequent words that it lacks behind it;
-        in the order of :meth:`build`.
+    def extended(
+        self, counts: Mapping[str, int], number: int, minimum_count: int = 1
+    ) -> Vocabulary:
+        """A copy of this vocabulary, followed by the most frequent words that it lacks, in the
+        order of :meth:`build`.
 
         Args:
-            counts: Counter of str of another text.
+            counts: counts of the words of another text.
             number: most words to add.
-            minimum_count: rarer words stay out.
+            minimum_count: rarer words are left out.
 
         Example:
             >>> vocabulary = Vocabulary([*SPECIAL_TOKENS, "chat"])
             >>> vocabulary.extended({"chat": 9, "chien": 2, "loup": 5}, 1).tokens[3:]
             ['chat', 'loup']
         """
-        own = set(self.tokens)
-        new = [word for word in _by_frequency(counts, minimum_count) if word not in own]
+        known = set(self.tokens)
+        new = [word for word in _by_frequency(counts, minimum_count) if word not in known]
         return Vocabulary([*self.tokens, *new[:number]])
 
 
-def batches(lines, size=_LINES_AT_ONCE):
+def batches(lines: Iterable[ItemT], size: int = _LINES_AT_ONCE) -> Iterator[list[ItemT]]:
     """Cut an iterable of lines into lists of `size`."""
     lines = iter(lines)
     while batch := list(itertools.islice(lines, size)):
         yield batch
 
 
-def _by_frequency(counts, minimum_count):
+def _by_frequency(counts: Mapping[str, int], minimum_count: int) -> list[str]:
     """The words that are frequent enough, by falling frequency, then by code points."""
     return sorted(
         (word for word in counts if counts[word] >= minimum_count),
@@ -144,11 +162,11 @@ def _by_frequency(counts, minimum_count):
     )
 
 
-def _table(keys, values, default):
+def _table(keys: tf.Tensor, values: tf.Tensor, default: str | int) -> tf.lookup.StaticHashTable:
     return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), default)
 
 
-def _check(tokens, where):
+def _check(tokens: Sequence[str], where: AnyPath) -> None:
     """Raise UserError unless the tokens are the lines of a vocabulary file."""
     for number, special in enumerate(SPECIAL_TOKENS, start=1):
         if tokens[number - 1 : number] != [special]:
@@ -157,7 +175,7 @@ def _check(tokens, where):
                 f"{where}:{number}: expected the special token {special}, got {found}; "
                 f"the first three lines of a vocabulary are {', '.join(SPECIAL_TOKENS)}"
             )
-    seen = {}
+    seen: dict[str, int] = {}
     for number, token in enumerate(tokens, start=1):
         if not token:
             raise UserError(

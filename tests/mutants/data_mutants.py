@@ -185,7 +185,7 @@ _FAULTS = [
     (
         "text/counting.py",
         "both sides are counted as one",
-        "counts[side].add(lines)",
+        "counter.add(lines)",
         'counts["source"].add(lines)',
         "data/test_corpus.py::test_both_sides_are_counted_in_one_pass",
     ),

@@ -40,7 +40,7 @@ NEWCOMER = [
     Mutant(
         "text/moses.py",
         "Chinese characters stand alone",
-        "OTHERS_IDEOGRAPHS.get(language, IDEOGRAPH)",
+        "FOREIGN_IDEOGRAPHS.get(language, IDEOGRAPH)",
         "IDEOGRAPH",
         SACREMOSES,
     ),
