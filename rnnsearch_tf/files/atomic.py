@@ -133,8 +133,8 @@ def _lock(descriptor: int, name: object, waiting: Callable[[], object] | None) -
     except BlockingIOError:
         if waiting is None:
             raise UserError(
-                f"{name}: expected to be the only process that writes it, got another that does;"
-                " wait for its end"
+                f"{name}: expected to be the only process that writes it, got another one; wait"
+                " until it ends"
             ) from None
         waiting()
         fcntl.flock(descriptor, fcntl.LOCK_EX)

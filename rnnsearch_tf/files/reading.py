@@ -232,7 +232,7 @@ def check_pairs(source: InputFile, target: InputFile) -> None:
     files = (source, target)
     if all(name in (None, "-") for name in files):
         raise UsageError(
-            "-: expected standard input for one of both texts, got it for both; name a file for the"
+            "-: expected standard input for one text at most, got it for both; name a file for the"
             " other"
         )
     check_inputs(files)
@@ -352,5 +352,5 @@ def check_counts(names: Sequence[object], counts: Sequence[int | None]) -> None:
     if counts[0] != counts[1]:
         raise UserError(
             f"expected as many lines in both files, got {counts[0]} in {names[0]} and {counts[1]}"
-            f" in {names[1]}; line by line they belong together"
+            f" in {names[1]}; their lines must correspond"
         )

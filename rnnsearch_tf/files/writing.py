@@ -114,8 +114,7 @@ def _refuse_inputs(name: OutputFile, inputs: Iterable[Any]) -> None:
                 and os.path.samefile(name, other)
             ):
                 raise UsageError(
-                    f"{name}: expected another file than the one that is read, got the same; write"
-                    " elsewhere"
+                    f"{name}: expected another file than the input, got the same; write elsewhere"
                 )
 
 

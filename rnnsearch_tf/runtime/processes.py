@@ -152,9 +152,9 @@ def _raise_reported(answer: str, process: _Process, failed: threading.Event) -> 
     if not answer:
         if not failed.is_set():
             raise UserError(
-                "expected an answer of a process that was started, got its end (exit code"
-                f" {process.wait()}); where memory was short, let fewer work at once (--processes,"
-                " --workers), or take smaller files"
+                "expected an answer from a helper process, but it ended (exit code"
+                f" {process.wait()}); if memory was short, use fewer processes (--processes,"
+                " --workers) or smaller files"
             )
         return
     values = json.loads(answer)

@@ -53,7 +53,7 @@ def check_lines(name: object, phrases: int, sources: int, more: str = "") -> Non
     if phrases != sources:
         raise UserError(
             f"{name}: expected a line of phrases for each of {sources}{more} source lines, got"
-            f" {phrases} lines; an empty line stands for none"
+            f" {phrases} lines; an empty line means none"
         )
 
 

@@ -40,7 +40,7 @@ class Subwords(tf.Module):
             size = int(self._op.vocab_size())
         except tf.errors.OpError:
             raise UserError(
-                f"{where}: expected a SentencePiece model, got {len(model)} bytes that are none"
+                f"{where}: expected a SentencePiece model, got {len(model)} bytes of something else"
             ) from None
         try:
             self._text = b"\n".join(self._op.id_to_string(tf.range(size)).numpy()).decode("utf-8")

@@ -231,7 +231,7 @@ def test_the_reference_is_not_written_over(report, tmp_path):
     for name, words in (("s", ()), ("r", ()), ("other", ("--baseline", tmp_path / "other"))):
         (tmp_path / "other").write_text("x\n" * COUNT)
         out, err = report(*words, "--output", tmp_path / name, code=2)
-        assert out == [] and f"{name}: expected another file than the one that is read" in err
+        assert out == [] and f"{name}: expected another file than the input" in err
         assert len((tmp_path / name).read_text().splitlines()) == COUNT
 
 

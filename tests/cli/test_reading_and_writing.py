@@ -116,7 +116,7 @@ def test_unequal_files_are_an_error_with_both_counts_before_anything_is_read(tmp
     names = [write(tmp_path / side, b"x\n" * count) for side, count in zip("st", lines)]
     with pytest.raises(
         UserError,
-        match=f"got {lines[0]} in .*s and {lines[1]} in .*t; line by line they belong together$",
+        match=f"got {lines[0]} in .*s and {lines[1]} in .*t; their lines must correspond$",
     ):
         read_pairs(*names, 2)
 
@@ -132,7 +132,7 @@ def test_standard_input_is_one_of_both_at_most(names):
     with pytest.raises(
         UsageError,
         match=(
-            "expected standard input for one of both texts, got it for both; name a file for the"
+            "expected standard input for one text at most, got it for both; name a file for the"
             " other"
         ),
     ):
@@ -169,7 +169,7 @@ def test_unequal_pipes_too(tmp_path, lines):
         threading.Thread(target=write, args=(tmp_path / side, b"x\n" * count), daemon=True).start()
     with pytest.raises(
         UserError,
-        match=f"got {lines[0]} in .*s and {lines[1]} in .*t; line by line they belong together$",
+        match=f"got {lines[0]} in .*s and {lines[1]} in .*t; their lines must correspond$",
     ):
         list(read_pairs(*names, 2))
 
@@ -202,7 +202,7 @@ def test_a_place_is_tried_before_long_work(tmp_path):
             UserError, match=f"{place}: expected a file that can be written, got: {reason}"
         ):
             check_output(str(place))
-    with pytest.raises(UsageError, match="a.txt: expected another file than the one that is read"):
+    with pytest.raises(UsageError, match="a.txt: expected another file than the input"):
         check_output(name, [name])
     for fine in (None, "-", name, str(tmp_path / "new")):
         check_output(fine, ["missing"])
@@ -224,7 +224,7 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path):
         with pytest.raises(
             UsageError,
             match=(
-                "a.txt: expected another file than the one that is read, got the same; write"
+                "a.txt: expected another file than the input, got the same; write"
                 " elsewhere"
             ),
         ):

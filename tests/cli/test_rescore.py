@@ -128,7 +128,7 @@ def test_what_is_read_is_not_written(rnnsearch, run_folder, files, place):
         files[1],
         code=2,
     )
-    assert f"{files[place]}: expected another file than the one that is read" in err
+    assert f"{files[place]}: expected another file than the input" in err
     assert [path.read_text() for path in files] == before
 
 
@@ -180,7 +180,7 @@ def test_oracle(rnnsearch, files, tmp_path):
     )
     assert (
         out == []
-        and "expected another file than the one that is read" in err
+        and "expected another file than the input" in err
         and "|||" in files[1].read_text()
     )
     (tmp_path / "reference").write_text("one\n")

@@ -672,7 +672,7 @@ def test_a_run_has_one_training_at_a_time(tmp_path):
         locked(tmp_path / "run"),
         pytest.raises(
             UserError,
-            match="run: expected to be the only process that writes it, got another that does",
+            match="run: expected to be the only process that writes it, got another one",
         ),
     ):
         train(language_model("training.maximum_updates=1"), tmp_path / "run")
