@@ -54,7 +54,7 @@ def test_a_run_that_was_never_evaluated(capsys, hollow_run):
 
 def test_an_exported_model(capsys, tmp_path):
     (tmp_path / "saved_model.pb").write_bytes(b"no model")
-    assert "of the verbs only translate and translate-corpus take one" in fails(
+    assert "only the verbs translate and translate-corpus take one" in fails(
         capsys, ["sample", "--model", tmp_path]
     )
     assert "without profile.yaml" in fails(capsys, ["translate", "--model", tmp_path])

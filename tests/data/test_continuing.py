@@ -82,7 +82,7 @@ def test_new_text_has_none_of_the_old_links(run, new, write):
     with pytest.raises(
         UsageError,
         match=(
-            r"guided_alignment_weight: expected data.train_alignments beside it, .* or the weight"
+            r"guided_alignment_weight: expected data.train_alignments, .* or the weight"
             r" to 0"
         ),
     ):

@@ -262,7 +262,7 @@ def test_held_out_pairs_take_their_links_along(write):
         ),
         (
             ["training.guided_alignment_weight=1"],
-            r"expected data.train_alignments beside it, .* got none",
+            r"expected data.train_alignments, .* got none",
         ),
         (
             [
