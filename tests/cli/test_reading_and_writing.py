@@ -139,6 +139,13 @@ def test_standard_input_is_one_of_both_at_most(names):
         read_pairs(*names, 2)
 
 
+@pytest.mark.parametrize("name", ["-", None])
+def test_one_of_both_may_be_standard_input(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\nb\n")))
+    target = write(tmp_path / "t", b"A\nB\n")
+    assert list(read_pairs(name, target, 2)) == [(["a", "b"], ["A", "B"])]
+
+
 def test_pairs_come_as_soon_as_both_lines_have_arrived(tmp_path):
     """The source is written line by line, and waits for the pairs of the lines before."""
     os.mkfifo(tmp_path / "s")
