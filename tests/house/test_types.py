@@ -1,0 +1,40 @@
+"""py.typed promises types: what is public has them. mypy, in ``make lint``, holds them to be true."""
+
+import ast
+
+from test_documents import ROOT
+
+PACKAGE = ROOT / "rnnsearch_tf"
+UNTYPED = PACKAGE / "extras" / "server"
+
+
+def public_functions(body, place):
+    """(function, where it stands) of a module or class and of its public classes."""
+    for node in body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from public_functions(node.body, f"{place} {node.name}")
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            yield node, place
+
+
+def unannotated(function):
+    """Names of its parameters without a type, and ``return`` where its result has none."""
+    arguments = function.args
+    parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    parameters += [each for each in (arguments.vararg, arguments.kwarg) if each]
+    names = [each.arg for each in parameters if not each.annotation]
+    names += [] if function.returns else ["return"]
+    return [name for name in names if name not in ("self", "cls")]
+
+
+def test_public_functions_are_annotated():
+    missing = {
+        f"{place}.{function.name}": names
+        for path in PACKAGE.rglob("*.py")
+        if UNTYPED not in path.parents
+        for function, place in public_functions(
+            ast.parse(path.read_text(encoding="utf-8")).body, path.relative_to(PACKAGE)
+        )
+        if (names := unannotated(function))
+    }
+    assert not missing
