@@ -177,7 +177,7 @@ class Ours:
         """{name: function} of ever more of an update, each with what the one before it does."""
         import tensorflow as tf
 
-        from rnnsearch_tf.models.loss import counts
+        from rnnsearch_tf.models.loss import batch_counts
         from rnnsearch_tf.runtime.cores import split_batch
 
         model = self.model
@@ -194,7 +194,7 @@ class Ours:
         def gradient(batch):
             with tf.GradientTape() as tape:
                 losses = tf.concat([losses for losses, _ in output(batch)], axis=0)
-                objective = loss.reduce(losses, *counts(batch["target_ids"]))
+                objective = loss.reduce(losses, *batch_counts(batch["target_ids"]))
             return [
                 tf.convert_to_tensor(value)
                 for value in tape.gradient(objective, model.trainable_variables)

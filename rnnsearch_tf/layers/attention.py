@@ -10,7 +10,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, batched_product, product, real_positions, tensor
+from rnnsearch_tf.layers.base import PaperLayer, batched_matmul, matmul, real_positions, as_tensor
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
 
@@ -18,14 +18,14 @@ class AttentionMemory(NamedTuple):
     """What attention reads of a source sentence, computed once.
 
     Attributes:
-        annotations: float [B, J, 2n]: h_j; or anything made of them that is to be summed up under
-            the weights in their place.
-        projected_annotations: float [B, J, n']: U_a h_j.
+        values: float [B, J, 2n]: h_j, or a linear function of h_j, such as C h_j: the vectors that
+            the attention weights sum up.
+        keys: float [B, J, n']: U_a h_j, compared with the query.
         mask: bool [B, J], True at real positions.
     """
 
-    annotations: tf.Tensor
-    projected_annotations: tf.Tensor
+    values: tf.Tensor
+    keys: tf.Tensor
     mask: tf.Tensor
 
 
@@ -117,19 +117,19 @@ class BahdanauAttention(Attention):
 
     def memory(self, annotations, mask):
         """U_a h_j once for a sentence: AttentionMemory of annotations [B, J, 2n], mask [B, J]."""
-        projected = self.dot(annotations, self.U_a, self.b_a)
+        projected = self.matmul(annotations, self.U_a, self.b_a)
         return AttentionMemory(annotations, projected, mask)
 
     def state_weights(self):
         """The weights of :meth:`attend`, as tensors by name."""
-        return {"W_a": tensor(self.W_a), "v_a": tensor(self.v_a)}
+        return {"W_a": as_tensor(self.W_a), "v_a": as_tensor(self.v_a)}
 
     def attend(self, query, memory):
         """(c_i [B, K, 2n], α_i [B, K, J], what it remembers) for s_{i−1} [B, K, n] and the
         AttentionMemory of :meth:`memory`.
         """
         return (
-            *additive_attention(self.dot(query, self.W_a), memory, self.v_a, self.product_dtype),
+            *additive_attention(self.matmul(query, self.W_a), memory, self.v_a, self.product_dtype),
             {},
         )
 
@@ -153,8 +153,8 @@ def additive_attention(query, memory, v_a, dtype=None):
     Returns:
         (context [B, K, 2n], or as wide as the memory's annotations are; alignment [B, K, J]).
     """
-    hidden = alignment_hidden(query, memory.projected_annotations)  # [B, K, J, n']
-    return weighted_sum(tf.squeeze(product(hidden, v_a), axis=-1), memory, dtype)
+    hidden = alignment_hidden(query, memory.keys)  # [B, K, J, n']
+    return weighted_sum(tf.squeeze(matmul(hidden, v_a), axis=-1), memory, dtype)
 
 
 def weighted_sum(energies, memory, dtype=None):
@@ -162,7 +162,7 @@ def weighted_sum(energies, memory, dtype=None):
     :func:`additive_attention`.
     """
     alignment = masked_softmax(energies, memory.mask[:, tf.newaxis])
-    return batched_product(alignment, memory.annotations, dtype), alignment
+    return batched_matmul(alignment, memory.values, dtype), alignment
 
 
 def alignment_hidden(query, projected_annotations):

@@ -26,7 +26,7 @@ from rnnsearch_tf.config.option import option
 KERAS_KEYWORDS = ("name", "dtype", "trainable", "activity_regularizer")
 """Arguments of ``keras.layers.Layer`` that every layer here takes besides its options."""
 
-INSTEAD = {
+ALTERNATIVES = {
     "initializer": (
         "the option initialization says how the weights begin; set_weights replaces them"
     ),
@@ -133,7 +133,7 @@ class PaperLayer(keras.layers.Layer):
                     if close
                     else f"its options are {', '.join(options)}"
                 )
-                instead = INSTEAD.get(name.rpartition("_")[2], instead)
+                instead = ALTERNATIVES.get(name.rpartition("_")[2], instead)
                 raise UsageError(
                     f"{cls.__name__}: expected options of this layer, got {name}; {instead}"
                 )
@@ -180,7 +180,7 @@ class PaperLayer(keras.layers.Layer):
             value = given.get(name)
             axes = axes.split()
             if hasattr(value, "shape"):
-                fault = _fault(value, axes, sizes, floating="mask" not in name)
+                fault = _argument_error(value, axes, sizes, floating="mask" not in name)
                 if fault:
                     raise UsageError(f"{type(self).__name__}: {name}: {fault}")
 
@@ -232,7 +232,7 @@ class PaperLayer(keras.layers.Layer):
         """Operand dtype of products under a mixed policy, else None."""
         return None if self.compute_dtype == self.variable_dtype else self.compute_dtype
 
-    def dot(self, x, W, b=None, transpose=False):
+    def matmul(self, x, W, b=None, transpose=False):
         """x @ W + b, or x @ Wᵀ + b, of weights of this layer: float [..., a] → [..., b]; operands
         in the policy's compute dtype.
 
@@ -242,14 +242,14 @@ class PaperLayer(keras.layers.Layer):
             b: weight [b], or None. One that is shorter belongs to the first columns alone.
             transpose: multiply by the transpose of W.
         """
-        bias = None if b is None else padded(tensor(b), W.shape[0 if transpose else 1])
-        return product(x, tensor(W), self.product_dtype, transpose_right=transpose, bias=bias)
+        bias = None if b is None else pad_bias(as_tensor(b), W.shape[0 if transpose else 1])
+        return matmul(x, as_tensor(W), self.product_dtype, transpose_right=transpose, bias=bias)
 
-    def batched_dot(self, left, right):
+    def batched_matmul(self, left, right):
         """A product for each sentence: float [B, a, b], [B, b, c] → [B, a, c]; operands in the
         policy's compute dtype.
         """
-        return batched_product(left, right, self.product_dtype)
+        return batched_matmul(left, right, self.product_dtype)
 
     def matrix(self, name, shape, initializer, letters=None):
         """Add a weight.
@@ -316,7 +316,7 @@ def _signature(layer_class):
     )
 
 
-def _fault(value, axes, sizes, floating):
+def _argument_error(value, axes, sizes, floating):
     """What is wrong with an argument of a call, or None; sizes that are seen here for the first
     time are added.
 
@@ -358,7 +358,7 @@ def _fault(value, axes, sizes, floating):
     return None
 
 
-def tensor(variable):
+def as_tensor(variable):
     """The value of a Keras variable; None for None."""
     return None if variable is None else tf.convert_to_tensor(variable)
 
@@ -376,12 +376,12 @@ def mean_of_words(vectors, mask):
     return tf.math.divide_no_nan(tf.reduce_sum(vectors * real, axis=1), tf.reduce_sum(real, axis=1))
 
 
-def padded(bias, size):
+def pad_bias(bias, size):
     """A bias of the first columns, zeros behind it: [width] → [size]."""
     return bias if bias.shape[0] == size else tf.pad(bias, [[0, size - bias.shape[0]]])
 
 
-def product(left, right, dtype=None, transpose_right=False, bias=None):
+def matmul(left, right, dtype=None, transpose_right=False, bias=None):
     """left @ right + bias, computed in ``dtype`` and returned in the dtype of ``left``.
 
     Args:
@@ -395,7 +395,9 @@ def product(left, right, dtype=None, transpose_right=False, bias=None):
         float [..., b].
     """
     rows = left if left.shape.rank == 2 else tf.reshape(left, [-1, left.shape[-1]])
-    result = batched_product(rows, ready(right, dtype), dtype, transpose_right=transpose_right)
+    result = batched_matmul(
+        rows, cast_weights(right, dtype), dtype, transpose_right=transpose_right
+    )
     result = result if bias is None else tf.nn.bias_add(result, bias)
     if left.shape.rank == 2:
         return result
@@ -415,13 +417,13 @@ def with_leading_axes(rows, like, *sizes):
     return result
 
 
-def batched_product(left, right, dtype=None, transpose_left=False, transpose_right=False):
+def batched_matmul(left, right, dtype=None, transpose_left=False, transpose_right=False):
     """A product for each entry of the leading axes, which both sides share.
 
     Args:
         left: float [..., a, b].
         right: float [..., b, c].
-        dtype, transpose_left, transpose_right: as in :func:`product`.
+        dtype, transpose_left, transpose_right: as in :func:`matmul`.
 
     Returns:
         float [..., a, c], in the dtype of ``left``.
@@ -440,17 +442,17 @@ def weight_gradient(inputs, deltas, dtype=None):
     Args:
         inputs: float [..., a]: what the matrix was multiplied with.
         deltas: float [..., b]: gradients of the results, same leading axes.
-        dtype: as in :func:`product`.
+        dtype: as in :func:`matmul`.
 
     Returns:
         float [a, b]: the sum over all leading axes of inputsᵀ deltas.
     """
     inputs = tf.reshape(inputs, [-1, inputs.shape[-1]])
     deltas = tf.reshape(deltas, [-1, deltas.shape[-1]])
-    return batched_product(inputs, deltas, dtype, transpose_left=True)
+    return batched_matmul(inputs, deltas, dtype, transpose_left=True)
 
 
-def ready(weights, dtype=None):
+def cast_weights(weights, dtype=None):
     """Weights cast for products in the graph where they were read: once, where a loop would
     otherwise cast them at every step.
     """

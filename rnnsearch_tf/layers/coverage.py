@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.attention import BahdanauAttention, weighted_sum
-from rnnsearch_tf.layers.base import product
+from rnnsearch_tf.layers.base import matmul
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
 
@@ -30,13 +30,13 @@ class CoverageAttention(BahdanauAttention):
 
     def initial_state(self, memory):
         """Nothing is covered before the first word: {"coverage": [B, J]}."""
-        return {"coverage": tf.zeros_like(memory.annotations[:, :, 0])}
+        return {"coverage": tf.zeros_like(memory.values[:, :, 0])}
 
     def attend(self, query, memory, coverage):
         """(c_i [B, K, 2n], α_i [B, K, J], {"coverage": [B, K, J]}) for s_{i−1} [B, K, n]."""
-        query = self.dot(query, self.W_a)[:, :, tf.newaxis]  # [B, K, 1, n']
-        keys = memory.projected_annotations[:, tf.newaxis]  # [B, 1, J, n']
+        query = self.matmul(query, self.W_a)[:, :, tf.newaxis]  # [B, K, 1, n']
+        keys = memory.keys[:, tf.newaxis]  # [B, 1, J, n']
         hidden = tf.tanh(query + keys + coverage[..., tf.newaxis] * self.w_c[0])  # [B, K, J, n']
-        energies = tf.squeeze(product(hidden, self.v_a), axis=-1)  # [B, K, J]
+        energies = tf.squeeze(matmul(hidden, self.v_a), axis=-1)  # [B, K, J]
         context, alignment = weighted_sum(energies, memory, self.product_dtype)
         return context, alignment, {"coverage": coverage + alignment}

@@ -128,7 +128,7 @@ class Decoder(PaperLayer):
             if self.attention
             else annotations[:, -1]
         )
-        s_0 = tf.tanh(self.dot(first, self.W_s, self.b_s))
+        s_0 = tf.tanh(self.matmul(first, self.W_s, self.b_s))
         return self.recurrent_unit.initial_state(s_0) | self.alignment_model.initial_state(memory)
 
     def inputs(self, embeddings):
@@ -198,17 +198,17 @@ class Decoder(PaperLayer):
             (states [B, I, n], contexts [B, I, 2n], alignments [B, I, J]): s_i, c_i and α_i.
         """
         if self.attention is None:  # one context for all positions
-            inputs += self.recurrent_unit.context_term(memory.annotations)[:, tf.newaxis]
+            inputs += self.recurrent_unit.context_term(memory.values)[:, tf.newaxis]
             states = self.recurrent_unit.all_steps(inputs, state)["state"]
             return states, *self.alignment_model.attend(states, memory)[:2]
-        projected = memory._replace(annotations=self.project_context(memory.annotations))
+        projected = memory._replace(values=self.project_context(memory.values))
         kernel = KERNELS.get((self.unit, self.layer_normalization, self.attention))
         if kernel is None:
             states, alignments = self._scan(inputs, state, projected)
         else:
             weights = self.recurrent_unit.state_weights() | self.alignment_model.state_weights()
             states, alignments = kernel(inputs, state, weights, projected, self.product_dtype)
-        return states, self.batched_dot(alignments, memory.annotations), alignments
+        return states, self.batched_matmul(alignments, memory.values), alignments
 
     def _scan(self, inputs, state, memory):
         """:meth:`attend` and :meth:`update` at every position, differentiated by TensorFlow:

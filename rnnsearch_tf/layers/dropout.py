@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 
-APART = 1_000_003
+SEED_STRIDE = 1_000_003
 """The seeds of two workers, or of two replicas, differ by this, so that each drops other values."""
 
 
@@ -43,7 +43,7 @@ class ReplicaDropout(Dropout):
         seed = self.seed_generator.next()
         number = tf.cast(tf.distribute.get_replica_context().replica_id_in_sync_group, seed.dtype)
         # as Keras makes 32 bits of 64
-        seed = tf.math.floormod(seed + tf.stack([APART * number, 0]), tf.int32.max - 1)
+        seed = tf.math.floormod(seed + tf.stack([SEED_STRIDE * number, 0]), tf.int32.max - 1)
         return tf.nn.experimental.stateless_dropout(inputs, self.rate, seed=tf.cast(seed, tf.int32))
 
 
@@ -63,4 +63,6 @@ def vary_dropout(layers, worker: int) -> None:
     """
     for layer in layers:
         seed, drawn = layer.random_state()
-        layer.set_random_state(np.array([(int(seed) + APART * worker) % 2**32, drawn], np.uint32))
+        layer.set_random_state(
+            np.array([(int(seed) + SEED_STRIDE * worker) % 2**32, drawn], np.uint32)
+        )

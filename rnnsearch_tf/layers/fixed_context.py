@@ -11,11 +11,11 @@ class ContextMemory(NamedTuple):
     """The source sentence in one vector.
 
     Attributes:
-        annotations: float [B, n]: the last, →h_{T_x}, or what is made of it.
-        mask: bool [B, J].
+        values: float [B, n]: the last annotation, →h_{T_x}, or a linear function of it.
+        mask: bool [B, J], True at real positions.
     """
 
-    annotations: tf.Tensor
+    values: tf.Tensor
     mask: tf.Tensor
 
 
@@ -40,6 +40,6 @@ class FixedContext(keras.layers.Layer):
     def attend(self, query, memory):
         """(c_i [B, K, n], zeros [B, K, J], what it remembers: nothing)."""
         shape = tf.shape(query)[:2]
-        context = tf.repeat(memory.annotations[:, tf.newaxis], shape[1], axis=1)
+        context = tf.repeat(memory.values[:, tf.newaxis], shape[1], axis=1)
         alignment = tf.zeros(tf.concat([shape, tf.shape(memory.mask)[1:]], axis=0), query.dtype)
         return context, alignment, {}

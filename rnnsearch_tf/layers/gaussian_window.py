@@ -27,12 +27,12 @@ class WindowMemory(NamedTuple):
     """What the windows slide over.
 
     Attributes:
-        annotations: float [B, J, 2n]: h_j.
+        values: float [B, J, 2n]: h_j, or a linear function of h_j.
         positions: float [B, J]: 1, 2, … over the real positions.
         mask: bool [B, J], True at real positions.
     """
 
-    annotations: tf.Tensor
+    values: tf.Tensor
     positions: tf.Tensor
     mask: tf.Tensor
 
@@ -75,14 +75,13 @@ class GaussianWindow(Attention):
         """All windows stand before the first word: {"location": κ_0 = 0, [B, k]}."""
         return {
             "location": (
-                tf.zeros_like(memory.annotations[:, 0, :1])
-                * tf.zeros(self.windows, memory.annotations.dtype)
+                tf.zeros_like(memory.values[:, 0, :1]) * tf.zeros(self.windows, memory.values.dtype)
             )
         }
 
     def attend(self, query, memory, location):
         """(c_i [B, K, 2n], φ_i [B, K, J], {"location": κ_i [B, K, k]}) for s_{i−1} [B, K, n]."""
-        total = self.dot(query, self.W, self.b)
+        total = self.matmul(query, self.W, self.b)
         alpha, beta, step = tf.split(tf.exp(total), 3, axis=-1)  # [B, K, k]
         location += step
         # [B, K, k, J]
@@ -91,4 +90,4 @@ class GaussianWindow(Attention):
             alpha[..., tf.newaxis] * tf.exp(-beta[..., tf.newaxis] * distance**2), axis=2
         )
         window *= tf.cast(memory.mask, window.dtype)[:, tf.newaxis]  # [B, K, J]
-        return self.batched_dot(window, memory.annotations), window, {"location": location}
+        return self.batched_matmul(window, memory.values), window, {"location": location}

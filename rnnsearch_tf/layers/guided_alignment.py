@@ -10,7 +10,7 @@ weights do not sum to one over j, are divided by their sum first.
 
 import tensorflow as tf
 
-LEAST = 1e-30
+SMALLEST_WEIGHT = 1e-30
 """A smaller α_ij is taken for this one, in place of log 0."""
 
 
@@ -28,5 +28,6 @@ def guided_alignment_losses(alignments, links):
         alignments, tf.reduce_sum(alignments, axis=-1, keepdims=True)
     )
     return -tf.reduce_sum(
-        tf.cast(links, alignments.dtype) * tf.math.log(tf.maximum(alignments, LEAST)), axis=-1
+        tf.cast(links, alignments.dtype) * tf.math.log(tf.maximum(alignments, SMALLEST_WEIGHT)),
+        axis=-1,
     )

@@ -76,9 +76,10 @@ class LuongAttention(Attention):
         if self.score == "dot":
             projected = annotations
         elif self.score == "general":
-            projected = self.dot(annotations, self.W_a, transpose=True)  # W_a h_j
+            projected = self.matmul(annotations, self.W_a, transpose=True)  # W_a h_j
         else:
-            projected = self.dot(annotations, self.W_a[self.hidden_size :], self.b_a)  # [B, J, n']
+            # [B, J, n']
+            projected = self.matmul(annotations, self.W_a[self.hidden_size :], self.b_a)
         return AttentionMemory(annotations, projected, mask)
 
     def attend(self, state, memory):
@@ -86,10 +87,10 @@ class LuongAttention(Attention):
         AttentionMemory of :meth:`memory`.
         """
         if self.score == "concat":
-            query = self.dot(state, self.W_a[: self.hidden_size])
+            query = self.matmul(state, self.W_a[: self.hidden_size])
             context, alignment = additive_attention(query, memory, self.v_a, self.product_dtype)
         else:
-            energies = tf.matmul(state, memory.projected_annotations, transpose_b=True)  # [B, K, J]
+            energies = tf.matmul(state, memory.keys, transpose_b=True)  # [B, K, J]
             context, alignment = weighted_sum(energies, memory, self.product_dtype)
         both = tf.concat([context, state], axis=-1)  # [B, K, 2n]
-        return tf.tanh(self.dot(both, self.W_c)), alignment, {}
+        return tf.tanh(self.matmul(both, self.W_c)), alignment, {}

@@ -25,9 +25,9 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.base import (
     PaperLayer,
-    product,
-    ready,
-    tensor,
+    matmul,
+    cast_weights,
+    as_tensor,
     weight_gradient,
     with_leading_axes,
 )
@@ -115,7 +115,7 @@ class DeepOutput(PaperLayer):
         """C_o c_i [..., 2l] of a context [..., 2n]; or C_o h_j of an annotation, since C_o c_i =
         Σ_j α_ij C_o h_j.
         """
-        return self.dot(context, self.C_o)
+        return self.matmul(context, self.C_o)
 
     def pre_logits(self, state, embeddings, context_term, training=False):
         """What meets the output matrix: t_i, or W_o1ᵀ t_i where it is factored.
@@ -129,11 +129,11 @@ class DeepOutput(PaperLayer):
         Returns:
             float [..., l], or [..., rank].
         """
-        hidden = self.dot(state, self.U_o, self.b_o)
-        hidden += self.dot(embeddings, self.V_o)
+        hidden = self.matmul(state, self.U_o, self.b_o)
+        hidden += self.matmul(embeddings, self.V_o)
         hidden += context_term  # [..., 2l]
         readout = self.drop(maxout(hidden), training=training)  # [..., l]
-        return readout if self.W_o1 is None else self.dot(readout, self.W_o1)
+        return readout if self.W_o1 is None else self.matmul(readout, self.W_o1)
 
     def call(
         self,
@@ -214,10 +214,10 @@ def output_weights(layer, output_matrix=None, words=None, split_k=1):
         split_k: see OutputWeights.
     """
     tied = output_matrix is not None
-    matrix = output_matrix if tied else tensor(layer.W_o)
-    bias = tensor(layer.b_softmax)
+    matrix = output_matrix if tied else as_tensor(layer.W_o)
+    bias = as_tensor(layer.b_softmax)
     if words is not None:
-        matrix = ready(tf.gather(matrix, words, axis=0 if tied else 1), layer.product_dtype)
+        matrix = cast_weights(tf.gather(matrix, words, axis=0 if tied else 1), layer.product_dtype)
         bias = None if bias is None else tf.gather(bias, words)
     return OutputWeights(matrix, bias, tied, split_k, layer.product_dtype)
 
@@ -226,16 +226,16 @@ def word_logits(features, weights):
     """Logits [..., V] of features [..., l], of all words or of those in the OutputWeights."""
     matrix, bias, tied, split_k, dtype = weights
     if tied or split_k == 1:
-        return product(features, matrix, dtype, transpose_right=tied, bias=bias)
+        return matmul(features, matrix, dtype, transpose_right=tied, bias=bias)
     return split_k_matmul(features, matrix, dtype, bias, split_k)
 
 
 def split_k_matmul(features, matrix, dtype, bias, split_k):
-    """``product``; for few rows the sum of several products, each with some rows of the matrix,
+    """``matmul``; for few rows the sum of several products, each with some rows of the matrix,
     that run on a core each.
     """
     rows = tf.reshape(features, [-1, matrix.shape[0]])
-    matrix = ready(matrix, dtype)
+    matrix = cast_weights(matrix, dtype)
     size = matrix.shape[0]
     split_k = min(split_k, LARGEST_SPLIT)
     unit = ALIGNED_ROWS if size >= ALIGNED_ROWS * split_k else 1
@@ -243,12 +243,12 @@ def split_k_matmul(features, matrix, dtype, bias, split_k):
 
     def split():
         first, *others = (
-            product(rows[:, a:b], matrix[a:b], dtype) for a, b in itertools.pairwise(cuts) if a < b
+            matmul(rows[:, a:b], matrix[a:b], dtype) for a, b in itertools.pairwise(cuts) if a < b
         )
         return tf.add_n([first if bias is None else first + bias, *others])
 
     logits = tf.cond(
-        tf.shape(rows)[0] <= SPLIT_ROWS, split, lambda: product(rows, matrix, dtype, bias=bias)
+        tf.shape(rows)[0] <= SPLIT_ROWS, split, lambda: matmul(rows, matrix, dtype, bias=bias)
     )
     return with_leading_axes(logits, features, matrix.shape[1])
 
@@ -276,29 +276,31 @@ def softmax_loss(
 
     @tf.custom_gradient
     def fused(pre_logits, matrix, *bias):
-        logits = product(
+        logits = matmul(
             pre_logits, matrix, dtype, transpose_right=transpose, bias=bias[0] if bias else None
         )
         probabilities = tf.nn.softmax(logits)
-        own, own_probability = (
+        target_logits, target_probabilities = (
             tf.gather(values, target_ids, batch_dims=1) for values in (logits, probabilities)
         )
         # a probability that is too small for float32 is rare, and costs two more passes
         nll = tf.cond(
-            tf.reduce_all(own_probability > SMALLEST),
-            lambda: -tf.math.log(own_probability),
-            lambda: log_sum_exp(logits, probabilities) - own,
+            tf.reduce_all(target_probabilities > SMALLEST),
+            lambda: -tf.math.log(target_probabilities),
+            lambda: log_sum_exp(logits, probabilities) - target_logits,
         )
         losses = nll
         if label_smoothing:
-            losses += label_smoothing * (own - tf.reduce_mean(logits, axis=-1))
+            losses += label_smoothing * (target_logits - tf.reduce_mean(logits, axis=-1))
 
         def gradient(losses_gradient, _):
             places = tf.stack([tf.range(tf.size(target_ids)), target_ids], axis=1)
-            error = tf.tensor_scatter_nd_sub(probabilities, places, tf.ones_like(own))  # p − 1[y]
+            error = tf.tensor_scatter_nd_sub(
+                probabilities, places, tf.ones_like(target_logits)
+            )  # p − 1[y]
             scale = losses_gradient[:, tf.newaxis]
             scaled = pre_logits * scale
-            features_gradient = product(error, matrix, dtype, transpose_right=not transpose)
+            features_gradient = matmul(error, matrix, dtype, transpose_right=not transpose)
             left, right = (error, scaled) if transpose else (scaled, error)
             matrix_gradient = weight_gradient(left, right, dtype)
             bias_gradient = tf.linalg.matvec(error, losses_gradient, transpose_a=True)

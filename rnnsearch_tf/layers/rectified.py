@@ -38,5 +38,5 @@ class RectifiedLayers(PaperLayer):
         self.built = True
 
     def call(self, words: tf.Tensor) -> tf.Tensor:
-        first = tf.nn.relu(self.dot(words, self.W_1, self.b_1))
-        return tf.nn.relu(self.dot(first, self.W_2, self.b_2))
+        first = tf.nn.relu(self.matmul(words, self.W_1, self.b_1))
+        return tf.nn.relu(self.matmul(first, self.W_2, self.b_2))

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.layers.base import PaperLayer, padded, tensor
+from rnnsearch_tf.layers.base import PaperLayer, pad_bias, as_tensor
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 from rnnsearch_tf.layers.kernels import KERNELS
 from rnnsearch_tf.layers.kernels.gru import gated_unit
@@ -40,7 +40,7 @@ GATES = {
 first.
 """
 
-KEEPING = {
+KEEP_GATES = {
     "gru": ("_z", -1),
     "gru_reset_after": ("_z", 1),
     "cho": ("_z", 1),
@@ -62,7 +62,8 @@ class RecurrentUnit(PaperLayer):
         layer_normalization: normalize the products.
         peepholes: the gates of an LSTM see its cell.
         forget_bias: float, the bias towards keeping the state that a unit begins with: b_forget of
-            an LSTM, of a gated unit b_z by its sign in KEEPING, which it has with ``biases: all``.
+            an LSTM, of a gated unit b_z by its sign in KEEP_GATES, which has it with
+            ``biases: all``.
         biases: ``none``; ``groundhog``: the candidate of a gated unit, all of an LSTM; ``all``,
             with gru_reset_after b_U too.
     """
@@ -109,11 +110,13 @@ class RecurrentUnit(PaperLayer):
         self.W, self.W_gain = self._matrix("W", gates, sum(input_sizes), draw("other", input_sizes))
         # A gated unit's candidate does not see h' itself but r ∘ h': its U stands apart from [U_z |
         # U_r].
-        apart = self.unit == "gru"
+        separate_U = self.unit == "gru"
         recurrent = "small recurrent" if self.unit == "cho" else "recurrent"
-        self.U, self.U_gain = self._matrix("U", gates[:1] if apart else gates, n, draw(recurrent))
+        self.U, self.U_gain = self._matrix(
+            "U", gates[:1] if separate_U else gates, n, draw(recurrent)
+        )
         self.U_gates, self.U_gates_gain = (
-            self._matrix("U", gates[1:], n, draw("recurrent")) if apart else (None, None)
+            self._matrix("U", gates[1:], n, draw("recurrent")) if separate_U else (None, None)
         )
         self.C, self.C_gain = (
             self._matrix("C", gates, context_size, draw("other")) if context_size else (None, None)
@@ -148,7 +151,7 @@ class RecurrentUnit(PaperLayer):
         )
 
     def _bias(self, gates):
-        """b, that of the gate in KEEPING moved by the forget bias."""
+        """b, that of the gate in KEEP_GATES moved by the forget bias."""
         if not self.biased:
             return None
         letters = [
@@ -156,7 +159,7 @@ class RecurrentUnit(PaperLayer):
             for gate in (gates if self.biases == "all" or self.unit == "lstm" else gates[:1])
         ]
         draw = self.bias_initializer("b")
-        gate, sign = KEEPING[self.unit]
+        gate, sign = KEEP_GATES[self.unit]
         moved = np.repeat(
             [sign * self.forget_bias * (letter == f"b{gate}") for letter in letters],
             self.hidden_size,
@@ -218,9 +221,9 @@ class RecurrentUnit(PaperLayer):
 
     def _product(self, values, weight, gain, bias=None):
         if gain is None:
-            return self.dot(values, weight, bias)
-        normal = normalized(self.dot(values, weight), gain, self.hidden_size)
-        return normal if bias is None else normal + padded(bias, weight.shape[1])
+            return self.matmul(values, weight, bias)
+        normal = normalized(self.matmul(values, weight), gain, self.hidden_size)
+        return normal if bias is None else normal + pad_bias(bias, weight.shape[1])
 
     def read(self, values, state, mask=None, backward=False, training=False):
         """:meth:`inputs` and :meth:`all_steps` of a whole sentence, the unit that cuDNN has by
@@ -273,7 +276,7 @@ class RecurrentUnit(PaperLayer):
 
     def _read_by_cudnn(self, values, state, mask, backward):
         """:meth:`read` by cuDNN; sentences with padding on the left, or empty ones, by the loop."""
-        weights = {name: tensor(getattr(self, name)) for name in ("W", "U", "b", "b_U")}
+        weights = {name: as_tensor(getattr(self, name)) for name in ("W", "U", "b", "b_U")}
         read = lambda mask: {"state": cudnn_gru(values, state["state"], weights, mask, backward)}  # noqa: E731
         if mask is None:
             return read(tf.fill(tf.shape(values)[:2], True))
@@ -283,4 +286,4 @@ class RecurrentUnit(PaperLayer):
 
     def state_weights(self):
         """The weights that meet the state, as tensors by name."""
-        return {"U": tensor(self.U), "U_gates": tensor(self.U_gates), "p": tensor(self.p)}
+        return {"U": as_tensor(self.U), "U_gates": as_tensor(self.U_gates), "p": as_tensor(self.p)}

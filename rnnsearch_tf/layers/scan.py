@@ -37,7 +37,9 @@ def scan(step, inputs, state, mask=None):
         else:
             now, real = now
             after = tf.nest.map_structure(
-                lambda new, old: tf.where(_wide(real, new), new, old), step(now, state), state
+                lambda new, old: tf.where(_expand_mask(real, new), new, old),
+                step(now, state),
+                state,
             )
         after = tf.nest.map_structure(
             lambda new, old: tf.ensure_shape(new, old.shape), after, state
@@ -52,20 +54,20 @@ def scan(step, inputs, state, mask=None):
     *_, results = tf.while_loop(
         lambda t, *_: t < length, advance, (tf.constant(0), state, results), parallel_iterations=1
     )
-    return tf.nest.map_structure(lambda array: _swap(array.stack()), results)
+    return tf.nest.map_structure(lambda array: _swap_batch_and_time(array.stack()), results)
 
 
 def _unstack(values):
     # a mask may be an array of NumPy's, where there is no graph
-    time_first = _swap(tf.convert_to_tensor(values))
+    time_first = _swap_batch_and_time(tf.convert_to_tensor(values))
     return tf.TensorArray(time_first.dtype, tf.shape(time_first)[0]).unstack(time_first)
 
 
-def _swap(values):
+def _swap_batch_and_time(values):
     """[B, T, ...] ↔ [T, B, ...]."""
     return tf.transpose(values, [1, 0, *range(2, values.shape.rank)])
 
 
-def _wide(mask, values):
+def _expand_mask(mask, values):
     """[B] with axes of size one, to meet [B, ...]."""
     return tf.reshape(mask, [-1] + [1] * (values.shape.rank - 1))

@@ -30,7 +30,7 @@ class SummaryMatrices(PaperLayer):
         self.built = True
 
     def context(self, last_state):
-        return tf.tanh(self.dot(last_state, self.V, self.b_V))
+        return tf.tanh(self.matmul(last_state, self.V, self.b_V))
 
     def initial_state(self, context):
-        return tf.tanh(self.dot(context, self.V_prime, self.b_V_prime))
+        return tf.tanh(self.matmul(context, self.V_prime, self.b_V_prime))

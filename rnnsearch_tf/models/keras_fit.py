@@ -61,7 +61,7 @@ class KerasMethods(keras.Model):
             UsageError: a loss or metric takes logits for probabilities, metrics stand beside the
                 fused loss, which has no logits to feed them, or ``jit_compile`` is asked for.
         """
-        given = bound(super().compile, arguments, keywords).arguments
+        given = bind_arguments(super().compile, arguments, keywords).arguments
         loss = given.get("loss")
         metrics = [given.get(name) for name in ("metrics", "weighted_metrics")]
         if any(metrics) and isinstance(loss, TranslationLoss):
@@ -100,7 +100,7 @@ class KerasMethods(keras.Model):
             NonFiniteGradient: a gradient was not finite, and the optimizer's
                 ``non_finite_gradient`` is "error".
         """
-        given = bound(super().fit, arguments, keywords).arguments
+        given = bind_arguments(super().fit, arguments, keywords).arguments
         refuse_class_weight("fit", given.pop("class_weight", None))
         weights_as_input(given)
         x = given.get("x")
@@ -127,7 +127,7 @@ class KerasMethods(keras.Model):
 
     def evaluate(self, *arguments, **keywords):
         """Keras's ``evaluate``; ``sample_weight`` [B] multiplies the losses of sentences."""
-        given = bound(super().evaluate, arguments, keywords).arguments
+        given = bind_arguments(super().evaluate, arguments, keywords).arguments
         further = given.pop("kwargs", {})
         weights_as_input(given)
         with datasets_may_end():
@@ -283,7 +283,7 @@ def weights_as_input(given):
     given["x"] = {**given["x"], "sample_weight": weights}
 
 
-def bound(method, arguments, keywords):
+def bind_arguments(method, arguments, keywords):
     """The arguments of a call of a bound method by their names, as inspect.BoundArguments."""
     return inspect.signature(method).bind(*arguments, **keywords)
 

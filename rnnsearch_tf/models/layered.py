@@ -68,7 +68,7 @@ class LayeredModel(TranslationModel):
         """What meets the output matrix, at every target position: float [B, I, l]."""
         states, _ = self.read(source_ids, training)
         words = self.previous_words(target_ids, training)  # [B, I, m]
-        states = self.decoder(words, last(states), training=training)
+        states = self.decoder(words, last_states(states), training=training)
         return self.drop_hidden(self.decoder.output(states), training=training)
 
     def start(self, source_ids: tf.Tensor) -> tuple:
@@ -76,14 +76,14 @@ class LayeredModel(TranslationModel):
         length).
         """
         states, mask = self.read(source_ids)
-        return last(states), mask
+        return last_states(states), mask
 
     def source_vectors(self, source_ids: tf.Tensor) -> tf.Tensor:
         """A vector for each source sentence: the hidden states of all layers after its last word,
         float [B, layers · n].
         """
         states, _ = self.read(source_ids)
-        return tf.concat([layer["state"] for layer in last(states)], axis=-1)
+        return tf.concat([layer["state"] for layer in last_states(states)], axis=-1)
 
     def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`; there is no alignment: zeros."""
@@ -139,7 +139,7 @@ class StackedNetwork(LayeredModel):
     symbol = "W_hy"
 
 
-def last(states):
+def last_states(states):
     """Of states [B, T, n] those after the last real position; padding keeps the state as it was."""
     return tf.nest.map_structure(lambda values: values[:, -1], states)
 

@@ -81,7 +81,7 @@ class TranslationLoss(keras.losses.Loss):
         if sample_weight is not None:
             weights = tf.cast(sample_weight, losses.dtype)
             losses *= weights if weights.shape.rank == 2 else weights[:, tf.newaxis]
-        return self.reduce(tf.boolean_mask(losses, real), *counts(target_ids))
+        return self.reduce(tf.boolean_mask(losses, real), *batch_counts(target_ids))
 
     def get_config(self):
         return {
@@ -92,7 +92,7 @@ class TranslationLoss(keras.losses.Loss):
         }
 
 
-def counts(target_ids):
+def batch_counts(target_ids):
     """(sentences, words) of a batch of targets, int32 [B, I] -> int32 scalars; a row of padding is
     no sentence.
     """

@@ -15,7 +15,7 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.base import mean_of_words
 from rnnsearch_tf.layers.luong_attention import LuongAttention
 from rnnsearch_tf.layers.scan import scan
-from rnnsearch_tf.models.layered import LayeredModel, last, reverse_words
+from rnnsearch_tf.models.layered import LayeredModel, last_states, reverse_words
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -103,7 +103,7 @@ class LuongModel(LayeredModel):
         """(the encoder's last states and, to feed, ŝ_0; AttentionMemory)."""
         states, mask = self.read(source_ids, training)
         annotations = self.encoder.output(states)  # [B, J, n]
-        state = {"layers": last(states)}
+        state = {"layers": last_states(states)}
         if self.config.input_feeding:
             state["attentional"] = tf.zeros_like(annotations[:, 0])
         if self.config.reverse_source:
@@ -116,7 +116,7 @@ class LuongModel(LayeredModel):
         float [B, n].
         """
         _, memory = self.start(source_ids)
-        return mean_of_words(memory.annotations, memory.mask)
+        return mean_of_words(memory.values, memory.mask)
 
     def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
         """See :class:`TranslationModel`."""

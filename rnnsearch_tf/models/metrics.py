@@ -7,14 +7,14 @@ import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 
 
-class MeanOfSome(keras.metrics.Mean):
+class MeanOrNaN(keras.metrics.Mean):
     """A mean that is NaN where nothing was counted; Keras's is 0 then."""
 
     def result(self):
         return tf.convert_to_tensor(self.total) / tf.convert_to_tensor(self.count)
 
 
-class Perplexity(MeanOfSome):
+class Perplexity(MeanOrNaN):
     """exp of the mean negative log-likelihood of a target word."""
 
     def result(self):

@@ -20,7 +20,7 @@ import tensorflow as tf
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID
 from rnnsearch_tf.layers import Decoder, DeepOutput, Encoder
-from rnnsearch_tf.layers.base import mean_of_words, ready
+from rnnsearch_tf.layers.base import mean_of_words, cast_weights
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 
@@ -130,14 +130,14 @@ class RNNSearch(TranslationModel):
             each annotation C h_j and C_o h_j.
         """
         state, memory = self._encode(source_ids)
-        projected = self.decoder.project_context(memory.annotations)
+        projected = self.decoder.project_context(memory.values)
         if self.config.decoder_order == "look_generate_update":
             state["projected_context"] = tf.zeros(
                 [tf.shape(source_ids)[0], projected.shape[-1]], projected.dtype
             )
-        both = tf.concat([projected, self.output_layer.context_term(memory.annotations)], axis=-1)
+        both = tf.concat([projected, self.output_layer.context_term(memory.values)], axis=-1)
         return state, memory._replace(
-            annotations=ready(both, self.decoder.product_dtype if self.has_attention else None)
+            values=cast_weights(both, self.decoder.product_dtype if self.has_attention else None)
         )
 
     def step_pre_logits(self, previous_ids: tf.Tensor, state, memory) -> tuple:
@@ -171,11 +171,7 @@ class RNNSearch(TranslationModel):
         attention the context →h_{T_x}, [B, n].
         """
         memory = self._encode(source_ids)[1]
-        return (
-            mean_of_words(memory.annotations, memory.mask)
-            if self.has_attention
-            else memory.annotations
-        )
+        return mean_of_words(memory.values, memory.mask) if self.has_attention else memory.values
 
     def _encode(self, source_ids, training=False):
         """(first state, memory) of a batch of source sentences."""

@@ -19,14 +19,14 @@ from rnnsearch_tf.config import PAD_ID, ModelConfig, load_config
 from rnnsearch_tf.config.effects import check_effects
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers import WordEmbedding
-from rnnsearch_tf.layers.base import tensor
+from rnnsearch_tf.layers.base import as_tensor
 from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.guided_alignment import guided_alignment_losses
 from rnnsearch_tf.layers.initializers import seed_stream
 from rnnsearch_tf.layers.output import output_weights, softmax_loss, word_logits
 from rnnsearch_tf.models.keras_fit import KerasMethods, batch_inputs, with_int32_ids, word_weights
-from rnnsearch_tf.models.loss import TranslationLoss, counts
-from rnnsearch_tf.models.metrics import MeanOfSome, Perplexity, TokensPerSecond
+from rnnsearch_tf.models.loss import TranslationLoss, batch_counts
+from rnnsearch_tf.models.metrics import MeanOrNaN, Perplexity, TokensPerSecond
 from rnnsearch_tf.runtime.cores import split_batch
 from rnnsearch_tf.distributed.workers import SingleWorker
 
@@ -98,12 +98,12 @@ class TranslationModel(KerasMethods):
         self.shards = 1
         self.workers = SingleWorker()
         # negative log-likelihood of a target word, in nats; no smoothing
-        self.loss_metric = MeanOfSome(name="loss", dtype="float64")
+        self.loss_metric = MeanOrNaN(name="loss", dtype="float64")
         self.perplexity_metric = Perplexity(name="perplexity", dtype="float64")
         self.speed_metric = TokensPerSecond(name="target_tokens_per_second")
-        self.norm_metric = MeanOfSome(name="gradient_norm", dtype="float64")
+        self.norm_metric = MeanOrNaN(name="gradient_norm", dtype="float64")
         # the share of batches whose gradient was not finite, where training goes on after one
-        self.non_finite_metric = MeanOfSome(name="non_finite_share", dtype="float64")
+        self.non_finite_metric = MeanOrNaN(name="non_finite_share", dtype="float64")
         if config is not None and options:
             raise UsageError(
                 f"{type(self).__name__}: expected a configuration or options, got both:"
@@ -172,7 +172,7 @@ class TranslationModel(KerasMethods):
 
     @property
     def metrics(self):
-        own = [
+        own_metrics = [
             self.loss_metric,
             self.perplexity_metric,
             self.speed_metric,
@@ -180,8 +180,8 @@ class TranslationModel(KerasMethods):
             self.non_finite_metric,
         ]
         if self._has_keras_loss():
-            return [metric for metric in super().metrics if metric not in own]
-        return own if self._goes_on_without_gradient() else own[:-1]
+            return [metric for metric in super().metrics if metric not in own_metrics]
+        return own_metrics if self._tolerates_non_finite_gradient() else own_metrics[:-1]
 
     def train_step(self, data):
         """One update from one batch, or this worker's share of it (Keras calls it inside its
@@ -193,7 +193,7 @@ class TranslationModel(KerasMethods):
         inputs = batch_inputs(data)
         loss = self._loss_object()
         self._require_links(inputs, loss)
-        sentences, words = self.workers.counts(*counts(inputs["target_ids"]))
+        sentences, words = self.workers.counts(*batch_counts(inputs["target_ids"]))
         shares_of_batch = self.workers.count * tf.distribute.get_strategy().num_replicas_in_sync
         with tf.GradientTape() as tape:
             losses, nll = self._sharded_losses(inputs, loss)
@@ -225,13 +225,13 @@ class TranslationModel(KerasMethods):
             )
         # Depends on the batch: TensorFlow may count a constant in the step that finds no batch.
         one = tf.cast(words >= 0, tf.float64)
-        counted = tf.constant(True)
-        if self._goes_on_without_gradient():
-            counted = tf.math.is_finite(norm)
-            self.non_finite_metric.update_state(tf.cast(~counted, tf.float64), sample_weight=one)
-        self._count(weighted_total, total, words, counted)
+        valid = tf.constant(True)
+        if self._tolerates_non_finite_gradient():
+            valid = tf.math.is_finite(norm)
+            self.non_finite_metric.update_state(tf.cast(~valid, tf.float64), sample_weight=one)
+        self._count(weighted_total, total, words, valid)
         self.norm_metric.update_state(
-            _only(counted, norm), sample_weight=one * tf.cast(counted, tf.float64)
+            _zero_unless(valid, norm), sample_weight=one * tf.cast(valid, tf.float64)
         )
         self.speed_metric.update_state(words)
         results = {
@@ -331,7 +331,7 @@ class TranslationModel(KerasMethods):
         """The output layer's weights for all words or some, to be handed to :meth:`step`; see
         layers/output.py.
         """
-        matrix = tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None
+        matrix = as_tensor(self.target_embedding.E) if self.config.tie_target_embeddings else None
         return output_weights(self.output_layer, matrix, words, split_k)
 
     def step(self, previous_ids, state, memory, output=None, word_biases=None):
@@ -380,17 +380,17 @@ class TranslationModel(KerasMethods):
             "seed": self.seed,
         }
 
-    def _count(self, weighted_nll, nll, words, counted=True):
+    def _count(self, weighted_nll, nll, words, valid=True):
         """Count sums over so many words into the loss, with sample weights, and the perplexity,
-        without; unless ``counted`` is False.
+        without; unless ``valid`` is False.
         """
         number = tf.cast(words, nll.dtype)
-        weight = tf.cast(words, tf.float64) * tf.cast(counted, tf.float64)
+        weight = tf.cast(words, tf.float64) * tf.cast(valid, tf.float64)
         for metric, total in ((self.loss_metric, weighted_nll), (self.perplexity_metric, nll)):
             mean = tf.math.divide_no_nan(total, number)  # a batch of padding counts for nothing
-            metric.update_state(_only(counted, mean), sample_weight=weight)
+            metric.update_state(_zero_unless(valid, mean), sample_weight=weight)
 
-    def _goes_on_without_gradient(self):
+    def _tolerates_non_finite_gradient(self):
         """Whether a gradient that is not finite is one the optimizer was told to go on from."""
         return getattr(self.optimizer, "non_finite_gradient", "error") != "error"
 
@@ -419,6 +419,6 @@ class TranslationModel(KerasMethods):
         )
 
 
-def _only(counted, value):
+def _zero_unless(valid, value):
     """The value, or zero where it does not count, since 0 · NaN is NaN."""
-    return tf.where(counted, value, tf.zeros_like(value))
+    return tf.where(valid, value, tf.zeros_like(value))

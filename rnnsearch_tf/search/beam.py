@@ -37,7 +37,7 @@ from rnnsearch_tf.search.hypotheses import (
     loop_shapes,
     maximum_lengths,
     minimum_lengths,
-    of_shapes,
+    set_shapes,
 )
 from rnnsearch_tf.search.interface import Step
 from rnnsearch_tf.search.topk import (
@@ -175,7 +175,7 @@ def beam_search(
     return _result(outcome, beam.history, beam.time, source_lengths, maximum, rules)
 
 
-def _of_any_size(tensor, shape):
+def _with_dynamic_shape(tensor, shape):
     """The tensor with unknown sizes where they vary in the loop; TensorFlow's optimizer would take
     known ones as fixed.
     """
@@ -187,7 +187,7 @@ def _sentences(memory, minimum, maximum) -> Sentences:
     sentences = tf.nest.map_structure(
         tf.convert_to_tensor, Sentences(tf.range(tf.size(maximum)), memory, minimum, maximum)
     )
-    return tf.nest.map_structure(_of_any_size, sentences, loop_shapes(sentences))
+    return tf.nest.map_structure(_with_dynamic_shape, sentences, loop_shapes(sentences))
 
 
 def _start(state, batch_size, rules) -> Beam:
@@ -201,7 +201,7 @@ def _start(state, batch_size, rules) -> Beam:
     varying = tf.fill([batch_size, 1], PAD_ID), add_hypotheses(state), live, finished, done
     return Beam(
         tf.constant(0),
-        *tf.nest.map_structure(_of_any_size, varying, loop_shapes(varying)),
+        *tf.nest.map_structure(_with_dynamic_shape, varying, loop_shapes(varying)),
         empty_history(beam_size),
     )
 
@@ -218,10 +218,10 @@ def _advance_all(sentences: Sentences, beam: Beam, advance, step, rules: Rules):
     """
     enough = 7 * tf.size(sentences.rows)
 
-    go_on = lambda beam: 8 * tf.math.count_nonzero(~beam.done, dtype=tf.int32) > enough  # noqa: E731
+    most_remain = lambda beam: 8 * tf.math.count_nonzero(~beam.done, dtype=tf.int32) > enough  # noqa: E731
     body = lambda beam: [advance(sentences, beam, step, rules)]  # noqa: E731
     (beam,) = tf.while_loop(
-        go_on, body, [beam], shape_invariants=[_shapes(beam)], parallel_iterations=1
+        most_remain, body, [beam], shape_invariants=[_shapes(beam)], parallel_iterations=1
     )
     return beam
 
@@ -231,10 +231,10 @@ def _drop_finished(sentences: Sentences, beam: Beam, outcome: Outcome):
     places = sentences.rows[:, tf.newaxis]
     update = lambda old, values: tf.tensor_scatter_nd_update(old, places, values)  # noqa: E731
     outcome = tf.nest.map_structure(update, outcome, Outcome(beam.live, beam.finished))
-    going_on = tf.reshape(tf.where(~beam.done), [-1])
+    remaining = tf.reshape(tf.where(~beam.done), [-1])
 
     def take(structure):
-        return tf.nest.map_structure(lambda leaf: tf.gather(leaf, going_on), structure)
+        return tf.nest.map_structure(lambda leaf: tf.gather(leaf, remaining), structure)
 
     return take(sentences), Beam(beam.time, *take(beam[1:-1]), beam.history), outcome
 
@@ -282,7 +282,7 @@ def _advance_greedy(sentences: Sentences, beam: Beam, step, rules: Rules) -> Bea
     live = tf.where(done, beam.live, tf.where(ends, NO_HYPOTHESIS, continuing))
     done = beam.done | is_done(live, finished, length, sentences.maximum, rules)
     return Beam(
-        length, chosen, of_shapes(state, loop_shapes(beam.state)), live, finished, done, history
+        length, chosen, set_shapes(state, loop_shapes(beam.state)), live, finished, done, history
     )
 
 
@@ -395,9 +395,9 @@ def _result(outcome: Outcome, history, steps, source_lengths, maximum, rules: Ru
         tf.gather(x, order, batch_dims=1) for x in (log_probabilities, found.lengths, found.places)
     )
 
-    there = exists(scores)
-    lengths = tf.where(there, lengths, 0)
-    ended = any_finished & there
+    present = exists(scores)
+    lengths = tf.where(present, lengths, 0)
+    ended = any_finished & present
     ids, alignments = history.read(steps, lengths, places, ended)
     result = BeamResult(ids, lengths, log_probabilities, scores, alignments, ended)
     return (

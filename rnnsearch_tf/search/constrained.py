@@ -83,22 +83,22 @@ class Phrases(typing.NamedTuple):
         """The phrases for a search among some words only, int32 [S], ascending, PAD_ID and theirs
         among them: ids are places there.
         """
-        own = self.ids - tf.size(self.begins_within)
+        offset = self.ids - tf.size(self.begins_within)
         size = tf.size(words)
         places = tf.reshape(tf.searchsorted(words, tf.reshape(self.ids, [-1])), tf.shape(self.ids))
         return Phrases(
-            tf.where(own < 0, places, size + own),
+            tf.where(offset < 0, places, size + offset),
             tf.gather(self.begins_within, words),
             tf.gather(self.ends_within, words),
         )
 
     def ids_of(self, places, words):
         """The ids of such places, int32 of any shape."""
-        own = places - tf.size(words)
+        offset = places - tf.size(words)
         return tf.where(
-            own < 0,
-            tf.gather(words, tf.where(own < 0, places, 0)),
-            tf.size(self.begins_within) + own,
+            offset < 0,
+            tf.gather(words, tf.where(offset < 0, places, 0)),
+            tf.size(self.begins_within) + offset,
         )
 
 
@@ -110,8 +110,8 @@ class Constraints(typing.NamedTuple):
     phrases: tf.Tensor  # int32 [b, T], the phrase of each word; 0 after the last
     starts: tf.Tensor  # int32 [b, P], the place of each phrase's first word
     lengths: tf.Tensor  # int32 [b, P]
-    going_on: tf.Tensor  # bool [b, T], begins_within of each word
-    left_open: tf.Tensor  # bool [b, P], ends_within of the last word
+    begins_within: tf.Tensor  # bool [b, T], begins_within of each word
+    ends_within: tf.Tensor  # bool [b, P], ends_within of the last word
 
 
 class Progress(typing.NamedTuple):
@@ -119,7 +119,7 @@ class Progress(typing.NamedTuple):
 
     # bool [b, k, T]: its last n words are the first n of the phrase, n the word's number
     # (Baeza-Yates and Gonnet 1992)
-    agreeing: tf.Tensor
+    matching: tf.Tensor
     # bool [b, k, P], whatever comes next; what its last word completes can still be part of a
     # longer word
     met: tf.Tensor
@@ -180,18 +180,24 @@ def _constraints(phrases: Phrases) -> Constraints:
     lengths = tf.math.count_nonzero(phrases.ids, axis=2, dtype=tf.int32)
     last = tf.gather(phrases.ids, tf.maximum(lengths - 1, 0), batch_dims=2)
     numbers = tf.zeros_like(phrases.ids) + tf.range(1, tf.shape(phrases.ids)[2] + 1)
-    of_phrase = tf.zeros_like(phrases.ids) + tf.range(tf.shape(phrases.ids)[1])[:, tf.newaxis]
-    in_a_row = functools.partial(_in_a_row, real=phrases.ids != PAD_ID)
-    ids = in_a_row(phrases.ids)
-    going_on = _look_up(phrases.begins_within, ids)
-    left_open = _look_up(phrases.ends_within, last)
+    phrase_numbers = tf.zeros_like(phrases.ids) + tf.range(tf.shape(phrases.ids)[1])[:, tf.newaxis]
+    concatenate = functools.partial(_concatenate_phrases, real=phrases.ids != PAD_ID)
+    ids = concatenate(phrases.ids)
+    begins_within = _look_up(phrases.begins_within, ids)
+    ends_within = _look_up(phrases.ends_within, last)
     starts = tf.cumsum(lengths, axis=1, exclusive=True)
     return Constraints(
-        ids, in_a_row(numbers), in_a_row(of_phrase), starts, lengths, going_on, left_open
+        ids,
+        concatenate(numbers),
+        concatenate(phrase_numbers),
+        starts,
+        lengths,
+        begins_within,
+        ends_within,
     )
 
 
-def _in_a_row(values, real):
+def _concatenate_phrases(values, real):
     """values int32 [b, P, L] where they are real, one after the other: int32 [b, T], T at least 1,
     zeros after the last.
     """
@@ -209,8 +215,8 @@ def _look_up(table, ids):
 def _advance(sentences: Sentences, beam: Beam, step, rules: Rules, begins_within) -> Beam:
     """One step of these sentences; see ``_advance`` in beam.py."""
     (memory, constraints), (state, progress) = sentences.memory, beam.state
-    as_known = lambda ids: tf.where(ids < tf.size(begins_within), ids, UNKNOWN_ID)  # noqa: E731
-    logits, alignment, state = step(as_known(beam.previous_ids), state, memory)
+    to_model_ids = lambda ids: tf.where(ids < tf.size(begins_within), ids, UNKNOWN_ID)  # noqa: E731
+    logits, alignment, state = step(to_model_ids(beam.previous_ids), state, memory)
     words = next_words(logits)
     # k
     places = beam.previous_ids.shape[1]
@@ -219,10 +225,8 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules, begins_within
     complete = _needed(progress, constraints) == 0  # [b, k]
     ending = tf.where(complete, ending_now(words, live, beam, sentences), NO_HYPOTHESIS)
 
-    candidates = _candidates(words, live, progress, constraints, as_known, rules)
-    extended = _extended(
-        progress, constraints, candidates, _look_up(begins_within, candidates.words)
-    )
+    candidates = _candidates(words, live, progress, constraints, to_model_ids, rules)
+    extended = _extend(progress, constraints, candidates, _look_up(begins_within, candidates.words))
     needed = _needed(extended, constraints)  # [b, N]
     totals = tf.where(
         length + needed <= sentences.maximum[:, tf.newaxis], candidates.totals, NO_HYPOTHESIS
@@ -239,70 +243,70 @@ def _advance(sentences: Sentences, beam: Beam, step, rules: Rules, begins_within
     )
     # [b, K]
     continuing, order = tf.math.top_k(tf.where(kept, totals, NO_HYPOTHESIS), rules.config.beam_size)
-    of_kept = lambda values: tf.gather(values, order, batch_dims=1)  # noqa: E731
-    parents = of_kept(candidates.parents)
-    chosen = of_kept(candidates.words)
+    take_kept = lambda values: tf.gather(values, order, batch_dims=1)  # noqa: E731
+    parents = take_kept(candidates.parents)
+    chosen = take_kept(candidates.words)
     history = beam.history.write(beam.time, sentences.rows, parents, chosen, alignment)
 
     live = tf.where(beam.done[:, tf.newaxis], beam.live, continuing)
     done = beam.done | is_done(live, finished, length, sentences.maximum, rules)
     state = tf.nest.map_structure(lambda leaf: tf.gather(leaf, parents, batch_dims=1), state)
     return Beam(
-        length, chosen, (state, Progress(*map(of_kept, extended))), live, finished, done, history
+        length, chosen, (state, Progress(*map(take_kept, extended))), live, finished, done, history
     )
 
 
 def _candidates(
-    words, live, progress: Progress, constraints: Constraints, as_known, rules: Rules
+    words, live, progress: Progress, constraints: Constraints, to_model_ids, rules: Rules
 ) -> Candidates:
     """All continuations that may get a place, none of them twice: K + k + k·P."""
     best = Candidates(*best_continuations(words, live, rules.config.beam_size, rules.first_word))
-    own_totals, own_words = best_of_each(words, live, rules.first_word)
-    hypotheses = tf.zeros_like(own_words) + tf.range(tf.shape(own_words)[1])  # [b, k]
+    each_totals, each_words = best_of_each(words, live, rules.first_word)
+    hypotheses = tf.zeros_like(each_words) + tf.range(tf.shape(each_words)[1])  # [b, k]
 
-    _, lacking, matched = _standing(progress, constraints)  # [b, k, P]
-    wanted = _next(constraints.ids, matched, constraints)  # [b, k, P]
+    _, missing, matched = _phrase_status(progress, constraints)  # [b, k, P]
+    wanted = _next_word(constraints.ids, matched, constraints)  # [b, k, P]
     wanted_totals = tf.where(
-        lacking, continuations_with(words, live, as_known(wanted)), NO_HYPOTHESIS
+        missing, continuations_with(words, live, to_model_ids(wanted)), NO_HYPOTHESIS
     )
     wanted_parents = tf.zeros_like(wanted) + hypotheses[..., tf.newaxis]
     flat = lambda values: tf.reshape(values, [tf.shape(values)[0], -1])  # noqa: E731
     further = zip(
-        (own_totals, hypotheses, own_words), map(flat, (wanted_totals, wanted_parents, wanted))
+        (each_totals, hypotheses, each_words), map(flat, (wanted_totals, wanted_parents, wanted))
     )
     totals, parents, words = (
         tf.concat([first, *more], axis=1) for first, more in zip(best, further)
     )
 
     same = lambda values: values[:, tf.newaxis] == values[:, :, tf.newaxis]  # noqa: E731
-    again = tf.reduce_any(
-        same(parents) & same(words) & _before(totals) & exists(totals)[:, tf.newaxis], axis=2
+    duplicate = tf.reduce_any(
+        same(parents) & same(words) & _is_earlier(totals) & exists(totals)[:, tf.newaxis], axis=2
     )
-    return Candidates(tf.where(again, NO_HYPOTHESIS, totals), parents, words)
+    return Candidates(tf.where(duplicate, NO_HYPOTHESIS, totals), parents, words)
 
 
-def _standing(progress: Progress, constraints: Constraints):
-    """Of each phrase [b, k, P]: whether its last word was just said, whether it is lacking, and how
+def _phrase_status(progress: Progress, constraints: Constraints):
+    """Of each phrase [b, k, P]: whether its last word was just said, whether it is missing, and how
     many of its words were just said.
     """
-    matched = _most_agreeing(progress.agreeing, constraints)
+    matched = _longest_match(progress.matching, constraints)
     just_complete = matched == constraints.lengths[:, tf.newaxis]  # an empty phrase always is
     return just_complete, ~(progress.met | just_complete), matched
 
 
-def _most_agreeing(agreeing, constraints: Constraints):
+def _longest_match(matching, constraints: Constraints):
     """The largest number of an agreeing word [b, k, T] in each phrase: int32 [b, k, P], 0 where
     none agrees.
     """
     batch_size, places, count = (
-        *tf.unstack(tf.shape(agreeing)[:2]),
+        *tf.unstack(tf.shape(matching)[:2]),
         tf.shape(constraints.lengths)[1],
     )
     segments = (
         tf.reshape(tf.range(batch_size * places), [batch_size, places, 1]) * count
         + constraints.phrases[:, tf.newaxis]
     )
-    numbers = tf.where(agreeing, constraints.numbers[:, tf.newaxis], 0)
+    numbers = tf.where(matching, constraints.numbers[:, tf.newaxis], 0)
     most = tf.math.unsorted_segment_max(numbers, segments, batch_size * places * count)
     return tf.reshape(tf.maximum(most, 0), [batch_size, places, count])
 
@@ -313,31 +317,33 @@ def _needed(progress: Progress, constraints: Constraints):
     Phrases are counted one after the other, but what is said already of one of them. If its next
     piece goes on in the word before, the phrases that this word has just completed are lost.
     """
-    just_complete, lacking, matched = _standing(progress, constraints)
+    just_complete, missing, matched = _phrase_status(progress, constraints)
     lengths = tf.zeros_like(matched) + constraints.lengths[:, tf.newaxis]
-    total = lambda which: tf.reduce_sum(tf.where(which, lengths, 0), axis=2)  # noqa: E731
-    open_words = just_complete & ~progress.met & constraints.left_open[:, tf.newaxis]
+    total = lambda mask: tf.reduce_sum(tf.where(mask, lengths, 0), axis=2)  # noqa: E731
+    open_words = just_complete & ~progress.met & constraints.ends_within[:, tf.newaxis]
     lost = tf.where(
-        _next(constraints.going_on, matched, constraints), total(open_words)[..., tf.newaxis], 0
+        _next_word(constraints.begins_within, matched, constraints),
+        total(open_words)[..., tf.newaxis],
+        0,
     )
-    return total(lacking) - tf.reduce_max(
-        tf.where(lacking, tf.maximum(matched - lost, 0), 0), axis=2
+    return total(missing) - tf.reduce_max(
+        tf.where(missing, tf.maximum(matched - lost, 0), 0), axis=2
     )
 
 
-def _extended(
-    progress: Progress, constraints: Constraints, candidates: Candidates, goes_on
+def _extend(
+    progress: Progress, constraints: Constraints, candidates: Candidates, continues_word
 ) -> Progress:
     """The progress [b, N] of the candidates, whose last words go on in the word before or not."""
     progress = Progress(*(tf.gather(x, candidates.parents, batch_dims=1) for x in progress))
-    just_complete, _, _ = _standing(progress, constraints)
-    lost = constraints.left_open[:, tf.newaxis] & goes_on[..., tf.newaxis]
+    just_complete, _, _ = _phrase_status(progress, constraints)
+    lost = constraints.ends_within[:, tf.newaxis] & continues_word[..., tf.newaxis]
     word_before = tf.concat(
-        [tf.zeros_like(progress.agreeing[..., :1]), progress.agreeing[..., :-1]], axis=2
+        [tf.zeros_like(progress.matching[..., :1]), progress.matching[..., :-1]], axis=2
     )
-    begun = word_before | (constraints.numbers == 1)[:, tf.newaxis]
-    fits = constraints.ids[:, tf.newaxis] == candidates.words[..., tf.newaxis]
-    return Progress(begun & fits, progress.met | (just_complete & ~lost))
+    prefix_matched = word_before | (constraints.numbers == 1)[:, tf.newaxis]
+    word_matches = constraints.ids[:, tf.newaxis] == candidates.words[..., tf.newaxis]
+    return Progress(prefix_matched & word_matches, progress.met | (just_complete & ~lost))
 
 
 def _allocate(finished_keys, ending_keys, keys, needed, beam_size):
@@ -352,16 +358,16 @@ def _allocate(finished_keys, ending_keys, keys, needed, beam_size):
     needed = tf.pad(needed, [[0, 0], [tf.shape(ended)[1], 0]])
     is_ended = tf.range(tf.shape(all_keys)[1]) < tf.shape(ended)[1]  # [M]
 
-    def other(x):
+    def row(x):
         return x[:, tf.newaxis]
 
-    def own(x):
+    def column(x):
         return x[:, :, tf.newaxis]
 
-    better = (other(all_keys) > own(all_keys)) | (
-        (other(all_keys) == own(all_keys)) & _before(all_keys)
+    better = (row(all_keys) > column(all_keys)) | (
+        (row(all_keys) == column(all_keys)) & _is_earlier(all_keys)
     )
-    rivals = is_ended | (other(needed) == own(needed))  # [b, M, M]
+    rivals = is_ended | (row(needed) == column(needed))  # [b, M, M]
     ranks = tf.math.count_nonzero(better & rivals, axis=2, dtype=tf.int32)
     turns = ranks * (1 + tf.reduce_max(needed, axis=1, keepdims=True)) + needed
     turns = tf.where(exists(all_keys), turns, turns.dtype.max)
@@ -369,13 +375,13 @@ def _allocate(finished_keys, ending_keys, keys, needed, beam_size):
     return (exists(all_keys) & (turns <= last))[:, tf.shape(finished_keys)[1] :]
 
 
-def _before(values):
+def _is_earlier(values):
     """True at [m, n] where n < m, for values [b, M]: bool [M, M]."""
     places = tf.range(tf.shape(values)[1])
     return places < places[:, tf.newaxis]
 
 
-def _next(values, matched, constraints: Constraints):
+def _next_word(values, matched, constraints: Constraints):
     """values [b, T] of the word after those matched [b, k, P], of a complete phrase those of its
     last word: [b, k, P].
     """

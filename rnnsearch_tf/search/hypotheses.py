@@ -60,7 +60,7 @@ def loop_shapes(values):
     )
 
 
-def of_shapes(state, shapes):
+def set_shapes(state, shapes):
     """The state with these static shapes, which a step may have lost."""
     tf.nest.map_structure(lambda leaf, shape: leaf.set_shape(shape), state, shapes)
     return state

@@ -13,7 +13,7 @@ from rnnsearch_tf.search.hypotheses import (
     loop_shapes,
     maximum_lengths,
     minimum_lengths,
-    of_shapes,
+    set_shapes,
 )
 from rnnsearch_tf.search.interface import Step
 from rnnsearch_tf.search.topk import next_words
@@ -81,7 +81,7 @@ def sample(
         return (
             time + 1,
             word,
-            of_shapes(state, shapes),
+            set_shapes(state, shapes),
             totals,
             lengths,
             done,

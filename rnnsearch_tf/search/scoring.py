@@ -7,7 +7,7 @@ import typing
 import tensorflow as tf
 
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.search.hypotheses import add_hypotheses, loop_shapes, of_shapes
+from rnnsearch_tf.search.hypotheses import add_hypotheses, loop_shapes, set_shapes
 from rnnsearch_tf.search.interface import Step
 from rnnsearch_tf.search.topk import next_words
 
@@ -65,7 +65,7 @@ def score_targets(state, memory, step: Step, target_ids) -> TargetScores:
         alignment = tf.cast(alignment[:, 0], tf.float32)  # [B, J]
         return (
             i + 1,
-            of_shapes(state, shapes),
+            set_shapes(state, shapes),
             log_probabilities.write(i, chosen),
             alignments.write(i, alignment),
         )

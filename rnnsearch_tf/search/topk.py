@@ -91,13 +91,13 @@ def best_of_each(words: NextWords, live, first_word):
     """
     shape = tf.shape(live)
     # a sentence for each: [B·K, 1, …]
-    apart = NextWords(
+    separate = NextWords(
         *(tf.reshape(x, tf.concat([[-1, 1], tf.shape(x)[2:]], axis=0)) for x in words)
     )
-    apart = NextWords(
-        *(tf.ensure_shape(x, [None, 1, *old.shape[2:]]) for x, old in zip(apart, words))
+    separate = NextWords(
+        *(tf.ensure_shape(x, [None, 1, *old.shape[2:]]) for x, old in zip(separate, words))
     )
-    totals, _, chosen = best_continuations(apart, tf.reshape(live, [-1, 1]), 1, first_word)
+    totals, _, chosen = best_continuations(separate, tf.reshape(live, [-1, 1]), 1, first_word)
     return tf.reshape(totals, shape), tf.reshape(chosen, shape)
 
 

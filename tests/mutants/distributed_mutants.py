@@ -16,8 +16,8 @@ _FAULTS = [
     (
         "models/translation_model.py",
         "divides by the words of the share",
-        'self.workers.counts(*counts(inputs["target_ids"]))',
-        'counts(inputs["target_ids"])',
+        'self.workers.counts(*batch_counts(inputs["target_ids"]))',
+        'batch_counts(inputs["target_ids"])',
         TOGETHER,
     ),
     (
@@ -138,7 +138,7 @@ _FAULTS = [
     (
         "layers/dropout.py",
         "replicas drop the same values",
-        "APART * number",
+        "SEED_STRIDE * number",
         "0 * number",
         f"{LAUNCH}::test_replicas_together_make_the_updates_of_one_process",
     ),
@@ -159,7 +159,7 @@ _FAULTS = [
     (
         "layers/dropout.py",
         "workers drop the same values",
-        "APART * worker",
+        "SEED_STRIDE * worker",
         "0 * worker",
         f"{AGREED}::test_every_worker_drops_other_values",
     ),

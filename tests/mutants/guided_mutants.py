@@ -21,7 +21,7 @@ FAULTS = [
     Mutant(
         "layers/guided_alignment.py",
         "the logarithm of nothing",
-        "tf.maximum(alignments, LEAST)",
+        "tf.maximum(alignments, SMALLEST_WEIGHT)",
         "alignments",
         (f"{GUIDED}::test_an_alignment_of_no_weight_at_a_link_is_finite",),
     ),

@@ -24,8 +24,8 @@ KERAS = [
     Mutant(
         MODEL,
         "the share of bad batches counts only bad ones",
-        "tf.cast(~counted, tf.float64), sample_weight=one",
-        "tf.cast(~counted, tf.float64), sample_weight=0 * one",
+        "tf.cast(~valid, tf.float64), sample_weight=one",
+        "tf.cast(~valid, tf.float64), sample_weight=0 * one",
         (f"{FIT}::test_an_epoch_of_skipped_batches_is_nan_and_says_so",),
     ),
     Mutant(

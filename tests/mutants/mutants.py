@@ -120,8 +120,8 @@ EQUATIONS = [
     Mutant(
         "layers/attention.py",
         "no bias of the alignment model",
-        "self.dot(annotations, self.U_a, self.b_a)",
-        "self.dot(annotations, self.U_a)",
+        "self.matmul(annotations, self.U_a, self.b_a)",
+        "self.matmul(annotations, self.U_a)",
         (f"{LAYERS}::test_attention", f"{WHOLE}::test_logits"),
     ),
     Mutant(
@@ -160,7 +160,7 @@ EQUATIONS = [
     Mutant(
         "layers/output.py",
         "smoothing weighs the right word by 1 - e only",
-        "losses += label_smoothing * (own - tf.reduce_mean(logits, axis=-1))",
+        "losses += label_smoothing * (target_logits - tf.reduce_mean(logits, axis=-1))",
         "losses -= label_smoothing * tf.reduce_mean(logits, axis=-1)",
         (
             f"{LAYERS}::test_softmax_loss",
@@ -276,8 +276,8 @@ HAND_WRITTEN_GRADIENTS = [
     Mutant(
         "layers/kernels/gru.py",
         "no gradient through what is summed up",
-        "batched_product(*sentence_first, dtype, transpose_left=True)",
-        "tf.zeros_like(tf.cast(memory.annotations, deltas.dtype))",
+        "batched_matmul(*sentence_first, dtype, transpose_left=True)",
+        "tf.zeros_like(tf.cast(memory.values, deltas.dtype))",
         (f"{HAND}::test_attending_gru", f"{GRADIENTS}::test_against_automatic_differentiation"),
     ),
     Mutant(
@@ -423,8 +423,8 @@ TRAINING = [
     Mutant(
         "models/translation_model.py",
         "the loss per word is a mean of batches",
-        "metric.update_state(_only(counted, mean), sample_weight=weight)",
-        "metric.update_state(_only(counted, mean))",
+        "metric.update_state(_zero_unless(valid, mean), sample_weight=weight)",
+        "metric.update_state(_zero_unless(valid, mean))",
         (f"{OBJECTIVE}::test_two_batches_weigh_by_their_words",),
     ),
     Mutant(
@@ -437,8 +437,8 @@ TRAINING = [
     Mutant(
         "models/translation_model.py",
         "one NaN stays in the means",
-        "counted = tf.math.is_finite(norm)",
-        "counted = tf.constant(True)",
+        "valid = tf.math.is_finite(norm)",
+        "valid = tf.constant(True)",
         (f"{FIT}::test_a_bad_batch_leaves_the_means",),
     ),
     Mutant(

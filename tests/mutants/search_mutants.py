@@ -462,8 +462,8 @@ SEARCH = [
     Mutant(
         "layers/output.py",
         "products of a split one overlap",
-        "product(rows[:, a:b], matrix[a:b], dtype)",
-        "product(rows[:, : b], matrix[: b], dtype)",
+        "matmul(rows[:, a:b], matrix[a:b], dtype)",
+        "matmul(rows[:, : b], matrix[: b], dtype)",
         (f"{HOISTING}::test_the_product_of_few_rows_split_is_the_product",),
     ),
     Mutant(

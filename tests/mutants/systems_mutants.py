@@ -69,7 +69,7 @@ SYSTEMS = [
     Mutant(
         "layers/scan.py",
         "padding moves the state",
-        "tf.where(_wide(real, new), new, old)",
+        "tf.where(_expand_mask(real, new), new, old)",
         "new",
         (f"{SAME}::test_padding_neighbours_and_their_order_change_nothing",),
     ),

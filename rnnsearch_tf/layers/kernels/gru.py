@@ -26,7 +26,7 @@ and their z has the opposite meaning; so the fast cuDNN kernel cannot be used he
 import tensorflow as tf
 
 from rnnsearch_tf.layers.attention import AttentionMemory, additive_attention, alignment_hidden
-from rnnsearch_tf.layers.base import batched_product, product, ready, weight_gradient
+from rnnsearch_tf.layers.base import batched_matmul, matmul, cast_weights, weight_gradient
 
 
 def gated_unit(inputs, state_gates, state, times_U):
@@ -68,7 +68,7 @@ def gated_unit_gradient(new_state_gradient, state, gates, U, dtype=None):
     z, r, candidate = gates
     moved = new_state_gradient * z
     candidate_delta = tf.raw_ops.TanhGrad(y=candidate, dy=moved)  # moved · (1 − h̃²)
-    reset_state_gradient = product(candidate_delta, U, dtype, transpose_right=True)  # ∂L/∂(r ∘ h')
+    reset_state_gradient = matmul(candidate_delta, U, dtype, transpose_right=True)  # ∂L/∂(r ∘ h')
     # … · z (1 − z)
     z_delta = tf.raw_ops.SigmoidGrad(y=z, dy=new_state_gradient * (candidate - state))
     r_delta = tf.raw_ops.SigmoidGrad(y=r, dy=reset_state_gradient * state)
@@ -99,7 +99,7 @@ def gru(inputs, state, weights, mask=None, dtype=None):
     @tf.custom_gradient
     def run(inputs, first, U, U_gates):
         n = U.shape[-1]
-        U, U_gates = ready((U, U_gates), dtype)
+        U, U_gates = cast_weights((U, U_gates), dtype)
         states, *gates = _forward(inputs, real, first, U, U_gates, dtype)
 
         def gradient(states_gradient):
@@ -129,7 +129,7 @@ def _forward(inputs, real, state, U, U_gates, dtype):
 
     def step(t, state, *results):
         new_state, gates = gated_unit(
-            inputs[t], product(state, U_gates, dtype), state, lambda x: product(x, U, dtype)
+            inputs[t], matmul(state, U_gates, dtype), state, lambda x: matmul(x, U, dtype)
         )
         state = tf.ensure_shape(state + real[t] * (new_state - state), state.shape)
         return (
@@ -155,7 +155,7 @@ def _backward(states_gradient, before, gates, real, U, U_gates, dtype):
         delta, state_gradient = gated_unit_gradient(
             total * is_real, state, (z, r, candidate), U, dtype
         )
-        state_gradient += product(delta[..., U.shape[-1] :], U_gates, dtype, transpose_right=True)
+        state_gradient += matmul(delta[..., U.shape[-1] :], U_gates, dtype, transpose_right=True)
         return t - 1, state_gradient + total * (1 - is_real), deltas.write(t, delta)
 
     last = (steps - 1, tf.zeros_like(before[0]), tf.TensorArray(before.dtype, steps))
@@ -184,14 +184,14 @@ def attending_gru(inputs, state, weights, memory, dtype=None):
 
     @tf.custom_gradient
     def run(inputs, first, projected_context, projected_annotations, W_a, v_a, U, U_gates):
-        own_memory = AttentionMemory(
-            ready(projected_context, dtype), projected_annotations, memory.mask
+        cast_memory = AttentionMemory(
+            cast_weights(projected_context, dtype), projected_annotations, memory.mask
         )
         # All that multiplies s_{i−1} as it is, for one product: [U_z | U_r | W_a] [n, 2n + n']. v_a
         # meets no product in dtype.
-        state_weights, U = ready((tf.concat([U_gates, W_a], axis=1), U), dtype)
+        state_weights, U = cast_weights((tf.concat([U_gates, W_a], axis=1), U), dtype)
         states, alignments, queries, *gates = _attending_forward(
-            inputs, first, own_memory, state_weights, v_a, U, dtype
+            inputs, first, cast_memory, state_weights, v_a, U, dtype
         )
 
         def gradient(states_gradient, alignments_gradient):
@@ -201,11 +201,11 @@ def attending_gru(inputs, state, weights, memory, dtype=None):
             outer = (states_gradient, alignments_gradient)
             forward = (before, alignments, queries, *gates)
             deltas, query_deltas, first_gradient, projected_gradient, v_a_gradient = (
-                _attending_backward(outer, forward, own_memory, state_weights, v_a, U, dtype)
+                _attending_backward(outer, forward, cast_memory, state_weights, v_a, U, dtype)
             )
             sentence_first = [tf.transpose(values, [1, 0, 2]) for values in (alignments, deltas)]
             # through Σ_j α_ij C h_j
-            context_gradient = batched_product(*sentence_first, dtype, transpose_left=True)
+            context_gradient = batched_matmul(*sentence_first, dtype, transpose_left=True)
             W_a_gradient = weight_gradient(before, query_deltas, dtype)
             U_gradient = weight_gradient(gates[1] * before, deltas[..., :n], dtype)
             U_gates_gradient = weight_gradient(before, deltas[..., n:], dtype)
@@ -225,8 +225,8 @@ def attending_gru(inputs, state, weights, memory, dtype=None):
     time_first = run(
         tf.transpose(inputs, [1, 0, 2]),
         state["state"],
-        memory.annotations,
-        memory.projected_annotations,
+        memory.values,
+        memory.keys,
         *(weights[letter] for letter in ("W_a", "v_a", "U", "U_gates")),
     )
     return [tf.transpose(values, [1, 0, 2]) for values in time_first]
@@ -240,11 +240,11 @@ def _attending_forward(inputs, state, memory, state_weights, v_a, U, dtype):
 
     def step(i, state, *results):
         state_gates, query = tf.split(
-            product(state, state_weights, dtype), [2 * n, v_a.shape[0]], axis=-1
+            matmul(state, state_weights, dtype), [2 * n, v_a.shape[0]], axis=-1
         )
         projected_context, alignment = additive_attention(query[:, tf.newaxis], memory, v_a, dtype)
         new_state, gates = gated_unit(
-            inputs[i] + projected_context[:, 0], state_gates, state, lambda x: product(x, U, dtype)
+            inputs[i] + projected_context[:, 0], state_gates, state, lambda x: matmul(x, U, dtype)
         )
         new_state = tf.ensure_shape(new_state, state.shape)
         values = (new_state, alignment[:, 0], query, *gates)
@@ -280,18 +280,18 @@ def _attending_backward(outer, forward, memory, state_weights, v_a, U, dtype):
             values[i] for values in (*outer, *forward)
         )
         delta, state_gradient = gated_unit_gradient(carried + outer_state, state, unit, U, dtype)
-        through_sum = batched_product(
-            delta[:, tf.newaxis], memory.annotations, dtype, transpose_right=True
+        through_sum = batched_matmul(
+            delta[:, tf.newaxis], memory.values, dtype, transpose_right=True
         )
         weighted = alignment * (outer_alignment + through_sum[:, 0])
         # [B, J]
         energy_delta = weighted - alignment * tf.reduce_sum(weighted, axis=-1, keepdims=True)
         # [B, J, n']
-        hidden = alignment_hidden(query[:, tf.newaxis], memory.projected_annotations)[:, 0]
+        hidden = alignment_hidden(query[:, tf.newaxis], memory.keys)[:, 0]
         squares = energy_delta[..., tf.newaxis] * (hidden * hidden)
         query_delta = -v_a_row * tf.reduce_sum(squares, axis=1)  # [B, n']
         state_delta = tf.concat([delta[:, n:], query_delta], axis=-1)
-        state_gradient += product(state_delta, state_weights, dtype, transpose_right=not transposed)
+        state_gradient += matmul(state_delta, state_weights, dtype, transpose_right=not transposed)
         return (
             i - 1,
             state_gradient,
@@ -303,7 +303,7 @@ def _attending_backward(outer, forward, memory, state_weights, v_a, U, dtype):
         )
 
     arrays_out = [tf.TensorArray(before.dtype, steps) for _ in range(2)]
-    sums = (alignments[0], memory.projected_annotations, v_a)
+    sums = (alignments[0], memory.keys, v_a)
     start = (steps - 1, tf.zeros_like(before[0]), *map(tf.zeros_like, sums), *arrays_out)
     _, state_gradient, energy_sum, square_sum, v_a_gradient, *results = tf.while_loop(
         lambda i, *_: i >= 0, step, start, parallel_iterations=1

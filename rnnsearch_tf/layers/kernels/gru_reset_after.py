@@ -18,7 +18,7 @@ One product of h' serves all three blocks, and on a GPU one call of cuDNN takes 
 
 import tensorflow as tf
 
-from rnnsearch_tf.layers.base import padded
+from rnnsearch_tf.layers.base import pad_bias
 
 
 def reset_after_unit(inputs, products, state):
@@ -96,6 +96,6 @@ def cudnn_parameters(W, U, b, b_U):
         tf.transpose(block) for weight in (W, U) for block in reversed(tf.split(weight, 3, axis=1))
     ]
     for bias in (b, b_U):
-        whole = tf.zeros([3 * n], W.dtype) if bias is None else padded(bias, 3 * n)
+        whole = tf.zeros([3 * n], W.dtype) if bias is None else pad_bias(bias, 3 * n)
         blocks += reversed(tf.split(whole, 3))
     return tf.concat([tf.reshape(block, [-1]) for block in blocks], axis=0)

@@ -14,7 +14,7 @@ product over all positions after the loop.
 
 import tensorflow as tf
 
-from rnnsearch_tf.layers.base import product, ready, weight_gradient
+from rnnsearch_tf.layers.base import matmul, cast_weights, weight_gradient
 
 
 def lstm_unit(total, cell, p=None, normalize=tf.identity):
@@ -68,7 +68,7 @@ def lstm(inputs, state, weights, mask=None, dtype=None):
 
     @tf.custom_gradient
     def run(inputs, state, cell, U, p):
-        U = ready(U, dtype)
+        U = cast_weights(U, dtype)
         states, cells, *gates = _forward(inputs, real, state, cell, U, p, dtype)
 
         def gradient(states_gradient, cells_gradient):
@@ -96,7 +96,7 @@ def _forward(inputs, real, state, cell, U, p, dtype):
     steps = tf.shape(inputs)[0]
 
     def step(t, state, cell, *results):
-        new_state, new_cell, gates = lstm_unit(inputs[t] + product(state, U, dtype), cell, p)
+        new_state, new_cell, gates = lstm_unit(inputs[t] + matmul(state, U, dtype), cell, p)
         state = tf.ensure_shape(state + real[t] * (new_state - state), state.shape)
         cell = tf.ensure_shape(cell + real[t] * (new_cell - cell), cell.shape)
         return (
@@ -135,9 +135,7 @@ def _backward(outer, forward, real, U, p, dtype):
         i_delta = cell_delta * g * i * (1 - i)
         f_delta = cell_delta * before * f * (1 - f)
         delta = tf.concat([cell_delta * i * (1 - g * g), i_delta, f_delta, o_delta], axis=-1)
-        state_gradient = (
-            product(delta, U, dtype, transpose_right=True) + (1 - is_real) * total_state
-        )
+        state_gradient = matmul(delta, U, dtype, transpose_right=True) + (1 - is_real) * total_state
         cell_gradient = (
             cell_delta * f + i_delta * p_input + f_delta * p_forget + (1 - is_real) * total_cell
         )
