@@ -5,13 +5,24 @@ e_ij = v_aᵀ tanh(W_a s_{i−1} + U_a h_j)
 c_i = Σ_j α_ij h_j
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, batched_matmul, matmul, real_positions, as_tensor
-from rnnsearch_tf.layers.initializers import initializer, seed_stream
+from rnnsearch_tf.runtime.nests import Nest
+from rnnsearch_tf.layers.base import (
+    PaperLayer,
+    Shape,
+    State,
+    as_tensor,
+    batched_matmul,
+    matmul,
+    real_positions,
+)
+from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
 
 
 class AttentionMemory(NamedTuple):
@@ -59,7 +70,7 @@ class Attention(PaperLayer):
         state: tf.Tensor | list[tf.Tensor],
         annotations: tf.Tensor | None = None,
         annotations_mask: tf.Tensor | None = None,
-        mask: list | None = None,
+        mask: list[tf.Tensor | None] | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor]:
         state, annotations = query_and_value(state, annotations)
         if annotations_mask is None and mask is not None:
@@ -71,15 +82,17 @@ class Attention(PaperLayer):
         )
         return self.attend(state, memory, **remembered)[:2]
 
-    def compute_output_shape(self, state_shape, annotations_shape=None):
+    def compute_output_shape(
+        self, state_shape: Shape, annotations_shape: Shape | None = None
+    ) -> tuple[Shape, Shape]:
         state_shape, annotations_shape = query_and_value(state_shape, annotations_shape)
         return (*state_shape[:-1], annotations_shape[-1]), (*state_shape[:-1], annotations_shape[1])
 
-    def compute_mask(self, state, mask=None):
+    def compute_mask(self, state: Nest, mask: Nest = None) -> tuple[tf.Tensor | None, None]:
         """The context has the mask of the states, the alignment none."""
         return (mask[0] if isinstance(mask, (list, tuple)) else mask), None
 
-    def initial_state(self, memory):
+    def initial_state(self, memory: Nest) -> State:
         """What attention itself remembers between words: nothing, unless a subclass has more."""
         return {}
 
@@ -100,13 +113,17 @@ class BahdanauAttention(Attention):
 
     alignment_size: int
 
-    def build(self, state_shape, annotations_shape=None):
+    def build(self, state_shape: Shape, annotations_shape: Shape | None = None) -> None:
         state_size, annotation_size = (
             shape[-1] for shape in query_and_value(state_shape, annotations_shape)
         )
-        seeds = seed_stream(self.seed)
+        seeds = seed_stream(self.weight_seed)
         self.output_size = annotation_size
-        alignment = lambda: initializer(self.initialization, "alignment", next(seeds), terms=2)  # noqa: E731  W_a s + U_a h
+
+        def alignment() -> Initializer:
+            # two terms: W_a s + U_a h
+            return initializer(self.initialization, "alignment", next(seeds), terms=2)
+
         self.W_a = self.matrix("W_a", (state_size, self.alignment_size), alignment())
         self.U_a = self.matrix("U_a", (annotation_size, self.alignment_size), alignment())
         self.v_a = self.matrix(
@@ -115,16 +132,18 @@ class BahdanauAttention(Attention):
         self.b_a = self.vector("b_a", self.alignment_size) if self.biases == "all" else None
         self.built = True
 
-    def memory(self, annotations, mask):
+    def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> AttentionMemory:
         """U_a h_j once for a sentence: AttentionMemory of annotations [B, J, 2n], mask [B, J]."""
         projected = self.matmul(annotations, self.U_a, self.b_a)
         return AttentionMemory(annotations, projected, mask)
 
-    def state_weights(self):
+    def state_weights(self) -> State:
         """The weights of :meth:`attend`, as tensors by name."""
         return {"W_a": as_tensor(self.W_a), "v_a": as_tensor(self.v_a)}
 
-    def attend(self, query, memory):
+    def attend(
+        self, query: tf.Tensor, memory: AttentionMemory
+    ) -> tuple[tf.Tensor, tf.Tensor, State]:
         """(c_i [B, K, 2n], α_i [B, K, J], what it remembers) for s_{i−1} [B, K, n] and the
         AttentionMemory of :meth:`memory`.
         """
@@ -134,14 +153,16 @@ class BahdanauAttention(Attention):
         )
 
 
-def query_and_value(query, value):
+def query_and_value(query: Nest, value: Nest) -> tuple[Any, Any]:
     """(query, value) of a call, which were given as two arguments or as a list of both; so too of
     their shapes.
     """
     return query if value is None else (query, value)
 
 
-def additive_attention(query, memory, v_a, dtype=None):
+def additive_attention(
+    query: tf.Tensor, memory: AttentionMemory, v_a: tf.Tensor, dtype: str | None = None
+) -> tuple[tf.Tensor, tf.Tensor]:
     """One step of attention, with the weights as tensors.
 
     Args:
@@ -157,7 +178,9 @@ def additive_attention(query, memory, v_a, dtype=None):
     return weighted_sum(tf.squeeze(matmul(hidden, v_a), axis=-1), memory, dtype)
 
 
-def weighted_sum(energies, memory, dtype=None):
+def weighted_sum(
+    energies: tf.Tensor, memory: AttentionMemory, dtype: str | None = None
+) -> tuple[tf.Tensor, tf.Tensor]:
     """(c_i [B, K, 2n], α_i [B, K, J]) of the energies e_ij [B, K, J]; memory and dtype as in
     :func:`additive_attention`.
     """
@@ -165,7 +188,7 @@ def weighted_sum(energies, memory, dtype=None):
     return batched_matmul(alignment, memory.values, dtype), alignment
 
 
-def alignment_hidden(query, projected_annotations):
+def alignment_hidden(query: tf.Tensor, projected_annotations: tf.Tensor) -> tf.Tensor:
     """tanh(W_a s_{i−1} + U_a h_j): query [B, K, n'], projected [B, J, n'] → [B, K, J, n']."""
     if query.shape[1] == 1:
         return tf.tanh(query[:, :, tf.newaxis] + projected_annotations[:, tf.newaxis])
@@ -178,7 +201,7 @@ def alignment_hidden(query, projected_annotations):
     return tf.reshape(hidden, [batch_size, places, length, query.shape[-1]])
 
 
-def masked_softmax(energies, mask):
+def masked_softmax(energies: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """Softmax over the last axis where mask is True; 0 elsewhere, and everywhere if nothing is.
 
     A finite minimum stands in for −∞, which gives NaN on a row of padding only.

@@ -5,6 +5,8 @@ bfloat16; sums, gates and softmaxes stay in float32. (bfloat16 element by elemen
 and loses digits where nothing is gained.)
 """
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import difflib
@@ -12,16 +14,25 @@ import inspect
 import random
 import typing
 import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import tensorflow as tf
-from typing_extensions import dataclass_transform  # in typing since Python 3.11
+from typing_extensions import Self, dataclass_transform  # in typing since Python 3.11
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import ModelConfig, check_field
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.layers.initializers import initializer
 from rnnsearch_tf.config.option import option
+from rnnsearch_tf.layers.initializers import Initializer, initializer
+from rnnsearch_tf.runtime.nests import Nest
+
+Shape: TypeAlias = tuple[Any, ...]
+"""Static shape of a tensor: an int for each axis, None for a size that varies."""
+
+State: TypeAlias = dict[str, tf.Tensor]
+"""State of a recurrent layer by name, float [B, ...]."""
 
 KERAS_KEYWORDS = ("name", "dtype", "trainable", "activity_regularizer")
 """Arguments of ``keras.layers.Layer`` that every layer here takes besides its options."""
@@ -90,21 +101,20 @@ class PaperLayer(keras.layers.Layer):
     initialization: str = "paper"
     seed: int | None = None
 
-    limits = {
-        "initialization": {"choices": ("paper", "variance_preserving", "uniform", "small uniform")},
-        "seed": {"minimum": 0},
-        "dropout": {"minimum": 0.0, "maximum": 0.95},
-    }
-    shapes = {}
-    output_size = None
+    limits = dict[str, dict[str, Any]](
+        initialization={"choices": ("paper", "variance_preserving", "uniform", "small uniform")},
+        seed={"minimum": 0},
+        dropout={"minimum": 0.0, "maximum": 0.95},
+    )
+    shapes = dict[str, str]()
     # what Keras casts floating-point arguments of a call to
     input_dtype = keras.layers.Layer.variable_dtype
 
-    def __init_subclass__(cls, **keywords):
+    def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         cls.__signature__ = _signature(cls)
 
-    def __init__(self, *arguments, **keywords):
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
         self._refuse_others(keywords)
         bound = self.__signature__.bind(*arguments, **keywords)
         bound.apply_defaults()
@@ -112,17 +122,16 @@ class PaperLayer(keras.layers.Layer):
         hints = typing.get_type_hints(type(self))
         for name, value in bound.arguments.items():
             setattr(self, name, self._checked(name, value, hints[name]))
-        self._seed_given = self.seed
-        if self.seed is None:
-            # keras.utils.set_random_seed seeds Python's generator too
-            self.seed = random.randrange(2**31)
+        self.output_size: int | None = None
+        # keras.utils.set_random_seed seeds Python's generator too
+        self.weight_seed = random.randrange(2**31) if self.seed is None else self.seed
         self.__post_init__()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """What a subclass makes of its options."""
 
     @classmethod
-    def _refuse_others(cls, keywords):
+    def _refuse_others(cls, keywords: Iterable[str]) -> None:
         """Raise UsageError for keywords that are no options."""
         options = list(cls.__signature__.parameters)[:-1]
         for name in keywords:
@@ -138,7 +147,7 @@ class PaperLayer(keras.layers.Layer):
                     f"{cls.__name__}: expected options of this layer, got {name}; {instead}"
                 )
 
-    def _checked(self, name, value, hint):
+    def _checked(self, name: str, value: Any, hint: Any) -> Any:
         """An option's value, of its type and within its limits."""
         field = next(
             (field for field in dataclasses.fields(ModelConfig) if field.name == name), None
@@ -149,22 +158,22 @@ class PaperLayer(keras.layers.Layer):
         value = value.item() if isinstance(value, np.generic) else value
         return check_field(value, hint, field, f"{type(self).__name__}: {name}")
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         options = {name: getattr(self, name) for name in list(self.__signature__.parameters)[:-1]}
-        return super().get_config() | options | {"seed": self._seed_given}
+        return super().get_config() | options
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> Self:
         cls._refuse_others(config)  # Keras would hide the words in an error of its own
         return super().from_config(config)
 
-    def __call__(self, *arguments, **keywords):
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         if self.shapes:
             given = dict(zip(self.call_signature_parameters, arguments)) | keywords
             self._check_arguments(given)
         return super().__call__(*arguments, **keywords)
 
-    def _check_arguments(self, given):
+    def _check_arguments(self, given: dict[str, Any]) -> None:
         """Raise UsageError where an argument of a call has other axes than ``shapes`` says."""
         first = next(iter(given.values()), None)
         if isinstance(first, (list, tuple)):  # query and value as a list
@@ -176,15 +185,15 @@ class PaperLayer(keras.layers.Layer):
             if axis in self.__signature__.parameters
         }
         sizes |= self._built_sizes()
-        for name, axes in self.shapes.items():
+        for name, letters in self.shapes.items():
             value = given.get(name)
-            axes = axes.split()
+            axes = letters.split()
             if hasattr(value, "shape"):
                 fault = _argument_error(value, axes, sizes, floating="mask" not in name)
                 if fault:
                     raise UsageError(f"{type(self).__name__}: {name}: {fault}")
 
-    def _built_sizes(self):
+    def _built_sizes(self) -> dict[str, int | None]:
         """The widths of the arguments that the layer was built for, by the letter of their axis."""
         built = self.get_build_config() or {}
         shapes = list(built.get("shapes_dict", built).values())
@@ -192,14 +201,14 @@ class PaperLayer(keras.layers.Layer):
             shapes = shapes[0]
         return {axes.split()[-1]: shape[-1] for axes, shape in zip(self.shapes.values(), shapes)}
 
-    def quantize(self, mode=None, **keywords):
+    def quantize(self, mode: str | None = None, **keywords: Any) -> None:
         raise NotImplementedError(
             f"{type(self).__name__}: expected a layer of Keras's own, got quantize({mode!r}) of one"
             " that computes in floating point; rnnsearch export --set weights=int8 stores a"
             " model's weights in eight bits"
         )
 
-    def enable_lora(self, *arguments, **keywords):
+    def enable_lora(self, *arguments: Any, **keywords: Any) -> None:
         """Raises UsageError: there is no LoRA of these layers."""
         raise UsageError(
             f"{type(self).__name__}: expected a layer of Keras's own, got enable_lora of one that"
@@ -207,32 +216,34 @@ class PaperLayer(keras.layers.Layer):
             " layer.trainable = False"
         )
 
-    def shared_options(self):
+    def shared_options(self) -> dict[str, Any]:
         """What a layer inside this one has as this one has it."""
         return dict(biases=self.biases, initialization=self.initialization, dtype=self.dtype_policy)
 
     @property
-    def output_shape(self):
+    def output_shape(self) -> Shape:
         """What ``summary`` shows: any number of sentences and positions, then the width."""
         return (None, None, self.output_size)
 
-    def compute_output_spec(self, *arguments, **keywords):
+    def compute_output_spec(self, *arguments: Any, **keywords: Any) -> Nest:
         """By tracing ``call``: of a layer with ``compute_output_shape`` Keras would take the
         compute dtype for the result's.
         """
         return keras.Operation.compute_output_spec(self, *arguments, **keywords)
 
     @property
-    def biased(self):
+    def biased(self) -> bool:
         """Whether the layer has biases at all."""
         return self.biases != "none"
 
     @property
-    def product_dtype(self):
+    def product_dtype(self) -> str | None:
         """Operand dtype of products under a mixed policy, else None."""
         return None if self.compute_dtype == self.variable_dtype else self.compute_dtype
 
-    def matmul(self, x, W, b=None, transpose=False):
+    def matmul(
+        self, x: tf.Tensor, W: tf.Variable, b: tf.Variable | None = None, transpose: bool = False
+    ) -> tf.Tensor:
         """x @ W + b, or x @ Wᵀ + b, of weights of this layer: float [..., a] → [..., b]; operands
         in the policy's compute dtype.
 
@@ -245,13 +256,19 @@ class PaperLayer(keras.layers.Layer):
         bias = None if b is None else pad_bias(as_tensor(b), W.shape[0 if transpose else 1])
         return matmul(x, as_tensor(W), self.product_dtype, transpose_right=transpose, bias=bias)
 
-    def batched_matmul(self, left, right):
+    def batched_matmul(self, left: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
         """A product for each sentence: float [B, a, b], [B, b, c] → [B, a, c]; operands in the
         policy's compute dtype.
         """
         return batched_matmul(left, right, self.product_dtype)
 
-    def matrix(self, name, shape, initializer, letters=None):
+    def matrix(
+        self,
+        name: str,
+        shape: Shape,
+        initializer: Initializer | str,
+        letters: Sequence[str] | None = None,
+    ) -> keras.Variable:
         """Add a weight.
 
         Args:
@@ -271,21 +288,22 @@ class PaperLayer(keras.layers.Layer):
         weight.letters = tuple(letters or (name,))
         return weight
 
-    def vector(self, name, size, letters=None):
+    def vector(self, name: str, size: int, letters: Sequence[str] | None = None) -> keras.Variable:
         """Add a bias: zero at the start (Appendix B.1), under ``initialization: uniform`` drawn
         like every weight.
         """
         return self.matrix(name, (size,), self.bias_initializer(name), letters)
 
-    def bias_initializer(self, name):
+    def bias_initializer(self, name: str) -> Initializer:
         """What a bias of this name begins with."""
-        return initializer(self.initialization, "bias", self.seed + zlib.crc32(name.encode()))
+        seed = self.weight_seed + zlib.crc32(name.encode())
+        return initializer(self.initialization, "bias", seed)
 
-    def paper_weights(self, prefix=""):
+    def paper_weights(self, prefix: str = "") -> dict[str, np.ndarray]:
         """The weights of this layer and of those inside it: {prefix + the paper's letter: NumPy
         array}; lower case is a vector.
         """
-        weights = {}
+        weights: dict[str, np.ndarray] = {}
         for weight in self.weights:
             blocks = np.split(keras.ops.convert_to_numpy(weight), len(weight.letters), axis=-1)
             weights |= {
@@ -295,7 +313,7 @@ class PaperLayer(keras.layers.Layer):
         return weights
 
 
-def _signature(layer_class):
+def _signature(layer_class: type[PaperLayer]) -> inspect.Signature:
     """The signature of a layer's constructor: the options of the classes, PaperLayer's and Keras's
     own as keywords.
     """
@@ -316,7 +334,9 @@ def _signature(layer_class):
     )
 
 
-def _argument_error(value, axes, sizes, floating):
+def _argument_error(
+    value: Any, axes: list[str], sizes: dict[str, int | None], floating: bool
+) -> str | None:
     """What is wrong with an argument of a call, or None; sizes that are seen here for the first
     time are added.
 
@@ -358,17 +378,17 @@ def _argument_error(value, axes, sizes, floating):
     return None
 
 
-def as_tensor(variable):
+def as_tensor(variable: Any) -> Any:
     """The value of a Keras variable; None for None."""
     return None if variable is None else tf.convert_to_tensor(variable)
 
 
-def real_positions(values, mask=None):
+def real_positions(values: tf.Tensor, mask: tf.Tensor | None = None) -> tf.Tensor:
     """A mask [B, J] as bool; without one, True at every position of values [B, J, …]."""
     return tf.fill(tf.shape(values)[:2], True) if mask is None else tf.cast(mask, tf.bool)
 
 
-def mean_of_words(vectors, mask):
+def mean_of_words(vectors: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """The mean over the real positions of a sentence: float [B, J, n], bool [B, J] -> float [B, n];
     zero where there is none.
     """
@@ -376,12 +396,18 @@ def mean_of_words(vectors, mask):
     return tf.math.divide_no_nan(tf.reduce_sum(vectors * real, axis=1), tf.reduce_sum(real, axis=1))
 
 
-def pad_bias(bias, size):
+def pad_bias(bias: tf.Tensor, size: int) -> tf.Tensor:
     """A bias of the first columns, zeros behind it: [width] → [size]."""
     return bias if bias.shape[0] == size else tf.pad(bias, [[0, size - bias.shape[0]]])
 
 
-def matmul(left, right, dtype=None, transpose_right=False, bias=None):
+def matmul(
+    left: tf.Tensor,
+    right: tf.Tensor,
+    dtype: str | None = None,
+    transpose_right: bool = False,
+    bias: tf.Tensor | None = None,
+) -> tf.Tensor:
     """left @ right + bias, computed in ``dtype`` and returned in the dtype of ``left``.
 
     Args:
@@ -404,20 +430,26 @@ def matmul(left, right, dtype=None, transpose_right=False, bias=None):
     return with_leading_axes(result, left, right.shape[0 if transpose_right else 1])
 
 
-def with_leading_axes(rows, like, *sizes):
+def with_leading_axes(rows: tf.Tensor, like: tf.Tensor, *sizes: int | None) -> tf.Tensor:
     """Rows [R, …] in the leading axes of `like`, all but its last, and axes of these sizes; None:
     the rows' own last.
     """
-    shape = [*like.shape[:-1], *sizes]
+    shape: list[int | None] = [*like.shape[:-1], *sizes]
     if shape.count(None) <= 1:  # no operation is needed to find the shape
         return tf.reshape(rows, [-1 if size is None else size for size in shape])
-    sizes = [tf.shape(rows)[-1] if size is None else size for size in sizes]
-    result = tf.reshape(rows, tf.concat([tf.shape(like)[:-1], sizes], axis=0))
+    last_sizes = [tf.shape(rows)[-1] if size is None else size for size in sizes]
+    result = tf.reshape(rows, tf.concat([tf.shape(like)[:-1], last_sizes], axis=0))
     result.set_shape(shape)
     return result
 
 
-def batched_matmul(left, right, dtype=None, transpose_left=False, transpose_right=False):
+def batched_matmul(
+    left: tf.Tensor,
+    right: tf.Tensor,
+    dtype: str | None = None,
+    transpose_left: bool = False,
+    transpose_right: bool = False,
+) -> tf.Tensor:
     """A product for each entry of the leading axes, which both sides share.
 
     Args:
@@ -436,7 +468,7 @@ def batched_matmul(left, right, dtype=None, transpose_left=False, transpose_righ
     return tf.cast(result, result_dtype)
 
 
-def weight_gradient(inputs, deltas, dtype=None):
+def weight_gradient(inputs: tf.Tensor, deltas: tf.Tensor, dtype: str | None = None) -> tf.Tensor:
     """Gradient of a weight matrix, all positions and sentences in one product.
 
     Args:
@@ -452,12 +484,12 @@ def weight_gradient(inputs, deltas, dtype=None):
     return batched_matmul(inputs, deltas, dtype, transpose_left=True)
 
 
-def cast_weights(weights, dtype=None):
+def cast_weights(weights: Nest, dtype: str | None = None) -> Nest:
     """Weights cast for products in the graph where they were read: once, where a loop would
     otherwise cast them at every step.
     """
 
-    def cast(weight):
+    def cast(weight: tf.Tensor) -> tf.Tensor:
         with (
             weight.graph.as_default() if tf.is_symbolic_tensor(weight) else contextlib.nullcontext()
         ):

@@ -7,11 +7,13 @@ Tu et al. 2016).
 The extra loss of See et al. is left out.
 """
 
+from __future__ import annotations
+
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.attention import BahdanauAttention, weighted_sum
-from rnnsearch_tf.layers.base import matmul
+from rnnsearch_tf.layers.attention import AttentionMemory, BahdanauAttention, weighted_sum
+from rnnsearch_tf.layers.base import Shape, State, matmul
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
 
@@ -19,20 +21,22 @@ from rnnsearch_tf.layers.initializers import initializer, seed_stream
 class CoverageAttention(BahdanauAttention):
     """:class:`BahdanauAttention` with the weight w_c [n'] of the coverage; arguments as there."""
 
-    def build(self, state_shape, annotations_shape=None):
+    def build(self, state_shape: Shape, annotations_shape: Shape | None = None) -> None:
         super().build(state_shape, annotations_shape)
-        seed = next(seed_stream(self.seed + 1))
+        seed = next(seed_stream(self.weight_seed + 1))
         self.w_c = self.matrix(
             "w_c",
             (1, self.alignment_size),
             initializer(self.initialization, "alignment", seed, terms=2),
         )
 
-    def initial_state(self, memory):
+    def initial_state(self, memory: AttentionMemory) -> State:
         """Nothing is covered before the first word: {"coverage": [B, J]}."""
         return {"coverage": tf.zeros_like(memory.values[:, :, 0])}
 
-    def attend(self, query, memory, coverage):
+    def attend(  # type: ignore[override]  # it remembers the coverage
+        self, query: tf.Tensor, memory: AttentionMemory, coverage: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, State]:
         """(c_i [B, K, 2n], α_i [B, K, J], {"coverage": [B, K, J]}) for s_{i−1} [B, K, n]."""
         query = self.matmul(query, self.W_a)[:, :, tf.newaxis]  # [B, K, 1, n']
         keys = memory.keys[:, tf.newaxis]  # [B, 1, J, n']

@@ -13,11 +13,16 @@ what it hands in as ``inputs``. Training takes all target positions in one loop,
 time.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.attention import BahdanauAttention
-from rnnsearch_tf.layers.base import PaperLayer, real_positions
+from rnnsearch_tf.runtime.nests import Nest
+from rnnsearch_tf.layers.attention import Attention, BahdanauAttention
+from rnnsearch_tf.layers.base import PaperLayer, Shape, State, real_positions
 from rnnsearch_tf.layers.coverage import CoverageAttention
 from rnnsearch_tf.layers.fixed_context import FixedContext
 from rnnsearch_tf.layers.gaussian_window import GaussianWindow
@@ -26,7 +31,7 @@ from rnnsearch_tf.layers.kernels import KERNELS
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 from rnnsearch_tf.layers.scan import scan
 
-ATTENTIONS = {
+ATTENTIONS: dict[str, Callable[..., Attention]] = {
     "content": BahdanauAttention,
     "coverage": CoverageAttention,
     "gaussian_window": GaussianWindow,
@@ -66,8 +71,8 @@ class Decoder(PaperLayer):
 
     shapes = {"embeddings": "B I m", "annotations": "B J h", "annotations_mask": "B J"}
 
-    def __post_init__(self):
-        seeds = seed_stream(self.seed)
+    def __post_init__(self) -> None:
+        seeds = seed_stream(self.weight_seed)
         shared = self.shared_options()
         self.recurrent_unit = RecurrentUnit(
             self.hidden_size,
@@ -86,7 +91,7 @@ class Decoder(PaperLayer):
                 self.alignment_size, seed=next(seeds), name="attention", **shared
             )
 
-    def build(self, embeddings_shape, annotations_shape):
+    def build(self, embeddings_shape: Shape, annotations_shape: Shape) -> None:
         annotation_size = annotations_shape[-1]
         n = self.hidden_size
         # ←h_1, or →h_{T_x}
@@ -94,7 +99,7 @@ class Decoder(PaperLayer):
         self.W_s = self.matrix(
             "W_s",
             (first_size, n),
-            initializer(self.initialization, "other", next(seed_stream(self.seed + 1))),
+            initializer(self.initialization, "other", next(seed_stream(self.weight_seed + 1))),
         )
         self.b_s = self.vector("b_s", n) if self.biased else None
         self.recurrent_unit.build(embeddings_shape[-1], annotation_size)
@@ -102,17 +107,21 @@ class Decoder(PaperLayer):
         self.output_size = n
         self.built = True
 
-    def compute_output_shape(self, embeddings_shape, annotations_shape):
+    def compute_output_shape(
+        self, embeddings_shape: Shape, annotations_shape: Shape
+    ) -> tuple[Shape, ...]:
         return tuple(
             (*embeddings_shape[:-1], size)
             for size in (self.hidden_size, annotations_shape[-1], annotations_shape[1])
         )
 
-    def compute_mask(self, embeddings, mask=None):
+    def compute_mask(
+        self, embeddings: tf.Tensor, mask: tf.Tensor | None = None
+    ) -> tuple[tf.Tensor | None, tf.Tensor | None, None]:
         """States and contexts have the mask of the target words, the alignments none."""
         return mask, mask, None
 
-    def initial_state(self, annotations, memory):
+    def initial_state(self, annotations: tf.Tensor, memory: Nest) -> State:
         """The state before the first word: s_0 = tanh(W_s ←h_1), of RNNencdec tanh(W_s →h_{T_x}).
 
         Args:
@@ -131,13 +140,13 @@ class Decoder(PaperLayer):
         s_0 = tf.tanh(self.matmul(first, self.W_s, self.b_s))
         return self.recurrent_unit.initial_state(s_0) | self.alignment_model.initial_state(memory)
 
-    def inputs(self, embeddings):
+    def inputs(self, embeddings: tf.Tensor) -> tf.Tensor:
         """What the word brings to the unit: E y [..., m] → [W e | W_z e | W_r e] + b [..., 3n] (of
         an LSTM 4n).
         """
         return self.recurrent_unit.inputs(embeddings)
 
-    def project_context(self, annotations):
+    def project_context(self, annotations: tf.Tensor) -> tf.Tensor:
         """What attention sums up for the unit: h_j [..., 2n] → [C h_j | C_z h_j | C_r h_j] [...,
         3n]; so too of a c_i.
 
@@ -150,7 +159,7 @@ class Decoder(PaperLayer):
             else self.recurrent_unit.context_term(annotations)
         )
 
-    def attend(self, state, memory):
+    def attend(self, state: State, memory: Nest) -> tuple[tf.Tensor, tf.Tensor, State]:
         """(Σ_j α_ij · annotation j of the memory [B, K, …], alignment [B, K, J], state) for the
         state of K hypotheses a sentence.
         """
@@ -162,7 +171,7 @@ class Decoder(PaperLayer):
         )
         return context, alignment, state | remembered
 
-    def update(self, state, inputs, projected_context):
+    def update(self, state: State, inputs: tf.Tensor, projected_context: tf.Tensor) -> State:
         """The state after a word: of :meth:`attend`'s state, inputs [B, K, 3n or 4n] and
         :meth:`project_context` of c_i.
         """
@@ -186,7 +195,9 @@ class Decoder(PaperLayer):
             self.inputs(embeddings), self.initial_state(annotations, memory), memory
         )
 
-    def all_steps(self, inputs, state, memory):
+    def all_steps(
+        self, inputs: tf.Tensor, state: State, memory: Nest
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """All steps with given words (training), from a state and a memory of their own dropout.
 
         Args:
@@ -210,12 +221,12 @@ class Decoder(PaperLayer):
             states, alignments = kernel(inputs, state, weights, projected, self.product_dtype)
         return states, self.batched_matmul(alignments, memory.values), alignments
 
-    def _scan(self, inputs, state, memory):
+    def _scan(self, inputs: tf.Tensor, state: State, memory: Nest) -> tuple[tf.Tensor, tf.Tensor]:
         """:meth:`attend` and :meth:`update` at every position, differentiated by TensorFlow:
         (states, alignments).
         """
 
-        def step(inputs, carried):
+        def step(inputs: tf.Tensor, carried: tuple[State, tf.Tensor]) -> tuple[State, tf.Tensor]:
             # K = 1
             state, inputs = tf.nest.map_structure(lambda x: x[:, tf.newaxis], (carried[0], inputs))
             projected_context, alignment, state = self.attend(state, memory)

@@ -3,11 +3,13 @@
 The authors' program adds one bias vector to every embedding; the paper writes none.
 """
 
+from __future__ import annotations
+
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.config import PAD_ID
-from rnnsearch_tf.layers.base import PaperLayer
+from rnnsearch_tf.layers.base import PaperLayer, Shape
 from rnnsearch_tf.layers.initializers import initializer
 
 
@@ -43,23 +45,23 @@ class WordEmbedding(PaperLayer):
     scaled: bool = False
     mask_zero: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.autocast = False  # ids that come as floats keep all their digits
         self.supports_masking = self.mask_zero
         self.factor = self.embedding_size**0.5 if self.scaled else 1.0
 
-    def build(self, ids_shape=None):
+    def build(self, ids_shape: Shape | None = None) -> None:
         self.output_size = self.embedding_size
         role = "small embedding" if self.scaled or self.tied else "embedding"
-        draw = initializer(self.initialization, role, self.seed, columns=self.embedding_size)
+        draw = initializer(self.initialization, role, self.weight_seed, columns=self.embedding_size)
         self.E = self.matrix("E", (self.vocabulary_size, self.embedding_size), draw)
         self.b_E = self.vector("b_E", self.embedding_size) if self.biased else None
         self.built = True
 
-    def compute_output_shape(self, ids_shape):
+    def compute_output_shape(self, ids_shape: Shape) -> Shape:
         return *ids_shape, self.embedding_size
 
-    def compute_mask(self, ids, mask=None):
+    def compute_mask(self, ids: tf.Tensor, mask: tf.Tensor | None = None) -> tf.Tensor | None:
         return keras.ops.not_equal(ids, PAD_ID) if self.mask_zero else None
 
     def call(self, ids: tf.Tensor) -> tf.Tensor:

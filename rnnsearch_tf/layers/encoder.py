@@ -5,10 +5,13 @@
 Both directions share one word embedding and start from zero.
 """
 
+from __future__ import annotations
+
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer, real_positions
+from rnnsearch_tf.layers.base import PaperLayer, Shape, real_positions
 from rnnsearch_tf.layers.initializers import seed_stream
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
 
@@ -46,9 +49,9 @@ class Encoder(PaperLayer):
 
     shapes = {"embeddings": "B J m", "mask": "B J"}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.supports_masking = True  # the annotations have the mask of the words
-        seeds = seed_stream(self.seed)
+        seeds = seed_stream(self.weight_seed)
         self.units = [
             RecurrentUnit(
                 self.hidden_size,
@@ -62,13 +65,13 @@ class Encoder(PaperLayer):
             for direction in DIRECTIONS[: 2 if self.bidirectional else 1]
         ]
 
-    def build(self, embeddings_shape):
+    def build(self, embeddings_shape: Shape) -> None:
         for unit in self.units:
             unit.build(embeddings_shape[-1])
         self.output_size = len(self.units) * self.hidden_size
         self.built = True
 
-    def compute_output_shape(self, embeddings_shape):
+    def compute_output_shape(self, embeddings_shape: Shape) -> Shape:
         return *embeddings_shape[:-1], len(self.units) * self.hidden_size
 
     def call(
@@ -77,7 +80,7 @@ class Encoder(PaperLayer):
         zeros = tf.zeros([tf.shape(embeddings)[0], self.hidden_size], embeddings.dtype)
         mask = real_positions(embeddings, mask)
 
-        def read(unit, **how):
+        def read(unit: RecurrentUnit, **how: bool) -> tf.Tensor:
             state = unit.initial_state(zeros)
             return unit.read(embeddings, state, mask, training=training, **how)["state"]
 
@@ -85,12 +88,12 @@ class Encoder(PaperLayer):
             [read(unit, backward=unit.name == "backward") for unit in self.units], axis=-1
         )
 
-    def paper_weights(self):
+    def paper_weights(self, prefix: str = "encoder.") -> dict[str, np.ndarray]:
         """Weights by the paper's letters, behind ``encoder.forward.`` and ``encoder.backward.``."""
         return {
             key: value
             for unit in self.units
-            for key, value in unit.paper_weights(f"encoder.{unit.name}.").items()
+            for key, value in unit.paper_weights(f"{prefix}{unit.name}.").items()
         }
 
 

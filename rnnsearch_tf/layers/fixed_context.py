@@ -1,10 +1,13 @@
 """No attention: the context is the last forward state (RNNencdec, Bahdanau et al. 2015, §4.2)."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
+from rnnsearch_tf.layers.base import Shape, State
 
 
 class ContextMemory(NamedTuple):
@@ -25,19 +28,19 @@ class FixedContext(keras.layers.Layer):
     no weights.
     """
 
-    def build(self, state_shape, annotations_shape):
+    def build(self, state_shape: Shape, annotations_shape: Shape) -> None:
         self.built = True
 
-    def memory(self, annotations, mask):
+    def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> ContextMemory:
         """ContextMemory of the forward states [B, J, n]; padding on the right keeps the last one as
         it was.
         """
         return ContextMemory(annotations[:, -1], mask)
 
-    def initial_state(self, memory):
+    def initial_state(self, memory: ContextMemory) -> State:
         return {}
 
-    def attend(self, query, memory):
+    def attend(self, query: tf.Tensor, memory: ContextMemory) -> tuple[tf.Tensor, tf.Tensor, State]:
         """(c_i [B, K, n], zeros [B, K, J], what it remembers: nothing)."""
         shape = tf.shape(query)[:2]
         context = tf.repeat(memory.values[:, tf.newaxis], shape[1], axis=1)

@@ -10,6 +10,8 @@ As in Graves's paper the weights φ_ij do not sum to one over j. Departure: b_α
 −ln k, so that the heights of the k windows together begin at one.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.attention import Attention, query_and_value
+from rnnsearch_tf.layers.base import Shape, State
 from rnnsearch_tf.layers.initializers import initializer
 
 PARTS = ("alpha", "beta", "kappa")
@@ -51,27 +54,30 @@ class GaussianWindow(Attention):
 
     windows: int
 
-    def build(self, state_shape, annotations_shape=None):
+    def build(self, state_shape: Shape, annotations_shape: Shape | None = None) -> None:
         state_shape, annotations_shape = query_and_value(state_shape, annotations_shape)
         self.output_size = annotations_shape[-1]
         size = 3 * self.windows
-        draw = initializer(self.initialization, "alignment", self.seed, columns=self.windows)
+        draw = initializer(self.initialization, "alignment", self.weight_seed, columns=self.windows)
         self.W = self.matrix("W", (state_shape[-1], size), draw, [f"W_{part}" for part in PARTS])
         self.b = None
         if self.biased:
             start = np.repeat([-np.log(self.windows), 0.0, 0.0], self.windows)
-            first = lambda shape, dtype: keras.ops.convert_to_tensor(start, dtype)  # noqa: E731
+
+            def first(shape: Shape, dtype: str) -> tf.Tensor:
+                return keras.ops.convert_to_tensor(start, dtype)
+
             self.b = self.matrix("b", (size,), first, [f"b_{part}" for part in PARTS])
         self.built = True
 
-    def memory(self, annotations, mask):
+    def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> WindowMemory:
         """WindowMemory of annotations [B, J, 2n] and mask [B, J]; padding does not count as a
         position.
         """
         positions = tf.cumsum(tf.cast(mask, annotations.dtype), axis=1)
         return WindowMemory(annotations, positions, mask)
 
-    def initial_state(self, memory):
+    def initial_state(self, memory: WindowMemory) -> State:
         """All windows stand before the first word: {"location": κ_0 = 0, [B, k]}."""
         return {
             "location": (
@@ -79,7 +85,9 @@ class GaussianWindow(Attention):
             )
         }
 
-    def attend(self, query, memory, location):
+    def attend(
+        self, query: tf.Tensor, memory: WindowMemory, location: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, State]:
         """(c_i [B, K, 2n], φ_i [B, K, J], {"location": κ_i [B, K, k]}) for s_{i−1} [B, K, n]."""
         total = self.matmul(query, self.W, self.b)
         alpha, beta, step = tf.split(tf.exp(total), 3, axis=-1)  # [B, K, k]

@@ -8,13 +8,15 @@ the model's alignment. A target word without links costs nothing. Departure: Gau
 weights do not sum to one over j, are divided by their sum first.
 """
 
+from __future__ import annotations
+
 import tensorflow as tf
 
 SMALLEST_WEIGHT = 1e-30
 """A smaller α_ij is taken for this one, in place of log 0."""
 
 
-def guided_alignment_losses(alignments, links):
+def guided_alignment_losses(alignments: tf.Tensor, links: tf.Tensor) -> tf.Tensor:
     """D of every target word.
 
     Args:

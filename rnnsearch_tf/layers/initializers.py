@@ -29,19 +29,28 @@ the output matrix too, is stored with variance 1/m: role small.
 0.01.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
 import numpy as np
+import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 
+Initializer: TypeAlias = Callable[..., tf.Tensor]
+"""Function (shape, dtype) → initial values of a weight, as ``add_weight`` takes it."""
 
-def orthogonal(seed, scale=1.0):
+
+def orthogonal(seed: int, scale: float = 1.0) -> Initializer:
     """Initializer of square blocks of left singular vectors of a Gaussian matrix (Appendix B.1;
     Saxe et al. 2014).
 
     A shape [n, k·n] gives k independent orthogonal n × n blocks side by side, all times `scale`.
     """
 
-    def draw(shape, dtype=None):
+    def draw(shape: tuple[int, ...], dtype: str | None = None) -> tf.Tensor:
         generator = np.random.default_rng(seed)
         size, width = shape
         blocks = [
@@ -52,7 +61,9 @@ def orthogonal(seed, scale=1.0):
     return draw
 
 
-def glorot_blocks(seed, rows=None, columns=None, terms=1):
+def glorot_blocks(
+    seed: int, rows: Sequence[int] | None = None, columns: int | None = None, terms: int = 1
+) -> Initializer:
     """Initializer: Glorot uniform for each of the matrices that are stored as one weight.
 
     Args:
@@ -64,7 +75,7 @@ def glorot_blocks(seed, rows=None, columns=None, terms=1):
         terms: products in the sum that these matrices' products are parts of.
     """
 
-    def draw(shape, dtype=None):
+    def draw(shape: tuple[int, ...], dtype: str | None = None) -> tf.Tensor:
         generator = np.random.default_rng(seed)
         below = []
         for size in rows or shape[:1]:
@@ -75,7 +86,14 @@ def glorot_blocks(seed, rows=None, columns=None, terms=1):
     return draw
 
 
-def initializer(kind, role, seed, rows=None, columns=None, terms=1):
+def initializer(
+    kind: str,
+    role: str,
+    seed: int,
+    rows: Sequence[int] | None = None,
+    columns: int | None = None,
+    terms: int = 1,
+) -> Initializer:
     """The initializer of one weight.
 
     Args:
@@ -102,6 +120,7 @@ def initializer(kind, role, seed, rows=None, columns=None, terms=1):
         if role == "embedding":
             return keras.initializers.RandomNormal(stddev=1.0, seed=seed)
         if role == "small embedding":
+            assert columns, "expected the size of the embedding"
             return keras.initializers.RandomNormal(stddev=columns**-0.5, seed=seed)
         return glorot_blocks(seed, rows, columns, terms)
     if role == "energy":
@@ -109,7 +128,7 @@ def initializer(kind, role, seed, rows=None, columns=None, terms=1):
     return keras.initializers.RandomNormal(stddev=0.001 if role == "alignment" else 0.01, seed=seed)
 
 
-def seed_stream(seed):
+def seed_stream(seed: int) -> Iterator[int]:
     """A stream of seeds, a different one for each weight, the same each time for one start: ints,
     for ``next``.
     """

@@ -5,6 +5,8 @@ e_j = score(s_t, h_j)    dot: s_tᵀ h_j;  general: s_tᵀ W_a h_j;  concat: v_a
 ŝ_t = tanh(W_c [c_t ; s_t])
 """
 
+from __future__ import annotations
+
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
@@ -15,7 +17,8 @@ from rnnsearch_tf.layers.attention import (
     additive_attention,
     weighted_sum,
 )
-from rnnsearch_tf.layers.initializers import initializer, seed_stream
+from rnnsearch_tf.layers.base import Shape, State
+from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -43,33 +46,35 @@ class LuongAttention(Attention):
         "annotations_mask": "B J",
     }
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.score == "concat" and self.alignment_size is None:
             raise UsageError(
                 "LuongAttention: alignment_size: expected a whole number with score=concat, got"
                 " None; give a size"
             )
 
-    def build(self, state_shape, annotations_shape=None):
+    def build(self, state_shape: Shape, annotations_shape: Shape | None = None) -> None:
         n = self.hidden_size
-        seeds = seed_stream(self.seed)
+        seeds = seed_stream(self.weight_seed)
         self.output_size = n
-        draw = lambda role: initializer(self.initialization, role, next(seeds))  # noqa: E731
+        size = self.alignment_size or n  # n', which concat always has
+
+        def draw(role: str) -> Initializer:
+            return initializer(self.initialization, role, next(seeds))
+
         self.W_c = self.matrix("W_c", (2 * n, n), draw("other"))
         concat = self.score == "concat"
         # The decoder's state comes first: rows :n of W_a meet it; those after, or all of general's,
         # the annotation.
-        rows, columns = (2 * n, self.alignment_size) if concat else (n, n)
-        self.W_a = (
-            None if self.score == "dot" else self.matrix("W_a", (rows, columns), draw("alignment"))
-        )
-        self.v_a = self.matrix("v_a", (self.alignment_size, 1), draw("energy")) if concat else None
-        self.b_a = (
-            self.vector("b_a", self.alignment_size) if concat and self.biases == "all" else None
-        )
+        rows, columns = (2 * n, size) if concat else (n, n)
+        self.W_a: keras.Variable = None  # of dot
+        if self.score != "dot":
+            self.W_a = self.matrix("W_a", (rows, columns), draw("alignment"))
+        self.v_a = self.matrix("v_a", (size, 1), draw("energy")) if concat else None
+        self.b_a = self.vector("b_a", size) if concat and self.biases == "all" else None
         self.built = True
 
-    def memory(self, annotations, mask):
+    def memory(self, annotations: tf.Tensor, mask: tf.Tensor) -> AttentionMemory:
         """What a source sentence brings, computed once: AttentionMemory of annotations [B, J, n]
         and mask [B, J].
         """
@@ -82,7 +87,9 @@ class LuongAttention(Attention):
             projected = self.matmul(annotations, self.W_a[self.hidden_size :], self.b_a)
         return AttentionMemory(annotations, projected, mask)
 
-    def attend(self, state, memory):
+    def attend(
+        self, state: tf.Tensor, memory: AttentionMemory
+    ) -> tuple[tf.Tensor, tf.Tensor, State]:
         """(ŝ_t [B, K, n], alignment [B, K, J], what it remembers) for s_t [B, K, n] and the
         AttentionMemory of :meth:`memory`.
         """

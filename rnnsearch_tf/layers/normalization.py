@@ -6,12 +6,14 @@ Departures from Ba et al.: the blocks of [W | W_z | W_r] are normalized one by o
 together, and there is no shift: a unit's biases are the option ``biases``.
 """
 
+from __future__ import annotations
+
 import tensorflow as tf
 
 EPSILON = 1e-5
 
 
-def normalized(values, gain, size):
+def normalized(values: tf.Tensor, gain: tf.Tensor | None, size: int) -> tf.Tensor:
     """LN of each block of ``size`` values of the last axis; the values as they are where there is
     no gain.
 

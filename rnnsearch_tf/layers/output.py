@@ -16,7 +16,10 @@ off it; p − 1[y] is one copy of it; label smoothing is two rank-one correction
 operation for loss and gradient takes several times as long.)
 """
 
+from __future__ import annotations
+
 import itertools
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -25,14 +28,15 @@ from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.layers.base import (
     PaperLayer,
-    matmul,
-    cast_weights,
+    Shape,
     as_tensor,
+    cast_weights,
+    matmul,
     weight_gradient,
     with_leading_axes,
 )
 from rnnsearch_tf.layers.dropout import dropout
-from rnnsearch_tf.layers.initializers import initializer, seed_stream
+from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
 
 SMALLEST = 1e-30
 """Probabilities above it have all their digits in float32."""
@@ -80,17 +84,20 @@ class DeepOutput(PaperLayer):
 
     shapes = {"state": "… n", "embeddings": "… m", "context": "… h"}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.supports_masking = True  # the logits have the mask of the states
-        self.drop = dropout(self.dropout, seed=self.seed, dtype=self.variable_dtype)
+        self.drop = dropout(self.dropout, seed=self.weight_seed, dtype=self.variable_dtype)
         self.symbol = "W_o2" if self.output_rank else "W_o"
 
-    def build(self, state_shape, embeddings_shape, context_shape):
+    def build(self, state_shape: Shape, embeddings_shape: Shape, context_shape: Shape) -> None:
         context_sizes = self.context_sizes or (context_shape[-1],)
         l = self.maxout_size  # noqa: E741  the paper's letter
-        seeds = seed_stream(self.seed)
+        seeds = seed_stream(self.weight_seed)
         self.output_size = self.vocabulary_size
-        other = lambda **blocks: initializer(self.initialization, "other", next(seeds), **blocks)  # noqa: E731
+
+        def other(rows: Sequence[int] | None = None, terms: int = 1) -> Initializer:
+            return initializer(self.initialization, "other", next(seeds), rows, terms=terms)
+
         terms = 2 + len(context_sizes)  # U_o s + V_o E y + C_o c
         self.U_o = self.matrix("U_o", (state_shape[-1], 2 * l), other(terms=terms))
         self.V_o = self.matrix("V_o", (embeddings_shape[-1], 2 * l), other(terms=terms))
@@ -108,16 +115,24 @@ class DeepOutput(PaperLayer):
         self.b_softmax = self.vector("b_softmax", self.vocabulary_size) if self.biased else None
         self.built = True
 
-    def compute_output_shape(self, state_shape, embeddings_shape, context_shape):
+    def compute_output_shape(
+        self, state_shape: Shape, embeddings_shape: Shape, context_shape: Shape
+    ) -> Shape:
         return *state_shape[:-1], self.vocabulary_size
 
-    def context_term(self, context):
+    def context_term(self, context: tf.Tensor) -> tf.Tensor:
         """C_o c_i [..., 2l] of a context [..., 2n]; or C_o h_j of an annotation, since C_o c_i =
         Σ_j α_ij C_o h_j.
         """
         return self.matmul(context, self.C_o)
 
-    def pre_logits(self, state, embeddings, context_term, training=False):
+    def pre_logits(
+        self,
+        state: tf.Tensor,
+        embeddings: tf.Tensor,
+        context_term: tf.Tensor,
+        training: bool = False,
+    ) -> tf.Tensor:
         """What meets the output matrix: t_i, or W_o1ᵀ t_i where it is factored.
 
         Args:
@@ -153,7 +168,7 @@ class DeepOutput(PaperLayer):
         return word_logits(pre_logits, output_weights(self, output_matrix))
 
 
-def maxout(hidden):
+def maxout(hidden: tf.Tensor) -> tf.Tensor:
     """Maximum of each adjacent pair: [..., 2l] → [..., l]."""
     pairs = with_leading_axes(hidden, hidden, hidden.shape[-1] // 2, 2)
     return tf.maximum(*tf.unstack(pairs, axis=-1))
@@ -174,12 +189,16 @@ class OutputMatrix(PaperLayer):
     symbol: str = "W_o"
     tied: bool = False
 
-    def build(self, *features_sizes):
+    def build(self, *features_sizes: int) -> None:
         """The sizes of the features [..., l]; where several layers' stand side by side, each has a
         matrix of its own.
         """
         other = initializer(
-            self.initialization, "other", self.seed, rows=features_sizes, terms=len(features_sizes)
+            self.initialization,
+            "other",
+            self.weight_seed,
+            rows=features_sizes,
+            terms=len(features_sizes),
         )
         self.W_o = (
             None
@@ -202,7 +221,12 @@ class OutputWeights(NamedTuple):
     dtype: str | None  # operand dtype of the products, see ``base.py``
 
 
-def output_weights(layer, output_matrix=None, words=None, split_k=1):
+def output_weights(
+    layer: OutputMatrix | DeepOutput,
+    output_matrix: tf.Tensor | None = None,
+    words: tf.Tensor | None = None,
+    split_k: int = 1,
+) -> OutputWeights:
     """The OutputWeights of a layer with W_o and b_softmax, or of a tied one with the embedding [V,
     l] given.
 
@@ -222,7 +246,7 @@ def output_weights(layer, output_matrix=None, words=None, split_k=1):
     return OutputWeights(matrix, bias, tied, split_k, layer.product_dtype)
 
 
-def word_logits(features, weights):
+def word_logits(features: tf.Tensor, weights: OutputWeights) -> tf.Tensor:
     """Logits [..., V] of features [..., l], of all words or of those in the OutputWeights."""
     matrix, bias, tied, split_k, dtype = weights
     if tied or split_k == 1:
@@ -230,7 +254,9 @@ def word_logits(features, weights):
     return split_k_matmul(features, matrix, dtype, bias, split_k)
 
 
-def split_k_matmul(features, matrix, dtype, bias, split_k):
+def split_k_matmul(
+    features: tf.Tensor, matrix: tf.Tensor, dtype: str | None, bias: tf.Tensor | None, split_k: int
+) -> tf.Tensor:
     """``matmul``; for few rows the sum of several products, each with some rows of the matrix,
     that run on a core each.
     """
@@ -241,7 +267,7 @@ def split_k_matmul(features, matrix, dtype, bias, split_k):
     unit = ALIGNED_ROWS if size >= ALIGNED_ROWS * split_k else 1
     cuts = [*(size // unit * k // split_k * unit for k in range(split_k)), size]
 
-    def split():
+    def split() -> tf.Tensor:
         first, *others = (
             matmul(rows[:, a:b], matrix[a:b], dtype) for a, b in itertools.pairwise(cuts) if a < b
         )
@@ -254,8 +280,14 @@ def split_k_matmul(features, matrix, dtype, bias, split_k):
 
 
 def softmax_loss(
-    pre_logits, matrix, bias, target_ids, label_smoothing=0.0, transpose=False, dtype=None
-):
+    pre_logits: tf.Tensor,
+    matrix: tf.Tensor,
+    bias: tf.Tensor | None,
+    target_ids: tf.Tensor,
+    label_smoothing: float = 0.0,
+    transpose: bool = False,
+    dtype: str | None = None,
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Loss and negative log-likelihood of each target word.
 
         nll = −log p(y),   loss = (1 − ε) nll + ε · mean over the vocabulary of −log p(v)
@@ -275,7 +307,9 @@ def softmax_loss(
     vocabulary_size = matrix.shape[0 if transpose else 1]
 
     @tf.custom_gradient
-    def fused(pre_logits, matrix, *bias):
+    def fused(
+        pre_logits: tf.Tensor, matrix: tf.Tensor, *bias: tf.Tensor
+    ) -> tuple[tuple[tf.Tensor, tf.Tensor], Callable[..., tuple[tf.Tensor, ...]]]:
         logits = matmul(
             pre_logits, matrix, dtype, transpose_right=transpose, bias=bias[0] if bias else None
         )
@@ -293,7 +327,7 @@ def softmax_loss(
         if label_smoothing:
             losses += label_smoothing * (target_logits - tf.reduce_mean(logits, axis=-1))
 
-        def gradient(losses_gradient, _):
+        def gradient(losses_gradient: tf.Tensor, _: tf.Tensor) -> tuple[tf.Tensor, ...]:
             places = tf.stack([tf.range(tf.size(target_ids)), target_ids], axis=1)
             error = tf.tensor_scatter_nd_sub(
                 probabilities, places, tf.ones_like(target_logits)
@@ -319,14 +353,16 @@ def softmax_loss(
     return fused(pre_logits, matrix, *([] if bias is None else [bias]))
 
 
-def log_sum_exp(logits, probabilities):
+def log_sum_exp(logits: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
     """log Σ exp over the last axis, given the softmax: its largest value is exp(max logit) / Σ exp,
     and far from zero.
     """
     return tf.reduce_max(logits, axis=-1) - tf.math.log(tf.reduce_max(probabilities, axis=-1))
 
 
-def _smoothing_terms(matrix, target_ids, scaled, transpose):
+def _smoothing_terms(
+    matrix: tf.Tensor, target_ids: tf.Tensor, scaled: tf.Tensor, transpose: bool
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Gradients of Σ_n (own logit − mean logit): of the pre_logits before scaling, and of the
     matrix.
     """

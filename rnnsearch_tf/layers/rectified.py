@@ -1,10 +1,12 @@
 """Two rectified layers over the words before a position (Cho et al. 2014a, §4.1.2)."""
 
+from __future__ import annotations
+
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.layers.base import PaperLayer
-from rnnsearch_tf.layers.initializers import initializer, seed_stream
+from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -27,9 +29,12 @@ class RectifiedLayers(PaperLayer):
     first_size: int
     second_size: int
 
-    def build(self, input_size):
-        seeds = seed_stream(self.seed)
-        other = lambda: initializer(self.initialization, "other", next(seeds))  # noqa: E731
+    def build(self, input_size: int) -> None:
+        seeds = seed_stream(self.weight_seed)
+
+        def other() -> Initializer:
+            return initializer(self.initialization, "other", next(seeds))
+
         self.W_1 = self.matrix("W_1", (input_size, self.first_size), other())
         self.b_1 = self.vector("b_1", self.first_size) if self.biased else None
         self.W_2 = self.matrix("W_2", (self.first_size, self.second_size), other())

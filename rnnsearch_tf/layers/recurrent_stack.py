@@ -7,13 +7,21 @@
 H is a gated unit or an LSTM, see ``recurrent_unit.py``.
 """
 
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer
+from rnnsearch_tf.layers.base import PaperLayer, State
 from rnnsearch_tf.layers.dropout import dropout
 from rnnsearch_tf.layers.initializers import seed_stream
 from rnnsearch_tf.layers.recurrent_unit import RecurrentUnit
+
+LayerStates: TypeAlias = tuple[State, ...]
+"""The state of every layer, lowest first."""
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")
@@ -39,8 +47,8 @@ class RecurrentStack(PaperLayer):
     peepholes: bool = False
     forget_bias: float = 0.0
 
-    def __post_init__(self):
-        seeds = seed_stream(self.seed)
+    def __post_init__(self) -> None:
+        seeds = seed_stream(self.weight_seed)
         self.units = [
             RecurrentUnit(
                 self.hidden_size,
@@ -56,21 +64,25 @@ class RecurrentStack(PaperLayer):
         ]
         self.drop = dropout(self.dropout, seed=next(seeds), dtype=self.variable_dtype)
 
-    def build(self, input_size):
+    def build(self, input_size: int) -> None:
         for k, unit in enumerate(self.units):
             entering = [input_size] if k == 0 or self.skips else []
             unit.build((*entering, *([] if k == 0 else [self.hidden_size])))
         self.output_size = self.hidden_size
         self.built = True
 
-    def zero_state(self, batch_size):
+    def zero_state(self, batch_size: tf.Tensor) -> LayerStates:
         """The state before the first word: a tuple of dictionaries of zeros [B, n]."""
         zeros = tf.zeros([batch_size, self.hidden_size], self.variable_dtype)
         return tuple(unit.initial_state(zeros) for unit in self.units)
 
     def call(
-        self, values: tf.Tensor, state: tuple, mask: tf.Tensor | None = None, training: bool = False
-    ) -> tuple:
+        self,
+        values: tf.Tensor,
+        state: LayerStates,
+        mask: tf.Tensor | None = None,
+        training: bool = False,
+    ) -> LayerStates:
         """All positions, layer after layer.
 
         Args:
@@ -92,7 +104,9 @@ class RecurrentStack(PaperLayer):
             below = self.drop(states[-1]["state"], training=training)
         return tuple(states)
 
-    def advance(self, values, state, factors=None):
+    def advance(
+        self, values: tf.Tensor, state: LayerStates, factors: tf.Tensor | None = None
+    ) -> LayerStates:
         """One position.
 
         Args:
@@ -113,7 +127,7 @@ class RecurrentStack(PaperLayer):
             )
         return tuple(states)
 
-    def dropout_factors(self, values, training):
+    def dropout_factors(self, values: tf.Tensor, training: bool) -> tf.Tensor:
         """Dropout factors of all positions of values [B, T, d] beforehand, for a scan of
         :meth:`advance`: [B, T, layers, n].
         """
@@ -122,7 +136,7 @@ class RecurrentStack(PaperLayer):
         )
         return self.drop(ones, training=training)
 
-    def output(self, states):
+    def output(self, states: LayerStates) -> tf.Tensor:
         """What the stack shows: its top layer [..., n], with skip connections all layers side by
         side [..., layers · n].
         """
@@ -131,19 +145,19 @@ class RecurrentStack(PaperLayer):
         )
 
     @property
-    def output_sizes(self):
+    def output_sizes(self) -> tuple[int, ...]:
         """The size of each layer that :meth:`output` shows."""
         return (self.hidden_size,) * (self.layers if self.skips else 1)
 
-    def _layer_input(self, values, below):
+    def _layer_input(self, values: tf.Tensor, below: tf.Tensor | None) -> tf.Tensor:
         """What a layer reads: the input, or the layer below, or both."""
         if below is None:
             return values
         return tf.concat([values, below], axis=-1) if self.skips else below
 
-    def paper_weights(self, prefix):
+    def paper_weights(self, prefix: str = "") -> dict[str, np.ndarray]:
         """Every unit's weights, behind ``prefix`` and the layer's number from 1."""
-        weights = {}
+        weights: dict[str, np.ndarray] = {}
         for k, unit in enumerate(self.units):
-            weights |= unit.paper_weights(f"{prefix}.{k + 1}.")
+            weights |= unit.paper_weights(f"{prefix}{k + 1}.")
         return weights

@@ -10,13 +10,17 @@ With layer normalization every product with a weight, and the cell inside an LST
 normalized.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.layers.base import PaperLayer, pad_bias, as_tensor
-from rnnsearch_tf.layers.initializers import initializer, seed_stream
+from rnnsearch_tf.layers.base import PaperLayer, Shape, State, as_tensor, pad_bias
+from rnnsearch_tf.layers.initializers import Initializer, initializer, seed_stream
 from rnnsearch_tf.layers.kernels import KERNELS
 from rnnsearch_tf.layers.kernels.gru import gated_unit
 from rnnsearch_tf.layers.kernels.gru_reset_after import (
@@ -76,7 +80,7 @@ class RecurrentUnit(PaperLayer):
 
     limits = PaperLayer.limits | {"unit": {"choices": tuple(GATES)}}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.peepholes = self.peepholes and self.unit == "lstm"
         if self.forget_bias and not (self.biases == "all" or self.unit == "lstm" and self.biased):
             raise UsageError(
@@ -85,7 +89,7 @@ class RecurrentUnit(PaperLayer):
             )
 
     @property
-    def state_size(self):
+    def state_size(self) -> int:
         """Raises UsageError: ``keras.layers.RNN`` asks its cell for it."""
         raise UsageError(
             "RecurrentUnit: expected to be a part of an Encoder or a RecurrentStack, got"
@@ -93,17 +97,17 @@ class RecurrentUnit(PaperLayer):
             f" unit={self.unit!r})"
         )
 
-    def build(self, input_sizes, context_size=None):
+    def build(self, input_sizes: int | tuple[int, ...], context_size: int | None = None) -> None:
         """Input sizes: an int, or a tuple where several vectors stand side by side, each with a
         matrix of its own in W.
         """
         n = self.hidden_size
-        seeds = seed_stream(self.seed)
+        seeds = seed_stream(self.weight_seed)
         gates = GATES[self.unit]
         input_sizes = (input_sizes,) if isinstance(input_sizes, int) else input_sizes
         terms = len(input_sizes) + (2 if context_size else 1)  # W e + U h + C c
 
-        def draw(role, rows=None):
+        def draw(role: str, rows: Sequence[int] | None = None) -> Initializer:
             return initializer(self.initialization, role, next(seeds), rows, n, terms)
 
         # [W | W_z | W_r]
@@ -115,12 +119,12 @@ class RecurrentUnit(PaperLayer):
         self.U, self.U_gain = self._matrix(
             "U", gates[:1] if separate_U else gates, n, draw(recurrent)
         )
-        self.U_gates, self.U_gates_gain = (
-            self._matrix("U", gates[1:], n, draw("recurrent")) if separate_U else (None, None)
-        )
-        self.C, self.C_gain = (
-            self._matrix("C", gates, context_size, draw("other")) if context_size else (None, None)
-        )
+        self.U_gates = self.U_gates_gain = None
+        if separate_U:
+            self.U_gates, self.U_gates_gain = self._matrix("U", gates[1:], n, draw("recurrent"))
+        self.C = self.C_gain = None
+        if context_size:
+            self.C, self.C_gain = self._matrix("C", gates, context_size, draw("other"))
         self.b = self._bias(gates)
         self.b_U = (
             self.vector("b_U", n)
@@ -137,7 +141,9 @@ class RecurrentUnit(PaperLayer):
         self.output_size = n
         self.built = True
 
-    def _matrix(self, letter, gates, size, initializer):
+    def _matrix(
+        self, letter: str, gates: Sequence[str], size: int, initializer: Initializer
+    ) -> tuple[keras.Variable, keras.Variable | None]:
         """(weight [size, gates · n], the gain of its product or None)."""
         width = len(gates) * self.hidden_size
         name = letter if not gates[0] else f"{letter}_gates"
@@ -150,7 +156,7 @@ class RecurrentUnit(PaperLayer):
             else None
         )
 
-    def _bias(self, gates):
+    def _bias(self, gates: Sequence[str]) -> keras.Variable | None:
         """b, that of the gate in KEEP_GATES moved by the forget bias."""
         if not self.biased:
             return None
@@ -164,20 +170,23 @@ class RecurrentUnit(PaperLayer):
             [sign * self.forget_bias * (letter == f"b{gate}") for letter in letters],
             self.hidden_size,
         )
-        first = lambda shape, dtype: draw(shape, dtype) + keras.ops.convert_to_tensor(moved, dtype)  # noqa: E731
+
+        def first(shape: Shape, dtype: str) -> tf.Tensor:
+            return draw(shape, dtype) + keras.ops.convert_to_tensor(moved, dtype)
+
         return self.matrix("b", moved.shape, first, letters)
 
-    def inputs(self, values):
+    def inputs(self, values: tf.Tensor) -> tf.Tensor:
         """What does not depend on the state: e [..., m] → [W e | W_z e | W_r e] + b, [..., 3n] (of
         an LSTM 4n).
         """
         return self._product(values, self.W, self.W_gain, self.b)
 
-    def context_term(self, context):
+    def context_term(self, context: tf.Tensor) -> tf.Tensor:
         """What a context adds to inputs: c [..., 2n] → [C c | C_z c | C_r c], [..., 3n or 4n]."""
         return self._product(context, self.C, self.C_gain)
 
-    def initial_state(self, output):
+    def initial_state(self, output: tf.Tensor) -> State:
         """The state that shows ``output`` [..., n]; an LSTM's cell starts at zero."""
         return (
             {"state": output, "cell": tf.zeros_like(output)}
@@ -185,7 +194,9 @@ class RecurrentUnit(PaperLayer):
             else {"state": output}
         )
 
-    def advance(self, inputs, state, context_term=None):
+    def advance(
+        self, inputs: tf.Tensor, state: State, context_term: tf.Tensor | None = None
+    ) -> State:
         """The next state.
 
         Args:
@@ -205,27 +216,48 @@ class RecurrentUnit(PaperLayer):
                 else self._advance_reset_after(inputs, state, context_term)
             )
         state_gates = self._product(state["state"], self.U_gates, self.U_gates_gain)
-        times_U = lambda values: self._product(values, self.U, self.U_gain)  # noqa: E731
+
+        def times_U(values: tf.Tensor) -> tf.Tensor:
+            return self._product(values, self.U, self.U_gain)
+
         return {"state": gated_unit(inputs, state_gates, state["state"], times_U)[0]}
 
-    def _advance_reset_after(self, inputs, state, context_term):
+    def _advance_reset_after(
+        self, inputs: tf.Tensor, state: State, context_term: tf.Tensor | None
+    ) -> State:
         products = self._product(state["state"], self.U, self.U_gain, self.b_U)
         products = products if context_term is None else products + context_term
         return {"state": reset_after_unit(inputs, products, state["state"])}
 
-    def _advance_lstm(self, inputs, state):
+    def _advance_lstm(self, inputs: tf.Tensor, state: State) -> State:
         total = inputs + self._product(state["state"], self.U, self.U_gain)
-        normalize = lambda cell: normalized(cell, self.cell_gain, self.hidden_size)  # noqa: E731
+
+        def normalize(cell: tf.Tensor) -> tf.Tensor:
+            return normalized(cell, self.cell_gain, self.hidden_size)
+
         new_state, cell, _ = lstm_unit(total, state["cell"], self.p, normalize)
         return {"state": new_state, "cell": cell}
 
-    def _product(self, values, weight, gain, bias=None):
+    def _product(
+        self,
+        values: tf.Tensor,
+        weight: keras.Variable,
+        gain: keras.Variable | None,
+        bias: keras.Variable | None = None,
+    ) -> tf.Tensor:
         if gain is None:
             return self.matmul(values, weight, bias)
         normal = normalized(self.matmul(values, weight), gain, self.hidden_size)
         return normal if bias is None else normal + pad_bias(bias, weight.shape[1])
 
-    def read(self, values, state, mask=None, backward=False, training=False):
+    def read(
+        self,
+        values: tf.Tensor,
+        state: State,
+        mask: tf.Tensor | None = None,
+        backward: bool = False,
+        training: bool = False,
+    ) -> State:
         """:meth:`inputs` and :meth:`all_steps` of a whole sentence, the unit that cuDNN has by
         cuDNN in training on a GPU.
 
@@ -249,7 +281,7 @@ class RecurrentUnit(PaperLayer):
         )
         return tf.nest.map_structure(turn, states)
 
-    def all_steps(self, inputs, state, mask=None):
+    def all_steps(self, inputs: tf.Tensor, state: State, mask: tf.Tensor | None = None) -> State:
         """:meth:`advance` at every position.
 
         Args:
@@ -265,7 +297,7 @@ class RecurrentUnit(PaperLayer):
             return scan(self.advance, inputs, state, mask)
         return kernel(inputs, state, self.state_weights(), mask, self.product_dtype)
 
-    def _fits_cudnn(self):
+    def _fits_cudnn(self) -> bool:
         """Whether there is a GPU whose cuDNN computes what this unit does."""
         plain = (
             self.unit == "gru_reset_after"
@@ -274,16 +306,21 @@ class RecurrentUnit(PaperLayer):
         )
         return plain and gpu_with_cudnn()
 
-    def _read_by_cudnn(self, values, state, mask, backward):
+    def _read_by_cudnn(
+        self, values: tf.Tensor, state: State, mask: tf.Tensor | None, backward: bool
+    ) -> State:
         """:meth:`read` by cuDNN; sentences with padding on the left, or empty ones, by the loop."""
         weights = {name: as_tensor(getattr(self, name)) for name in ("W", "U", "b", "b_U")}
-        read = lambda mask: {"state": cudnn_gru(values, state["state"], weights, mask, backward)}  # noqa: E731
+
+        def read(mask: tf.Tensor) -> State:
+            return {"state": cudnn_gru(values, state["state"], weights, mask, backward)}
+
         if mask is None:
             return read(tf.fill(tf.shape(values)[:2], True))
         return tf.cond(
             right_padded(mask), lambda: read(mask), lambda: self.read(values, state, mask, backward)
         )
 
-    def state_weights(self):
+    def state_weights(self) -> dict[str, tf.Tensor]:
         """The weights that meet the state, as tensors by name."""
         return {"U": as_tensor(self.U), "U_gates": as_tensor(self.U_gates), "p": as_tensor(self.p)}

@@ -4,10 +4,18 @@ For everything that has no gradient written by hand (``kernels/``): training the
 function that search calls one position at a time.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
 import tensorflow as tf
 
+from rnnsearch_tf.runtime.nests import Nest
 
-def scan(step, inputs, state, mask=None):
+
+def scan(
+    step: Callable[[Nest, Nest], Nest], inputs: Nest, state: Nest, mask: tf.Tensor | None = None
+) -> Nest:
     """Run ``step`` from the first position to the last.
 
     Args:
@@ -30,7 +38,7 @@ def scan(step, inputs, state, mask=None):
     arrays = tf.nest.map_structure(_unstack, inputs if mask is None else (inputs, mask))
     length = tf.nest.flatten(arrays)[0].size()
 
-    def advance(t, state, results):
+    def advance(t: tf.Tensor, state: Nest, results: Nest) -> tuple[tf.Tensor, Nest, Nest]:
         now = tf.nest.map_structure(lambda array: array.read(t), arrays)
         if mask is None:
             after = step(now, state)
@@ -57,17 +65,17 @@ def scan(step, inputs, state, mask=None):
     return tf.nest.map_structure(lambda array: _swap_batch_and_time(array.stack()), results)
 
 
-def _unstack(values):
+def _unstack(values: tf.Tensor) -> tf.TensorArray:
     # a mask may be an array of NumPy's, where there is no graph
     time_first = _swap_batch_and_time(tf.convert_to_tensor(values))
     return tf.TensorArray(time_first.dtype, tf.shape(time_first)[0]).unstack(time_first)
 
 
-def _swap_batch_and_time(values):
+def _swap_batch_and_time(values: tf.Tensor) -> tf.Tensor:
     """[B, T, ...] ↔ [T, B, ...]."""
     return tf.transpose(values, [1, 0, *range(2, values.shape.rank)])
 
 
-def _expand_mask(mask, values):
+def _expand_mask(mask: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
     """[B] with axes of size one, to meet [B, ...]."""
     return tf.reshape(mask, [-1] + [1] * (values.shape.rank - 1))

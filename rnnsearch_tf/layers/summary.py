@@ -4,10 +4,12 @@ c = tanh(V h_N)
 h'_0 = tanh(V' c)
 """
 
+from __future__ import annotations
+
 import tensorflow as tf
 
 from rnnsearch_tf.runtime.backend import keras
-from rnnsearch_tf.layers.base import PaperLayer
+from rnnsearch_tf.layers.base import PaperLayer, Shape
 from rnnsearch_tf.layers.initializers import initializer, seed_stream
 
 
@@ -17,9 +19,9 @@ class SummaryMatrices(PaperLayer):
 
     hidden_size: int
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Shape | None = None) -> None:
         n = self.hidden_size
-        seeds = seed_stream(self.seed)
+        seeds = seed_stream(self.weight_seed)
         self.V = self.matrix("V", (n, n), initializer(self.initialization, "other", next(seeds)))
         self.V_prime = self.matrix(
             "V_prime", (n, n), initializer(self.initialization, "other", next(seeds))
@@ -29,8 +31,8 @@ class SummaryMatrices(PaperLayer):
         self.output_size = n
         self.built = True
 
-    def context(self, last_state):
+    def context(self, last_state: tf.Tensor) -> tf.Tensor:
         return tf.tanh(self.matmul(last_state, self.V, self.b_V))
 
-    def initial_state(self, context):
+    def initial_state(self, context: tf.Tensor) -> tf.Tensor:
         return tf.tanh(self.matmul(context, self.V_prime, self.b_V_prime))

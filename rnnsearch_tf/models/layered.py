@@ -105,8 +105,8 @@ class LayeredModel(TranslationModel):
         """Layer 1 of the encoder has ``encoder.1.W`` and so on; see :class:`RecurrentUnit` for the
         letters.
         """
-        decoder = self.decoder.paper_weights("decoder")
-        return self.encoder.paper_weights("encoder") | decoder | self.output_layer.paper_weights()
+        decoder = self.decoder.paper_weights("decoder.")
+        return self.encoder.paper_weights("encoder.") | decoder | self.output_layer.paper_weights()
 
 
 @keras.saving.register_keras_serializable(package="rnnsearch_tf")

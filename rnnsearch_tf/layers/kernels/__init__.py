@@ -4,10 +4,13 @@ Each is at least 1.15 times as fast as ``scan`` with TensorFlow's gradient, in f
 products in bfloat16 (``benchmarks/kernels.py``). Everything that is not in the table is scanned.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from rnnsearch_tf.layers.kernels.gru import attending_gru, gru
 from rnnsearch_tf.layers.kernels.lstm import lstm
 
-KERNELS = {
+KERNELS: dict[tuple[str, bool, str | None], Callable[..., Any]] = {
     ("gru", False, None): gru,
     ("lstm", False, None): lstm,
     ("gru", False, "content"): attending_gru,

@@ -23,13 +23,26 @@ This is not Keras's or cuDNN's GRU: with ``reset_after=True`` those compute r �
 and their z has the opposite meaning; so the fast cuDNN kernel cannot be used here.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
 import tensorflow as tf
 
 from rnnsearch_tf.layers.attention import AttentionMemory, additive_attention, alignment_hidden
-from rnnsearch_tf.layers.base import batched_matmul, matmul, cast_weights, weight_gradient
+from rnnsearch_tf.layers.base import State, batched_matmul, cast_weights, matmul, weight_gradient
+
+Gates: TypeAlias = tuple[tf.Tensor, tf.Tensor, tf.Tensor]
+"""z, r and h̃ of a step, each float [..., n]."""
 
 
-def gated_unit(inputs, state_gates, state, times_U):
+def gated_unit(
+    inputs: tf.Tensor,
+    state_gates: tf.Tensor,
+    state: tf.Tensor,
+    times_U: Callable[[tf.Tensor], tf.Tensor],
+) -> tuple[tf.Tensor, Gates]:
     """One step of the unit.
 
     Args:
@@ -50,7 +63,13 @@ def gated_unit(inputs, state_gates, state, times_U):
     return state + z * (candidate - state), (z, r, candidate)
 
 
-def gated_unit_gradient(new_state_gradient, state, gates, U, dtype=None):
+def gated_unit_gradient(
+    new_state_gradient: tf.Tensor,
+    state: tf.Tensor,
+    gates: Sequence[tf.Tensor],
+    U: tf.Tensor,
+    dtype: str | None = None,
+) -> tuple[tf.Tensor, tf.Tensor]:
     """The unit's backward step, but for what flows through U_z and U_r.
 
     Args:
@@ -76,7 +95,13 @@ def gated_unit_gradient(new_state_gradient, state, gates, U, dtype=None):
     return tf.concat([candidate_delta, z_delta, r_delta], axis=-1), state_gradient
 
 
-def gru(inputs, state, weights, mask=None, dtype=None):
+def gru(
+    inputs: tf.Tensor,
+    state: State,
+    weights: Mapping[str, tf.Tensor],
+    mask: tf.Tensor | None = None,
+    dtype: str | None = None,
+) -> State:
     """The states after every position.
 
     Args:
@@ -97,12 +122,14 @@ def gru(inputs, state, weights, mask=None, dtype=None):
     real = tf.transpose(real, [1, 0, 2])  # [T, B, 1]
 
     @tf.custom_gradient
-    def run(inputs, first, U, U_gates):
+    def run(
+        inputs: tf.Tensor, first: tf.Tensor, U: tf.Tensor, U_gates: tf.Tensor
+    ) -> tuple[tf.Tensor, Callable[..., tuple[tf.Tensor, ...]]]:
         n = U.shape[-1]
         U, U_gates = cast_weights((U, U_gates), dtype)
         states, *gates = _forward(inputs, real, first, U, U_gates, dtype)
 
-        def gradient(states_gradient):
+        def gradient(states_gradient: tf.Tensor) -> tuple[tf.Tensor, ...]:
             before = tf.concat([first[tf.newaxis], states[:-1]], axis=0)  # h' of every step
             deltas, first_gradient = _backward(
                 states_gradient, before, gates, real, U, U_gates, dtype
@@ -122,12 +149,19 @@ def gru(inputs, state, weights, mask=None, dtype=None):
     return {"state": tf.transpose(states, [1, 0, 2])}
 
 
-def _forward(inputs, real, state, U, U_gates, dtype):
+def _forward(
+    inputs: tf.Tensor,
+    real: tf.Tensor,
+    state: tf.Tensor,
+    U: tf.Tensor,
+    U_gates: tf.Tensor,
+    dtype: str | None,
+) -> list[tf.Tensor]:
     """states, z, r and h̃ of all steps, each [T, B, n]."""
     steps = tf.shape(inputs)[0]
     results = [tf.TensorArray(inputs.dtype, steps) for _ in range(4)]
 
-    def step(t, state, *results):
+    def step(t: tf.Tensor, state: tf.Tensor, *results: tf.TensorArray) -> tuple[Any, ...]:
         new_state, gates = gated_unit(
             inputs[t], matmul(state, U_gates, dtype), state, lambda x: matmul(x, U, dtype)
         )
@@ -144,12 +178,20 @@ def _forward(inputs, real, state, U, U_gates, dtype):
     return [array.stack() for array in results]
 
 
-def _backward(states_gradient, before, gates, real, U, U_gates, dtype):
+def _backward(
+    states_gradient: tf.Tensor,
+    before: tf.Tensor,
+    gates: Sequence[tf.Tensor],
+    real: tf.Tensor,
+    U: tf.Tensor,
+    U_gates: tf.Tensor,
+    dtype: str | None,
+) -> tuple[tf.Tensor, tf.Tensor]:
     """∂L/∂inputs of all steps [T, B, 3n], and ∂L/∂h_0 [B, n]."""
     steps = tf.shape(before)[0]
     forward = (states_gradient, before, *gates, real)
 
-    def step(t, carried, deltas):
+    def step(t: tf.Tensor, carried: tf.Tensor, deltas: tf.TensorArray) -> tuple[Any, ...]:
         outer, state, z, r, candidate, is_real = (values[t] for values in forward)
         total = carried + outer
         delta, state_gradient = gated_unit_gradient(
@@ -165,7 +207,13 @@ def _backward(states_gradient, before, gates, real, U, U_gates, dtype):
     return deltas.stack(), first_gradient
 
 
-def attending_gru(inputs, state, weights, memory, dtype=None):
+def attending_gru(
+    inputs: tf.Tensor,
+    state: State,
+    weights: Mapping[str, tf.Tensor],
+    memory: AttentionMemory,
+    dtype: str | None = None,
+) -> list[tf.Tensor]:
     """The states after every target position, and where each step attended to.
 
     tanh(W_a s + U_a h) is computed again for the gradient rather than stored: for one batch it
@@ -183,7 +231,16 @@ def attending_gru(inputs, state, weights, memory, dtype=None):
     """
 
     @tf.custom_gradient
-    def run(inputs, first, projected_context, projected_annotations, W_a, v_a, U, U_gates):
+    def run(
+        inputs: tf.Tensor,
+        first: tf.Tensor,
+        projected_context: tf.Tensor,
+        projected_annotations: tf.Tensor,
+        W_a: tf.Tensor,
+        v_a: tf.Tensor,
+        U: tf.Tensor,
+        U_gates: tf.Tensor,
+    ) -> tuple[tuple[tf.Tensor, tf.Tensor], Callable[..., tuple[tf.Tensor, ...]]]:
         cast_memory = AttentionMemory(
             cast_weights(projected_context, dtype), projected_annotations, memory.mask
         )
@@ -194,7 +251,9 @@ def attending_gru(inputs, state, weights, memory, dtype=None):
             inputs, first, cast_memory, state_weights, v_a, U, dtype
         )
 
-        def gradient(states_gradient, alignments_gradient):
+        def gradient(
+            states_gradient: tf.Tensor, alignments_gradient: tf.Tensor
+        ) -> tuple[tf.Tensor, ...]:
             # s_{i−1}, time first
             n = U.shape[-1]
             before = tf.concat([first[tf.newaxis], states[:-1]], axis=0)
@@ -203,9 +262,13 @@ def attending_gru(inputs, state, weights, memory, dtype=None):
             deltas, query_deltas, first_gradient, projected_gradient, v_a_gradient = (
                 _attending_backward(outer, forward, cast_memory, state_weights, v_a, U, dtype)
             )
-            sentence_first = [tf.transpose(values, [1, 0, 2]) for values in (alignments, deltas)]
-            # through Σ_j α_ij C h_j
-            context_gradient = batched_matmul(*sentence_first, dtype, transpose_left=True)
+            # through Σ_j α_ij C h_j, batch first again
+            alignments_by_batch, deltas_by_batch = (
+                tf.transpose(values, [1, 0, 2]) for values in (alignments, deltas)
+            )
+            context_gradient = batched_matmul(
+                alignments_by_batch, deltas_by_batch, dtype, transpose_left=True
+            )
             W_a_gradient = weight_gradient(before, query_deltas, dtype)
             U_gradient = weight_gradient(gates[1] * before, deltas[..., :n], dtype)
             U_gates_gradient = weight_gradient(before, deltas[..., n:], dtype)
@@ -232,13 +295,21 @@ def attending_gru(inputs, state, weights, memory, dtype=None):
     return [tf.transpose(values, [1, 0, 2]) for values in time_first]
 
 
-def _attending_forward(inputs, state, memory, state_weights, v_a, U, dtype):
+def _attending_forward(
+    inputs: tf.Tensor,
+    state: tf.Tensor,
+    memory: AttentionMemory,
+    state_weights: tf.Tensor,
+    v_a: tf.Tensor,
+    U: tf.Tensor,
+    dtype: str | None,
+) -> list[tf.Tensor]:
     """states, alignments, queries W_a s_{i−1}, z, r and h̃ of all steps, time first."""
     steps = tf.shape(inputs)[0]
     n = U.shape[-1]
     results = [tf.TensorArray(inputs.dtype, steps) for _ in range(6)]
 
-    def step(i, state, *results):
+    def step(i: tf.Tensor, state: tf.Tensor, *results: tf.TensorArray) -> tuple[Any, ...]:
         state_gates, query = tf.split(
             matmul(state, state_weights, dtype), [2 * n, v_a.shape[0]], axis=-1
         )
@@ -256,7 +327,15 @@ def _attending_forward(inputs, state, memory, state_weights, v_a, U, dtype):
     return [array.stack() for array in results]
 
 
-def _attending_backward(outer, forward, memory, state_weights, v_a, U, dtype):
+def _attending_backward(
+    outer: Sequence[tf.Tensor],
+    forward: Sequence[tf.Tensor],
+    memory: AttentionMemory,
+    state_weights: tf.Tensor,
+    v_a: tf.Tensor,
+    U: tf.Tensor,
+    dtype: str | None,
+) -> tuple[tf.Tensor, ...]:
     """The loop from the last target position to the first.
 
     The softmax's gradient sums to zero over j, so of ∂L/∂e_ij · (1 − tanh²) only the part with
@@ -275,7 +354,15 @@ def _attending_backward(outer, forward, memory, state_weights, v_a, U, dtype):
     transposed = dtype is None
     state_weights = tf.transpose(state_weights) if transposed else state_weights
 
-    def step(i, carried, energy_sum, square_sum, v_a_sum, deltas, query_deltas):
+    def step(
+        i: tf.Tensor,
+        carried: tf.Tensor,
+        energy_sum: tf.Tensor,
+        square_sum: tf.Tensor,
+        v_a_sum: tf.Tensor,
+        deltas: tf.TensorArray,
+        query_deltas: tf.TensorArray,
+    ) -> tuple[Any, ...]:
         outer_state, outer_alignment, state, alignment, query, *unit = (
             values[i] for values in (*outer, *forward)
         )

@@ -16,12 +16,16 @@ One product of h' serves all three blocks, and on a GPU one call of cuDNN takes 
 :func:`cudnn_gru`.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+
 import tensorflow as tf
 
 from rnnsearch_tf.layers.base import pad_bias
 
 
-def reset_after_unit(inputs, products, state):
+def reset_after_unit(inputs: tf.Tensor, products: tf.Tensor, state: tf.Tensor) -> tf.Tensor:
     """One step of the unit.
 
     Args:
@@ -39,12 +43,12 @@ def reset_after_unit(inputs, products, state):
     return candidate + z * (state - candidate)
 
 
-def gpu_with_cudnn():
+def gpu_with_cudnn() -> bool:
     """Whether TensorFlow sees a GPU that cuDNN works on."""
     return tf.test.is_built_with_cuda() and bool(tf.config.list_logical_devices("GPU"))
 
 
-def right_padded(mask):
+def right_padded(mask: tf.Tensor) -> tf.Tensor:
     """Whether cuDNN can read sentences of this mask [B, T]: a bool tensor []; padding stands on the
     right, and none is empty.
     """
@@ -53,7 +57,13 @@ def right_padded(mask):
     return tf.reduce_all(on_the_right) & tf.reduce_all(lengths > 0)
 
 
-def cudnn_gru(values, state, weights, mask, backward=False):
+def cudnn_gru(
+    values: tf.Tensor,
+    state: tf.Tensor,
+    weights: Mapping[str, tf.Tensor],
+    mask: tf.Tensor,
+    backward: bool = False,
+) -> tf.Tensor:
     """The states after every position, by one call of cuDNN, which has a kernel for a GPU alone.
 
     Args:
@@ -87,7 +97,9 @@ def cudnn_gru(values, state, weights, mask, backward=False):
     return tf.where(mask[..., tf.newaxis], turn(states), stays)
 
 
-def cudnn_parameters(W, U, b, b_U):
+def cudnn_parameters(
+    W: tf.Tensor, U: tf.Tensor, b: tf.Tensor | None, b_U: tf.Tensor | None
+) -> tf.Tensor:
     """All weights in a row as cuDNN has them, float [6n + 3n (m + n)]: reset, update and candidate
     of W, of U, then biases of either.
     """

@@ -12,12 +12,25 @@ The loop of the gradient carries the gradients of state and cell only; each weig
 product over all positions after the loop.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
 import tensorflow as tf
 
-from rnnsearch_tf.layers.base import matmul, cast_weights, weight_gradient
+from rnnsearch_tf.layers.base import State, cast_weights, matmul, weight_gradient
+
+Gates: TypeAlias = tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]
+"""g, i, f and o of a step, each float [..., n]."""
 
 
-def lstm_unit(total, cell, p=None, normalize=tf.identity):
+def lstm_unit(
+    total: tf.Tensor,
+    cell: tf.Tensor,
+    p: tf.Tensor | None = None,
+    normalize: Callable[[tf.Tensor], tf.Tensor] = tf.identity,
+) -> tuple[tf.Tensor, tf.Tensor, Gates]:
     """One step of the unit.
 
     Args:
@@ -40,7 +53,13 @@ def lstm_unit(total, cell, p=None, normalize=tf.identity):
     return o * tf.tanh(normalize(new_cell)), new_cell, (g, i, f, o)
 
 
-def lstm(inputs, state, weights, mask=None, dtype=None):
+def lstm(
+    inputs: tf.Tensor,
+    state: State,
+    weights: Mapping[str, tf.Tensor],
+    mask: tf.Tensor | None = None,
+    dtype: str | None = None,
+) -> State:
     """The states and cells after every position.
 
     Args:
@@ -67,11 +86,15 @@ def lstm(inputs, state, weights, mask=None, dtype=None):
     )
 
     @tf.custom_gradient
-    def run(inputs, state, cell, U, p):
+    def run(
+        inputs: tf.Tensor, state: tf.Tensor, cell: tf.Tensor, U: tf.Tensor, p: tf.Tensor
+    ) -> tuple[tuple[tf.Tensor, tf.Tensor], Callable[..., tuple[tf.Tensor, ...]]]:
         U = cast_weights(U, dtype)
         states, cells, *gates = _forward(inputs, real, state, cell, U, p, dtype)
 
-        def gradient(states_gradient, cells_gradient):
+        def gradient(
+            states_gradient: tf.Tensor, cells_gradient: tf.Tensor
+        ) -> tuple[tf.Tensor, ...]:
             states_before = tf.concat([state[tf.newaxis], states[:-1]], axis=0)
             cells_before = tf.concat([cell[tf.newaxis], cells[:-1]], axis=0)
             forward = (cells_before, cells, *gates)
@@ -91,11 +114,21 @@ def lstm(inputs, state, weights, mask=None, dtype=None):
     return {"state": tf.transpose(states, [1, 0, 2]), "cell": tf.transpose(cells, [1, 0, 2])}
 
 
-def _forward(inputs, real, state, cell, U, p, dtype):
+def _forward(
+    inputs: tf.Tensor,
+    real: tf.Tensor,
+    state: tf.Tensor,
+    cell: tf.Tensor,
+    U: tf.Tensor,
+    p: tf.Tensor,
+    dtype: str | None,
+) -> list[tf.Tensor]:
     """h, cell, g, i, f and o of all steps, each [T, B, n]."""
     steps = tf.shape(inputs)[0]
 
-    def step(t, state, cell, *results):
+    def step(
+        t: tf.Tensor, state: tf.Tensor, cell: tf.Tensor, *results: tf.TensorArray
+    ) -> tuple[Any, ...]:
         new_state, new_cell, gates = lstm_unit(inputs[t] + matmul(state, U, dtype), cell, p)
         state = tf.ensure_shape(state + real[t] * (new_state - state), state.shape)
         cell = tf.ensure_shape(cell + real[t] * (new_cell - cell), cell.shape)
@@ -113,12 +146,21 @@ def _forward(inputs, real, state, cell, U, p, dtype):
     return [array.stack() for array in results]
 
 
-def _backward(outer, forward, real, U, p, dtype):
+def _backward(
+    outer: Sequence[tf.Tensor],
+    forward: Sequence[tf.Tensor],
+    real: tf.Tensor,
+    U: tf.Tensor,
+    p: tf.Tensor,
+    dtype: str | None,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """∂L/∂inputs of all steps [T, B, 4n], ∂L/∂h_0 and ∂L/∂cell_0 [B, n]."""
     p_input, p_forget, p_output = tf.split(p, 3)
     steps = tf.shape(real)[0]
 
-    def step(t, carried_state, carried_cell, deltas):
+    def step(
+        t: tf.Tensor, carried_state: tf.Tensor, carried_cell: tf.Tensor, deltas: tf.TensorArray
+    ) -> tuple[Any, ...]:
         outer_state, outer_cell, before, cell, g, i, f, o, is_real = (
             values[t] for values in (*outer, *forward, real)
         )
